@@ -1,0 +1,116 @@
+"""What a request asks, in no provider's shape: the Call that rules match and generators answer."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from mockserver.core.http import HttpRequest
+
+Json = Any  # JSON is the one place where Any is honest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool; `arguments` stays the string that the wire carries."""
+
+    id: str
+    name: str
+    arguments: str
+    kind: str = "function"  # or "custom", whose arguments are free text
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of the conversation; `text` is joined from the text parts, `parts` holds the others."""
+
+    role: str
+    text: str = ""
+    parts: tuple[Mapping[str, Json], ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the client offers; `parameters` is a JSON Schema, or None when it takes nothing."""
+
+    name: str
+    description: str = ""
+    parameters: Json = None
+    kind: str = "function"
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """How free the model is: `mode` is none, auto, required or named; `names` are the tools allowed then."""
+
+    mode: str
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One operation that a client asks for, whatever the dialect.
+
+    `meaning` holds every field that would change what a model answers; `fingerprint` hashes it.
+    `raw` is the whole parsed body, `http` the request it came in.
+    """
+
+    dialect: str
+    operation: str
+    model: str
+    http: HttpRequest
+    meaning: Json
+    raw: Mapping[str, Json] = field(default_factory=dict)
+    messages: tuple[Message, ...] = ()
+    tools: tuple[Tool, ...] = ()
+    tool_choice: ToolChoice = ToolChoice("none")
+    parallel_tool_calls: bool = True
+    stream: bool = False
+    include_usage: bool = False
+    n: int = 1
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+    response_format: str = "text"
+    schema: Json = None  # the JSON Schema that the answer's text must satisfy
+    attempt: int = 1
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the meaning: 32 hex digits, equal for equal meaning on every machine and Python."""
+        return fingerprint(self.dialect, self.operation, self.meaning)
+
+    @cached_property
+    def last_user(self) -> str:
+        """The text of the last user message, or an empty string."""
+        return next((m.text for m in reversed(self.messages) if m.role == "user"), "")
+
+    @cached_property
+    def turn(self) -> int:
+        """How many messages the assistant has written so far."""
+        return sum(m.role == "assistant" for m in self.messages)
+
+    @cached_property
+    def opening(self) -> str:
+        """A hash of the conversation up to its first user message: what a conversation keeps while it grows."""
+        first = next((i for i, m in enumerate(self.messages) if m.role == "user"), len(self.messages) - 1)
+        said = [[m.role, m.text] for m in self.messages[: first + 1]]
+        return fingerprint(self.dialect, self.operation, said)
+
+    def tool(self, name: str) -> Tool | None:
+        """The offered tool of that name, or None."""
+        return next((tool for tool in self.tools if tool.name == name), None)
+
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
+def fingerprint(*parts: Json) -> str:
+    """32 hex digits that name these JSON values, whatever the order of their keys."""
+    return blake2b(_canonical(parts).encode("ascii"), digest_size=16).hexdigest()

@@ -1,0 +1,59 @@
+"""Mistakes of our own user: what is wrong, where, and what to do next."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in a file: 1-based line and column, and the text of that line."""
+
+    file: str
+    line: int
+    column: int
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing to mend, and the place where it stands, if it stands in a file."""
+
+    message: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        """One line: where, what, and the text that stands there."""
+        if self.place is None:
+            return self.message
+        shown = self.place.text.strip()
+        return f"{self.place}: {self.message}" + (f"  [{shown}]" if shown else "")
+
+    def shown(self) -> str:
+        """The same with the line of the file below it and a caret under the column."""
+        if self.place is None or not self.place.text:
+            return str(self)
+        gutter = f"{self.place.line:>5} | "
+        caret = " " * (len(gutter) - 2) + "| " + " " * (self.place.column - 1) + "^"
+        return f"{self.place}: {self.message}\n{gutter}{self.place.text}\n{caret}"
+
+
+class MockserverError(Exception):
+    """Something that our user can mend; `mistakes` lists all that was found at once."""
+
+    def __init__(self, *mistakes: Mistake | str) -> None:
+        self.mistakes = tuple(Mistake(m) if isinstance(m, str) else m for m in mistakes)
+        super().__init__("\n".join(str(m) for m in self.mistakes))
+
+
+class ConfigError(MockserverError):
+    """A setting, flag or environment variable that cannot be."""
+
+
+class RuleError(MockserverError):
+    """A rules file that cannot be loaded, or a rule that fails while it is tried."""
+
+
+class CassetteError(MockserverError):
+    """A cassette that cannot be read or written."""

@@ -1,0 +1,228 @@
+"""What to answer, in no provider's shape: a Plan and the outcomes it can have."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mockserver.core.call import Json, ToolCall
+from mockserver.core.http import Headers
+from mockserver.core.tokens import Chunks
+
+SEVERITIES = ("safe", "low", "medium", "high")
+HARMS = ("hate", "self_harm", "sexual", "violence")
+DETECTIONS_OF_PROMPT = ("jailbreak",)
+DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text that the client reads; `chunks` says how a stream cuts it."""
+
+    text: str
+    chunks: Chunks = "token"
+    annotations: tuple[Mapping[str, Json], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """What the model thought before it spoke."""
+
+    text: str
+    chunks: Chunks = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the model declines."""
+
+    text: str
+    chunks: Chunks = "token"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A tool call of the answer; `chunks` says how a stream cuts its arguments."""
+
+    call: ToolCall
+    chunks: Chunks = "token"
+
+
+Part = Text | Reasoning | Refusal | ToolUse
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a content filter saw in one category: a severity for harms, `detected` for detections."""
+
+    category: str
+    severity: str = "safe"
+    filtered: bool = False
+    detected: bool = False
+
+
+Safety = tuple[Verdict, ...]  # categories that are not named are safe
+
+
+@dataclass(frozen=True, slots=True)
+class Logprob:
+    """How sure the model was of a token, and the alternatives (token, log probability) that it weighed, best first."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the `n` alternatives: its parts in wire order and why it ended."""
+
+    parts: tuple[Part, ...]
+    finish: str = "stop"  # stop | length | tool_calls | content_filter | function_call
+    safety: Safety = ()
+    logprobs: tuple[Logprob, ...] | None = None  # of the text's tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens counted; the details are part of the two sums, not beside them."""
+
+    prompt: int = 0
+    completion: int = 0
+    reasoning: int = 0
+    cached: int = 0
+
+    @property
+    def total(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A success, for every format. `id` is 64 bare letters and digits; formats cut and prefix it."""
+
+    id: str
+    created: int
+    model: str
+    choices: tuple[Choice, ...]
+    usage: Usage
+    system_fingerprint: str = ""  # 10 bare hex digits
+    prompt_safety: Safety = ()
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that exist, or the one that was asked for; each dialect has its own shape for them."""
+
+    names: tuple[str, ...]
+    created: int
+
+
+@dataclass(eq=True)  # not frozen: Python sets __traceback__ on an exception while it travels
+class Failure(Exception):
+    """What went wrong for the client, as a value and as an exception at once.
+
+    `reason` is a key of REASONS; each dialect gives it its own status, type, code and words.
+    A field that is not None wins over the dialect's.
+    """
+
+    reason: str
+    message: str | None = None
+    status: int | None = None
+    code: str | int | None = None
+    kind: str | None = None
+    param: str | None = None
+    retry_after: float | None = None  # seconds
+    details: Mapping[str, Json] = field(default_factory=dict)
+    headers: Headers = ()
+
+    def __post_init__(self) -> None:
+        super().__init__(self.message or self.reason)
+
+    __hash__ = Exception.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """Bytes as a rule gives them: a body, or the frames of a stream."""
+
+    status: int
+    headers: Headers
+    body: bytes = b""
+    frames: tuple[bytes, ...] | None = None
+
+
+Outcome = Answer | Models | Failure | Raw
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When things go out: seconds before the first token, for each token, in all; jitter as a fraction."""
+
+    first_token: float = 0.0
+    per_token: float = 0.0
+    jitter: float = 0.0
+    total: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to answer, where that was decided (`rule rules.yaml:14 weather`, `generated`), and when."""
+
+    outcome: Outcome
+    source: str
+    timing: Timing = Timing()
+
+
+# Why a request can fail, and the status that most providers give it.
+REASONS: dict[str, int] = {
+    "bad_json": 400,
+    "bad_parameter": 400,
+    "content_filter": 400,
+    "context_length": 400,
+    "invalid_key": 401,
+    "missing_key": 401,
+    "billing": 402,
+    "forbidden": 403,
+    "model_not_found": 404,
+    "not_found": 404,  # an object, a response id
+    "unmatched": 404,  # no rule answers, and generating is off
+    "route_not_found": 404,
+    "method_not_allowed": 405,
+    "timeout": 408,
+    "conflict": 409,
+    "too_large": 413,
+    "unsupported_media_type": 415,
+    "unprocessable": 422,
+    "rate_limit": 429,
+    "quota": 429,
+    "server_error": 500,
+    "bad_gateway": 502,
+    "overloaded": 503,
+    "gateway_timeout": 504,
+}
+
+# The reason that a bare status in a rule (`error: 429`) stands for.
+REASON_OF_STATUS: dict[int, str] = {
+    400: "bad_parameter",
+    401: "invalid_key",
+    402: "billing",
+    403: "forbidden",
+    404: "model_not_found",
+    405: "method_not_allowed",
+    408: "timeout",
+    409: "conflict",
+    413: "too_large",
+    415: "unsupported_media_type",
+    422: "unprocessable",
+    429: "rate_limit",
+    500: "server_error",
+    502: "bad_gateway",
+    503: "overloaded",
+    504: "gateway_timeout",
+}
+
+
+def reason_of(status: int) -> str:
+    """The reason that a bare status stands for; any other 4xx is a bad parameter, any other 5xx a server error."""
+    return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")

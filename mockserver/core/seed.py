@@ -1,0 +1,60 @@
+"""Where all chance and all time come from: labelled random streams, identifiers, clocks.
+
+The only module that may import `random`, `time`, `uuid` or `secrets`; that one rule buys determinism.
+"""
+
+import time
+from dataclasses import dataclass
+from hashlib import blake2b
+from random import Random
+
+FROZEN_AT = 1_700_000_000  # 2023-11-14T22:13:20Z: where a frozen clock stands
+_ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[i % 62] for i in range(256))
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """One number from which every random choice follows; each consumer has its own labelled stream,
+
+    so a new feature or a parallel request shifts nobody's bytes.
+    """
+
+    value: int = 0
+
+    def digest(self, *labels: str, size: int = 32) -> bytes:
+        """`size` (1 to 64) bytes that depend on the seed and the labels only."""
+        return blake2b(
+            "\0".join((str(self.value), *labels)).encode("utf-8", "surrogatepass"), digest_size=size
+        ).digest()
+
+    def stream(self, *labels: str) -> Random:
+        """A random stream of its own for these labels."""
+        return Random(int.from_bytes(self.digest(*labels), "big"))
+
+    def fraction(self, *labels: str) -> float:
+        """A number from 0 up to, not including, 1."""
+        return int.from_bytes(self.digest(*labels, size=7), "big") / (1 << 56)
+
+    def alnum(self, length: int, *labels: str) -> str:
+        """An identifier of `length` (up to 64) letters and digits."""
+        return self.digest(*labels, size=64)[:length].translate(_ALNUM).decode("ascii")
+
+    def hex(self, length: int, *labels: str) -> str:
+        """An identifier of `length` (up to 128) hex digits."""
+        return self.digest(*labels, size=64).hex()[:length]
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time that answers carry: standing still at `at` (Unix seconds), or real when `at` is None."""
+
+    at: int | None = FROZEN_AT
+
+    def now(self) -> int:
+        """Unix seconds."""
+        return int(time.time()) if self.at is None else self.at
+
+
+def monotonic() -> float:
+    """Seconds on a clock that only runs forward, for durations."""
+    return time.perf_counter()

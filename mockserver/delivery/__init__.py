@@ -1,0 +1,1 @@
+"""How it goes out: a reply becomes actions, faults bend them, one driver performs them."""

@@ -1,0 +1,1 @@
+"""What to answer: rules first, then what is generated. Knows no wire shape."""

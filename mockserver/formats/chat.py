@@ -1,0 +1,385 @@
+"""ChatCompletion and ChatCompletionChunk: an Answer as one body or as frames.
+
+The shapes hold every key of the family; a ChatStyle says which of them a provider shows, and in which order.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Literal, NotRequired
+
+from pydantic_core import to_json
+from typing_extensions import TypedDict
+
+from mockserver.core.call import Json, ToolCall
+from mockserver.core.http import Frame
+from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolUse, Usage
+from mockserver.core.tokens import count, cut
+from mockserver.formats.extras import (
+    CompletionFilterResults,
+    Logprobs,
+    PromptFilterResults,
+    completion_filter,
+    logprobs_block,
+    prompt_filter,
+    spread_logprobs,
+)
+
+
+class FunctionCall(TypedDict):
+    """The function of a tool call; arguments are a JSON string."""
+
+    name: str
+    arguments: str
+
+
+class CustomCall(TypedDict):
+    """A custom tool's name and free-text input."""
+
+    name: str
+    input: str
+
+
+class ToolCallObject(TypedDict):
+    """One tool call of a message."""
+
+    id: str
+    type: Literal["function", "custom"]
+    function: NotRequired[FunctionCall]
+    custom: NotRequired[CustomCall]
+
+
+class ChatMessage(TypedDict):
+    """The assistant's message."""
+
+    role: Literal["assistant"]
+    content: str | None
+    reasoning_content: NotRequired[str]
+    refusal: NotRequired[str | None]
+    annotations: NotRequired[list[dict[str, Any]]]
+    tool_calls: NotRequired[list[ToolCallObject]]
+
+
+class PromptTokensDetails(TypedDict):
+    """Parts of the prompt tokens."""
+
+    cached_tokens: int
+    audio_tokens: int
+
+
+class CompletionTokensDetails(TypedDict):
+    """Parts of the completion tokens."""
+
+    reasoning_tokens: int
+    audio_tokens: int
+    accepted_prediction_tokens: int
+    rejected_prediction_tokens: int
+
+
+class ChatUsage(TypedDict):
+    """Token counts."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    completion_tokens_details: NotRequired[CompletionTokensDetails]
+    prompt_tokens_details: NotRequired[PromptTokensDetails]
+
+
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
+
+
+class ChatChoice(TypedDict):
+    """One alternative."""
+
+    index: int
+    message: ChatMessage
+    finish_reason: Finish
+    logprobs: NotRequired[Logprobs | None]
+    content_filter_results: NotRequired[CompletionFilterResults]
+
+
+class ChatCompletion(TypedDict):
+    """The body of a plain answer."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    usage: ChatUsage
+    service_tier: NotRequired[str | None]
+    system_fingerprint: NotRequired[str | None]
+    prompt_filter_results: NotRequired[list[PromptFilterResults]]
+
+
+class ChunkChoice(TypedDict):
+    """One alternative's increment. A delta has any of role, content, refusal, reasoning_content and tool_calls."""
+
+    index: int
+    delta: dict[str, Any]
+    finish_reason: Finish | None
+    logprobs: NotRequired[Logprobs | None]
+    content_filter_results: NotRequired[CompletionFilterResults]
+
+
+class ChatCompletionChunk(TypedDict):
+    """One frame of a streamed answer."""
+
+    id: str
+    object: Literal["chat.completion.chunk"]
+    created: int
+    model: str
+    choices: list[ChunkChoice]
+    usage: NotRequired[ChatUsage | None]
+    service_tier: NotRequired[str | None]
+    system_fingerprint: NotRequired[str | None]
+    prompt_filter_results: NotRequired[list[PromptFilterResults]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatStyle:
+    """Which keys a provider shows and in which order, and the few habits of its streams."""
+
+    completion: tuple[str, ...]
+    choice: tuple[str, ...]
+    message: tuple[str, ...]
+    chunk: tuple[str, ...]
+    chunk_choice: tuple[str, ...]
+    id_prefix: str = "chatcmpl-"
+    usage_details: bool = False
+    system_fingerprint: bool = False
+    # The delta that opens a choice; None: an empty delta opens it, and the role rides on the first real one.
+    opening: Mapping[str, Json] | None = None
+    # What stands beside the role when a tool call opens the choice.
+    opening_of_call: Mapping[str, Json] | None = None
+    # Where usage goes in a stream: a chunk without choices when asked for, else nowhere ("asked"), null in every
+    # chunk besides ("null"), or on the chunk with the finish reason when it is not asked for ("finish").
+    stream_usage: Literal["asked", "null", "finish"] = "asked"
+
+
+Extra = Mapping[str, Json]  # keys of the completion that come from the request, such as service_tier
+
+
+def completion(answer: Answer, style: ChatStyle, extra: Extra | None = None) -> Mapping[str, Json]:
+    """The body of a plain answer (`wire/openai.md` section 3, in the style's keys and order)."""
+    body: ChatCompletion = {
+        "id": style.id_prefix + answer.id[:29],
+        "object": "chat.completion",
+        "created": answer.created,
+        "model": answer.model,
+        "choices": [_choice(index, choice, style) for index, choice in enumerate(answer.choices)],
+        "usage": usage_block(answer.usage, details=style.usage_details),
+        "system_fingerprint": _system_fingerprint(answer, style),
+    }
+    if "prompt_filter_results" in style.completion:
+        body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+    return pick({**body, **(extra or {})}, style.completion)
+
+
+def _choice(index: int, choice: Choice, style: ChatStyle) -> Any:
+    full: ChatChoice = {
+        "index": index,
+        "message": _message(choice, style),
+        "finish_reason": choice.finish,  # type: ignore[typeddict-item]  # the engine gives known words only
+        "logprobs": logprobs_block(choice),
+    }
+    if "content_filter_results" in style.choice:
+        full["content_filter_results"] = completion_filter(choice.safety)
+    return pick(full, style.choice)
+
+
+def _message(choice: Choice, style: ChatStyle) -> Any:
+    parts = choice.parts
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    refusals = [part.text for part in parts if isinstance(part, Refusal)]
+    full: ChatMessage = {
+        "role": "assistant",
+        "content": "".join(texts) if texts else None,
+        "refusal": "".join(refusals) if refusals else None,
+        "annotations": [dict(note) for part in parts if isinstance(part, Text) for note in part.annotations],
+    }
+    if reasoning := "".join(part.text for part in parts if isinstance(part, Reasoning)):
+        full["reasoning_content"] = reasoning
+    if calls := [tool_call(part.call) for part in parts if isinstance(part, ToolUse)]:
+        full["tool_calls"] = calls
+    return pick(full, style.message)
+
+
+def tool_call(call: ToolCall) -> ToolCallObject:
+    """A tool call as a message shows it."""
+    if call.kind == "custom":
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def usage_block(usage: Usage, *, details: bool) -> ChatUsage:
+    """Token counts, with their details where the provider gives them."""
+    block: ChatUsage = {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": usage.completion,
+        "total_tokens": usage.total,
+    }
+    if details:
+        block["prompt_tokens_details"] = {"cached_tokens": usage.cached, "audio_tokens": 0}
+        block["completion_tokens_details"] = {
+            "reasoning_tokens": usage.reasoning,
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        }
+    return block
+
+
+def pick(full: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    """The keys that stand in `full`, in the order of `keys`."""
+    return {key: full[key] for key in keys if key in full}
+
+
+def _system_fingerprint(answer: Answer, style: ChatStyle) -> str | None:
+    return f"fp_{answer.system_fingerprint}" if style.system_fingerprint else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One increment of one choice, before it is bytes."""
+
+    delta: Mapping[str, Json]
+    part: str = "text"
+    tokens: int = 0
+    finish: str | None = None
+    logprobs: Logprobs | None = None
+    opens: bool = False
+
+
+def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
+    """The frames of a streamed answer (`wire/openai.md` section 4), without the terminator.
+
+    Choices open in index order and then take turns, as the live API interleaves them.
+    """
+    mould = _Mould(answer, style, extra or {}, include_usage=include_usage)
+    tracks = [_steps(choice, style) for choice in answer.choices]
+    for turn in zip_longest(*tracks):
+        for index, step in enumerate(turn):
+            if step is not None:
+                yield Frame(mould.cast(index, step), tokens=step.tokens, part=step.part)
+    if include_usage:
+        yield Frame(mould.usage(), part="usage")
+
+
+def _steps(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
+    steps = list(_increments(choice))
+    if style.opening is None:
+        yield _Step({}, part="open", opens=True)
+        first = steps.pop(0) if steps else _Step({"content": ""})
+        yield _with_role(first, {})
+    elif steps and "tool_calls" in steps[0].delta:
+        yield _with_role(steps.pop(0), style.opening_of_call or {})
+    else:
+        yield _Step(style.opening, part="open", opens=True)
+    yield from steps
+    yield _Step({}, part="finish", finish=choice.finish)
+
+
+def _with_role(step: _Step, beside: Mapping[str, Json]) -> _Step:
+    delta = {"role": "assistant", **beside, **step.delta}
+    return _Step(delta, part=step.part, tokens=step.tokens, logprobs=step.logprobs)
+
+
+def _increments(choice: Choice) -> Iterator[_Step]:
+    calls = 0
+    for part in choice.parts:
+        match part:
+            case Text():
+                yield from _text_increments(part, choice)
+            case Reasoning():
+                yield from (_Step({"reasoning_content": p}, tokens=count(p)) for p in cut(part.text, part.chunks))
+            case Refusal():
+                yield from (_Step({"refusal": p}, tokens=count(p)) for p in cut(part.text, part.chunks))
+            case ToolUse():
+                yield from _call_increments(part, calls)
+                calls += 1
+
+
+def _text_increments(part: Text, choice: Choice) -> Iterator[_Step]:
+    pieces = cut(part.text, part.chunks)
+    if choice.logprobs is None:
+        for piece in pieces:
+            yield _Step({"content": piece}, tokens=count(piece))
+    else:
+        for piece, block in zip(pieces, spread_logprobs(pieces, choice.logprobs), strict=True):
+            yield _Step({"content": piece}, tokens=count(piece), logprobs=block)
+    if part.annotations:
+        yield _Step({"annotations": [dict(note) for note in part.annotations]})
+
+
+def _call_increments(part: ToolUse, index: int) -> Iterator[_Step]:
+    """The first fragment names the call; the others carry only its index and more of the arguments."""
+    call, custom = part.call, part.call.kind == "custom"
+    kind, key = ("custom", "input") if custom else ("function", "arguments")
+    first = {"index": index, "id": call.id, "type": kind, kind: {"name": call.name, key: ""}}
+    yield _Step({"tool_calls": [first]}, part="arguments", tokens=count(call.name))
+    for piece in cut(call.arguments, part.chunks):
+        fragment = {"index": index, kind: {key: piece}}
+        yield _Step({"tool_calls": [fragment]}, part="arguments", tokens=count(piece))
+
+
+class _Mould:
+    """Casts chunks of one answer. What all its chunks share is serialised once: a text chunk costs half."""
+
+    def __init__(self, answer: Answer, style: ChatStyle, extra: Extra, *, include_usage: bool) -> None:
+        self._answer, self._style, self._asked = answer, style, include_usage
+        self._common: dict[str, Json] = {
+            "id": style.id_prefix + answer.id[:29],
+            "object": "chat.completion.chunk",
+            "created": answer.created,
+            "model": answer.model,
+            "system_fingerprint": _system_fingerprint(answer, style),
+            **extra,
+        }
+        if style.stream_usage == "null" or include_usage:
+            self._common["usage"] = None
+        self._around: dict[int, tuple[bytes, bytes]] = {}
+
+    def cast(self, index: int, step: _Step) -> bytes:
+        """One chunk's JSON."""
+        if step.finish is not None or step.logprobs is not None or step.opens:
+            return to_json(self._chunk(index, step))
+        around = self._around.get(index)
+        if around is None:
+            before, _, after = to_json(self._chunk(index, _Step(_HOLE))).partition(_HOLE_BYTES)
+            around = self._around[index] = (before, after)
+        return around[0] + to_json(step.delta) + around[1]
+
+    def usage(self) -> bytes:
+        """The chunk without choices that tells the usage."""
+        return to_json(self._picked([], usage=self._usage()))
+
+    def _usage(self) -> ChatUsage:
+        return usage_block(self._answer.usage, details=self._style.usage_details)
+
+    def _chunk(self, index: int, step: _Step) -> dict[str, Json]:
+        style, answer = self._style, self._answer
+        choice: ChunkChoice = {
+            "index": index,
+            "delta": dict(step.delta),
+            "finish_reason": step.finish,  # type: ignore[typeddict-item]
+            "logprobs": step.logprobs,
+        }
+        if "content_filter_results" in style.chunk_choice:
+            safety = answer.choices[index].safety
+            shown = safety if step.finish else tuple(verdict for verdict in safety if not verdict.filtered)
+            choice["content_filter_results"] = completion_filter(shown)
+        more: dict[str, Json] = {}
+        if step.opens and index == 0 and "prompt_filter_results" in style.chunk:
+            more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+        if step.finish and style.stream_usage == "finish" and not self._asked:
+            more["usage"] = self._usage()
+        return self._picked([pick(choice, style.chunk_choice)], **more)
+
+    def _picked(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
+        return pick({**self._common, "choices": choices, **more}, self._style.chunk)
+
+
+_HOLE: Mapping[str, Json] = {"\0": 0}
+_HOLE_BYTES = to_json(_HOLE)

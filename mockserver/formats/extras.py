@@ -1,0 +1,142 @@
+"""Blocks that only some providers show: content-filter results and logprobs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from mockserver.core.plan import Choice, Logprob, Safety, Verdict
+
+Severity = Literal["safe", "low", "medium", "high"]
+
+
+class FilterCategory(TypedDict):
+    """A harm with its severity."""
+
+    filtered: bool
+    severity: Severity
+
+
+class FilterDetection(TypedDict):
+    """Something that is there or is not."""
+
+    detected: bool
+    filtered: bool
+
+
+class CompletionFilterResults(TypedDict):
+    """What the filter saw in a completion."""
+
+    hate: FilterCategory
+    self_harm: FilterCategory
+    sexual: FilterCategory
+    violence: FilterCategory
+    protected_material_code: FilterDetection
+    protected_material_text: FilterDetection
+
+
+class PromptFilter(TypedDict):
+    """What the filter saw in a prompt."""
+
+    hate: FilterCategory
+    self_harm: FilterCategory
+    sexual: FilterCategory
+    violence: FilterCategory
+    jailbreak: FilterDetection
+
+
+class PromptFilterResults(TypedDict):
+    """The same, with the prompt's index: always 0, as there is one prompt."""
+
+    prompt_index: int
+    content_filter_results: PromptFilter
+
+
+class TopLogprob(TypedDict):
+    """An alternative that the model weighed."""
+
+    token: str
+    logprob: float
+    bytes: list[int] | None
+
+
+class TokenLogprob(TopLogprob):
+    """A token of the text, with alternatives: an empty list when none were asked for."""
+
+    top_logprobs: list[TopLogprob]
+
+
+class Logprobs(TypedDict):
+    """Log probabilities of a choice's tokens."""
+
+    content: list[TokenLogprob] | None
+    refusal: NotRequired[list[TokenLogprob] | None]
+
+
+def completion_filter(safety: Safety) -> CompletionFilterResults:
+    """All six categories of a completion; what is not named is safe (`wire/skytells.md`)."""
+    seen = {verdict.category: verdict for verdict in safety}
+    return {
+        "hate": _category(seen.get("hate")),
+        "self_harm": _category(seen.get("self_harm")),
+        "sexual": _category(seen.get("sexual")),
+        "violence": _category(seen.get("violence")),
+        "protected_material_code": _detection(seen.get("protected_material_code")),
+        "protected_material_text": _detection(seen.get("protected_material_text")),
+    }
+
+
+def prompt_filter(safety: Safety) -> PromptFilterResults:
+    """All five categories of a prompt; what is not named is safe (`wire/skytells.md`)."""
+    seen = {verdict.category: verdict for verdict in safety}
+    results: PromptFilter = {
+        "hate": _category(seen.get("hate")),
+        "self_harm": _category(seen.get("self_harm")),
+        "sexual": _category(seen.get("sexual")),
+        "violence": _category(seen.get("violence")),
+        "jailbreak": _detection(seen.get("jailbreak")),
+    }
+    return {"prompt_index": 0, "content_filter_results": results}
+
+
+def _category(verdict: Verdict | None) -> FilterCategory:
+    if verdict is None:
+        return {"filtered": False, "severity": "safe"}
+    return {"filtered": verdict.filtered, "severity": verdict.severity}  # type: ignore[typeddict-item]
+
+
+def _detection(verdict: Verdict | None) -> FilterDetection:
+    if verdict is None:
+        return {"detected": False, "filtered": False}
+    return {"detected": verdict.detected, "filtered": verdict.filtered}
+
+
+def logprobs_block(choice: Choice) -> Logprobs | None:
+    """The log probabilities of a whole choice, or None when they were not asked for."""
+    if choice.logprobs is None:
+        return None
+    return {"content": [_entry(logprob) for logprob in choice.logprobs], "refusal": None}
+
+
+def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Logprobs]:
+    """For each piece of the text the log probabilities of the tokens that end within it."""
+    at, end, length = 0, 0, 0
+    for piece in pieces:
+        length += len(piece)
+        entries = []
+        while at < len(logprobs) and end + len(logprobs[at].token) <= length:
+            end += len(logprobs[at].token)
+            entries.append(_entry(logprobs[at]))
+            at += 1
+        yield {"content": entries, "refusal": None}
+
+
+def _entry(logprob: Logprob) -> TokenLogprob:
+    return {
+        "token": logprob.token,
+        "logprob": logprob.logprob,
+        "bytes": list(logprob.token.encode()),
+        "top_logprobs": [
+            {"token": token, "logprob": value, "bytes": list(token.encode())} for token, value in logprob.top
+        ],
+    }

@@ -1,0 +1,1 @@
+"""The web face: the only floor that imports Starlette."""

@@ -119,7 +119,7 @@ class Models:
 
 
 @dataclass(eq=True)  # not frozen: Python sets __traceback__ on an exception while it travels
-class Failure(Exception):
+class Failure(Exception):  # noqa: N818  # it is a value first
     """What went wrong for the client, as a value and as an exception at once.
 
     `reason` is a key of REASONS; each dialect gives it its own status, type, code and words.

@@ -1,0 +1,57 @@
+"""What rules and generators hand in: drafts of an answer, before the request's own limits are applied to them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from mockserver.core.call import Call, Json
+from mockserver.core.http import Headers
+from mockserver.core.plan import Failure, Part, Raw, Safety, Timing
+from mockserver.core.seed import Seed
+
+
+@dataclass(frozen=True, slots=True)
+class DraftChoice:
+    """One alternative. `finish` and `logprobs` are None where they follow from the request."""
+
+    parts: tuple[Part, ...]
+    finish: str | None = None
+    safety: Safety = ()
+    logprobs: tuple[float, ...] | None = None  # one for each token of the text, as a rule gives them
+    filter_after: int | None = None  # tokens of text after which a content filter cuts the choice
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A success as a rule or a generator means it; fewer choices than `n`: the last repeats."""
+
+    choices: tuple[DraftChoice, ...]
+    model: str | None = None
+    usage: Mapping[str, int] = field(default_factory=dict)  # prompt, completion, reasoning, cached: stated by a rule
+    prompt_safety: Safety = ()
+    headers: Headers = ()
+    pinned: bool = False  # True: the text is the rule's, which a provider's default length never cuts
+
+
+Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A call at the moment a rule answers it: all that `then` may draw on.
+
+    `match` holds the named groups of the rule's regular expressions. `generate(kind, options, index)` asks the
+    generators for choice number `index`; kind "auto" is what an unmatched request would get.
+    """
+
+    call: Call
+    match: Mapping[str, str]
+    seed: Seed
+    generate: Generate
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a rule's `then` comes to for one call."""
+
+    outcome: Draft | Failure | Raw
+    timing: Timing | None = None  # None: the settings' timing

@@ -1,4 +1,7 @@
-"""A reply and its timing become actions. The only place that writes SSE; it never sleeps, time is a number in a Wait."""
+"""A reply and its timing become actions. The only place that writes SSE.
+
+It never sleeps: time is a number in a Wait.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 

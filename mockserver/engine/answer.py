@@ -146,8 +146,8 @@ def _usage(call: Call, choices: tuple[Choice, ...], draft: Draft) -> Usage:
     stated = draft.usage
     reasoning = sum(count(part.text) for choice in choices for part in choice.parts if isinstance(part, Reasoning))
     return Usage(
-        prompt=stated["prompt"] if "prompt" in stated else call.prompt_tokens,
-        completion=stated["completion"] if "completion" in stated else sum(weight(c.parts) for c in choices),
+        prompt=stated.get("prompt", call.prompt_tokens),
+        completion=stated.get("completion", sum(weight(choice.parts) for choice in choices)),
         reasoning=stated.get("reasoning", reasoning),
         cached=stated.get("cached", 0),
     )

@@ -51,10 +51,10 @@ def banner(live: Live, given: Sources, port: int) -> str:
 
 
 def _text(exchange: Exchange) -> None:
-    click.echo(
-        f"{exchange.seq} {exchange.method} {ascii(exchange.path)[1:-1]} {exchange.status} {exchange.elapsed * 1000:.1f}ms"
-        f" {exchange.source.encode('ascii', 'backslashreplace').decode()} ({exchange.ended})"
-    )
+    request = f"{exchange.method} {ascii(exchange.path)[1:-1]}"
+    source = exchange.source.encode("ascii", "backslashreplace").decode()
+    took = f"{exchange.elapsed * 1000:.1f} ms"
+    click.echo(f"{exchange.seq} {request} -> {exchange.status} {source}, {took}, {exchange.ended}")
 
 
 def _json(exchange: Exchange) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from starlette.routing import compile_path
+
 from mockserver.dialects import Dialect, Operation
 
 
@@ -55,3 +57,12 @@ def nearest(path: str, known: Sequence[Place]) -> str | None:
 def tidy(path: str) -> str:
     """A path without doubled or trailing slashes."""
     return "/" + "/".join(segment for segment in path.split("/") if segment)
+
+
+def find(path: str, known: Sequence[Place]) -> tuple[Place, dict[str, str]] | None:
+    """The place that serves a path, and its path parameters."""
+    for place in known:
+        matched = compile_path(place.path)[0].match(path)
+        if matched:
+            return place, matched.groupdict()
+    return None

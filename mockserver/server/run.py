@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -62,5 +63,7 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
     )
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listener])
+    # uvicorn stops in good order on these signals and then raises them again: without handlers that would be a crash
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    uvicorn.Server(config).run(sockets=[listener])

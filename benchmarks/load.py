@@ -1,4 +1,4 @@
-"""A raw HTTP/1.1 load from one process over a few keep-alive connections, and the CPU time that a server spends on it."""
+"""A raw HTTP/1.1 load over a few keep-alive connections, and the CPU time that a server spends on it."""
 
 import os
 import selectors
@@ -22,7 +22,7 @@ class Cost:
 
 @contextmanager
 def server(*command: str, port: int, env: dict[str, str] | None = None) -> Iterator[int]:
-    """A server process on this port; its process id. It runs on one processor, the load on another, where there are two."""
+    """A server process on this port; its process id. It and the load each have a processor, where there are two."""
     process = subprocess.Popen(
         [sys.executable, *command], env={**os.environ, **(env or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )

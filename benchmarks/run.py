@@ -23,23 +23,17 @@ def chat(text: str, **more: object) -> bytes:
 
 def rules(count: int) -> Path:
     """A file of this many rules, of which the last but one answers `hello`."""
-    lines = ["version: 1", "rules:"]
-    for number in range(count - 2):
-        condition = ('"*topic {}-*"', "{{contains: 'subject {} of'}}", '"question {}"')[number % 3].format(number)
-        lines += [
-            f"  - name: rule {number}",
-            f"    when: {{last_user: {condition}}}",
-            f"    then: {{text: answer {number}}}",
-        ]
-    lines += [
-        "  - name: hello",
-        '    when: {last_user: "*hello*"}',
-        "    then: {text: Hello! How can I help you today?}",
-    ]
-    lines += ["  - name: stream", '    when: {last_user: "*fifty*"}', f"    then: {{text: {' word' * 50!r}}}", ""]
+    shapes = ('"*topic {}-*"', "{{contains: 'subject {} of'}}", '"question {}"')
+    listed = [_rule(f"rule {n}", shapes[n % 3].format(n), f"answer {n}") for n in range(count - 2)]
+    listed.append(_rule("hello", '"*hello*"', "Hello! How can I help you today?"))
+    listed.append(_rule("stream", '"*fifty*"', "fifty" + " words" * 49))
     path = Path(tempfile.mkdtemp()) / f"{count}.yaml"
-    path.write_text("\n".join(lines))
+    path.write_text("version: 1\nrules:\n" + "".join(listed))
     return path
+
+
+def _rule(name: str, condition: str, text: str) -> str:
+    return f"  - name: {name}\n    when: {{last_user: {condition}}}\n    then: {{text: {text!r}}}\n"
 
 
 def mock(requests: list[bytes], *, count: int = COUNT, file: Path | None = None) -> Cost:

@@ -3,11 +3,14 @@
 Knows nothing of what is measured. Every function raises ValueError in words for the person who wrote the amount.
 """
 
+import json
 import math
 import re
 from typing import Any
 
 _AMOUNT = re.compile(r"\s*(\d+(?:_\d+)*(?:\.\d+)?|\.\d+)\s*([A-Za-z%]*)\s*")
+
+_LONGEST = 60
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -56,6 +59,6 @@ def _amount(value: Any, units: dict[str, Any]) -> float | None:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, str):
-        return f'"{value}"'
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+    """The value as a file would show it, in at most one short line."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,9 +1,9 @@
 """Runs a page of documentation as a reader would: files are written, commands and scripts run, output compared.
 
 A fenced block whose info string ends in `title=NAME` is a file. A `console` block holds commands after `$ ` and what
-they print; a command that ends in `&` runs until the page ends. A `python` block is a script; an `output` block after it
-is what it prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other language
-are not run.
+they print; a command that ends in `&` runs until the page ends. A `python` block is a script; an `output` block after
+it is what it prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other
+language are not run.
 """
 
 import os

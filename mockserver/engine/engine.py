@@ -98,8 +98,11 @@ class Engine:
         return True
 
     async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> Plan:
-        response = rule.then(Moment(call, groups, self.policy.seed, self._generator(call)))
-        outcome = await self._outcome(call, response.outcome)
+        try:
+            response = rule.then(Moment(call, groups, self.policy.seed, self._generator(call)))
+            outcome = await self._outcome(call, response.outcome)
+        except Failure as failure:
+            return Plan(failure, rule.source)
         return Plan(outcome, rule.source, response.timing or self.policy.timing)
 
     async def _unmatched(self, call: Call) -> Plan:

@@ -1,4 +1,4 @@
-"""What delivery does, as values: send a head, write bytes, wait, cut."""
+"""What delivery does, as values: send a head, write bytes, wait."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from mockserver.core.http import Headers
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Status line and headers; always first."""
+    """Status line and headers."""
 
     status: int
     headers: Headers
@@ -27,11 +27,4 @@ class Wait:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """An end before the end; `how` is close or reset."""
-
-    how: str = "close"
-
-
-Action = Head | Write | Wait | Cut
+Action = Head | Write | Wait

@@ -8,6 +8,9 @@ from hashlib import blake2b
 from typing import Any
 
 from mockserver.core.http import HttpRequest
+from mockserver.core.tokens import count
+
+_TOKENS_PER_MESSAGE, _TOKENS_OF_PRIMING, _TOKENS_PER_TOOL, _TOKENS_PER_PART = 3, 3, 8, 85
 
 Json = Any  # JSON is the one place where Any is honest
 
@@ -76,6 +79,7 @@ class Call:
     n: int = 1
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
+    logprobs: int | None = None  # how many alternatives for each token; None: no log probabilities are asked for
     seed: int | None = None
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy
@@ -103,9 +107,24 @@ class Call:
         said = [[m.role, m.text] for m in self.messages[: first + 1]]
         return fingerprint(self.dialect, self.operation, said)
 
+    @cached_property
+    def prompt_tokens(self) -> int:
+        """How many tokens the prompt has: texts, tool calls and tools, and a fixed price for each other part."""
+        return _TOKENS_OF_PRIMING + sum(map(_message_tokens, self.messages)) + sum(map(_tool_tokens, self.tools))
+
     def tool(self, name: str) -> Tool | None:
         """The offered tool of that name, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)
+
+
+def _message_tokens(message: Message) -> int:
+    calls = sum(count(call.name) + count(call.arguments) for call in message.tool_calls)
+    return _TOKENS_PER_MESSAGE + count(message.text) + calls + _TOKENS_PER_PART * len(message.parts)
+
+
+def _tool_tokens(tool: Tool) -> int:
+    schema = json.dumps(tool.parameters, separators=(",", ":")) if tool.parameters else ""
+    return _TOKENS_PER_TOOL + count(tool.name) + count(tool.description) + count(schema)
 
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode

@@ -45,10 +45,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a dialect puts on the wire: a body, or frames when it streams."""
+    """What a dialect puts on the wire: a body, or frames when it streams; bytes among them go out as they are."""
 
     status: int
     headers: Headers
     body: bytes = b""
-    frames: Iterable[Frame] | None = None
+    frames: Iterable[Frame | bytes] | None = None
     tokens: int = 0  # weight of a plain body, so that it can wait as long as its stream would

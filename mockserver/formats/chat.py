@@ -3,138 +3,32 @@
 The shapes hold every key of the family; a ChatStyle says which of them a provider shows, and in which order.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
-from typing import Any, Literal, NotRequired
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import repeat, zip_longest
+from typing import Any, Literal
 
 from pydantic_core import to_json
-from typing_extensions import TypedDict
 
 from mockserver.core.call import Json, ToolCall
 from mockserver.core.http import Frame
-from mockserver.core.plan import Answer, Choice, Reasoning, Refusal, Text, ToolUse, Usage
+from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.tokens import count, cut
+from mockserver.formats.chat_objects import (
+    ChatChoice,
+    ChatCompletion,
+    ChatMessage,
+    ChatUsage,
+    ChunkChoice,
+    ToolCallObject,
+)
 from mockserver.formats.extras import (
-    CompletionFilterResults,
     Logprobs,
-    PromptFilterResults,
     completion_filter,
     logprobs_block,
     prompt_filter,
     spread_logprobs,
 )
-
-
-class FunctionCall(TypedDict):
-    """The function of a tool call; arguments are a JSON string."""
-
-    name: str
-    arguments: str
-
-
-class CustomCall(TypedDict):
-    """A custom tool's name and free-text input."""
-
-    name: str
-    input: str
-
-
-class ToolCallObject(TypedDict):
-    """One tool call of a message."""
-
-    id: str
-    type: Literal["function", "custom"]
-    function: NotRequired[FunctionCall]
-    custom: NotRequired[CustomCall]
-
-
-class ChatMessage(TypedDict):
-    """The assistant's message."""
-
-    role: Literal["assistant"]
-    content: str | None
-    reasoning_content: NotRequired[str]
-    refusal: NotRequired[str | None]
-    annotations: NotRequired[list[dict[str, Any]]]
-    tool_calls: NotRequired[list[ToolCallObject]]
-
-
-class PromptTokensDetails(TypedDict):
-    """Parts of the prompt tokens."""
-
-    cached_tokens: int
-    audio_tokens: int
-
-
-class CompletionTokensDetails(TypedDict):
-    """Parts of the completion tokens."""
-
-    reasoning_tokens: int
-    audio_tokens: int
-    accepted_prediction_tokens: int
-    rejected_prediction_tokens: int
-
-
-class ChatUsage(TypedDict):
-    """Token counts."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    completion_tokens_details: NotRequired[CompletionTokensDetails]
-    prompt_tokens_details: NotRequired[PromptTokensDetails]
-
-
-Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
-
-
-class ChatChoice(TypedDict):
-    """One alternative."""
-
-    index: int
-    message: ChatMessage
-    finish_reason: Finish
-    logprobs: NotRequired[Logprobs | None]
-    content_filter_results: NotRequired[CompletionFilterResults]
-
-
-class ChatCompletion(TypedDict):
-    """The body of a plain answer."""
-
-    id: str
-    object: Literal["chat.completion"]
-    created: int
-    model: str
-    choices: list[ChatChoice]
-    usage: ChatUsage
-    service_tier: NotRequired[str | None]
-    system_fingerprint: NotRequired[str | None]
-    prompt_filter_results: NotRequired[list[PromptFilterResults]]
-
-
-class ChunkChoice(TypedDict):
-    """One alternative's increment. A delta has any of role, content, refusal, reasoning_content and tool_calls."""
-
-    index: int
-    delta: dict[str, Any]
-    finish_reason: Finish | None
-    logprobs: NotRequired[Logprobs | None]
-    content_filter_results: NotRequired[CompletionFilterResults]
-
-
-class ChatCompletionChunk(TypedDict):
-    """One frame of a streamed answer."""
-
-    id: str
-    object: Literal["chat.completion.chunk"]
-    created: int
-    model: str
-    choices: list[ChunkChoice]
-    usage: NotRequired[ChatUsage | None]
-    service_tier: NotRequired[str | None]
-    system_fingerprint: NotRequired[str | None]
-    prompt_filter_results: NotRequired[list[PromptFilterResults]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +41,12 @@ class ChatStyle:
     chunk: tuple[str, ...]
     chunk_choice: tuple[str, ...]
     id_prefix: str = "chatcmpl-"
-    usage_details: bool = False
-    system_fingerprint: bool = False
+    usage: tuple[str, ...] = ("prompt_tokens", "completion_tokens", "total_tokens")
+    # Keys of a choice or message that are left out while they are null or empty.
+    optional: frozenset[str] = frozenset()
+    system_fingerprint: bool = False  # False: null, where the key is shown at all
+    # Keys of a choice or message that plain answers show and streams do not.
+    not_streamed: frozenset[str] = frozenset()
     # The delta that opens a choice; None: an empty delta opens it, and the role rides on the first real one.
     opening: Mapping[str, Json] | None = None
     # What stands beside the role when a tool call opens the choice.
@@ -169,7 +67,7 @@ def completion(answer: Answer, style: ChatStyle, extra: Extra | None = None) -> 
         "created": answer.created,
         "model": answer.model,
         "choices": [_choice(index, choice, style) for index, choice in enumerate(answer.choices)],
-        "usage": usage_block(answer.usage, details=style.usage_details),
+        "usage": usage_block(answer.usage, style),
         "system_fingerprint": _system_fingerprint(answer, style),
     }
     if "prompt_filter_results" in style.completion:
@@ -186,11 +84,11 @@ def _choice(index: int, choice: Choice, style: ChatStyle) -> Any:
     }
     if "content_filter_results" in style.choice:
         full["content_filter_results"] = completion_filter(choice.safety)
-    return pick(full, style.choice)
+    return _shown(full, style.choice, style)
 
 
 def _message(choice: Choice, style: ChatStyle) -> Any:
-    parts = choice.parts
+    parts = _visible(choice.parts, style)
     texts = [part.text for part in parts if isinstance(part, Text)]
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
     full: ChatMessage = {
@@ -203,7 +101,18 @@ def _message(choice: Choice, style: ChatStyle) -> Any:
         full["reasoning_content"] = reasoning
     if calls := [tool_call(part.call) for part in parts if isinstance(part, ToolUse)]:
         full["tool_calls"] = calls
-    return pick(full, style.message)
+    return _shown(full, style.message, style)
+
+
+def _visible(parts: Iterable[Part], style: ChatStyle) -> list[Part]:
+    """The parts that the provider shows: some keep their reasoning, some have no place for a refusal but the text."""
+    shown: list[Part] = []
+    for part in parts:
+        if isinstance(part, Refusal) and "refusal" not in style.message:
+            shown.append(Text(part.text, part.chunks))
+        elif not isinstance(part, Reasoning) or "reasoning_content" in style.message:
+            shown.append(part)
+    return shown
 
 
 def tool_call(call: ToolCall) -> ToolCallObject:
@@ -213,27 +122,31 @@ def tool_call(call: ToolCall) -> ToolCallObject:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def usage_block(usage: Usage, *, details: bool) -> ChatUsage:
+def usage_block(usage: Usage, style: ChatStyle) -> ChatUsage:
     """Token counts, with their details where the provider gives them."""
-    block: ChatUsage = {
+    full: ChatUsage = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
         "total_tokens": usage.total,
-    }
-    if details:
-        block["prompt_tokens_details"] = {"cached_tokens": usage.cached, "audio_tokens": 0}
-        block["completion_tokens_details"] = {
+        "prompt_tokens_details": {"cached_tokens": usage.cached, "audio_tokens": 0},
+        "completion_tokens_details": {
             "reasoning_tokens": usage.reasoning,
             "audio_tokens": 0,
             "accepted_prediction_tokens": 0,
             "rejected_prediction_tokens": 0,
-        }
-    return block
+        },
+    }
+    return pick(full, style.usage)  # type: ignore[return-value]  # some of the keys of a ChatUsage
 
 
 def pick(full: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     """The keys that stand in `full`, in the order of `keys`."""
     return {key: full[key] for key in keys if key in full}
+
+
+def _shown(full: Mapping[str, Any], keys: Sequence[str], style: ChatStyle) -> dict[str, Any]:
+    """The same without the optional ones that say nothing."""
+    return {key: full[key] for key in keys if key in full and (full[key] or key not in style.optional)}
 
 
 def _system_fingerprint(answer: Answer, style: ChatStyle) -> str | None:
@@ -268,7 +181,7 @@ def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, incl
 
 
 def _steps(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
-    steps = list(_increments(choice))
+    steps = list(_after_thinking(_increments(choice, style), choice, style))
     if style.opening is None:
         yield _Step({}, part="open", opens=True)
         first = steps.pop(0) if steps else _Step({"content": ""})
@@ -282,16 +195,26 @@ def _steps(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
 
 
 def _with_role(step: _Step, beside: Mapping[str, Json]) -> _Step:
-    delta = {"role": "assistant", **beside, **step.delta}
-    return _Step(delta, part=step.part, tokens=step.tokens, logprobs=step.logprobs)
+    return replace(step, delta={"role": "assistant", **beside, **step.delta})
 
 
-def _increments(choice: Choice) -> Iterator[_Step]:
-    calls = 0
-    for part in choice.parts:
+def _after_thinking(steps: Iterable[_Step], choice: Choice, style: ChatStyle) -> Iterator[_Step]:
+    """The steps, the first of which waits for the reasoning that the provider keeps to itself."""
+    hidden = 0
+    if "reasoning_content" not in style.message:
+        hidden = sum(count(part.text) for part in choice.parts if isinstance(part, Reasoning))
+    for step in steps:
+        yield replace(step, tokens=step.tokens + hidden) if hidden else step
+        hidden = 0
+
+
+def _increments(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
+    parts = _visible(choice.parts, style)
+    calls, weighed = 0, _weighed(parts, choice, style)
+    for part in parts:
         match part:
             case Text():
-                yield from _text_increments(part, choice)
+                yield from _text_increments(part, weighed, style)
             case Reasoning():
                 yield from (_Step({"reasoning_content": p}, tokens=count(p)) for p in cut(part.text, part.chunks))
             case Refusal():
@@ -301,15 +224,18 @@ def _increments(choice: Choice) -> Iterator[_Step]:
                 calls += 1
 
 
-def _text_increments(part: Text, choice: Choice) -> Iterator[_Step]:
-    pieces = cut(part.text, part.chunks)
-    if choice.logprobs is None:
-        for piece in pieces:
-            yield _Step({"content": piece}, tokens=count(piece))
-    else:
-        for piece, block in zip(pieces, spread_logprobs(pieces, choice.logprobs), strict=True):
-            yield _Step({"content": piece}, tokens=count(piece), logprobs=block)
-    if part.annotations:
+def _weighed(parts: Iterable[Part], choice: Choice, style: ChatStyle) -> Iterator[Logprobs | None]:
+    """The log probabilities for each piece of the choice's texts, one after the other."""
+    if choice.logprobs is None or "logprobs" in style.not_streamed:
+        return repeat(None)
+    pieces = [piece for part in parts if isinstance(part, Text) for piece in cut(part.text, part.chunks)]
+    return spread_logprobs(pieces, choice.logprobs)
+
+
+def _text_increments(part: Text, weighed: Iterator[Logprobs | None], style: ChatStyle) -> Iterator[_Step]:
+    for piece, logprobs in zip(cut(part.text, part.chunks), weighed, strict=False):
+        yield _Step({"content": piece}, tokens=count(piece), logprobs=logprobs)
+    if part.annotations and "annotations" in style.message and "annotations" not in style.not_streamed:
         yield _Step({"annotations": [dict(note) for note in part.annotations]})
 
 
@@ -337,8 +263,9 @@ class _Mould:
             "system_fingerprint": _system_fingerprint(answer, style),
             **extra,
         }
-        if style.stream_usage == "null" or include_usage:
+        if style.stream_usage == "null" or (include_usage and style.stream_usage == "asked"):
             self._common["usage"] = None
+        self._unfinished = len(answer.choices)
         self._around: dict[int, tuple[bytes, bytes]] = {}
 
     def cast(self, index: int, step: _Step) -> bytes:
@@ -356,13 +283,13 @@ class _Mould:
         return to_json(self._picked([], usage=self._usage()))
 
     def _usage(self) -> ChatUsage:
-        return usage_block(self._answer.usage, details=self._style.usage_details)
+        return usage_block(self._answer.usage, self._style)
 
     def _chunk(self, index: int, step: _Step) -> dict[str, Json]:
         style, answer = self._style, self._answer
         choice: ChunkChoice = {
             "index": index,
-            "delta": dict(step.delta),
+            "delta": dict(step.delta),  # type: ignore[typeddict-item]
             "finish_reason": step.finish,  # type: ignore[typeddict-item]
             "logprobs": step.logprobs,
         }
@@ -373,9 +300,11 @@ class _Mould:
         more: dict[str, Json] = {}
         if step.opens and index == 0 and "prompt_filter_results" in style.chunk:
             more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
-        if step.finish and style.stream_usage == "finish" and not self._asked:
-            more["usage"] = self._usage()
-        return self._picked([pick(choice, style.chunk_choice)], **more)
+        if step.finish:
+            self._unfinished -= 1
+            if style.stream_usage == "finish" and not self._asked and not self._unfinished:
+                more["usage"] = self._usage()
+        return self._picked([_shown(choice, style.chunk_choice, style)], **more)
 
     def _picked(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         return pick({**self._common, "choices": choices, **more}, self._style.chunk)

@@ -1,0 +1,123 @@
+"""A raw HTTP/1.1 load over a few keep-alive connections, and the CPU time that a server spends on it."""
+
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one request costs: seconds of server CPU, and seconds on the clock under load."""
+
+    cpu: float
+    wall: float
+
+
+@contextmanager
+def server(*command: str, port: int, env: dict[str, str] | None = None) -> Iterator[int]:
+    """A server process on this port; its process id. It and the load each have a processor, where there are two."""
+    process = subprocess.Popen(
+        [sys.executable, *command], env={**os.environ, **(env or {})}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    _pin(process.pid, 0)
+    _pin(0, 1)
+    try:
+        _await(port, process)
+        yield process.pid
+    finally:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+def post(path: str, body: bytes) -> bytes:
+    """The bytes of a POST with a JSON body."""
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\ncontent-type: application/json\r\n"
+        f"authorization: Bearer sk-test\r\nuser-agent: bench\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def free_port() -> int:
+    """A port that nobody uses right now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def measure(pid: int, port: int, requests: Sequence[bytes], *, count: int, connections: int = 8) -> Cost:
+    """Send `count` requests, cycling through the given ones; every answer must be a 200."""
+    _run(port, requests, min(count, 500), connections)  # warm up
+    cpu, wall = cpu_seconds(pid), time.perf_counter()
+    _run(port, requests, count, connections)
+    return Cost((cpu_seconds(pid) - cpu) / count, (time.perf_counter() - wall) / count)
+
+
+def cpu_seconds(pid: int) -> float:
+    """The time that a process has spent on a processor, all threads together."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+
+def _run(port: int, requests: Sequence[bytes], count: int, connections: int) -> None:
+    selector = selectors.DefaultSelector()
+    sent = done = 0
+    for _ in range(min(connections, count)):
+        sock = socket.create_connection(("127.0.0.1", port))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.sendall(requests[sent % len(requests)])
+        sent += 1
+        selector.register(sock, selectors.EVENT_READ, bytearray())
+    while done < count:
+        for key, _ in selector.select():
+            sock, buffer = key.fileobj, key.data
+            assert isinstance(sock, socket.socket)
+            buffer += sock.recv(1 << 18)
+            if not _complete(buffer):
+                continue
+            if not buffer.startswith(b"HTTP/1.1 200"):
+                raise RuntimeError(f"unexpected answer: {bytes(buffer[:300])!r}")
+            buffer.clear()
+            done += 1
+            if sent < count:
+                sock.sendall(requests[sent % len(requests)])
+                sent += 1
+    for key in list(selector.get_map().values()):
+        key.fileobj.close()  # type: ignore[union-attr]
+    selector.close()
+
+
+def _complete(buffer: bytearray) -> bool:
+    end = buffer.find(b"\r\n\r\n")
+    if end < 0:
+        return False
+    at = buffer.find(b"content-length: ", 0, end)
+    if at < 0:
+        return buffer.endswith(b"0\r\n\r\n")
+    length = int(buffer[at + 16 : buffer.find(b"\r\n", at)])
+    return len(buffer) >= end + 4 + length
+
+
+def _pin(pid: int, processor: int) -> None:
+    if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > 1:
+        os.sched_setaffinity(pid, {processor})
+
+
+def _await(port: int, process: "subprocess.Popen[bytes]") -> None:
+    for _ in range(1000):
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if process.poll() is not None:
+                raise RuntimeError(f"the server ended: {process.stderr.read().decode()}") from None  # type: ignore[union-attr]
+            time.sleep(0.01)
+    raise RuntimeError("the server does not listen")

@@ -1,0 +1,128 @@
+"""The questions of this project's speed, each answered by a ratio measured in one run: `make bench`.
+
+Every server runs in a process of its own; the load comes from this one. Cost is server CPU per request.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from load import Cost, free_port, measure, post, server
+
+HERE = Path(__file__).parent
+COUNT = 8_000
+
+
+def chat(text: str, **more: object) -> bytes:
+    """A chat request for the model `gpt-4o`."""
+    messages = [{"role": "system", "content": "You are a helpful assistant."}, {"role": "user", "content": text}]
+    return post("/v1/chat/completions", json.dumps({"model": "gpt-4o", "messages": messages, **more}).encode())
+
+
+def rules(count: int) -> Path:
+    """A file of this many rules, of which the last but one answers `hello`."""
+    shapes = ('"*topic {}-*"', "{{contains: 'subject {} of'}}", '"question {}"')
+    listed = [_rule(f"rule {n}", shapes[n % 3].format(n), f"answer {n}") for n in range(count - 2)]
+    listed.append(_rule("hello", '"*hello*"', "Hello! How can I help you today?"))
+    listed.append(_rule("stream", '"*fifty*"', "fifty" + " words" * 49))
+    path = Path(tempfile.mkdtemp()) / f"{count}.yaml"
+    path.write_text("version: 1\nrules:\n" + "".join(listed))
+    return path
+
+
+def _rule(name: str, condition: str, text: str) -> str:
+    return f"  - name: {name}\n    when: {{last_user: {condition}}}\n    then: {{text: {text!r}}}\n"
+
+
+def mock(requests: list[bytes], *, count: int = COUNT, file: Path | None = None) -> Cost:
+    """What these requests cost mockserver, with 10 rules if no file is given."""
+    port = free_port()
+    command = ("-m", "mockserver", "serve", str(file or rules(10)), "--port", str(port), "--no-reload")
+    with server(*command, port=port) as pid:
+        return measure(pid, port, requests, count=count)
+
+
+def other(name: str, requests: list[bytes], *, count: int = COUNT, env: dict[str, str] | None = None) -> Cost:
+    """What these requests cost another server of servers.py."""
+    port = free_port()
+    with server(str(HERE / "servers.py"), name, str(port), port=port, env=env) as pid:
+        return measure(pid, port, requests, count=count)
+
+
+def throughput() -> Mapping[str, float]:
+    """A plain chat, and one with every body distinct, against bare uvicorn: requests per second and CPU per request."""
+    same, distinct = [chat("hello there")], [chat(f"hello {number}") for number in range(COUNT + 500)]
+    bare, plain, varied = other("bare", same), mock(same), mock(distinct)
+    return {
+        "plain chat, requests per second / bare": bare.wall / plain.wall,
+        "plain chat, CPU per request / bare": plain.cpu / bare.cpu,
+        "distinct chats, requests per second / bare": bare.wall / varied.wall,
+        "distinct chats, CPU per request / bare": varied.cpu / bare.cpu,
+    }
+
+
+def streams() -> Mapping[str, float]:
+    """A stream of 50 chunks in one send against one send for each chunk, and against a plain chat."""
+    request, file = [chat("fifty words", stream=True)], rules(10)
+    joined = mock(request, count=COUNT // 2, file=file)
+    each = other("split", request, count=COUNT // 4, env={"RULES": str(file)})
+    return {
+        "50 chunks, one send each / one send for all": each.cpu / joined.cpu,
+        "50 chunks in one send / plain chat": joined.cpu / mock([chat("hello there")]).cpu,
+    }
+
+
+def many_rules() -> Mapping[str, float]:
+    """A chat among 1,000 and 10,000 rules against one among 10."""
+    requests = [chat(f"hello {number}, a word on topic 7 and on subject 3 of them") for number in range(1000)]
+    costs = {count: mock(requests, file=rules(count)).cpu for count in (10, 1_000, 10_000)}
+    return {f"{count} rules / 10 rules": costs[count] / costs[10] for count in (1_000, 10_000)}
+
+
+def start() -> Mapping[str, float]:
+    """Seconds from the start of the process to the first answer, and resident memory in MB after 1,000 answers."""
+    import socket
+    import subprocess
+    import time
+
+    port, began = free_port(), time.perf_counter()
+    command = [sys.executable, "-m", "mockserver", "serve", str(rules(10)), "--port", str(port)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", port)) as sock:
+                    sock.sendall(chat("hello"))
+                    sock.recv(1)
+                    break
+            except OSError:
+                time.sleep(0.005)
+        first = time.perf_counter() - began
+        measure(process.pid, port, [chat("hello"), chat("a thing that no rule knows")], count=1000)
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        resident = int(status.split("VmRSS:")[1].split()[0]) / 1024
+    finally:
+        process.terminate()
+        process.wait()
+    return {"seconds to the first answer": first, "MB resident": resident}
+
+
+QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
+    "throughput": throughput,
+    "streams": streams,
+    "rules": many_rules,
+    "start": start,
+}
+
+
+def main() -> None:
+    """Answer the questions that are named, or all."""
+    for name in sys.argv[1:] or QUESTIONS:
+        for what, value in QUESTIONS[name]().items():
+            print(f"{name:<12} {what:<48} {value:8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

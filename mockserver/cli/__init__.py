@@ -1,0 +1,61 @@
+"""The command line: `mockserver COMMAND`. Each command is a file here, imported when it is called."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import click
+
+from mockserver import __version__
+from mockserver.core.errors import MockserverError
+
+COMMANDS: Mapping[str, str] = {
+    "serve": "Serve the rules until Ctrl-C.",
+    "check": "Find mistakes in rules files, and rules that never answer or depend on the order of calls.",
+    "explain": "Say which rule answers a request, and why each other does not.",
+    "ask": "Make one request, in this process, and print the answer.",
+    "schema": "Print the JSON Schema of rules files, for editors.",
+    "init": "Write a commented rules.yaml to start from.",
+}
+
+
+class _Commands(click.Group):
+    """The commands of the table above, each imported only when it is called: that keeps the start quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"mockserver.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="mockserver")
+def commands() -> None:
+    """A deterministic stand-in for LLM APIs: offline, free, instant, and the same every time."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command. A mistake of the user is one line on stderr and exit code 2."""
+    try:
+        code = commands.main(args=arguments, prog_name="mockserver", standalone_mode=False)
+    except click.ClickException as error:
+        _fail(error.format_message())
+    except MockserverError as error:
+        first, more = error.mistakes[0], len(error.mistakes) - 1
+        _fail(f"{first}" + (f"  (and {more} more: mockserver check shows all)" if more else ""))
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    click.echo("mockserver: " + " ".join(message.splitlines()), err=True)
+    sys.exit(2)

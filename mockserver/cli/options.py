@@ -1,0 +1,54 @@
+"""What several commands share: the rules files they read, and a flag for every setting."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mockserver.core.call import Json
+from mockserver.core.errors import ConfigError
+from mockserver.server.live import Sources
+from mockserver.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+DEFAULT_RULES = Path("rules.yaml")
+
+rules_argument = click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
+
+
+def setting_flags(*names: str) -> Callable[[Command], Command]:
+    """A flag for each of these settings, with the setting's own description as its help."""
+
+    def add(command: Command) -> Command:
+        for name in reversed(names):
+            command = _flag(name)(command)
+        return command
+
+    return add
+
+
+def _flag(name: str) -> Callable[[Command], Command]:
+    field = Settings.model_fields[name]
+    spelled = name.replace("_", "-")
+    switch = f"--{spelled}/--no-{spelled}" if field.annotation is bool else f"--{spelled}"
+    kind = {"type": bool} if field.annotation is bool else {"type": str, "metavar": "…"}
+    return click.option(switch, name, default=None, help=field.description, **kind)
+
+
+def sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
+    """The named files, else `rules.yaml` of this folder if there is one; flags that were not given fall away."""
+    files = rules or ((DEFAULT_RULES,) if DEFAULT_RULES.exists() else ())
+    given = {name: value for name, value in flags.items() if value is not None}
+    return Sources(files, given, os.environ)
+
+
+def text_of(path: str) -> str:
+    """A file's text, `-` being standard input. Raises ConfigError."""
+    try:
+        with click.open_file(path, encoding="utf-8") as file:
+            return str(file.read())
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise ConfigError(f"{path}: cannot be read: {reason}") from error

@@ -1,0 +1,267 @@
+"""Shared steps of reading a request: bytes to a JSON object, the credential, what a request model complains about.
+
+Gives facts in no provider's words; knows no route, no envelope and no field of any body.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from jiter import from_json
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
+
+from mockserver.core.call import Json
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure
+
+MAX_DEPTH = 100
+Path = tuple[str | int, ...]
+Body = TypeVar("Body")
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """What is wrong with one field of a body.
+
+    `kind` is missing, type, value, below, above, short, long, pattern or unknown; `expected` holds the names of types
+    ("a string") or the allowed values, `bound` the limit that was passed. `message` is set where none of these says it.
+    """
+
+    kind: str
+    path: Path
+    got: Json = None
+    expected: tuple[str, ...] = ()
+    bound: float | int | str | None = None
+    message: str | None = None
+
+    @property
+    def where(self) -> str:
+        """The path as providers write it: `messages[0].role`."""
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{clip(step)}" for step in self.path).lstrip(".")
+
+
+def read_object(http: HttpRequest) -> dict[str, Json]:
+    """The JSON object of a body, or a Failure that says where it is broken; whole numbers at its top are ints."""
+    _refuse_other_media(http)
+    try:
+        body = from_json(http.body, allow_inf_nan=False, catch_duplicate_keys=True)
+    except ValueError as error:
+        raise _bad_json(_clearer(str(error), http.body)) from None
+    if _SUSPICIOUS.search(http.body):
+        _refuse_endless_numbers(http.body)
+    if _deeper_than(MAX_DEPTH, http.body):
+        raise _bad_json(f"it is nested more than {MAX_DEPTH} levels deep.")
+    if not isinstance(body, dict):
+        raise _bad_json(f"expected an object, but got {kind_of(body)} instead.")
+    for key, value in body.items():
+        if type(value) is float and value.is_integer():
+            body[key] = int(value)
+    return body
+
+
+def bearer(http: HttpRequest) -> str | None:
+    """The token of `Authorization: Bearer ...`, or None."""
+    scheme, _, token = (http.header("authorization") or "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def validated(adapter: TypeAdapter[Body], body: Json, refuse: Callable[[Complaint], Failure]) -> Body:
+    """The body as its request model reads it, or the Failure in which a provider words the first complaint."""
+    try:
+        return adapter.validate_python(body)
+    except ValidationError as error:
+        raise refuse(complaint(error.errors(include_url=False), body)) from None
+
+
+def complaint(errors: Sequence[ErrorDetails], body: Json) -> Complaint:
+    """The first thing that pydantic holds against a body.
+
+    Members of plain unions carry labels such as `<a string>`; tags of tagged unions are the object's own role or type.
+    """
+    first = errors[0]
+    labelled = next((i for i, step in enumerate(first["loc"]) if _is_label(step)), None)
+    if labelled is None:
+        return _single(first, body)
+    union = first["loc"][:labelled]
+    members = [error for error in errors if error["loc"][:labelled] == union]
+    inside = [error for error in members if not _is_other_type(error, labelled)]
+    if inside:
+        return _single(inside[0], body)
+    expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
+    return Complaint("type", _path(union, body), got=first["input"], expected=expected)
+
+
+def kind_of(value: Json) -> str:
+    """The JSON type of a value, with its article."""
+    return _KINDS.get(type(value), "null")
+
+
+def clip(text: str, limit: int = 100) -> str:
+    """A text of the client as a message may quote it: bounded, and without halves of characters."""
+    text = text.encode("utf-8", "replace").decode()
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+_KINDS: Mapping[type, str] = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a decimal",
+    list: "an array",
+    dict: "an object",
+}
+
+
+def _refuse_other_media(http: HttpRequest) -> None:
+    media = http.header("content-type")
+    if media and "json" not in media.lower():
+        hint = "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
+        message = f"Invalid Content-Type header ({clip(media)}), expected application/json. {hint}"
+        raise Failure("unsupported_media_type", message=message)
+
+
+def _bad_json(why: str) -> Failure:
+    return Failure("bad_json", message=f"We could not parse the JSON body of your request: {why}")
+
+
+def _clearer(error: str, body: bytes) -> str:
+    if not body.strip():
+        return "the body is empty."
+    if error.startswith("recursion limit"):
+        return f"it is nested more than {MAX_DEPTH} levels deep."
+    if "hex escape" in error:
+        error = error.replace("unexpected end of hex escape", "lone leading surrogate in hex escape")
+    return f"{clip(error, 300)}."
+
+
+# A number that may be beyond a double: a long exponent or very many digits. Most hits stand inside strings.
+_SUSPICIOUS = re.compile(rb"[eE][+-]?\d{3}|\d{200}")
+_STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+_STRINGS = re.compile(_STRING, re.DOTALL)
+_STRING_OR_NUMBER = re.compile(_STRING + rb"|-?\d[\d.eE+-]*", re.DOTALL)
+
+
+def _refuse_endless_numbers(body: bytes) -> None:
+    for found in _STRING_OR_NUMBER.finditer(body):
+        text = found[0]
+        if text[0] != ord('"') and float(text) in (float("inf"), float("-inf")):
+            line = body.count(b"\n", 0, found.start()) + 1
+            column = found.start() - body.rfind(b"\n", 0, found.start())
+            raise _bad_json(f"number out of range at line {line} column {column}.")
+
+
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"{}[]")
+
+
+def _deeper_than(limit: int, body: bytes) -> bool:
+    if body.count(b"[") + body.count(b"{") <= limit:
+        return False
+    brackets = _STRINGS.sub(b"", body).translate(_BRACKETS, _NO_BRACKETS)
+    for _ in range(limit):  # each pass takes the innermost level away
+        brackets = brackets.replace(b"[]", b"")
+        if not brackets:
+            return False
+    return True
+
+
+def _is_label(step: str | int) -> bool:
+    return isinstance(step, str) and step.startswith("<")
+
+
+def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
+    """Whether a member of a union was refused because the value is of another type altogether."""
+    if len(error["loc"]) != labelled + 1:
+        return False
+    literal_of_other_type = error["type"] == "literal_error" and not isinstance(error["input"], str)
+    return error["type"] in _TYPES or literal_of_other_type
+
+
+def _path(loc: Sequence[str | int], body: Json) -> Path:
+    """The keys of a location without the labels and tags of unions."""
+    path: list[str | int] = []
+    at, tagged = body, False
+    for step in loc:
+        if _is_label(step):
+            continue
+        if isinstance(at, dict) and not tagged and path and step in (at.get("role"), at.get("type")):
+            tagged = True
+            continue
+        path.append(step)
+        at, tagged = _inner(at, step), False
+    return tuple(path)
+
+
+def _inner(value: Json, step: str | int) -> Json:
+    try:
+        return value[step]
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _single(error: ErrorDetails, body: Json) -> Complaint:
+    kind, path, got, limits = error["type"], _path(error["loc"], body), error["input"], error.get("ctx", {})
+    if kind in _TYPES:
+        return Complaint("type", path, got=got, expected=(_TYPES[kind],))
+    if kind.startswith("union_tag"):
+        return _of_tag(path, got, limits)
+    if kind == "literal_error":
+        return _of_value(path, got, _quoted(limits["expected"]))
+    if kind in _BOUNDS:
+        word, key = _BOUNDS[kind]
+        return Complaint(word, path, got=got, bound=limits[key])
+    if kind == "missing":
+        return Complaint("missing", path)
+    return Complaint("value", path, got=got, message=f"Invalid value: {error['msg']}")
+
+
+def _of_tag(path: Path, got: Json, limits: Mapping[str, Json]) -> Complaint:
+    key = limits["discriminator"].strip("'")
+    if not isinstance(got, dict) or key not in got:
+        return Complaint("missing", (*path, key))
+    return _of_value((*path, key), got[key], _quoted(limits.get("expected_tags", "")))
+
+
+def _of_value(path: Path, got: Json, allowed: tuple[str, ...]) -> Complaint:
+    if isinstance(got, str):
+        return Complaint("value", path, got=got, expected=allowed)
+    return Complaint("type", path, got=got, expected=("a string",))
+
+
+def _quoted(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"'([^']*)'", text))
+
+
+def listed(words: Sequence[str], last: str) -> str:
+    """Words as a sentence lists them: `a`, `a or b`, `a, b, or c`."""
+    if len(words) < 3:
+        return f" {last} ".join(words)
+    return f"{', '.join(words[:-1])}, {last} {words[-1]}"
+
+
+def unknown_keys(body: Mapping[str, Json], known: frozenset[str]) -> tuple[str, ...]:
+    """The keys of a body that its request model does not know, in their order."""
+    return tuple(key for key in body if key not in known)
+
+
+_TYPES: Mapping[str, str] = {
+    "string_type": "a string",
+    "int_type": "an integer",
+    "multiple_of": "an integer",
+    "float_type": "a decimal",
+    "bool_type": "a boolean",
+    "list_type": "an array",
+    "dict_type": "an object",
+    "model_attributes_type": "an object",
+}
+_BOUNDS: Mapping[str, tuple[str, str]] = {
+    "greater_than_equal": ("below", "ge"),
+    "less_than_equal": ("above", "le"),
+    "too_short": ("short", "min_length"),
+    "too_long": ("long", "max_length"),
+    "string_too_short": ("short", "min_length"),
+    "string_too_long": ("long", "max_length"),
+    "string_pattern_mismatch": ("pattern", "pattern"),
+}

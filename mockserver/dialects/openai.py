@@ -1,0 +1,146 @@
+"""OpenAI: the common ancestor (`wire/openai.md`)."""
+
+from collections.abc import Mapping
+
+from mockserver.core.call import Call, Json
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.plan import Answer, Failure, Models
+from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
+from mockserver.dialects._listing import models_body, parse_models
+from mockserver.dialects._openai import live_only, parse_chat
+from mockserver.dialects._openai_words import refuse
+from mockserver.dialects._parse import bearer, read_object
+from mockserver.dialects._reply import chat_reply, json_reply, merged, request_hex
+from mockserver.formats.chat import ChatStyle
+
+NAME = "openai"
+REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
+
+
+def _parse_chat(http: HttpRequest, strict: bool) -> Call:
+    body = read_object(http)
+    call = parse_chat(http, body, dialect=NAME, refuse=refuse)
+    if strict:
+        for complaint in live_only(body):
+            raise refuse(complaint)
+    return call
+
+
+def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    headers = (*_headers(call.http, call), *_limits(outcome.usage.prompt))
+    return chat_reply(call, outcome, STYLE, headers, {"service_tier": _tier(call.raw)})
+
+
+def _tier(body: Mapping[str, Json]) -> Json:
+    """The tier that served the request: the one it named, unless it left the choice open."""
+    asked = body.get("service_tier")
+    return "default" if asked in (None, "auto") else asked
+
+
+def _parse_models(http: HttpRequest, strict: bool) -> Call:
+    return parse_models(NAME, http, strict)
+
+
+def _render_models(call: Call, outcome: Answer | Models) -> Reply:
+    assert isinstance(outcome, Models)  # noqa: S101
+    return json_reply(200, models_body(call, outcome), _headers(call.http, call))
+
+
+def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    said = PHRASES.say(failure, http, call)
+    body = {"error": {"message": said.message, "type": said.kind, "param": said.param, "code": said.code}}
+    own = (*_headers(http, call), *_waits(failure, said.status))
+    return json_reply(said.status, body, merged(own, failure.headers))
+
+
+def _headers(http: HttpRequest, call: Call | None) -> Headers:
+    name = request_hex(http, call)
+    return (
+        ("x-request-id", f"req_{name}"),
+        ("openai-organization", "mockserver"),
+        ("openai-processing-ms", str(20 + int(name[:2], 16))),
+        ("openai-version", "2020-10-01"),
+    )
+
+
+def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
+    left = (0, 0) if used_up else (REQUESTS_PER_MINUTE - 1, max(TOKENS_PER_MINUTE - tokens, 0))
+    return (
+        ("x-ratelimit-limit-requests", str(REQUESTS_PER_MINUTE)),
+        ("x-ratelimit-limit-tokens", str(TOKENS_PER_MINUTE)),
+        ("x-ratelimit-remaining-requests", str(left[0])),
+        ("x-ratelimit-remaining-tokens", str(left[1])),
+        ("x-ratelimit-reset-requests", reset),
+        ("x-ratelimit-reset-tokens", reset if used_up else duration(tokens * 60 / TOKENS_PER_MINUTE)),
+    )
+
+
+def _waits(failure: Failure, status: int) -> Headers:
+    wait = failure.retry_after
+    again = () if wait is None else (*retry_after(failure), ("retry-after-ms", str(round(wait * 1000))))
+    limits = _limits(0, used_up=True, reset=duration(wait or 1.0)) if status == 429 else ()
+    return (*again, *limits)
+
+
+STYLE = ChatStyle(
+    completion=("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint"),
+    choice=("index", "message", "logprobs", "finish_reason"),
+    message=("role", "content", "refusal", "tool_calls", "annotations"),
+    chunk=("id", "object", "created", "model", "service_tier", "system_fingerprint", "choices", "usage"),
+    chunk_choice=("index", "delta", "logprobs", "finish_reason"),
+    usage=(
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "prompt_tokens_details",
+        "completion_tokens_details",
+    ),
+    system_fingerprint=True,
+    opening={"role": "assistant", "content": "", "refusal": None},
+    opening_of_call={"content": None},
+)
+
+_REQUEST = "invalid_request_error"
+ROWS: Mapping[str, Row] = {
+    "bad_json": Row(400, _REQUEST),
+    "bad_parameter": Row(400, _REQUEST),
+    "content_filter": Row(400, _REQUEST, "content_policy_violation"),
+    "context_length": Row(400, _REQUEST, "context_length_exceeded", "messages"),
+    "invalid_key": Row(401, _REQUEST, "invalid_api_key"),
+    "missing_key": Row(401, _REQUEST),
+    "billing": Row(402, _REQUEST, "billing_not_active"),
+    "forbidden": Row(403, _REQUEST),
+    "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
+    "not_found": Row(404, _REQUEST),
+    "unmatched": Row(404, _REQUEST),
+    "route_not_found": Row(404, _REQUEST),
+    "method_not_allowed": Row(405, _REQUEST, "method_not_supported"),
+    "timeout": Row(408, _REQUEST),
+    "conflict": Row(409, _REQUEST),
+    "too_large": Row(413, _REQUEST),
+    "unsupported_media_type": Row(415, _REQUEST, "unsupported_media_type"),
+    "unprocessable": Row(422, _REQUEST, "unprocessable"),
+    "rate_limit": Row(429, "requests", "rate_limit_exceeded"),
+    "quota": Row(429, "insufficient_quota", "insufficient_quota"),
+    "server_error": Row(500, "server_error"),
+    "bad_gateway": Row(502, "server_error"),
+    "overloaded": Row(503, "server_error"),
+    "gateway_timeout": Row(504, "server_error"),
+}
+PHRASES = Phrasebook(ROWS, OPENAI_WORDS, bearer)
+
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/openai/v1",),
+    operations=(
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, streams=True),
+        Operation("models", "GET", "/models", _parse_models, _render_models),
+        Operation("model", "GET", "/models/{model:path}", _parse_models, _render_models),
+    ),
+    credential=bearer,
+    fail=_fail,
+    models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
+    features=frozenset(FEATURES) - {"filter_annotations", "reasoning"},
+)

@@ -1,0 +1,153 @@
+"""From a draft to an answer: what the request asks for (`n`, stop, length, log probabilities) holds for every draft.
+
+Knows neither who wrote the draft nor how the answer will look on the wire.
+"""
+
+from dataclasses import dataclass, replace
+
+from mockserver.core.call import Call
+from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Text, ToolUse, Usage
+from mockserver.core.seed import Clock, Seed
+from mockserver.core.tokens import Chunks, count, split
+from mockserver.engine.draft import Draft, DraftChoice
+from mockserver.engine.generate.logprobs import logprobs
+
+Parts = tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who signs an answer: the seed, the clock, and a mark that makes ids unique (empty: ids follow from the call)."""
+
+    seed: Seed
+    clock: Clock
+    mark: str = ""
+
+
+def answer(call: Call, draft: Draft, author: Author) -> Answer:
+    """The draft within the request's limits, counted, signed and dated."""
+    identity = call.fingerprint + author.mark
+    last = len(draft.choices) - 1
+    choices = tuple(_choice(call, draft.choices[min(i, last)], author.seed, (identity, str(i))) for i in range(call.n))
+    return Answer(
+        id=author.seed.alnum(64, "id", identity),
+        created=author.clock.now(),
+        model=draft.model or call.model,
+        choices=choices,
+        usage=_usage(call, choices, draft),
+        system_fingerprint=author.seed.hex(10, "system fingerprint", call.model),
+        prompt_safety=draft.prompt_safety,
+        headers=draft.headers,
+    )
+
+
+def _choice(call: Call, draft: DraftChoice, seed: Seed, identity: tuple[str, str]) -> Choice:
+    parts, finish = _limited(call, draft)
+    signed = tuple(_signed(part, seed, (*identity, str(at))) for at, part in enumerate(parts))
+    weighed = _weighed(call, draft, parts, seed) if call.logprobs is not None or draft.logprobs else None
+    return Choice(signed, finish=draft.finish or finish, safety=draft.safety, logprobs=weighed)
+
+
+def _limited(call: Call, draft: DraftChoice) -> tuple[Parts, str]:
+    """The parts that remain, and why they end."""
+    parts = draft.parts if call.parallel_tool_calls else _one_call(draft.parts)
+    finish = "stop"
+    if call.stop:
+        parts = _stopped(parts, call.stop)
+    if draft.filter_after is not None:
+        parts, finish = _shortened(parts, draft.filter_after), "content_filter"
+    if call.max_tokens is not None and weight(parts) > call.max_tokens:
+        parts, finish = _shortened(parts, call.max_tokens), "length"
+    if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
+        finish = "tool_calls"
+    return parts, finish
+
+
+def _one_call(parts: Parts) -> Parts:
+    """All but the second and further tool calls."""
+    calls = [part for part in parts if isinstance(part, ToolUse)]
+    return tuple(part for part in parts if not isinstance(part, ToolUse) or part is calls[0])
+
+
+def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:
+    """The parts up to the first stop sequence in the text; it is not part of the text itself."""
+    for at, part in enumerate(parts):
+        if isinstance(part, Text):
+            found = [place for stop in stops if stop and (place := part.text.find(stop)) >= 0]
+            if found:
+                return (*parts[:at], _first_characters(part, min(found)))
+    return parts
+
+
+def _shortened(parts: Parts, tokens: int) -> Parts:
+    """The parts that fit into so many tokens; the last is cut where they run out."""
+    kept: list[Part] = []
+    for part in parts:
+        pieces = split(_words(part))
+        if len(pieces) > tokens:
+            kept.append(_first_characters(part, sum(map(len, pieces[:tokens]))))
+            break
+        kept.append(part)
+        tokens -= len(pieces)
+    return tuple(kept)
+
+
+def _first_characters(part: Part, length: int) -> Part:
+    chunks = _trimmed(part.chunks, length)
+    if isinstance(part, ToolUse):
+        return ToolUse(replace(part.call, arguments=part.call.arguments[:length]), chunks)
+    if isinstance(part, Text):
+        return Text(part.text[:length], chunks, part.annotations)
+    return replace(part, text=part.text[:length], chunks=chunks)
+
+
+def _trimmed(chunks: Chunks, length: int) -> Chunks:
+    """An exact list of pieces, cut to so many characters in all; any other way to cut stays as it is."""
+    if not isinstance(chunks, tuple):
+        return chunks
+    kept: list[str] = []
+    for piece in chunks:
+        if length <= 0:
+            break
+        kept.append(piece[:length])
+        length -= len(piece)
+    return tuple(kept)
+
+
+def _words(part: Part) -> str:
+    return part.call.arguments if isinstance(part, ToolUse) else part.text
+
+
+def weight(parts: Parts) -> int:
+    """How many tokens the parts have."""
+    return sum(count(_words(part)) for part in parts)
+
+
+def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
+    """A tool call that has no id yet gets one."""
+    if not isinstance(part, ToolUse) or part.call.id:
+        return part
+    return replace(part, call=replace(part.call, id="call_" + seed.alnum(24, "tool call", *identity)))
+
+
+def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[Logprob, ...]:
+    """Log probabilities of the text's tokens: a rule's own, then seeded ones."""
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    seeded = logprobs(text, seed.stream("logprobs", call.fingerprint, text), call.logprobs or 0)
+    stated = draft.logprobs or ()
+    return tuple(
+        replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
+        for at, logprob in enumerate(seeded)
+    )
+
+
+def _usage(call: Call, choices: tuple[Choice, ...], draft: Draft) -> Usage:
+    """Tokens of prompt and completion; what a rule states wins."""
+    stated = draft.usage
+    reasoning = sum(count(part.text) for choice in choices for part in choice.parts if isinstance(part, Reasoning))
+    return Usage(
+        prompt=stated.get("prompt", call.prompt_tokens),
+        completion=stated.get("completion", sum(weight(choice.parts) for choice in choices)),
+        reasoning=stated.get("reasoning", reasoning),
+        cached=stated.get("cached", 0),
+    )

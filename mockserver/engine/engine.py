@@ -1,0 +1,148 @@
+"""Decides what to answer: the model list, then the rules in file order, then what is generated.
+
+Knows no wire shape and opens no connection.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from mockserver.core.call import Call, Json
+from mockserver.core.errors import RuleError
+from mockserver.core.plan import Failure, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.seed import Clock, Seed
+from mockserver.core.store import Store
+from mockserver.engine.answer import Author, answer
+from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment
+from mockserver.engine.generate import GENERATORS
+from mockserver.engine.index import RuleIndex
+from mockserver.engine.nearest import nearest, report
+from mockserver.engine.rules import Rule
+
+START = "start"  # the state in which every scenario begins
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the settings say about answers. `models` absent: every model exists."""
+
+    seed: Seed = Seed()
+    clock: Clock = Clock()
+    unmatched: Literal["generate", "error"] = "generate"
+    unique_ids: bool = False
+    models: tuple[str, ...] | None = None
+    timing: Timing = Timing()
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Rules, policy and what they remember. `listed` names each dialect's own models."""
+
+    rules: tuple[Rule, ...]
+    policy: Policy
+    store: Store
+    listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    _index: RuleIndex = field(init=False)
+    _counts_attempts: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
+        object.__setattr__(self, "_counts_attempts", any("attempt" in rule.when.uses for rule in self.rules))
+
+    async def plan(self, call: Call) -> Plan:
+        """What to answer, and why. Raises Failure where the answer is a refusal that no rule asked for."""
+        self._admit(call.model)
+        if self._counts_attempts:
+            call = replace(call, attempt=await self._attempt(call))
+        for at in self._index.candidates(call):
+            rule = self.rules[at]
+            groups = self._held(rule, call)
+            if groups is not None and await self._open(rule, call.http.namespace):
+                return await self._ruled(call, rule, groups)
+        if call.operation in _CATALOGUE:
+            return Plan(self._models(call), "generated")
+        return await self._unmatched(call)
+
+    def explain(self, call: Call) -> str:
+        """Why no rule answers: the nearest ones, each with what held and what did not."""
+        return report(nearest(self.rules, call))
+
+    def _admit(self, model: str) -> None:
+        """Refuse a model that the settings do not list."""
+        models = self.policy.models
+        if models is not None and model and not any(fnmatchcase(model, pattern) for pattern in models):
+            raise Failure("model_not_found", param="model", details={"model": model})
+
+    async def _attempt(self, call: Call) -> int:
+        """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""
+        retries = call.http.header("x-stainless-retry-count")
+        if retries is not None and retries.isdecimal() and len(retries) < 4:
+            return int(retries) + 1
+        return await self.store.incr(call.http.namespace, f"attempt {call.fingerprint} {call.stream}")
+
+    def _held(self, rule: Rule, call: Call) -> Mapping[str, str] | None:
+        try:
+            return rule.when.holds(call)
+        except RuleError as error:
+            raise Failure("server_error", f"{rule.source}: {error}", status=500) from error
+
+    async def _open(self, rule: Rule, namespace: str) -> bool:
+        """Whether the rule still answers, by its `times` and `state`; if so, that is counted."""
+        if rule.state is not None and (await self.store.get(namespace, "state") or START) != rule.state.is_:
+            return False
+        if rule.times is not None and await self.store.incr(namespace, f"times {rule.name}") > rule.times:
+            return False
+        if rule.state is not None:
+            await self.store.set(namespace, "state", rule.state.becomes)
+        return True
+
+    async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> Plan:
+        try:
+            response = rule.then(Moment(call, groups, self.policy.seed, self._generator(call)))
+            outcome = await self._outcome(call, response.outcome)
+        except Failure as failure:
+            return Plan(failure, rule.source)
+        return Plan(outcome, rule.source, response.timing or self.policy.timing)
+
+    async def _unmatched(self, call: Call) -> Plan:
+        if self.policy.unmatched == "error":
+            return Plan(Failure("unmatched", self.explain(call)), "unmatched")
+        generate = self._generator(call)
+        draft = Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
+        return Plan(await self._outcome(call, draft), "generated", self.policy.timing)
+
+    async def _outcome(self, call: Call, outcome: Draft | Failure | Raw) -> Outcome:
+        if not isinstance(outcome, Draft):
+            return outcome
+        mark = ""
+        if self.policy.unique_ids:
+            mark = str(await self.store.incr(call.http.namespace, f"ids {call.fingerprint}"))
+        return answer(call, outcome, Author(self.policy.seed, self.policy.clock, mark))
+
+    def _generator(self, call: Call) -> Generate:
+        """Generators for this call, each choice drawing from a stream of its own."""
+
+        def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
+            rng = self.policy.seed.stream("generate", kind, call.fingerprint, str(index))
+            return GENERATORS[kind](call, rng, options)
+
+        return generate
+
+    def _models(self, call: Call) -> Models:
+        """The model that was asked for, or all: those of the settings, a pattern standing for the dialect's own."""
+        if call.model:
+            return Models((call.model,), self.policy.clock.now())
+        own = self.listed.get(call.dialect, ())
+        if self.policy.models is None:
+            return Models(own, self.policy.clock.now())
+        names = [name for pattern in self.policy.models for name in _expand(pattern, own)]
+        return Models(tuple(dict.fromkeys(names)), self.policy.clock.now())
+
+
+def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """A plain name as it is; a pattern as those of the names that it fits."""
+    return tuple(name for name in names if fnmatchcase(name, pattern)) if "*" in pattern else (pattern,)
+
+
+_CATALOGUE = ("models", "model", "info")

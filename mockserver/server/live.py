@@ -1,0 +1,75 @@
+"""What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mockserver.core.call import Json
+from mockserver.core.errors import ConfigError
+from mockserver.core.seed import Clock, Seed
+from mockserver.core.store import Store
+from mockserver.dialects import discover
+from mockserver.engine.engine import Engine, Policy
+from mockserver.engine.rules import load
+from mockserver.positions import Document, read
+from mockserver.settings import Settings, assemble
+from mockserver.state.journal import Journal
+from mockserver.state.memory import MemoryStore
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where rules and settings come from; flags win over the environment, and that over the files."""
+
+    files: tuple[Path, ...] = ()
+    flags: Mapping[str, Json] = field(default_factory=dict)
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+    def documents(self) -> tuple[Document, ...]:
+        """The files, parsed. Raises MockserverError with the place of every mistake."""
+        return tuple(read(_bytes(path), str(path)) for path in self.files)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@dataclass(slots=True)
+class Live:
+    """Settings, engine and memory of a running server. Requests read `engine` once, so a swap hits none half-way."""
+
+    settings: Settings
+    engine: Engine
+    journal: Journal
+    store: Store
+
+
+def start(sources: Sources, *, journal: Journal | None = None) -> Live:
+    """A server's state from its sources. Raises MockserverError."""
+    store = MemoryStore()
+    settings, engine = compose(sources, store)
+    return Live(settings, engine, journal or Journal(), store)
+
+
+def compose(sources: Sources, store: Store) -> tuple[Settings, Engine]:
+    """Settings and engine as the sources say now; nothing running is touched. Raises MockserverError."""
+    documents = sources.documents()
+    settings = assemble(sources.flags, sources.environ, documents, dialects=discover())
+    dialects = discover()
+    rules = load(documents, {name: dialect.features for name, dialect in dialects.items()})
+    return settings, Engine(rules, policy(settings), store, {name: d.models for name, d in dialects.items()})
+
+
+def policy(settings: Settings) -> Policy:
+    """What the engine needs to know of the settings."""
+    return Policy(
+        seed=Seed(settings.seed),
+        clock=Clock(settings.clock),
+        unmatched=settings.unmatched,
+        unique_ids=settings.ids == "unique",
+        models=settings.models,
+        timing=settings.timing,
+    )

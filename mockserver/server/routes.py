@@ -1,0 +1,68 @@
+"""Which dialect and which operations stand at which path; the nearest known path to an unknown one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from starlette.routing import compile_path
+
+from mockserver.dialects import Dialect, Operation
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A full path and the operations behind it, by method."""
+
+    path: str
+    dialect: Dialect
+    operations: Mapping[str, Operation]
+
+
+def places(dialects: Mapping[str, Dialect], default: str) -> tuple[Place, ...]:
+    """Every path of every dialect, the default dialect's bare ones first; calls before look-ups, as they are hotter."""
+    mounts = [(bare(mount), dialects[default]) for mount in dialects[default].mounts]
+    mounts += [(mount, dialect) for dialect in dialects.values() for mount in dialect.mounts]
+    found = [place for mount, dialect in mounts for place in _at(mount, dialect)]
+    return tuple(sorted(found, key=lambda place: "POST" not in place.operations))
+
+
+def bare(mount: str) -> str:
+    """A mount without the dialect's own segment: `/openai/v1` becomes `/v1`."""
+    _, _, rest = mount.lstrip("/").partition("/")
+    return f"/{rest}" if rest else ""
+
+
+def _at(mount: str, dialect: Dialect) -> Iterator[Place]:
+    by_path: dict[str, dict[str, Operation]] = {}
+    for operation in dialect.operations:
+        by_path.setdefault(operation.path, {})[operation.method] = operation
+    for path, operations in by_path.items():
+        yield Place(mount + path, dialect, operations)
+
+
+def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
+    """The dialect that an unknown path belongs to: the one mounted in front of it, else the default."""
+    first = "/" + path.lstrip("/").partition("/")[0]
+    named = (d for d in dialects.values() for mount in d.mounts if mount == first or mount.startswith(first + "/"))
+    return next(named, dialects[default])
+
+
+def nearest(path: str, known: Sequence[Place]) -> str | None:
+    """The known path that an unknown one most likely meant, with its method, or None."""
+    paths = {place.path: place for place in known}
+    close = get_close_matches(path, paths, n=1, cutoff=0.5)
+    return f"{next(iter(paths[close[0]].operations))} {close[0]}" if close else None
+
+
+def tidy(path: str) -> str:
+    """A path without doubled or trailing slashes."""
+    return "/" + "/".join(segment for segment in path.split("/") if segment)
+
+
+def find(path: str, known: Sequence[Place]) -> tuple[Place, dict[str, str]] | None:
+    """The place that serves a path, and its path parameters."""
+    for place in known:
+        matched = compile_path(place.path)[0].match(path)
+        if matched:
+            return place, matched.groupdict()
+    return None

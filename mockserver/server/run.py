@@ -1,0 +1,69 @@
+"""Binds the socket and runs uvicorn on it."""
+
+import asyncio
+import errno
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import uvicorn
+from starlette.routing import Router
+
+from mockserver.core.errors import ConfigError
+from mockserver.server.app import build_app
+from mockserver.server.live import Live, Sources
+from mockserver.server.watch import watch
+
+GRACE = 3  # seconds that open streams get once the server is told to stop
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A listening socket; port 0 picks a free one. Raises ConfigError naming what stands in the way."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        raise ConfigError(f"cannot listen on {host}:{port}: {_why(error)}") from error
+    return listener
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "another program uses this port; stop it, or choose another with --port (0 picks a free one)"
+    if error.errno == errno.EACCES:
+        return "this port needs more rights; choose one above 1023 with --port"
+    return error.strerror or str(error)
+
+
+def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM."""
+
+    @asynccontextmanager
+    async def lifespan(_: Router) -> AsyncIterator[None]:
+        task = asyncio.create_task(watch(live, sources, say)) if live.settings.reload and sources.files else None
+        yield
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    config = uvicorn.Config(
+        build_app(live, lifespan),
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    # uvicorn stops in good order on these signals and then raises them again: without handlers that would be a crash
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    uvicorn.Server(config).run(sockets=[listener])

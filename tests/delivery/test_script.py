@@ -1,0 +1,92 @@
+"""Scripts are lists of actions: no clock and no socket is needed to assert them."""
+
+import pytest
+
+from mockserver.core.action import Head, Wait, Write
+from mockserver.core.http import Frame, Reply
+from mockserver.core.plan import Timing
+from mockserver.delivery.script import script, sse
+
+HEADERS = (("content-type", "application/json"),)
+PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
+FRAMES = (
+    Frame(b"1", tokens=0, part="open"),
+    Frame(b"2", tokens=1),
+    Frame(b"3", tokens=3),
+    Frame(b"[DONE]", part="end"),
+)
+STREAM = Reply(200, HEADERS, frames=FRAMES)
+
+
+def steady() -> float:
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("frame", "wire"),
+    [
+        (Frame(b'{"a":1}'), b'data: {"a":1}\n\n'),
+        (Frame(b"[DONE]"), b"data: [DONE]\n\n"),
+        (Frame(b"{}", event="response.created"), b"event: response.created\ndata: {}\n\n"),
+        (b"anything: \r\n", b"anything: \r\n"),
+    ],
+)
+def test_sse_is_byte_exact(frame: Frame | bytes, wire: bytes) -> None:
+    assert sse(frame) == wire
+
+
+def test_without_timing_a_plain_body_is_one_write() -> None:
+    assert list(script(PLAIN, Timing(), steady)) == [Head(200, HEADERS), Write(b"{}")]
+
+
+def test_without_timing_all_frames_are_one_write() -> None:
+    whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
+    assert list(script(STREAM, Timing(), steady)) == [Head(200, HEADERS), Write(whole)]
+
+
+def test_a_plain_body_waits_as_long_as_its_stream_would() -> None:
+    timing = Timing(first_token=0.5, per_token=0.1)
+    assert list(script(PLAIN, timing, steady)) == [Wait(pytest.approx(1.5)), Head(200, HEADERS), Write(b"{}")]
+
+
+def test_frames_are_paced_by_their_tokens() -> None:
+    actions = list(script(STREAM, Timing(first_token=0.5, per_token=0.1), steady))
+    assert actions == [
+        Head(200, HEADERS),
+        Wait(0.5),
+        Write(b"data: 1\n\n"),
+        Wait(pytest.approx(0.1)),
+        Write(b"data: 2\n\n"),
+        Wait(pytest.approx(0.3)),
+        Write(b"data: 3\n\n"),
+        Write(b"data: [DONE]\n\n"),
+    ]
+
+
+@pytest.mark.parametrize("first", [0.0, 0.25, 9.0])
+@pytest.mark.parametrize("reply", [PLAIN, STREAM], ids=["plain", "stream"])
+def test_total_is_kept(reply: Reply, first: float) -> None:
+    actions = script(reply, Timing(first_token=first, per_token=7.0, total=2.0), steady)
+    assert sum(action.seconds for action in actions if isinstance(action, Wait)) == pytest.approx(2.0)
+
+
+def test_total_holds_for_a_stream_without_tokens() -> None:
+    reply = Reply(200, HEADERS, frames=(Frame(b"[DONE]", part="end"),))
+    actions = script(reply, Timing(total=1.5), steady)
+    assert sum(action.seconds for action in actions if isinstance(action, Wait)) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(("draw", "wait"), [(1.0, 0.12), (-1.0, 0.08), (0.0, 0.1)])
+def test_jitter_scales_the_pause_of_each_token(draw: float, wait: float) -> None:
+    actions = list(script(STREAM, Timing(per_token=0.1, jitter=0.2), lambda: draw))
+    assert actions[2] == Wait(pytest.approx(wait))
+
+
+def test_raw_bytes_weigh_one_token() -> None:
+    reply = Reply(200, HEADERS, frames=(b"a", b"b"))
+    assert list(script(reply, Timing(per_token=1.0), steady)) == [
+        Head(200, HEADERS),
+        Write(b"a"),
+        Wait(1.0),
+        Write(b"b"),
+    ]

@@ -1,0 +1,138 @@
+"""What a request asks for holds for every draft."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call, Message, ToolCall
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Answer, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
+from mockserver.core.seed import Clock, Seed
+from mockserver.core.tokens import split
+from mockserver.engine.answer import Author, answer
+from mockserver.engine.draft import Draft, DraftChoice
+
+AUTHOR = Author(Seed(7), Clock())
+STORY = "One two three four five six."
+USE = ToolUse(ToolCall("", "look", '{"at":"the stars"}'))
+
+
+def call(**more: Any) -> Call:
+    http = HttpRequest("POST", "/v1/chat/completions")
+    return Call("openai", "chat", "m", http, meaning=["x"], messages=(Message("user", "Hi"),), **more)
+
+
+def draft(*parts: Part, **more: Any) -> Draft:
+    return Draft((DraftChoice(parts, **more),))
+
+
+def one(asked: Call, given: Draft) -> tuple[tuple[Part, ...], str]:
+    choice = answer(asked, given, AUTHOR).choices[0]
+    return choice.parts, choice.finish
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "parts", "finish"),
+    [
+        ({}, draft(Text(STORY)), (Text(STORY),), "stop"),
+        ({}, draft(Refusal("No.")), (Refusal("No."),), "stop"),
+        ({}, draft(Text(STORY), finish="length"), (Text(STORY),), "length"),
+        ({"stop": ("four", "three")}, draft(Text(STORY)), (Text("One two "),), "stop"),
+        ({"stop": ("none",)}, draft(Text(STORY)), (Text(STORY),), "stop"),
+        ({"stop": ("One",)}, draft(Text(STORY), USE), (Text(""),), "stop"),
+        ({"max_tokens": 3}, draft(Text(STORY)), (Text("One two three"),), "length"),
+        ({"max_tokens": 7}, draft(Text(STORY)), (Text(STORY),), "stop"),
+        ({"max_tokens": 0}, draft(Text(STORY)), (Text(""),), "length"),
+        ({"max_tokens": 3}, draft(Reasoning("Hm, let me think"), Text(STORY)), (Reasoning("Hm, let"),), "length"),
+        ({"max_tokens": 3}, draft(Text(STORY), finish="stop"), (Text("One two three"),), "stop"),
+        ({}, draft(Text(STORY), filter_after=2), (Text("One two"),), "content_filter"),
+        ({"max_tokens": 1}, draft(Text(STORY), filter_after=2), (Text("One"),), "length"),
+    ],
+)
+def test_limits(asked: dict[str, Any], given: Draft, parts: tuple[Part, ...], finish: str) -> None:
+    assert one(call(**asked), given) == (parts, finish)
+
+
+def test_exact_pieces_are_cut_with_the_text() -> None:
+    given = draft(Text(STORY, chunks=("One tw", "o thr", "ee four five six.")))
+    assert one(call(max_tokens=3), given) == ((Text("One two three", chunks=("One tw", "o thr", "ee")),), "length")
+
+
+def test_tool_calls_get_ids_that_follow_from_the_call() -> None:
+    parts, finish = one(call(), draft(USE, USE))
+    again, _ = one(call(), draft(USE, USE))
+    ids = [part.call.id for part in parts if isinstance(part, ToolUse)]
+    assert finish == "tool_calls"
+    assert parts == again
+    assert len(set(ids)) == 2
+    assert all(len(name) == len("call_") + 24 and name.startswith("call_") for name in ids)
+
+
+def test_an_id_that_a_rule_gives_stays() -> None:
+    parts, _ = one(call(), draft(ToolUse(ToolCall("mine", "look", "{}"))))
+    assert parts == (ToolUse(ToolCall("mine", "look", "{}")),)
+
+
+def test_without_parallel_tool_calls_one_call_remains() -> None:
+    parts, _ = one(call(parallel_tool_calls=False), draft(Text("So:"), USE, USE))
+    assert [type(part) for part in parts] == [Text, ToolUse]
+
+
+def test_tool_arguments_count_and_are_cut() -> None:
+    parts, finish = one(call(max_tokens=2), draft(USE))
+    assert finish == "length"
+    assert isinstance(parts[0], ToolUse)
+    assert parts[0].call.arguments == "".join(split(USE.call.arguments)[:2])
+
+
+def test_n_repeats_the_last_choice() -> None:
+    given = Draft((DraftChoice((Text("a"),)), DraftChoice((Text("b"),))))
+    assert [c.parts for c in answer(call(n=3), given, AUTHOR).choices] == [(Text("a"),), (Text("b"),), (Text("b"),)]
+
+
+def test_usage_is_counted_over_all_choices() -> None:
+    made = answer(call(n=2), draft(Reasoning("Hm"), Text("One two")), AUTHOR)
+    assert made.usage == Usage(prompt=call().prompt_tokens, completion=6, reasoning=2, cached=0)
+    assert made.usage.total == made.usage.prompt + 6
+
+
+def test_usage_that_a_rule_states_wins() -> None:
+    given = Draft((DraftChoice((Text("One two"),)),), usage={"prompt": 100, "cached": 64})
+    assert answer(call(), given, AUTHOR).usage == Usage(prompt=100, completion=2, reasoning=0, cached=64)
+
+
+def made(seed: int = 7, mark: str = "", at: int | None = 5) -> Answer:
+    return answer(call(), draft(Text("x")), Author(Seed(seed), Clock(at), mark))
+
+
+def test_identity_follows_from_seed_call_and_mark() -> None:
+    assert made() == made()
+    assert len({made().id, made(seed=8).id, made(mark="1").id}) == 3
+    assert made().created == 5
+    assert made().model == "m"
+    assert len(made().system_fingerprint) == 10
+
+
+def test_a_rule_may_name_the_model_and_what_the_filters_saw() -> None:
+    safety = (Verdict("hate", "low"),)
+    given = Draft((DraftChoice((Text("x"),), safety=safety),), model="routed", prompt_safety=safety)
+    result = answer(call(), given, AUTHOR)
+    assert (result.model, result.prompt_safety, result.choices[0].safety) == ("routed", safety, safety)
+
+
+def test_log_probabilities_follow_the_tokens_of_the_text() -> None:
+    choice = answer(call(logprobs=2, max_tokens=4), draft(Text(STORY)), AUTHOR).choices[0]
+    assert choice.logprobs is not None
+    assert "".join(entry.token for entry in choice.logprobs) == "One two three four"
+    assert all(len(entry.top) == 2 for entry in choice.logprobs)
+
+
+def test_log_probabilities_of_a_rule_come_first() -> None:
+    choice = answer(call(), draft(Text(STORY), logprobs=(-0.5, -1.5)), AUTHOR).choices[0]
+    assert choice.logprobs is not None
+    assert [entry.logprob for entry in choice.logprobs[:2]] == [-0.5, -1.5]
+    assert len(choice.logprobs) == len(split(STORY))
+
+
+def test_none_are_given_unless_asked_for() -> None:
+    assert answer(call(), draft(Text(STORY)), AUTHOR).choices[0].logprobs is None

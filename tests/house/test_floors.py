@@ -1,0 +1,120 @@
+"""Which floor may import which: the walls of the house, read from the imports of every module."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "mockserver"
+
+_TYPES = {"pydantic", "pydantic_core", "typing_extensions"}
+_SERVED = {"core", "units", "formats", "state", "positions", "settings", "dialects", "engine", "delivery"}
+
+# Each part of the house: the parts it may import, and the distributions from outside.
+FLOORS: dict[str, tuple[set[str], set[str]]] = {
+    "core": (set(), set()),
+    "units": (set(), set()),
+    "formats": ({"core"}, {"pydantic_core", "typing_extensions"}),
+    "state": ({"core"}, {"redis"}),
+    "positions": ({"core"}, {"yaml"}),
+    "settings": ({"core", "units", "positions"}, _TYPES),
+    "dialects": ({"core", "formats"}, _TYPES | {"jiter"}),
+    "engine": (
+        {"core", "units", "positions"},
+        _TYPES | {"faker", "minijinja", "regex", "jsonschema_rs", "ahocorasick_rs", "jmespath"},
+    ),
+    "delivery": ({"core"}, {"pydantic_core"}),
+    "delivery/drive": ({"core"}, {"pydantic_core", "anyio"}),
+    "server": (_SERVED, _TYPES | {"starlette", "uvicorn", "uvloop", "httptools", "anyio", "httpx", "watchfiles"}),
+    "reports": ({"core", "engine"}, set()),
+    "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
+    "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "anyio"}),
+    "pytest_plugin": ({"core", "testing", "reports"}, {"pytest"}),
+    "__init__": ({"core", "testing"}, set()),
+    "__main__": ({"cli"}, set()),
+}
+
+CHANCE_AND_TIME = {"random", "time", "uuid", "secrets"}
+SLOW = {"faker", "httpx", "jsonschema_rs", "redis", "tiktoken"}  # imported where they are first needed
+
+
+def offenders(package: Path) -> list[str]:
+    """Every import that goes through a wall, as `file:line: what is wrong`."""
+    return [
+        f"{path.relative_to(package.parent)}:{node.lineno}: {complaint}"
+        for path in sorted(package.rglob("*.py"))
+        for tree in [ast.parse(path.read_text(encoding="utf-8"))]
+        for node, target in _imports(tree)
+        for complaint in _complaints(path.relative_to(package), target, at_top=node in tree.body)
+    ]
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            # `from mockserver import core` and `from mockserver.dialects import azure` name a module last.
+            yield from ((node, f"{module}.{name.name}") for name in node.names)
+
+
+def _complaints(path: Path, target: str, *, at_top: bool) -> Iterator[str]:
+    parts, place = target.split("."), path.with_suffix("").as_posix()
+    here = path.with_suffix("").parts[0]
+    inside, outside = FLOORS.get(place, FLOORS.get(here, (set(), set())))
+    if target.startswith("."):
+        yield f"write the import in full, not {target}"
+    elif parts[0] != "mockserver":
+        if parts[0] in CHANCE_AND_TIME and place != "core/seed":
+            yield f"{parts[0]} may be imported in core/seed.py only"
+        if parts[0] not in sys.stdlib_module_names | outside:
+            yield f"{here} may not import {parts[0]}"
+        if parts[0] in SLOW and at_top:
+            yield f"{parts[0]} is slow to import: import it where it is first needed"
+    elif parts[1] in FLOORS and parts[1] != here and parts[1] not in inside:
+        yield f"{here} may not import {parts[1]}"
+    elif here == parts[1] == "dialects" and _is_dialect(path.stem) and len(parts) > 3 and _is_dialect(parts[2]):
+        yield f"dialect {path.stem} may not import dialect {parts[2]}"
+
+
+def _is_dialect(name: str) -> bool:
+    return not name.startswith("_")
+
+
+def test_nobody_imports_through_a_wall() -> None:
+    found = offenders(PACKAGE)
+    assert not found, "\n" + "\n".join(found)
+
+
+def test_every_part_of_the_house_has_its_floor() -> None:
+    parts = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert parts <= set(FLOORS)
+
+
+def test_planted_violations_are_found(tmp_path: Path) -> None:
+    planted = {
+        "core/call.py": "import yaml\nfrom mockserver.engine.rules import Rule\nimport random",
+        "core/seed.py": "import random",
+        "dialects/_parse.py": "from mockserver.core.call import Call",
+        "dialects/azure.py": "from mockserver.dialects import Dialect\nfrom mockserver.dialects.openai import DIALECT",
+        "engine/then.py": "from mockserver import delivery\nimport faker",
+        "engine/late.py": "def late():\n    import faker, starlette",
+        "delivery/drive.py": "import anyio\nfrom . import script",
+        "delivery/script.py": "import anyio.abc",
+    }
+    for name, source in planted.items():
+        path = tmp_path / "mockserver" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+    assert offenders(tmp_path / "mockserver") == [
+        "mockserver/core/call.py:1: core may not import yaml",
+        "mockserver/core/call.py:2: core may not import engine",
+        "mockserver/core/call.py:3: random may be imported in core/seed.py only",
+        "mockserver/delivery/drive.py:2: write the import in full, not ..script",
+        "mockserver/delivery/script.py:1: delivery may not import anyio",
+        "mockserver/dialects/azure.py:2: dialect azure may not import dialect openai",
+        "mockserver/engine/late.py:2: engine may not import starlette",
+        "mockserver/engine/then.py:1: engine may not import delivery",
+        "mockserver/engine/then.py:2: faker is slow to import: import it where it is first needed",
+    ]

@@ -1,0 +1,72 @@
+"""Paths: where things stand, and what an unknown one most likely meant."""
+
+import pytest
+
+from mockserver.dialects import discover
+from mockserver.server.routes import bare, find, nearest, owner, places, tidy
+
+KNOWN = places(discover(), "openai")
+
+
+@pytest.mark.parametrize(
+    ("mount", "rest"), [("/openai/v1", "/v1"), ("/azure", ""), ("/fireworks/inference/v1", "/inference/v1")]
+)
+def test_a_bare_mount_lacks_the_name_of_its_dialect(mount: str, rest: str) -> None:
+    assert bare(mount) == rest
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect"),
+    [
+        ("/v1/chat/completions", "openai"),
+        ("/openai/v1/chat/completions", "openai"),
+        ("/skytells/v1/chat/completions", "skytells"),
+        ("/crazyrouter/v1/chat/completions", "crazyrouter"),
+        ("/azure/chat/completions", "azure"),
+        ("/azure/models/chat/completions", "azure"),
+    ],
+)
+def test_chat_stands_where_it_should(path: str, dialect: str) -> None:
+    found = find(path, KNOWN)
+    assert found is not None
+    assert (found[0].dialect.name, found[0].operations["POST"].name) == (dialect, "chat")
+
+
+def test_a_model_id_may_hold_slashes() -> None:
+    found = find("/v1/models/accounts/fireworks/models/x", KNOWN)
+    assert found is not None
+    assert found[1] == {"model": "accounts/fireworks/models/x"}
+
+
+def test_the_bare_paths_speak_the_default_dialect() -> None:
+    found = find("/v1/chat/completions", places(discover(), "skytells"))
+    assert found is not None
+    assert found[0].dialect.name == "skytells"
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("/v1/chat/completion", "POST /v1/chat/completions"),
+        ("/chat/completions", "POST /v1/chat/completions"),
+        ("/v1/modles", "GET /v1/models"),
+        ("/azure/chat/complete", "POST /azure/chat/completions"),
+        ("/zzz", None),
+    ],
+)
+def test_the_nearest_path_is_named(path: str, near: str | None) -> None:
+    assert nearest(path, KNOWN) == near
+
+
+@pytest.mark.parametrize(
+    ("path", "dialect"), [("/azure/nope", "azure"), ("/skytells", "skytells"), ("/v1/nope", "openai"), ("/", "openai")]
+)
+def test_an_unknown_path_belongs_to_the_dialect_in_front(path: str, dialect: str) -> None:
+    assert owner(path, discover(), "openai").name == dialect
+
+
+@pytest.mark.parametrize(
+    ("path", "tidied"), [("//v1///models/", "/v1/models"), ("/v1/models", "/v1/models"), ("/", "/")]
+)
+def test_slashes_are_tidied(path: str, tidied: str) -> None:
+    assert tidy(path) == tidied

@@ -116,7 +116,8 @@ def _tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
     elif spec is None:
         report("nothing stands here; {exists: false} is the way to say that a field is absent", ())
     else:
-        yield from _leaf(field, _bare(field, spec), spec, report, Lens())
+        name = _bare(field, spec)
+        yield from _leaf(field, name, {name: spec}, report)
 
 
 def _bare(field: Field, spec: Json) -> str:
@@ -128,12 +129,12 @@ def _bare(field: Field, spec: Json) -> str:
 
 
 def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
-    lens = _lens(field, table, report)
+    _check_modifiers(field, table, report)
     names = [name for name in table if name not in MODIFIERS]
     if not names:
         report(f'"{field.name}" has no predicate here, such as {_examples(field)}', ())
     for name in names:
-        yield from _leaf(field, name, table[name], _within(report, name), lens)
+        yield from _leaf(field, name, table, _within(report, name))
     if table.get("exists") is False and len(names) > 1:
         report('where "exists" is false, nothing else can hold', ("exists",))
     _check_range(table, report)
@@ -141,7 +142,7 @@ def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iter
         _check_range(length, _within(report, "length"))
 
 
-def _lens(field: Field, table: Mapping[str, Json], report: Report) -> Lens:
+def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) -> None:
     textual = any(PREDICATES[name].textual for name in table if name in PREDICATES)
     for name in MODIFIERS:
         if name not in table:
@@ -150,16 +151,16 @@ def _lens(field: Field, table: Mapping[str, Json], report: Report) -> Lens:
             report(f'"{name}" expects true or false, not {_shown(table[name])}', (name,))
         elif field.kind in ("number", "boolean") or not textual:
             report(f'"{name}" changes nothing here, where no text is compared', (name,))
-    return Lens(fold=table.get("ignore_case") is True, squeeze=table.get("ignore_space") is True)
 
 
-def _leaf(field: Field, name: str, expected: Json, report: Report, lens: Lens) -> Iterator[Condition]:
+def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
+    expected = table[name]
     if misfit := _misfit(field, name, expected):
         report(misfit, ())
         return
-    predicate = PREDICATES[name]
+    lens = Lens(fold=table.get("ignore_case") is True, squeeze=table.get("ignore_space") is True)
     try:
-        test: Test = predicate.build(expected, lens)
+        test: Test = PREDICATES[name].build(expected, lens)
     except UnfitError as error:
         report(str(error), error.path)
     else:

@@ -137,7 +137,7 @@ def _shared_words(condition: Condition, call: Call, words: Callable[[str], froze
     """
     least = 1.0
     for leaf in condition.leaves:
-        wanted = _WORD.findall(leaf.expected.lower()) if isinstance(leaf.expected, str) else ()
+        wanted = _WORD.findall(leaf.expected.lower()) if isinstance(leaf.expected, str) and not leaf.negative else ()
         if wanted:
             actual = leaf.field.read(call)
             there = words(actual) if isinstance(actual, str) else frozenset()
@@ -157,6 +157,7 @@ def _closeness(findings: Iterable[Finding]) -> float:
         (finding.expected[:_COMPARED], finding.actual[:_COMPARED])
         for finding in findings
         if not finding.ok and isinstance(finding.expected, str) and isinstance(finding.actual, str)
+        if not finding.predicate.startswith("not ")  # whose text is only too close
     ]
     ratios = [SequenceMatcher(None, wanted.lower(), actual.lower()).ratio() for wanted, actual in texts]
     return sum(ratios) / len(ratios) if ratios else 0.0

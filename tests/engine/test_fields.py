@@ -140,7 +140,20 @@ def test_members_of_a_tool_result() -> None:
     assert values == {"name": ("get_weather", None), "text": ("[1]", None), "json": ([1], None)}
 
 
-@pytest.mark.parametrize("name", ["", "nothing", "header", "header.", "body.x", "tools.x", ".x"])
+@pytest.mark.parametrize(
+    ("name", "family"), [("model", "model"), ("header.x.y", "header"), ("tool_result", "tool_result")]
+)
+def test_family(name: str, family: str) -> None:
+    field = find(name)
+    assert field is not None
+    assert field.family == family
+
+
+def test_the_family_of_expressions() -> None:
+    assert expression("a.b").family == "body"
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "header", "header.", "body.x", "tools.x", ".x", "header.<name>"])
 def test_unknown_names(name: str) -> None:
     assert find(name) is None
 

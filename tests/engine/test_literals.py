@@ -57,8 +57,8 @@ PATTERNS = st.lists(st.tuples(ATOMS, QUANTITIES), max_size=5).map(lambda parts: 
 @given(PATTERNS, st.text("ab].A", max_size=8))
 def test_what_is_required_is_there_whenever_the_pattern_is_found(pattern: str, text: str) -> None:
     try:
-        compiled = regex.compile(pattern)
-    except regex.error:
+        found = regex.compile(pattern).search(text, timeout=0.1)
+    except (regex.error, TimeoutError, MemoryError):  # memory: the library fails so on "^*?a{e<=1}a"
         return
-    if compiled.search(text):
+    if found:
         assert all(piece in text for piece in literals(pattern))

@@ -45,7 +45,13 @@ class Local:
     live: Live
 
     def ask(
-        self, path: str, body: Any = None, *, headers: Mapping[str, str] | None = None, method: str = "POST"
+        self,
+        path: str,
+        body: Any = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        method: str = "POST",
+        namespace: str = "default",
     ) -> Answered:
         """One request; a body that is not bytes is sent as JSON."""
         url = urlsplit(path)
@@ -59,6 +65,7 @@ class Local:
             headers=tuple((name.lower().encode(), value.encode()) for name, value in (headers or {}).items()),
             body=body if isinstance(body, bytes) else json.dumps(body).encode(),
             path_params=params,
+            namespace=namespace,
         )
         served = asyncio.run(Endpoint(self.live, place.dialect, place.operations).handle(http))
         return _answered(served.reply, served.source)

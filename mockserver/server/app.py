@@ -100,11 +100,12 @@ class Endpoint:
             body = await read_body(receive, self.live.settings.max_body)
         except Failure as failure:
             return Served(self.dialect.fail(snapshot(scope, b"", namespace), failure, None), "invalid")
-        engine, key = self.live.engine, (namespace, scope["path"], scope["query_string"], body, *scope["headers"])
+        engine = self.live.engine
+        key = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
         served = self.live.memo.get(key, engine)
         if served is None:
             served = await self._guarded(snapshot(scope, body, namespace))
-            if served.settled and len(body) + len(served.reply.body) <= MEMORABLE:
+            if served.settled and _memorable(served.reply, body):
                 self.live.memo.put(key, engine, served)
         return served
 
@@ -138,6 +139,11 @@ class Unknown:
         dialect = owner(path, discover(), self.live.settings.dialect)
         endpoint = Endpoint(self.live, dialect, {}, nearest(path, self.known))
         await endpoint({**scope, "path_params": scope.get("path_params", {})}, receive, send)
+
+
+def _memorable(reply: Reply, body: bytes) -> bool:
+    """Whether request and answer are small, and the answer is no stream still to be made."""
+    return reply.frames is None and len(body) + len(reply.body) <= MEMORABLE
 
 
 def admit(key: str | None, keys: tuple[str, ...] | None) -> None:

@@ -281,9 +281,7 @@ PREDICATES: Mapping[str, Predicate] = {
     "contains": Predicate(_TEXTS, "texts", _contains, "has this text, or all of these, in it", textual=True),
     "starts_with": Predicate(_TEXTS, "text", _affix(str.startswith), "begins with this text", textual=True),
     "ends_with": Predicate(_TEXTS, "text", _affix(str.endswith), "ends with this text", textual=True),
-    "regex": Predicate(
-        _TEXTS, "text", _regex, "this pattern is found in it; named groups become `match`", textual=True
-    ),
+    "regex": Predicate(_TEXTS, "text", _regex, "has this pattern in it; named groups become `match`", textual=True),
     "lt": Predicate(_NUMBERS, "number", LENGTHS["lt"], "is less than this"),
     "lte": Predicate(_NUMBERS, "number", LENGTHS["lte"], "is this or less"),
     "gt": Predicate(_NUMBERS, "number", LENGTHS["gt"], "is more than this"),

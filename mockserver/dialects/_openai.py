@@ -15,20 +15,19 @@ Refuse = Callable[[Complaint], Failure]
 
 def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
     """The Call of a chat body, or the Failure in which `refuse` words what is wrong with it."""
-    validated(CHAT, body, refuse)
-    for found in conflicts(body):
+    chat = validated(CHAT, body, refuse)
+    for found in conflicts(chat):
         raise refuse(found)
-    return chat_call(http, body, dialect=dialect)
+    return chat_call(http, body, chat, dialect=dialect)
 
 
 def conflicts(body: Body) -> Iterator[Complaint]:
     """Fields that exclude or need each other."""
     yield from _lonely_options(body)
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
-        both = "'max_tokens' and 'max_completion_tokens' cannot be set at the same time"
-        hint = "'max_tokens' is deprecated: use 'max_completion_tokens'."
-        yield _conflict("max_tokens", f"Setting {both}. {hint}")
-    yield from _impossible_choice(body)
+        both = "'max_tokens' and 'max_completion_tokens'"
+        yield _conflict("max_tokens", f"Setting {both} at the same time is not supported.")
+    yield from impossible_choice(body)
     yield from _empty_messages(body["messages"])
 
 
@@ -39,7 +38,8 @@ def _lonely_options(body: Body) -> Iterator[Complaint]:
         yield _conflict("top_logprobs", "'top_logprobs' is only allowed when 'logprobs' is true.")
 
 
-def _impossible_choice(body: Body) -> Iterator[Complaint]:
+def impossible_choice(body: Body) -> Iterator[Complaint]:
+    """A tool choice that needs tools which are not offered."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
         yield from _unmet("tool_choice", "tools", _wanted(choice), body.get("tools"))

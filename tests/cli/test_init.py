@@ -25,4 +25,7 @@ def test_an_existing_file_stays(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     ran = run("init", tmp_path / "no" / "rules.yaml")
-    assert (ran.code, ran.err) == (2, f"mockserver: {tmp_path}/no/rules.yaml: cannot be written: No such file or directory\n")
+    assert (ran.code, ran.err) == (
+        2,
+        f"mockserver: {tmp_path}/no/rules.yaml: cannot be written: No such file or directory\n",
+    )

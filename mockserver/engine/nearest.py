@@ -137,16 +137,19 @@ def _shared_words(condition: Condition, call: Call, words: Callable[[str], froze
     """
     least = 1.0
     for leaf in condition.leaves:
-        wanted = _WORD.findall(leaf.expected.lower()) if isinstance(leaf.expected, str) and not leaf.negative else ()
-        if wanted:
+        if isinstance(leaf.expected, str) and not leaf.negative:
+            wanted = leaf.expected.lower().replace("*", " ").split()  # a pattern of words costs twice as much
             actual = leaf.field.read(call)
-            there = words(actual) if isinstance(actual, str) else frozenset()
-            least = min(least, sum(map(there.__contains__, wanted)) / len(wanted))
+            if wanted and isinstance(actual, str):
+                least = min(least, sum(map(words(actual).__contains__, wanted)) / len(wanted))
+            elif wanted:
+                least = 0.0
     return least
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower()))
+    text = text.lower()
+    return frozenset((*text.split(), *_WORD.findall(text)))  # with the marks beside them, and without
 
 
 def _closeness(findings: Iterable[Finding]) -> float:

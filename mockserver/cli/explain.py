@@ -20,7 +20,7 @@ from mockserver.server.live import start
 def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flags: Json) -> None:
     """Explain how RULES (rules.yaml of this folder) treat REQUEST.json (`-` reads standard input).
 
-    The file holds the body of a request, or {method, path, headers, body}. Counting rules are shown as for a first call.
+    The file holds the body of a request, or {method, path, headers, body}. Counters stand as for a first call.
     """
     live = start(sources(rules, flags))
     described = read_request(text_of(request_file), request_file, path or chat_path(live.settings.dialect))

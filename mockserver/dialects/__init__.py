@@ -4,7 +4,7 @@ A dialect turns an HttpRequest into a Call and an outcome into a Reply. It knows
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
@@ -19,7 +19,8 @@ class Operation:
     """One method and path (relative to a mount, `{name}` or `{name:path}` for parameters) that a dialect serves.
 
     `parse(request, strict)` validates as the provider does and raises Failure; `strict` also refuses what only the
-    live provider refuses beyond its published schema. `render(call, outcome)` puts a success on the wire.
+    live provider refuses beyond its published schema. `render(call, outcome)` puts a success on the wire. `query` is
+    what the official client always sends along.
     """
 
     name: str  # chat, models, model, info, ...
@@ -28,6 +29,7 @@ class Operation:
     parse: Callable[[HttpRequest, bool], Call]
     render: Callable[[Call, Answer | Models], Reply]
     streams: bool = False
+    query: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

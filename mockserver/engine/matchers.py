@@ -4,16 +4,16 @@ FIELDS and PREDICATES say what can stand there; F fields and P predicates give F
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from mockserver.core.call import Json
 from mockserver.engine.conditions import All, Condition, Either, Leaf
 from mockserver.engine.fields import FIELDS, Field, expression, find
 from mockserver.engine.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, listed
+from mockserver.positions import Path, did_you_mean
 
 __all__ = ["FIELDS", "GROUPS", "KINDS", "MODIFIERS", "PREDICATES", "Path", "Report", "compile_when"]
 
-Path = tuple[str | int, ...]
 Report = Callable[[str, Path], None]  # a message, and the path from the `when` table to the key (or item) concerned
 
 
@@ -63,7 +63,7 @@ def _field(key: str, value: Json, report: Report) -> Iterator[Condition]:
         report(str(error), ())
         return
     if field is None:
-        report(f'unknown field "{key}"{_did_you_mean(key, (*FIELDS, *GROUPS))}', ())
+        report(f'unknown field "{key}"{did_you_mean(key, (*FIELDS, *GROUPS))}', ())
     elif field.members:
         yield from _members(field, value, report)
     else:
@@ -81,7 +81,7 @@ def _members(field: Field, value: Json, report: Report) -> Iterator[Condition]:
         if name in field.members:
             yield from _tests(field.members[name], spec, _within(report, name))
         elif name != "exists":
-            known = _did_you_mean(str(name), (*field.members, "exists"))
+            known = did_you_mean(str(name), (*field.members, "exists"))
             report(f'"{field.name}" has no "{name}"{known or f"; it has {names}"}', (name,))
 
 
@@ -169,7 +169,7 @@ def _leaf(field: Field, name: str, expected: Json, report: Report, lens: Lens) -
 def _misfit(field: Field, name: str, expected: Json) -> str | None:
     """Why this predicate cannot stand here, if it cannot."""
     if name not in PREDICATES:
-        hint = _did_you_mean(name, (*PREDICATES, *MODIFIERS))
+        hint = did_you_mean(name, (*PREDICATES, *MODIFIERS))
         nested = "; an object is compared with subset: {...} or equals: {...}" if field.kind == "json" else ""
         return f'unknown predicate "{name}"{hint or nested}'
     predicate = PREDICATES[name]
@@ -207,13 +207,6 @@ def _within(report: Report, key: str | int) -> Report:
 def _shown(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:59]}…"
-
-
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # only mistakes need it
-
-    near = get_close_matches(word.lower(), list(known), n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
 
 
 def _is_text(value: Json) -> bool:

@@ -9,7 +9,12 @@ from mockserver.delivery.script import script, sse
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
-FRAMES = (Frame(b"1", tokens=0, part="open"), Frame(b"2", tokens=1), Frame(b"3", tokens=3), Frame(b"[DONE]", part="end"))
+FRAMES = (
+    Frame(b"1", tokens=0, part="open"),
+    Frame(b"2", tokens=1),
+    Frame(b"3", tokens=3),
+    Frame(b"[DONE]", part="end"),
+)
 STREAM = Reply(200, HEADERS, frames=FRAMES)
 
 

@@ -65,6 +65,8 @@ def test_an_unknown_path_belongs_to_the_dialect_in_front(path: str, dialect: str
     assert owner(path, discover(), "openai").name == dialect
 
 
-@pytest.mark.parametrize(("path", "tidied"), [("//v1///models/", "/v1/models"), ("/v1/models", "/v1/models"), ("/", "/")])
+@pytest.mark.parametrize(
+    ("path", "tidied"), [("//v1///models/", "/v1/models"), ("/v1/models", "/v1/models"), ("/", "/")]
+)
 def test_slashes_are_tidied(path: str, tidied: str) -> None:
     assert tidy(path) == tidied

@@ -1,0 +1,287 @@
+"""One frozen value for all that can be set, put together from flags, environment, rules files and defaults.
+
+Knows the names, kinds and bounds of settings, not what anybody does with them.
+"""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema, ValidationError, WithJsonSchema
+from pydantic_core import ErrorDetails, PydanticCustomError, core_schema
+
+from mockserver.core.call import Json
+from mockserver.core.errors import ConfigError, Mistake, MockserverError
+from mockserver.core.plan import Timing
+from mockserver.core.seed import FROZEN_AT
+from mockserver.positions import Document, Path, did_you_mean, read
+from mockserver.units import seconds, share, size
+
+_LAST_INSTANT = 253_402_300_799  # the end of the year 9999
+
+
+def _instant(value: Json) -> int | None:
+    """Unix seconds; None stands for the real clock."""
+    try:
+        match value:
+            case "frozen":
+                return FROZEN_AT
+            case "real":
+                return None
+            case str() if not value.isdecimal():
+                at = datetime.fromisoformat(value)
+                value = int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
+            case str():
+                value = int(value)
+        if type(value) is int and 0 <= value <= _LAST_INSTANT:
+            return value
+    except (ValueError, OverflowError):
+        pass
+    raise PydanticCustomError("wants", "frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z")
+
+
+def _names(value: Json) -> Json:
+    """A list as a tuple; one text holds names with commas between."""
+    if isinstance(value, str):
+        return tuple(name for part in value.split(",") if (name := part.strip()))
+    if isinstance(value, list | tuple):
+        return tuple(value)
+    raise PydanticCustomError("wants", "a list of texts")
+
+
+def _models(value: Json) -> Json:
+    """The names of a table or a list; a table's properties are for settings to come."""
+    if not isinstance(value, Mapping):
+        return _names(value)
+    for properties in value.values():
+        if not isinstance(properties, Mapping | None):
+            raise PydanticCustomError("wants", "a list of names, or a table that gives each name a table of properties")
+    return tuple(value)
+
+
+_AMOUNT = {"type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*[A-Za-z%]*\s*$"}
+_NUMBER = {"type": "number", "minimum": 0}
+_TEXTS = {"type": "array", "items": {"type": "string"}}
+_INSTANT = {"anyOf": [{"enum": ["frozen", "real"]}, {"type": "integer", "minimum": 0}, {"type": "string"}]}
+
+Duration = Annotated[float, BeforeValidator(seconds), WithJsonSchema({"anyOf": [_NUMBER, _AMOUNT]})]
+Share = Annotated[float, BeforeValidator(share), WithJsonSchema({"anyOf": [{**_NUMBER, "maximum": 1}, _AMOUNT]})]
+Size = Annotated[int, BeforeValidator(size), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNT]})]
+Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
+Names = Annotated[tuple[str, ...] | None, BeforeValidator(_names), WithJsonSchema(_TEXTS)]
+Models = Annotated[
+    tuple[str, ...] | None,
+    BeforeValidator(_models),
+    WithJsonSchema({"anyOf": [_TEXTS, {"type": "object", "additionalProperties": {"type": ["object", "null"]}}]}),
+]
+
+
+class _TimingTable(BaseModel):
+    """When things go out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="timing")
+
+    first_token: Duration = Field(0.0, description="The wait before the first token: 300ms, 2s, or seconds.")
+    per_token: Duration = Field(0.0, description="The time that each further token takes.")
+    tokens_per_second: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="The same as a speed, in place of per_token."
+    )
+    jitter: Share = Field(0.0, description="How far a wait may stray, by seed: 20% or 0.2.")
+    total: Duration | None = Field(None, description="How long the whole answer takes, however many tokens it has.")
+
+
+def _timing(table: _TimingTable) -> Timing:
+    per_token = table.per_token
+    if table.tokens_per_second is not None:
+        if "per_token" in table.model_fields_set:
+            raise PydanticCustomError("excludes", "give per_token or tokens_per_second, not both")
+        per_token = 1 / table.tokens_per_second
+    return Timing(table.first_token, per_token, table.jitter, table.total)
+
+
+TimingSetting = Annotated[
+    Timing,
+    GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(_timing, handler(_TimingTable))),
+]
+
+
+class Settings(BaseModel):
+    """All that can be set. The descriptions are the documentation, the help of the flags and the editors' hints."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="settings")
+
+    host: str = Field("127.0.0.1", min_length=1, description="The address to listen on; loopback only by default.")
+    port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
+    dialect: str = Field("openai", description="The dialect of the bare paths, such as /v1.")
+    unmatched: Literal["generate", "error"] = Field(
+        "generate", description="What a request gets that no rule answers: generated text, or the dialect's 404."
+    )
+    seed: int = Field(0, description="The number from which every choice follows: texts, ids, jitter.")
+    clock: Instant = Field(
+        FROZEN_AT,
+        json_schema_extra={"default": "frozen"},
+        description="The time that answers carry: frozen, real, Unix seconds or an ISO 8601 time.",
+    )
+    ids: Literal["stable", "unique"] = Field(
+        "stable", description="Ids that follow from the request's meaning, or that never repeat."
+    )
+    tokenizer: Literal["approx"] = Field("approx", description="How tokens are counted: approx is a fast estimate.")
+    models: Models = Field(
+        None, description="The models that exist, as names with * as wildcard; absent: every model exists."
+    )
+    keys: Names = Field(None, description="The keys that are accepted; absent: any key, even none.")
+    timing: TimingSetting = Field(default_factory=Timing, description="When answers go out; absent: at once.")
+    strict: bool = Field(False, description="Also refuse what only the live provider refuses beyond its schema.")
+    max_body: Size = Field(10_000_000, ge=1, description="The largest body of a request, in bytes or as 10MB.")
+    source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
+    reload: bool = Field(True, description="Watch the rules files and swap a good change in at once.")
+    log: Literal["none", "text", "json"] = Field("none", description="A line on standard output for each request.")
+    workers: int = Field(1, ge=1, description="The number of processes that serve.")
+
+
+def assemble(
+    flags: Mapping[str, Json],
+    environ: Mapping[str, str],
+    documents: Sequence[Document],
+    *,
+    dialects: Collection[str] = (),
+) -> Settings:
+    """The settings: flags win over `MOCKSERVER_*` variables, these over the files, of which the last wins.
+
+    Where `dialects` are given, no other dialect will do. Raises ConfigError with every mistake and where it was made.
+    """
+    settings, mistakes = Settings(), list[Mistake]()
+    for layer in (*map(_of_document, documents), _of_environ(environ), _Layer(flags, flag)):
+        try:
+            settings = settings.model_copy(update=_checked(layer, dialects))
+        except MockserverError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise ConfigError(*mistakes)
+    return settings
+
+
+def settings_schema() -> dict[str, Json]:
+    """The JSON Schema of the table `settings` of a rules file."""
+    return Settings.model_json_schema()
+
+
+def flag(name: str) -> str:
+    """How a setting is written on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return _PREFIX + name.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """Settings from one origin: how their names are written there, and the file if it is one."""
+
+    values: Json
+    written: Callable[[str], str] = str
+    document: Document | None = None
+
+    def mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
+        """What is wrong with a setting, or with something within it."""
+        place = self.document.place(("settings", *path), key=key) if self.document else None
+        return Mistake(words, place)
+
+    def name(self, path: Path) -> str:
+        """The name of a setting, or of something within it, as it is written in this origin."""
+        if not path:
+            return "settings"
+        within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
+        return self.written(str(path[0])) + within
+
+
+def _of_document(document: Document) -> _Layer:
+    values = document.data.get("settings") if isinstance(document.data, Mapping) else None
+    return _Layer({} if values is None else values, document=document)
+
+
+def _of_environ(environ: Mapping[str, str]) -> _Layer:
+    """What stands in `MOCKSERVER_*`. A name that is none of ours may be another program's, unless it is nearly ours."""
+    named = {name.removeprefix(_PREFIX).lower(): text for name, text in environ.items() if name.startswith(_PREFIX)}
+    known = Settings.model_fields
+    return _Layer(
+        {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))}, variable
+    )
+
+
+def _checked(layer: _Layer, dialects: Collection[str]) -> dict[str, Json]:
+    """The settings that a layer states, as `Settings` holds them. Raises ConfigError."""
+    values = layer.values if layer.document else {name: _unfolded(layer, name) for name in layer.values}
+    try:
+        # What stands outside a file is text, whatever it means; in a file "8000" is no number.
+        settings = Settings.model_validate(values, strict=layer.document is not None)
+    except ValidationError as error:
+        raise ConfigError(*(_mistake(layer, details) for details in error.errors(include_url=False))) from None
+    if dialects and "dialect" in settings.model_fields_set and settings.dialect not in dialects:
+        known = f"must be one of {', '.join(dialects)}, not {_shown(settings.dialect)}"
+        words = f"{layer.name(('dialect',))} {known}{did_you_mean(settings.dialect, dialects)}"
+        raise ConfigError(layer.mistake(("dialect",), words))
+    return {name: getattr(settings, name) for name in settings.model_fields_set}
+
+
+def _unfolded(layer: _Layer, name: str) -> Json:
+    """A value from outside a file; text in braces is a table in YAML's short form."""
+    value = layer.values[name]
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        return read(value, layer.written(name)).data
+    return value
+
+
+def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
+    """What pydantic found, in words for the person who wrote it."""
+    path, value, kind = details["loc"], details["input"], details["type"]
+    name, context = layer.name(path), details.get("ctx", {})
+    match kind:
+        case "extra_forbidden":
+            within = len(path) > 1
+            known = list(_TimingTable.model_fields) if within else [*map(layer.written, Settings.model_fields)]
+            word = str(path[-1]) if within else name
+            return layer.mistake(path, f"unknown setting {_shown(word)}{did_you_mean(word, known)}", key=True)
+        case "value_error":
+            return layer.mistake(path, f"{name}: {context['error']}")
+        case "excludes":
+            return layer.mistake(path, f"{name}: {details['msg']}")
+        case "literal_error":
+            words = [word.strip("'") for word in str(context["expected"]).replace(" or ", ", ").split(", ")]
+            near = did_you_mean(value, words) if isinstance(value, str) else ""
+            return layer.mistake(path, f"{name} must be {' or '.join(words)}, not {_shown(value)}{near}")
+    wants = _WANTS.get(kind, "{msg}").format(msg=details["msg"], **context)
+    return layer.mistake(path, f"{name} must be {wants}, not {_shown(value)}")
+
+
+def _shown(value: Json) -> str:
+    """The value as a file would show it, in at most one short line."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+_PREFIX = "MOCKSERVER_"
+_LONGEST = 60
+
+# What pydantic wants, by the kind of its complaint.
+_WANTS = {
+    "wants": "{msg}",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text (in quotes, if it looks like a number)",
+    "string_too_short": "text that is not empty",
+    "model_type": "a table",
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+}

@@ -1,0 +1,148 @@
+"""Rules first, then what is generated; models, counters and ids."""
+
+import pytest
+
+from tests.kit.local import Answered, Local, local
+
+CHAT = "/v1/chat/completions"
+TWO = """
+rules:
+  - name: first
+    when: {last_user: "*a*"}
+    then: {text: one}
+  - name: second
+    when: {last_user: "*b*"}
+    then: {text: two}
+"""
+
+
+def ask(server: Local, text: str, *, namespace: str = "default", **more: object) -> Answered:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": text}], **more}
+    return server.ask(CHAT, body, namespace=namespace)
+
+
+def said(answered: Answered) -> str:
+    content: str = answered.json["choices"][0]["message"]["content"]
+    return content
+
+
+@pytest.mark.parametrize(("text", "answer"), [("a", "one"), ("b", "two"), ("ab", "one")])
+def test_the_first_rule_that_holds_answers(text: str, answer: str) -> None:
+    assert said(ask(local(TWO), text)) == answer
+
+
+def test_the_source_names_file_line_and_rule() -> None:
+    source = ask(local(TWO), "b").source
+    assert source.startswith("rule ")
+    assert source.endswith("rules.yaml:6 second")
+
+
+def test_without_a_rule_prose_is_generated() -> None:
+    answered = ask(local(TWO), "c")
+    assert answered.source == "generated"
+    assert len(said(answered)) > 40
+
+
+def test_prose_follows_from_the_seed_and_the_request() -> None:
+    assert said(ask(local(), "c")) == said(ask(local(), "c"))
+    assert len({said(ask(local(seed=seed), text)) for seed in (0, 1) for text in "xy"}) == 4
+
+
+def test_choices_of_generated_answers_differ() -> None:
+    choices = ask(local(), "c", n=3).json["choices"]
+    assert len({choice["message"]["content"] for choice in choices}) == 3
+
+
+def test_with_unmatched_error_the_nearest_rules_are_told() -> None:
+    answered = ask(local(TWO, unmatched="error"), "c")
+    assert (answered.status, answered.source) == (404, "unmatched")
+    assert '"first"' in answered.json["error"]["message"]
+    assert '"second"' in answered.json["error"]["message"]
+
+
+def test_times_steps_aside() -> None:
+    server = local(TWO.replace("name: first", "name: first\n    times: 2"))
+    assert [said(ask(server, "ab")) for _ in range(4)] == ["one", "one", "two", "two"]
+
+
+def test_counters_belong_to_a_namespace() -> None:
+    server = local(TWO.replace("name: first", "name: first\n    times: 1"))
+    assert [said(ask(server, "ab", namespace=name)) for name in ("x", "y", "x")] == ["one", "one", "two"]
+
+
+STATES = """
+rules:
+  - name: ask
+    state: {is: start, becomes: asked}
+    then: {text: "Name?"}
+  - name: thank
+    state: {is: asked, becomes: done}
+    then: {text: Thanks.}
+  - name: end
+    then: {text: Bye.}
+"""
+
+
+def test_a_scenario_moves_from_state_to_state() -> None:
+    server = local(STATES)
+    assert [said(ask(server, "x")) for _ in range(4)] == ["Name?", "Thanks.", "Bye.", "Bye."]
+
+
+ATTEMPTS = """
+rules:
+  - when: {attempt: {lt: 3}}
+    then: {error: 503}
+  - then: {text: at last}
+"""
+
+
+def test_attempts_are_counted_by_meaning() -> None:
+    server = local(ATTEMPTS)
+    assert [ask(server, "x").status for _ in range(3)] == [503, 503, 200]
+    assert ask(server, "y").status == 503
+
+
+def test_the_retry_header_of_the_client_counts_before_that() -> None:
+    server, body = local(ATTEMPTS), {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+    tries = [server.ask(CHAT, body, headers={"x-stainless-retry-count": str(n)}).status for n in (0, 1, 2, 0)]
+    assert tries == [503, 503, 200, 503]
+
+
+def test_models_that_the_settings_do_not_list_do_not_exist() -> None:
+    server = local(models=["gpt-4o*", "mine"])
+    refused = server.ask(CHAT, {"model": "gpt-3", "messages": [{"role": "user", "content": "x"}]})
+    assert (refused.status, refused.json["error"]["code"]) == (404, "model_not_found")
+    assert ask(server, "x").status == 200
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ({}, ["gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"]),
+        ({"models": ["gpt-4o*", "mine"]}, ["gpt-4o", "gpt-4o-mini", "mine"]),
+    ],
+)
+def test_models_are_listed(settings: dict[str, object], names: list[str]) -> None:
+    listed = local(**settings).ask("/v1/models", method="GET")
+    assert [model["id"] for model in listed.json["data"]] == names
+
+
+def test_one_model_is_retrieved_or_refused() -> None:
+    server = local(models=["mine"])
+    assert server.ask("/v1/models/mine", method="GET").json["id"] == "mine"
+    assert server.ask("/v1/models/other", method="GET").status == 404
+
+
+def test_ids_are_stable_unless_they_are_to_be_unique() -> None:
+    stable, unique = local(), local(ids="unique")
+    assert ask(stable, "x").json == ask(stable, "x").json
+    first, second = ask(unique, "x").json, ask(unique, "x").json
+    assert first["id"] != second["id"]
+    assert {**first, "id": ""} == {**second, "id": ""}
+
+
+def test_a_rule_that_fails_is_named() -> None:
+    answered = ask(local('rules: [{name: broken, then: {text: "{{ match.nothing }}"}}]'), "x")
+    assert answered.status == 500
+    assert "rules.yaml:1" in answered.json["error"]["message"]
+    assert answered.source.endswith("broken")

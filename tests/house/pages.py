@@ -1,0 +1,129 @@
+"""Runs a page of documentation as a reader would: files are written, commands and scripts run, output compared.
+
+A fenced block whose info string ends in `title=NAME` is a file. A `console` block holds commands after `$ ` and what
+they print; a command that ends in `&` runs until the page ends. A `python` block is a script; an `output` block after
+it is what it prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other
+language are not run.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
+_TITLE = re.compile(r"title=(?P<name>\S+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: its language, the file it is to be written to, its text and its line in the page."""
+
+    language: str
+    title: str | None
+    body: str
+    line: int
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    for found in _FENCE.finditer(text):
+        info = found["info"].strip()
+        title = _TITLE.search(info)
+        line = text.count("\n", 0, found.start()) + 1
+        yield Block(info.partition(" ")[0], title["name"] if title else None, found["body"], line)
+
+
+def same(expected: str, actual: str) -> bool:
+    """Whether a text is as expected, a line of three dots standing for any lines."""
+    pieces = re.split(r"^\.\.\.$\n?", expected.rstrip() + "\n", flags=re.MULTILINE)
+    pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
+    lines = "".join(line.rstrip() + "\n" for line in actual.rstrip().splitlines())
+    return re.fullmatch(pattern, lines) is not None
+
+
+@dataclass
+class Reader:
+    """Somebody who follows a page in an empty folder."""
+
+    folder: Path
+    port: int = field(default_factory=lambda: _free_port())
+    running: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+
+    def follow(self, text: str) -> list[str]:
+        """Do what the page says; what did not come out as it says."""
+        wrong: list[str] = []
+        printed = ""
+        try:
+            for block in blocks(text.replace("8000", str(self.port))):
+                if block.title:
+                    (self.folder / block.title).write_text(block.body)
+                elif block.language == "console":
+                    wrong += self._session(block)
+                elif block.language == "python":
+                    printed = self._run([sys.executable, "-c", block.body])
+                elif block.language == "output" and not same(block.body, printed):
+                    wrong.append(f"line {block.line}: the script prints\n{printed}")
+        finally:
+            self._stop()
+        return wrong
+
+    def _session(self, block: Block) -> Iterator[str]:
+        for step in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
+            command, _, expected = step.partition("\n")
+            while command.endswith("\\"):
+                more, _, expected = expected.partition("\n")
+                command = command[:-1] + more.removeprefix("> ")
+            if command.endswith("&"):
+                self._start(command[:-1])
+            elif not same(expected, printed := self._run(["bash", "-c", command])):
+                yield f"line {block.line}: `{command}` prints\n{printed}"
+
+    def _run(self, command: list[str]) -> str:
+        done = subprocess.run(
+            command, cwd=self.folder, env=_environment(), text=True, capture_output=True, timeout=60, check=False
+        )
+        return done.stdout + done.stderr
+
+    def _start(self, command: str) -> None:
+        process = subprocess.Popen(
+            ["bash", "-c", f"exec {command}"],
+            cwd=self.folder,
+            env=_environment() | {"MOCKSERVER_PORT": str(self.port)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.running.append(process)
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                time.sleep(0.02)
+        raise AssertionError(f"`{command}` does not listen")
+
+    def _stop(self) -> None:
+        for process in self.running:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=20)
+
+
+def _environment() -> dict[str, str]:
+    """The environment of a reader: this interpreter's programs first, no keys, no proxies."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "MOCKSERVER", "AZURE"))}
+    programs = str(Path(sys.executable).parent)
+    return kept | {"PATH": programs + os.pathsep + kept.get("PATH", ""), "NO_PROXY": "127.0.0.1,localhost"}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,52 @@
+"""README and docs are true: whatever they show is run, and must come out as shown."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.house.pages import Block, Reader, blocks, same
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_page_is_true(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text((ROOT / "rules.yaml").read_text())
+    wrong = Reader(tmp_path).follow(page.read_text())
+    assert not wrong, "\n".join([f"{page.name}:", *wrong])
+
+
+WRONG = """
+```text title=a.txt
+hi
+```
+```console
+$ cat a.txt
+hi
+$ echo no
+yes
+```
+```python
+print(1)
+```
+```output
+2
+```
+"""
+
+
+def test_the_reader_notices_what_is_wrong(tmp_path: Path) -> None:
+    assert Reader(tmp_path).follow(WRONG) == ["line 5: `echo no` prints\nno\n", "line 14: the script prints\n1\n"]
+
+
+def test_blocks_are_found_with_their_titles() -> None:
+    assert list(blocks("a\n```yaml title=r.yaml\nx: 1\n```\n")) == [Block("yaml", "r.yaml", "x: 1\n", 2)]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "equal"),
+    [("a\n", "a", True), ("a\n...\nd\n", "a\nb\nc\nd\n", True), ("a\n...\n", "a\n", True), ("a\n", "a\nb\n", False)],
+)
+def test_three_dots_stand_for_any_lines(expected: str, actual: str, equal: bool) -> None:
+    assert same(expected, actual) is equal

@@ -1,0 +1,86 @@
+"""A server without a socket: rules as text, requests as values, replies as bytes."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.delivery.script import sse
+from mockserver.dialects import discover
+from mockserver.server.app import Endpoint
+from mockserver.server.live import Live, Sources, start
+from mockserver.server.routes import find, places
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a request got."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    source: str
+
+    @property
+    def json(self) -> Any:
+        """The body, parsed."""
+        return json.loads(self.body)
+
+    @property
+    def frames(self) -> list[Any]:
+        """The data of each frame of a stream, parsed, but for the terminator."""
+        lines = [line.removeprefix(b"data: ") for line in self.body.split(b"\n\n") if line]
+        return [line.decode() if line == b"[DONE]" else json.loads(line) for line in lines]
+
+
+@dataclass(frozen=True)
+class Local:
+    """A server to ask in this process."""
+
+    live: Live
+
+    def ask(
+        self,
+        path: str,
+        body: Any = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        method: str = "POST",
+        namespace: str = "default",
+    ) -> Answered:
+        """One request; a body that is not bytes is sent as JSON."""
+        url = urlsplit(path)
+        found = find(url.path, places(discover(), self.live.settings.dialect))
+        assert found is not None, f"nothing stands at {path}"
+        place, params = found
+        http = HttpRequest(
+            method=method,
+            path=url.path,
+            query=dict(parse_qsl(url.query, keep_blank_values=True)),
+            headers=tuple((name.lower().encode(), value.encode()) for name, value in (headers or {}).items()),
+            body=body if isinstance(body, bytes) else json.dumps(body).encode(),
+            path_params=params,
+            namespace=namespace,
+        )
+        served = asyncio.run(Endpoint(self.live, place.dialect, place.operations).handle(http))
+        return _answered(served.reply, served.source)
+
+
+def local(rules: str = "", **settings: Any) -> Local:
+    """A server with these rules (the text of a rules file) and settings."""
+    if not rules:
+        return Local(start(Sources((), settings, {})))
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "rules.yaml"
+        file.write_text(rules)
+        return Local(start(Sources((file,), settings, {})))
+
+
+def _answered(reply: Reply, source: str) -> Answered:
+    body = reply.body if reply.frames is None else b"".join(map(sse, reply.frames))
+    return Answered(reply.status, {name.lower(): value for name, value in reply.headers}, body, source)

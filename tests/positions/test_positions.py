@@ -1,0 +1,188 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.errors import ConfigError, MockserverError, Place, RuleError
+from mockserver.positions import Document, Mistakes, did_you_mean, raise_if_any, read
+
+TEXT = """\
+# a comment
+version: 1
+rules:
+  - name: weather
+    when: {last_user: "*rain*", tools: [a, b]}
+    then:
+      text: |
+        first
+        second
+  -   name: other
+base: &base
+  deep: {x: 1}
+merged:
+  <<: *base
+  own: 2
+"""
+
+PLACES = [
+    ((), False, (2, 1)),
+    ((), True, (2, 1)),
+    (("version",), False, (2, 10)),
+    (("version",), True, (2, 1)),
+    (("rules",), False, (4, 3)),
+    (("rules", 0), False, (4, 5)),
+    (("rules", 0), True, (4, 5)),
+    (("rules", 0, "name"), False, (4, 11)),
+    (("rules", 0, "when", "last_user"), False, (5, 23)),
+    (("rules", 0, "when", "last_user"), True, (5, 12)),
+    (("rules", 0, "when", "tools", 1), False, (5, 44)),
+    (("rules", 0, "then", "text"), False, (7, 13)),
+    (("rules", 1, "name"), True, (10, 7)),
+    (("merged", "deep", "x"), False, (12, 13)),
+    (("merged", "own"), False, (15, 8)),
+    (("rules", 0, "nowhere", "at", 7), False, (4, 5)),
+    (("rules", 0, "nowhere"), True, (4, 5)),
+    (("rules", 9), False, (4, 3)),
+    (("rules", -1), False, (4, 3)),
+    (("rules", "0"), False, (4, 3)),
+    (("version", "x"), False, (2, 10)),
+    (("nope",), False, (2, 1)),
+]
+
+
+@pytest.mark.parametrize(("path", "key", "expected"), PLACES)
+def test_every_value_and_key_has_its_place(path, key, expected):
+    place = read(TEXT, "rules.yaml").place(path, key=key)
+    assert (place.line, place.column) == expected
+    assert place.text == TEXT.splitlines()[place.line - 1]
+    assert place.file == "rules.yaml"
+
+
+def test_an_empty_file_has_a_place_too():
+    document = read("", "empty.yaml")
+    assert document.data is None
+    assert document.place(("rules",)) == Place("empty.yaml", 1, 1, "")
+
+
+def test_what_never_stood_in_a_file_has_no_place():
+    document = Document.of({"rules": []}, "<test>")
+    assert document.data == {"rules": []}
+    assert document.place(("rules",)) is None
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_as_they_like(end):
+    place = read(f"a: 1{end}b:{end}  c: 2{end}", "r.yaml").place(("b", "c"))
+    assert (place.line, place.column, place.text) == (3, 6, "  c: 2")
+
+
+def test_a_byte_order_mark_is_no_column():
+    for text in ("\ufeffa: 1", "\ufeffa: 1".encode()):
+        document = read(text, "r.yaml")
+        assert document.data == {"a": 1}
+        assert document.place(("a",)) == Place("r.yaml", 1, 4, "a: 1")
+
+
+def test_columns_count_characters():
+    assert read("é😀: ü: x".replace(": x", ""), "r.yaml").place(("é😀",)).column == 5
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"a: 1\nb: caf\xe9\n", "r.yaml:2:7: the byte 0xe9 is not UTF-8; save the file as UTF-8  [b: caf\ufffd]"),
+        (b"\xff\xfea\x00", "r.yaml:1:1: the byte 0xff is not UTF-8; save the file as UTF-8  [\ufffd\ufffda\x00]"),
+        (b"\xef\xbb\xbfa: \xc3", "r.yaml:1:4: the byte 0xc3 is not UTF-8; save the file as UTF-8  [a: \ufffd]"),
+    ],
+)
+def test_bytes_that_are_no_utf_8(data, expected):
+    with pytest.raises(MockserverError) as caught:
+        read(data, "r.yaml")
+    assert str(caught.value) == expected
+
+
+def test_a_long_line_is_shown_up_to_a_point():
+    document = read("a: " + "x" * 200 + "\nb: {" + ", ".join(f"k{i}: 1" for i in range(99)) + "}", "r.yaml")
+    assert document.place(("a",)).text == "a: " + "x" * 157 + "…"
+    assert document.place(("b", "k98")).text == ""
+    assert document.place(("b", "k98")).column > 160
+
+
+def test_mistakes_are_raised_together_in_the_order_of_the_file():
+    mistakes = Mistakes(read(TEXT, "rules.yaml"))
+    mistakes.add("too wet", ("rules", 0, "when", "last_user"))
+    mistakes.add("unknown key", ("version",), key=True)
+    with pytest.raises(RuleError) as caught:
+        mistakes.raise_if_any(RuleError)
+    assert str(caught.value) == (
+        "rules.yaml:2:1: unknown key  [version: 1]\n"
+        'rules.yaml:5:23: too wet  [when: {last_user: "*rain*", tools: [a, b]}]'
+    )
+
+
+def test_without_mistakes_nothing_is_raised():
+    Mistakes(read(TEXT, "rules.yaml")).raise_if_any(RuleError)
+
+
+def test_mistakes_without_places_keep_their_order():
+    mistakes = Mistakes(Document.of({}, "<test>"))
+    mistakes.add("b", ())
+    mistakes.add("a", ())
+    with pytest.raises(ConfigError, match=r"^b\na$"):
+        mistakes.raise_if_any(ConfigError)
+
+
+def test_several_documents_are_raised_as_one():
+    first, second = Mistakes(read("a: 1", "a.yaml")), Mistakes(read("b: 1", "b.yaml"))
+    second.add("wrong", ("b",))
+    first.add("bad", ("a",))
+    with pytest.raises(RuleError) as caught:
+        raise_if_any((first, second), RuleError)
+    assert str(caught.value) == "a.yaml:1:4: bad  [a: 1]\nb.yaml:1:4: wrong  [b: 1]"
+
+
+def test_more_mistakes_than_anybody_reads_are_counted():
+    mistakes = Mistakes(read("a: 1", "a.yaml"))
+    for number in range(130):
+        mistakes.add(f"mistake {number}", ("a",))
+    assert mistakes.full
+    with pytest.raises(RuleError) as caught:
+        mistakes.raise_if_any(RuleError)
+    assert len(caught.value.mistakes) == 101
+    assert str(caught.value.mistakes[-1]) == "a.yaml: and 30 more"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "expected"),
+    [
+        ("contain", ("contains", "glob"), '; did you mean "contains"?'),
+        ("Last_User", ("last_user", "last_message"), '; did you mean "last_user"?'),
+        ("EQUAL", ("equals",), '; did you mean "equals"?'),
+        ("zzz", ("equals", "glob"), ""),
+        ("", ("equals",), ""),
+        ("x" * 100_000, ("equals",), ""),
+        ("model", (), ""),
+    ],
+)
+def test_the_nearest_known_word_is_offered(word, known, expected):
+    assert did_you_mean(word, known) == expected
+
+
+@given(st.binary())
+def test_any_bytes_are_read_or_refused(data):
+    try:
+        read(data, "r.yaml")
+    except MockserverError as refused:
+        mistakes = refused.mistakes
+    else:
+        return
+    assert mistakes
+
+
+def test_ten_thousand_rules_are_read_in_time():
+    from time import perf_counter
+
+    rule = "  - name: n{0}\n    when: {{model: m{0}, last_user: {{regex: 'a{0}'}}}}\n    then: {{text: hello {0}}}\n"
+    text = "version: 1\nrules:\n" + "".join(rule.format(i) for i in range(10_000))
+    started = perf_counter()
+    assert len(read(text, "r.yaml").data["rules"]) == 10_000
+    assert perf_counter() - started < 8  # about 0.6 s with libyaml; without it this would show

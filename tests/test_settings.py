@@ -1,0 +1,256 @@
+"""Settings from four origins, and what is said about those that cannot be."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from mockserver.core.errors import ConfigError
+from mockserver.core.plan import Timing
+from mockserver.core.seed import FROZEN_AT
+from mockserver.positions import Document, read
+from mockserver.settings import Settings, assemble, flag, settings_schema, variable
+
+
+def of_file(text: str) -> Settings:
+    return assemble({}, {}, [read(text, "rules.yaml")])
+
+
+def of_values(**values: Any) -> Settings:
+    return assemble({}, {}, [Document.of({"settings": values}, "rules.yaml")])
+
+
+def mistakes(
+    text: str = "", environ: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None
+) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        assemble(flags or {}, environ or {}, [read(text, "rules.yaml")], dialects=("azure", "openai"))
+    return [str(mistake) for mistake in caught.value.mistakes]
+
+
+def test_defaults() -> None:
+    assert dict(iter(assemble({}, {}, []))) == {
+        "host": "127.0.0.1",
+        "port": 8000,
+        "dialect": "openai",
+        "unmatched": "generate",
+        "seed": 0,
+        "clock": FROZEN_AT,
+        "ids": "stable",
+        "tokenizer": "approx",
+        "models": None,
+        "keys": None,
+        "timing": Timing(),
+        "strict": False,
+        "max_body": 10_000_000,
+        "source_headers": True,
+        "reload": True,
+        "log": "none",
+        "workers": 1,
+    }
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(ValidationError):
+        Settings().port = 1  # type: ignore[misc]
+
+
+def test_flags_win_over_variables_over_files_over_defaults() -> None:
+    first = read("settings: {port: 1, seed: 1, host: a, ids: unique}", "a.yaml")
+    second = read("settings: {port: 2, seed: 2, host: b}", "b.yaml")
+    settings = assemble({"port": "4"}, {"MOCKSERVER_PORT": "3", "MOCKSERVER_SEED": "3"}, [first, second])
+    assert (settings.port, settings.seed, settings.host, settings.ids, settings.log) == (4, 3, "b", "unique", "none")
+
+
+@pytest.mark.parametrize("text", ["", "settings:", "rules: []", "[]", "just text"])
+def test_a_file_without_settings_changes_nothing(text: str) -> None:
+    assert of_file(text) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("clock", "frozen", FROZEN_AT),
+        ("clock", "real", None),
+        ("clock", 0, 0),
+        ("clock", "1700000000", 1_700_000_000),
+        ("clock", "1970-01-02", 86_400),
+        ("clock", "1970-01-01T01:00:00+01:00", 0),
+        ("clock", "2024-05-01T12:00:00Z", 1_714_564_800),
+        ("models", ["gpt-4o*", "o3"], ("gpt-4o*", "o3")),
+        ("models", {"gpt-4o": {"context": 128_000}, "o3": None}, ("gpt-4o", "o3")),
+        ("models", [], ()),
+        ("keys", "sk-a, sk-b,", ("sk-a", "sk-b")),
+        ("max_body", "2KiB", 2048),
+        ("timing", {}, Timing()),
+        ("timing", {"first_token": "300ms", "per_token": 0.012, "jitter": "20%"}, Timing(0.3, 0.012, 0.2)),
+        ("timing", {"tokens_per_second": 50, "total": "1m"}, Timing(0.0, 0.02, 0.0, 60.0)),
+    ],
+)
+def test_values_of_a_file(name: str, value: Any, expected: Any) -> None:
+    assert getattr(of_values(**{name: value}), name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("PORT", "0", 0),
+        ("STRICT", "true", True),
+        ("STRICT", "1", True),
+        ("RELOAD", "no", False),
+        ("CLOCK", "1700000000", 1_700_000_000),
+        ("KEYS", "123,sk-b", ("123", "sk-b")),
+        ("MODELS", "{gpt-4o: {}, o3: {}}", ("gpt-4o", "o3")),
+        ("TIMING", "{first_token: 2s, tokens_per_second: 4}", Timing(2.0, 0.25)),
+        ("MAX_BODY", "1mb", 1_000_000),
+    ],
+)
+def test_values_of_a_variable(name: str, text: str, expected: Any) -> None:
+    assert getattr(assemble({}, {f"MOCKSERVER_{name}": text}, []), name.lower()) == expected
+
+
+def test_variables_of_others_and_empty_ones_are_left_alone() -> None:
+    environ = {"PATH": "/bin", "MOCKSERVER_PORT": "", "MOCKSERVER_LOG_LEVEL": "INFO", "mockserver_seed": "x"}
+    assert assemble({}, environ, []) == Settings()
+
+
+def test_names_as_they_are_written_elsewhere() -> None:
+    assert (flag("max_body"), variable("max_body")) == ("--max-body", "MOCKSERVER_MAX_BODY")
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("prot: 1", '3: unknown setting "prot"; did you mean "port"?'),
+        ("zebra: 1", '3: unknown setting "zebra"'),
+        ('port: "8000"', '9: port must be a whole number, not "8000"'),
+        ("port: 8000.5", "9: port must be a whole number, not 8000.5"),
+        ("port: 70000", "9: port must be at most 65535, not 70000"),
+        ("port: -1", "9: port must be at least 0, not -1"),
+        ("host: ''", '9: host must be text that is not empty, not ""'),
+        ("host: 127", "9: host must be text (in quotes, if it looks like a number), not 127"),
+        ("strict: 1", "11: strict must be true or false, not 1"),
+        ("dialect: azur", '12: dialect must be one of azure, openai, not "azur"; did you mean "azure"?'),
+        ("unmatched: genrate", '14: unmatched must be generate or error, not "genrate"; did you mean "generate"?'),
+        ("log: 7", "8: log must be none or text or json, not 7"),
+        ("tokenizer: cl100k_base", '14: tokenizer must be approx, not "cl100k_base"'),
+        (
+            "clock: noon",
+            '10: clock must be frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z, not "noon"',
+        ),
+        (
+            "clock: -1",
+            "10: clock must be frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z, not -1",
+        ),
+        ("keys: 7", "9: keys must be a list of texts, not 7"),
+        ("keys: [a, 7]", "13: keys[1] must be text (in quotes, if it looks like a number), not 7"),
+        ("models: 7", "11: models must be a list of texts, not 7"),
+        (
+            "models: {a: 7}",
+            '11: models must be a list of names, or a table that gives each name a table of properties, not {"a": 7}',
+        ),
+        (
+            "max_body: 10 potatoes",
+            '13: max_body: "10 potatoes" is not a size; write 512KB, 10MB or a whole number of bytes',
+        ),
+        ("max_body: 0", "13: max_body must be at least 1, not 0"),
+        ("workers: 0", "12: workers must be at least 1, not 0"),
+        ("timing: fast", '11: timing must be a table, not "fast"'),
+        (
+            "timing: {first_token: soon}",
+            '25: timing.first_token: "soon" is not a duration; write 300ms, 2s, 1m or a number of seconds',
+        ),
+        ("timing: {jitter: 120%}", '20: timing.jitter: "120%" is not a share; write 20% or 0.2, at most 100%'),
+        ("timing: {frist_token: 1s}", '12: unknown setting "frist_token"; did you mean "first_token"?'),
+        ("timing: {tokens_per_second: 0}", "31: timing.tokens_per_second must be more than 0, not 0"),
+        ("timing: {tokens_per_second: .inf}", "31: timing.tokens_per_second must be a finite number, not Infinity"),
+        ("timing: {per_token: 1, tokens_per_second: 1}", "11: timing: give per_token or tokens_per_second, not both"),
+        ("7: 7", '3: unknown setting "7"'),
+    ],
+)
+def test_mistakes_in_a_file_are_told_with_their_place(setting: str, said: str) -> None:
+    assert mistakes(f"settings:\n  {setting}") == [f"rules.yaml:2:{said}  [{setting}]"]
+
+
+def test_settings_that_are_no_table() -> None:
+    assert mistakes("settings: [port]") == [
+        'rules.yaml:1:11: settings must be a table, not ["port"]  [settings: [port]]'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("MOCKSERVER_PORT", "eighty", 'MOCKSERVER_PORT must be a whole number, not "eighty"'),
+        ("MOCKSERVER_PROT", "80", 'unknown setting "MOCKSERVER_PROT"; did you mean "MOCKSERVER_PORT"?'),
+        ("MOCKSERVER_STRICT", "perhaps", 'MOCKSERVER_STRICT must be true or false, not "perhaps"'),
+        (
+            "MOCKSERVER_DIALECT",
+            "opnai",
+            'MOCKSERVER_DIALECT must be one of azure, openai, not "opnai"; did you mean "openai"?',
+        ),
+        (
+            "MOCKSERVER_TIMING",
+            "{jitter: a}",
+            'MOCKSERVER_TIMING.jitter: "a" is not a share; write 20% or 0.2, at most 100%',
+        ),
+        ("MOCKSERVER_TIMING", "{total: 1, total: 2}", "MOCKSERVER_TIMING:1:12: "),
+        ("MOCKSERVER_SEED", "x" * 70, 'MOCKSERVER_SEED must be a whole number, not "' + "x" * 59 + "…"),
+    ],
+)
+def test_mistakes_in_a_variable_are_told_with_its_name(name: str, text: str, said: str) -> None:
+    (told,) = mistakes(environ={name: text})
+    assert told.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("port", "eighty", '--port must be a whole number, not "eighty"'),
+        ("max_body", "big", '--max-body: "big" is not a size; write 512KB, 10MB or a whole number of bytes'),
+        ("unmatched", "x", '--unmatched must be generate or error, not "x"'),
+    ],
+)
+def test_mistakes_in_a_flag_are_told_with_its_name(name: str, value: str, said: str) -> None:
+    assert mistakes(flags={name: value}) == [said]
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    told = mistakes("settings: {port: x, seed: y}", {"MOCKSERVER_IDS": "z"}, {"log": "w"})
+    assert [line.partition(" must")[0] for line in told] == [
+        "rules.yaml:1:18: port",
+        "rules.yaml:1:27: seed",
+        "MOCKSERVER_IDS",
+        "--log",
+    ]
+
+
+def test_schema_describes_every_setting() -> None:
+    schema = settings_schema()
+    assert set(schema["properties"]) == set(Settings.model_fields)
+    assert schema["additionalProperties"] is False
+    assert all(described.get("description") for described in schema["properties"].values())
+    assert schema["properties"]["clock"]["default"] == "frozen"
+    assert schema["$defs"]["_TimingTable"]["title"] == "timing"
+
+
+@pytest.mark.parametrize(
+    ("settings", "good"),
+    [
+        ({"port": 1, "clock": "real", "models": {"a": None}, "timing": {"total": "3s", "jitter": "5%"}}, True),
+        ({"models": ["a"], "keys": ["b"], "clock": 3, "max_body": "10MB"}, True),
+        ({"prot": 1}, False),
+        ({"timing": {"total": []}}, False),
+        ({"log": "xml"}, False),
+    ],
+)
+def test_schema_agrees_with_the_reader(settings: dict[str, Any], good: bool) -> None:
+    import jsonschema_rs
+
+    assert jsonschema_rs.is_valid(settings_schema(), settings) is good
+    if good:
+        of_values(**settings)
+    else:
+        with pytest.raises(ConfigError):
+            of_values(**settings)

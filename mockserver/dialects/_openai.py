@@ -42,10 +42,10 @@ def impossible_choice(body: Body) -> Iterator[Complaint]:
     """A tool choice that needs tools which are not offered."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
-        yield from _unmet("tool_choice", "tools", _wanted(choice), body.get("tools"))
+        yield from _unmet(body, "tool_choice", "tools", _wanted(choice))
     old = body.get("function_call")
     if isinstance(old, dict):
-        yield from _unmet("function_call", "functions", (named(old),), body.get("functions"))
+        yield from _unmet(body, "function_call", "functions", (named(old),))
 
 
 def _wanted(choice: Json) -> tuple[str, ...]:
@@ -56,16 +56,15 @@ def _wanted(choice: Json) -> tuple[str, ...]:
     return (named(choice),)
 
 
-def _unmet(field: str, offers: str, wanted: Iterable[str], offered: Json) -> Iterator[Complaint]:
-    if not offered:
-        message = f"Invalid value for '{field}': '{field}' is only allowed when '{offers}' are specified."
-        yield _conflict(field, message)
-        return
-    names = {named(tool) for tool in offered}
+def _unmet(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
+    """A choice without anything to choose from, or of a tool that is not among the offers."""
+    why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
+    names = {named(tool) for tool in body.get(offers) or ()}
     for name in wanted:
-        if name not in names:
-            message = f"Invalid value for '{field}': '{name}' is not found in the '{offers}' parameter."
-            yield _conflict(field, message)
+        if why is None and name not in names:
+            why = f"'{clip(name)}' is not found in the '{offers}' parameter."
+    if why is not None:
+        yield Complaint("conflict", (field,), got=body[field], message=f"Invalid value for '{field}': {why}")
 
 
 def _empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
@@ -97,7 +96,7 @@ def live_only(body: Body) -> Iterator[Complaint]:
         if value is not None and value < 1:
             yield Complaint("below", (field,), got=value, bound=1)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
-        yield from _unmet("tool_choice", "tools", (), None)
+        yield from _unmet(body, "tool_choice", "tools", ())
     if len(body.get("tools") or ()) > 128:
         yield Complaint("long", ("tools",), got=body["tools"], bound=128)
     yield from _unanswered_calls(body["messages"])

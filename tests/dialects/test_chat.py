@@ -147,7 +147,7 @@ def schema(*keys: str) -> dict[str, Any]:
 
 
 def tools(*keys: str) -> list[dict[str, Any]]:
-    return [{"type": "function", "function": {"name": "f", "parameters": {key: 1 for key in keys}}}]
+    return [{"type": "function", "function": {"name": "f", "parameters": dict.fromkeys(keys, 1)}}]
 
 
 SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [

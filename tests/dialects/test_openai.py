@@ -6,13 +6,11 @@ from typing import Any
 
 import openai.types.chat as sdk
 import pytest
-from openai.types import Model
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
 from mockserver.core.call import ToolCall
-from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Choice, Failure, Logprob, Models, Reasoning, Refusal, Text, ToolUse, Usage
+from mockserver.core.plan import Choice, Failure, Logprob, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.dialects._openai_models import CHAT_FIELDS
 
 USER = {"role": "user", "content": "hi"}
@@ -362,23 +360,3 @@ def test_the_key_is_never_told(openai: Any) -> None:
     body = openai.fail(Failure("invalid_key")).body.decode()
     assert "sk-test-0123456789abcdef" not in body
     assert "Incorrect API key provided: sk-te***************cdef. You can find" in body
-
-
-def test_models(openai: Any) -> None:
-    operation = openai.operation("models")
-    call = operation.parse(HttpRequest("GET", "/models"), True)
-    reply = operation.render(call, Models(("gpt-x", "gpt-y"), 1_700_000_000))
-    body = json.loads(reply.body)
-    assert (call.operation, call.model) == ("models", "")
-    assert list(body) == ["object", "data"]
-    assert body["data"][1] == {"id": "gpt-y", "object": "model", "created": 1_700_000_000, "owned_by": "mockserver"}
-    Model.model_validate(body["data"][0], strict=True)
-    assert dict(reply.headers)["content-length"] == str(len(reply.body))
-
-
-def test_one_model(openai: Any) -> None:
-    operation = openai.operation("model")
-    http = HttpRequest("GET", "/models/a/b", path_params={"model": "a/b"})
-    call = operation.parse(http, False)
-    assert (call.operation, call.model) == ("model", "a/b")
-    assert json.loads(operation.render(call, Models(("a/b",), 5)).body)["id"] == "a/b"

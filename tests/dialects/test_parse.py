@@ -1,10 +1,10 @@
 """Reading a body and wording complaints about it, as far as no dialect is concerned."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Required
 
 import pytest
 from pydantic import ConfigDict, Field, Tag, TypeAdapter
-from typing_extensions import Required, TypedDict
+from typing_extensions import TypedDict
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure

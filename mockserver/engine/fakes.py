@@ -1,4 +1,4 @@
-"""`{{ fake.name }}`: Faker's values for templates, each drawn from a seeded stream of its own, at a time that stands still.
+"""`{{ fake.name }}`: Faker's values for templates, each from a seeded stream of its own, at a time that stands still.
 
 Nothing of Faker but its values can be reached from here.
 """
@@ -30,9 +30,7 @@ class Fake:
         provider = providers()[name]
         occurrence = self._drawn[name] = self._drawn.get(name, 0) + 1
         moment = self._moment
-        generator().random = moment.seed.stream(
-            "fake", moment.call.fingerprint, *self._labels, name, str(occurrence)
-        )
+        generator().random = moment.seed.stream("fake", moment.call.fingerprint, *self._labels, name, str(occurrence))
         return _plain(provider())
 
 
@@ -66,7 +64,8 @@ def _anchored_dates() -> Any:
     from faker.providers import date_time
 
     spec = spec_from_file_location("faker.providers.date_time", date_time.__file__, submodule_search_locations=[])
-    assert spec is not None and spec.loader is not None  # noqa: S101  # it was imported a line above
+    assert spec is not None  # noqa: S101  # it was imported a line above
+    assert spec.loader is not None  # noqa: S101
     copy: Any = module_from_spec(spec)
     spec.loader.exec_module(copy)
     copy.datetime = _StillDatetime

@@ -8,6 +8,7 @@ from mockserver.engine.draft import Moment
 
 T = TypeVar("T")
 U = TypeVar("U")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,14 @@ class Recipe(Generic[T]):
 def fixed(value: T) -> Recipe[T]:
     """The recipe for a value that is the same for every call."""
     return Recipe(lambda _: value, (value,))
+
+
+def both(one: Recipe[T], other: Recipe[U], build: Callable[[T, U], V]) -> Recipe[V]:
+    """The recipe for what `build` makes of two values."""
+    if one.known and other.known:
+        return fixed(build(one.known[0], other.known[0]))
+    first, second = one.make, other.make
+    return Recipe(lambda moment: build(first(moment), second(moment)))
 
 
 def together(recipes: Iterable[Recipe[T]]) -> Recipe[tuple[T, ...]]:

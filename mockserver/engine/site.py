@@ -21,6 +21,11 @@ class Site:
         """The site below this one."""
         return replace(self, path=(*self.path, *steps))
 
+    @property
+    def label(self) -> str:
+        """The path inside the rule, as a label for its random streams: moving the rule changes nothing."""
+        return "/".join(map(str, self.path[2:]))
+
     def text(self, source: str) -> Recipe[str]:
         """The recipe for the text that stands here, which may be a template."""
         return self.templates.compile(source, self)

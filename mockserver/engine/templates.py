@@ -14,7 +14,7 @@ from mockserver.core.plan import Failure
 from mockserver.engine.context import CONTEXT, MEMBERS, plain, shown
 from mockserver.engine.draft import Moment
 from mockserver.engine.recipe import Recipe, fixed
-from mockserver.positions import Path, did_you_mean
+from mockserver.positions import did_you_mean
 
 FUEL = 100_000  # instructions of one rendering
 MAX_OUTPUT = 1_000_000  # characters
@@ -31,8 +31,8 @@ class Origin(Protocol):
         """The rule's name."""
 
     @property
-    def path(self) -> Path:
-        """The path of the text in its file."""
+    def label(self) -> str:
+        """The path of the text inside the rule."""
 
     @property
     def groups(self) -> frozenset[str]:
@@ -75,7 +75,7 @@ class Templates:
     def _recipe(self, name: str, variables: Iterable[str], origin: Origin) -> Recipe[str]:
         roots = {variable.partition(".")[0] for variable in variables}
         reads = tuple((root, CONTEXT[root]) for root in sorted(roots & CONTEXT.keys()))
-        labels = (origin.rule, *map(str, origin.path)) if "fake" in roots else ()
+        labels = (origin.rule, origin.label) if "fake" in roots else ()
         render = self._environment.render_template
         where = origin.where()
 
@@ -179,7 +179,9 @@ def _fake(moment: Moment, labels: tuple[str, ...]) -> object:
 def _no_group(name: str, groups: frozenset[str]) -> str:
     if not groups:
         return f'"match.{name}" is nothing: no regular expression of "when" has a named group, such as (?P<{name}>...)'
-    return f'no regular expression of "when" has a group "{name}"{did_you_mean(name, groups) or _listed(sorted(groups))}'
+    return (
+        f'no regular expression of "when" has a group "{name}"{did_you_mean(name, groups) or _listed(sorted(groups))}'
+    )
 
 
 def _listed(names: Iterable[str]) -> str:

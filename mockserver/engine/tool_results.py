@@ -17,7 +17,9 @@ def last(call: Call) -> ToolResult | None:
 def since_last_user(call: Call) -> tuple[ToolResult, ...]:
     """The results since the user spoke last, in the order of the conversation."""
     said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    return tuple(_read(call, message) for message in call.messages[said[-1] + 1 if said else 0 :] if _is_result(message))
+    return tuple(
+        _read(call, message) for message in call.messages[said[-1] + 1 if said else 0 :] if _is_result(message)
+    )
 
 
 def _is_result(message: Message) -> bool:

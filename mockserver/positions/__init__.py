@@ -44,7 +44,6 @@ class Document:
                 line, column = key_line, key_column
         return _place(self.file, self._lines, line, column)
 
-
     def inside(self, path: Path, line: int) -> Place | None:
         """The place of one line (from 1) of the text at `path`, where it is a block of lines; else of the text."""
         place = self.place(path)

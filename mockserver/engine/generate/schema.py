@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from urllib.parse import unquote
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure
@@ -81,7 +82,7 @@ class _Maker:
 
     def _target(self, pointer: str) -> Json:
         found = self.root
-        for step in pointer.split("/")[1:]:
+        for step in unquote(pointer).split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
             try:
                 found = found[int(step) if isinstance(found, list) else step]

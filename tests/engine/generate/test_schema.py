@@ -82,6 +82,7 @@ SATISFIABLE: list[Any] = [
         ]
     },
     {"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"type": "integer"}}},
+    {"$ref": "#/$defs/a%20b", "$defs": {"a b": {"type": "integer"}}},
     {"$ref": "#/anyOf/1", "anyOf": [{"type": "string"}, {"type": "string", "format": "date"}]},
     {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True},
     {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}], "minItems": 2},
@@ -123,6 +124,7 @@ WIDE: Any = {"properties": {f"p{i}": {"anyOf": [{"$ref": "#"}] * 9} for i in ran
         {"allOf": [{"type": "string"}, False]},
         {"anyOf": [False, False]},
         {"enum": []},
+        {"$id": "http://a.test/b", "$ref": "http://a.test/b#/$defs/x", "$defs": {"x": {}}},  # only local pointers
         {"$ref": "#"},
         {"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}},
         {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},

@@ -18,7 +18,7 @@ def told(action: Action) -> str:
 
 
 def test_actions_are_values() -> None:
-    script = (Head(200, (("a", "b"),)), Write(b"data"), Wait(0.5))
+    script: tuple[Action, ...] = (Head(200, (("a", "b"),)), Write(b"data"), Wait(0.5))
     assert list(map(told, script)) == ["200 {'a': 'b'}", "data", "0.5 s"]
     assert script == (Head(200, (("a", "b"),)), Write(b"data"), Wait(0.5))
     assert len(set(script)) == 3

@@ -61,7 +61,7 @@ def test_auto_does_what_the_format_asks_for(asked: dict[str, Any], kind: str) ->
 
 @pytest.mark.parametrize("kind", sorted(set(GENERATORS) - {"echo", "arguments"}))
 def test_the_stream_decides(kind: str) -> None:
-    asked = {"response_format": "json_schema", "schema": WEATHER}
+    asked: dict[str, Any] = {"response_format": "json_schema", "schema": WEATHER}
     answers = [made(kind, seed=seed, **asked) for seed in range(4)]
     assert answers == [made(kind, seed=seed, **asked) for seed in range(4)]
     assert len(set(map(text, answers))) > 1

@@ -171,7 +171,7 @@ class RawSpec(Table):
     headers: Headers | None = Field(None, description="headers of the reply")
     body: Any = Field(None, description="text as it is sent, or a value that is sent as JSON")
     frames: list[Any] | None = Field(
-        None, description="what is sent piece by piece: texts as they are, values as JSON events"
+        None, description="sent piece by piece: texts as they are, values as JSON events"
     )
 
 

@@ -1,13 +1,14 @@
 """Rules: what the rules files say, read, checked and compiled. All mistakes of all files are told at once."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from mockserver.core.call import Json
+from mockserver.core.call import Call, Json
 from mockserver.core.errors import Place, RuleError
+from mockserver.core.exchange import Finding
 from mockserver.engine.complaints import complaints
 from mockserver.engine.conditions import All, Condition
 from mockserver.engine.features import Known, check_features
@@ -43,29 +44,44 @@ class Rule:
     place: Place | None = None
 
     @property
+    def counts(self) -> bool:
+        """Whether it remembers calls, so that the order of their arrival matters."""
+        return self.times is not None or self.state is not None
+
+    @property
     def source(self) -> str:
         """How reports and headers name what this rule answers: `rule rules.yaml:14 weather`."""
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
 
 
-def load(documents: Sequence[Document], known: Known, generators: Collection[str] | None = None) -> tuple[Rule, ...]:
+def load(documents: Sequence[Document], known: Known) -> tuple[Rule, ...]:
     """The rules of several files, in order; `known` names the dialects and their features.
 
-    `generators` are the kinds that `generate` can name, by default those of this package. Raises RuleError with every
-    mistake of every file.
+    Raises RuleError with every mistake of every file.
     """
-    loader = _Loader(known, _generators() if generators is None else generators)
+    loader = _Loader(known)
     rules = [rule for document in documents for rule in loader.rules(document)]
     raise_if_any(loader.mistakes, RuleError)
     return tuple(rules)
 
 
+class _ForAnAnswer(All):
+    """A condition (the first part) for calls for an answer only; that goes without saying, so no report says it."""
+
+    __slots__ = ()
+
+    def findings(self, call: Call) -> tuple[Finding, ...]:
+        return self.parts[0].findings(call)
+
+    def share(self, call: Call) -> tuple[int, int]:
+        return self.parts[0].share(call)
+
+
 class _Loader:
     """Reads one document after the other; names are unique across all of them."""
 
-    def __init__(self, known: Known, generators: Collection[str]) -> None:
+    def __init__(self, known: Known) -> None:
         self.known = known
-        self.generators = generators
         self.templates = Templates()
         self.names: dict[str, str] = {}  # and where each stands
         self.mistakes: list[Mistakes] = []
@@ -104,7 +120,7 @@ class _Loader:
             name=name,
             where=f"{place.file}:{place.line}" if place else site.mistakes.document.file,
             when=when,
-            then=compile_then(model.then, there, self.generators),
+            then=compile_then(model.then, there),
             times=model.times,
             state=state,
             spec=raw,
@@ -115,9 +131,7 @@ class _Loader:
         if name is None:
             return site.rule
         here = site.at("name")
-        if not name.isprintable() or name != name.strip():
-            here.refuse("a name is one line of visible characters, without spaces at its ends")
-        elif name in self.names:
+        if name in self.names:
             here.refuse(f'the name "{name}" is taken: {self.names[name]} has it already')
         place = site.mistakes.document.place(here.path)
         self.names.setdefault(name, f"{place.file}:{place.line}" if place else site.rule)
@@ -144,12 +158,6 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
     return rules if isinstance(rules, list | tuple) else ()
 
 
-def _generators() -> Collection[str]:
-    from mockserver.engine.generate import GENERATORS  # rules can be read without the model
-
-    return GENERATORS
-
-
 def _checked(spec: Json, site: Site) -> RuleSpec | None:
     """The rule as a model, or None where its shape is wrong, which is told to `site`."""
     try:
@@ -167,8 +175,7 @@ def _condition(spec: Mapping[str, Json], site: Site) -> Condition:
     condition = All() if spec.get("when") is None else compile_when(spec["when"], report)
     if condition.uses & {"operation", "path"}:
         return condition
-    parts = condition.parts if isinstance(condition, All) else (condition,)
-    return All((*parts, _FOR_AN_ANSWER)) if parts else _FOR_AN_ANSWER
+    return _ForAnAnswer((condition, _ASKS_FOR_AN_ANSWER))
 
 
 def _groups(when: Json) -> Iterator[str]:
@@ -185,4 +192,4 @@ def _groups(when: Json) -> Iterator[str]:
 
 
 _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
-_FOR_AN_ANSWER = compile_when({"operation": {"in": list(GENERATIVE)}}, lambda message, path: None)
+_ASKS_FOR_AN_ANSWER = compile_when({"operation": {"in": list(GENERATIVE)}}, lambda message, path: None)

@@ -17,7 +17,7 @@ from mockserver.engine.site import Site
 from mockserver.engine.spec import RulesFile, RuleSpec
 from mockserver.engine.templates import Templates
 from mockserver.engine.then import Responder, compile_then
-from mockserver.positions import Document, Mistakes, raise_if_any
+from mockserver.positions import Document, Mistakes, collector_at_rest, raise_if_any
 
 GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
 
@@ -60,7 +60,8 @@ def load(documents: Sequence[Document], known: Known) -> tuple[Rule, ...]:
     Raises RuleError with every mistake of every file.
     """
     loader = _Loader(known)
-    rules = [rule for document in documents for rule in loader.rules(document)]
+    with collector_at_rest():
+        rules = [rule for document in documents for rule in loader.rules(document)]
     raise_if_any(loader.mistakes, RuleError)
     return tuple(rules)
 

@@ -48,15 +48,10 @@ def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
 
 
 def _draft(kind: str, then: ThenSpec, site: Site) -> Recipe[Draft]:
-    draft = Draft(
-        (),
-        model=then.model,
-        usage=_usage(then.usage),
-        prompt_safety=verdicts(then.annotate, None, "prompt"),
-        headers=compile_headers(then.headers, site.at("headers")),
-        pinned=kind != "generate",
-    )
-    return _choices(kind, then, site).into(lambda choices: replace(draft, choices=choices))
+    model, usage, pinned = then.model, _usage(then.usage), kind != "generate"
+    safety = verdicts(then.annotate, None, "prompt")
+    headers = compile_headers(then.headers, site.at("headers"))
+    return _choices(kind, then, site).into(lambda choices: Draft(choices, model, usage, safety, headers, pinned))
 
 
 def _choices(kind: str, then: ThenSpec, site: Site) -> _Choices:
@@ -76,7 +71,7 @@ def _generated(then: ThenSpec, site: Site) -> _Choices:
     spec = then.generate if isinstance(then.generate, GenerateSpec) else GenerateSpec(kind=then.generate or "auto")
     kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
     if kind not in KINDS:
-        hint = did_you_mean(kind, KINDS) or f"; there is {', '.join(KINDS)}"
+        hint = did_you_mean(kind, KINDS) or f"; it is one of {', '.join(KINDS)}"
         here = site.at("generate", "kind") if spec is then.generate else site.at("generate")
         here.refuse(f'unknown generator "{kind[:60]}"{hint}')
     if spec.schema_ is not None and kind != "schema":

@@ -45,7 +45,7 @@ class Rule:
 
     @property
     def counts(self) -> bool:
-        """Whether it remembers calls, so that the order of their arrival matters."""
+        """Whether it remembers calls, so that the next one may be answered otherwise."""
         return self.times is not None or self.state is not None
 
     @property

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from urllib.parse import unquote
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Random
+from mockserver.engine.generate.effort import effort, references
 from mockserver.engine.generate.scalars import SCALARS, DeadEndError
 
 
@@ -16,6 +17,8 @@ def instance(schema: Json, rng: Random) -> Json:
     import jsonschema_rs  # slow to import, and only schemas need it
 
     schema = True if schema is None else schema
+    if references(schema) > _MOST_REFERENCES:
+        raise Failure("bad_parameter", f"The JSON schema has more than {_MOST_REFERENCES:,} references.")
     try:
         validator = jsonschema_rs.validator_for(schema, retriever=_nothing_remote, validate_formats=True)
     except ValueError as error:
@@ -25,7 +28,7 @@ def instance(schema: Json, rng: Random) -> Json:
             made = _Maker(schema, rng, variant).make(schema)
         except (DeadEndError, OverflowError):
             continue
-        if validator.is_valid(made):
+        if effort(schema, made, partial(_target, schema)) <= _MOST_EFFORT and validator.is_valid(made):
             return made
     raise Failure("bad_parameter", "The JSON schema cannot be satisfied: no value was found that it allows.")
 
@@ -73,22 +76,12 @@ class _Maker:
         for _ in range(_DEEPEST):
             parts = [*schema.get("allOf", ())]
             if "$ref" in schema:
-                parts.append(self._target(schema["$ref"]))
+                parts.append(_referred(self.root, schema["$ref"]))
             if not parts:
                 return schema
             bare = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
             schema = reduce(_merged, parts, bare)
         raise DeadEndError
-
-    def _target(self, pointer: str) -> Json:
-        found = self.root
-        for step in unquote(pointer).split("/")[1:]:
-            step = step.replace("~1", "/").replace("~0", "~")
-            try:
-                found = found[int(step) if isinstance(found, list) else step]
-            except (KeyError, IndexError, TypeError, ValueError):
-                raise DeadEndError from None
-        return found
 
     def _alternative(self, schema: Mapping[str, Json], key: str, name: str, depth: int) -> Json:
         """The first alternative that works; deep down, those that lead no deeper come first."""
@@ -135,6 +128,25 @@ class _Maker:
         return made
 
 
+def _referred(root: Json, pointer: str) -> Json:
+    try:
+        return _target(root, pointer)
+    except LookupError:
+        raise DeadEndError from None
+
+
+def _target(root: Json, pointer: str) -> Json:
+    """What a local reference refers to. Raises LookupError."""
+    found = root
+    for step in unquote(pointer).split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        try:
+            found = found[int(step) if isinstance(found, list) else step]
+        except (TypeError, ValueError):
+            raise LookupError(pointer) from None
+    return found
+
+
 def _leads_deeper(schema: Json) -> bool:
     return isinstance(schema, Mapping) and bool({"$ref", "properties", "items"} & set(schema))
 
@@ -160,4 +172,6 @@ _HINTS: dict[str, str] = {
 }
 
 _VARIANTS = 4
+_MOST_REFERENCES = 5_000
+_MOST_EFFORT = 5_000_000  # schemas tried: about half a second
 _DEEP, _DEEPEST = 4, 32  # from where on nothing optional is made; where making ends

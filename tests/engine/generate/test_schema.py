@@ -202,3 +202,18 @@ def test_any_schema_gives_an_instance_or_a_failure(schema: Any) -> None:
     except Failure:
         return
     assert jsonschema_rs.is_valid(True if schema is None else schema, found)
+
+
+@pytest.mark.parametrize("way", ["$ref", "anyOf"])
+def test_schemas_that_take_ages_to_validate_are_refused(way: str) -> None:
+    links: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
+    endless = {"type": "integer", way: "#/$defs/d0" if way == "$ref" else [{"not": {"$ref": "#/$defs/d0"}}]}
+    begun = time.monotonic()
+    with pytest.raises(Failure, match="cannot be satisfied"):
+        instance({**endless, "$defs": {**links, "d40": {"not": {"type": "integer"}}}}, Seed(1).stream("x"))
+    assert time.monotonic() - begun < 2
+
+
+def test_schemas_of_countless_references_are_refused() -> None:
+    with pytest.raises(Failure, match="more than 5,000 references"):
+        instance({"$defs": {str(at): {"$ref": "#"} for at in range(5_001)}}, Seed(1).stream("x"))

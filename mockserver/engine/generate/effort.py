@@ -1,4 +1,4 @@
-"""How much work it is to hold a value against a JSON Schema, told beforehand: what a client sends must not stop a server.
+"""How much work it is to hold a value against a JSON Schema, told beforehand: no client's schema may stop a server.
 
 Knows where schemas stand within schemas, not what any keyword means.
 """

@@ -1,14 +1,17 @@
 """`mockserver explain`: which rule answers a request, and why each other does not."""
 
-import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from mockserver.cli.options import rules_argument, setting_flags, sources, text_of
-from mockserver.cli.request import chat_path, parsed, put, read_request
-from mockserver.core.call import Json
+from mockserver.cli.request import chat_path, parsed, planned, put, read_request
+from mockserver.core.call import Call, Json
+from mockserver.core.errors import RuleError
+from mockserver.engine.engine import attempt_told
 from mockserver.engine.nearest import lines
+from mockserver.engine.rules import Rule
 from mockserver.server.live import start
 
 
@@ -26,9 +29,18 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     described = read_request(text_of(request_file), request_file, path or chat_path(live.settings.dialect))
     _, operation, http = put(described, live)
     call = parsed(operation, http, live)
-    click.echo(f"answered by: {asyncio.run(live.engine.plan(call)).source}")
+    plan = planned(call, live)
+    why = f": {plan.outcome}" if plan.source == "invalid" else ""
+    click.echo(f"answered by: {plan.source}{why}")
+    call = replace(call, attempt=attempt_told(call) or 1)
     for rule in live.engine.rules:
-        held = rule.when.holds(call) is not None
-        click.echo(f'\n{rule.where} "{rule.name}" {"holds" if held else "does not hold"}')
+        click.echo(f'\n{rule.where} "{rule.name}" {_verdict(rule, call)}')
         for line in lines(rule.when.findings(call)):
             click.echo(f"  {line}")
+
+
+def _verdict(rule: Rule, call: Call) -> str:
+    try:
+        return "does not hold" if rule.when.holds(call) is None else "holds"
+    except RuleError as error:
+        return f"fails: {error}"

@@ -83,10 +83,12 @@ class Engine:
 
     async def _attempt(self, call: Call) -> int:
         """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""
-        retries = call.http.header("x-stainless-retry-count")
-        if retries is not None and retries.isdecimal() and len(retries) < 4:
-            return int(retries) + 1
-        return await self.store.incr(call.http.namespace, f"attempt {call.fingerprint} {call.stream}")
+        told = attempt_told(call)
+        return (
+            told
+            if told is not None
+            else await self.store.incr(call.http.namespace, f"attempt {call.fingerprint} {call.stream}")
+        )
 
     def _held(self, rule: Rule, call: Call) -> Mapping[str, str] | None:
         try:
@@ -146,6 +148,12 @@ class Engine:
             return Models(own, self.policy.clock.now())
         names = [name for pattern in self.policy.models for name in _expand(pattern, own)]
         return Models(tuple(dict.fromkeys(names)), self.policy.clock.now())
+
+
+def attempt_told(call: Call) -> int | None:
+    """Which try of the client this is, from the retry header where it sends one."""
+    retries = call.http.header("x-stainless-retry-count")
+    return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
 
 
 def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:

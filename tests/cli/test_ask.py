@@ -61,3 +61,10 @@ def test_an_unknown_dialect_is_one_line(rules: Path) -> None:
     ran = run("ask", "hello", "-r", rules, "--dialect", "opnai")
     assert ran.code == 2
     assert 'did you mean "openai"?' in ran.err
+
+
+def test_a_model_that_the_settings_do_not_list_is_refused(rules: Path) -> None:
+    rules.write_text(f"settings: {{models: [mine]}}\n{RULES}")
+    ran = run("ask", "hello", "-r", rules)
+    assert ran.out.startswith('error 404: {"error":{"message":"The model `gpt-4o` does not exist')
+    assert (ran.code, ran.err) == (0, "(invalid)\n")

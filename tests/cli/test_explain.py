@@ -63,3 +63,20 @@ def test_text_that_is_not_json_is_named(rules: Path) -> None:
     request = rules.parent / "r.json"
     request.write_text("{")
     assert run("explain", request, rules).err.startswith(f"mockserver: {request}: not JSON: ")
+
+
+def test_a_model_that_the_settings_do_not_list_is_refused_before_the_rules(rules: Path) -> None:
+    rules.write_text(f"settings: {{models: [gpt-4o]}}\n{RULES}")
+    assert explain(rules, BODY).startswith("answered by: invalid: model_not_found\n")
+
+
+def test_a_pattern_that_takes_too_long_is_told(rules: Path) -> None:
+    rules.write_text("rules:\n  - {when: {last_user: {regex: '(?:a|aa|b?a)+c(a*)*d'}}, then: {text: x}}\n")
+    out = explain(rules, {"model": "m", "messages": [{"role": "user", "content": "a" * 60 + "cd"[:1] + "a" * 40}]})
+    assert f'{rules}:2 "rule 1" fails: the pattern ' in out
+
+
+def test_the_retry_header_of_the_client_counts(rules: Path) -> None:
+    rules.write_text("rules:\n  - {name: again, when: {attempt: 2}, then: {text: x}}\n")
+    out = explain(rules, {"headers": {"x-stainless-retry-count": "1"}, "body": BODY})
+    assert out == f'answered by: rule {rules}:2 again\n\n{rules}:2 "again" holds\n  ok    attempt equals 2\n'

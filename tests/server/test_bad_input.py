@@ -62,7 +62,25 @@ def test_a_missing_field_is_refused(dialect: str, field: str) -> None:
         assert field in named(answered)
 
 
-JUNK = (None, True, -1, 0, 10**30, 1.5, -0.0, 5e-324, "", "x", "\x00", "x" * 5000, [], [None], [[[]]], {}, OBJECT)
+JUNK: tuple[Json, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    10**30,
+    1.5,
+    -0.0,
+    5e-324,
+    "",
+    "x",
+    "\x00",
+    "x" * 5000,
+    [],
+    [None],
+    [[[]]],
+    {},
+    OBJECT,
+)
 
 
 @pytest.mark.parametrize("dialect", URLS)

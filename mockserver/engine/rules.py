@@ -67,15 +67,17 @@ def load(documents: Sequence[Document], known: Known) -> tuple[Rule, ...]:
 
 
 class _ForAnAnswer(All):
-    """A condition (the first part) for calls for an answer only; that goes without saying, so no report says it."""
+    """A condition, and that the call is for an answer, which reports mention only where it is not."""
 
     __slots__ = ()
 
     def findings(self, call: Call) -> tuple[Finding, ...]:
-        return self.parts[0].findings(call)
+        stated, implied = self.parts
+        return stated.findings(call) if implied.holds(call) is not None else super().findings(call)
 
     def share(self, call: Call) -> tuple[int, int]:
-        return self.parts[0].share(call)
+        stated, implied = self.parts
+        return stated.share(call) if implied.holds(call) is not None else super().share(call)
 
 
 class _Loader:

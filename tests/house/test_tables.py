@@ -1,0 +1,32 @@
+"""Every name that a user can write stands in the documentation, and every table there says what the code says.
+
+`pytest tests/house/test_tables.py --update` writes the tables into the pages.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tests.house.tables import TABLES, filled, names
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_say_what_the_code_says(page: Path, update: bool) -> None:
+    text = page.read_text()
+    if update:
+        page.write_text(filled(text))
+    assert text == filled(text), f"{page.name}: run pytest tests/house/test_tables.py --update"
+
+
+def test_every_table_stands_in_a_page() -> None:
+    assert {name for page in PAGES for name in names(page.read_text())} == set(TABLES)
+
+
+def test_an_old_table_is_noticed() -> None:
+    page = "<!-- table: groups -->\nold\n<!-- end -->\n"
+    assert filled(page) != page
+    assert filled(filled(page)) == filled(page)
+    assert "at least one of these tables holds" in filled(page)

@@ -30,7 +30,7 @@ def mistakes(
 
 
 def test_defaults() -> None:
-    assert dict(assemble({}, {}, [])) == {
+    assert dict(iter(assemble({}, {}, []))) == {
         "host": "127.0.0.1",
         "port": 8000,
         "dialect": "openai",

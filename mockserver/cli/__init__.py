@@ -8,6 +8,7 @@ import click
 
 from mockserver import __version__
 from mockserver.core.errors import MockserverError
+from mockserver.positions import did_you_mean
 
 COMMANDS: Mapping[str, str] = {
     "serve": "Serve the rules until Ctrl-C.",
@@ -30,6 +31,14 @@ class _Commands(click.Group):
             return None
         command: click.Command = import_module(f"mockserver.cli.{cmd_name}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f'no command "{args[0]}"{hint}')
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -8,7 +8,7 @@ import click
 from mockserver.cli.options import rules_argument, setting_flags, sources, text_of
 from mockserver.cli.request import chat_path, parsed, put, read_request
 from mockserver.core.call import Json
-from mockserver.engine.nearest import lines
+from mockserver.engine.nearest import describe
 from mockserver.server.live import start
 
 
@@ -20,7 +20,7 @@ from mockserver.server.live import start
 def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flags: Json) -> None:
     """Explain how RULES (rules.yaml of this folder) treat REQUEST.json (`-` reads standard input).
 
-    The file holds the body of a request, or {method, path, headers, body}. Counting rules are shown as for a first call.
+    The file holds the body of a request, or {method, path, headers, body}. Counters stand as for a first call.
     """
     live = start(sources(rules, flags))
     described = read_request(text_of(request_file), request_file, path or chat_path(live.settings.dialect))
@@ -30,5 +30,5 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     for rule in live.engine.rules:
         held = rule.when.holds(call) is not None
         click.echo(f'\n{rule.where} "{rule.name}" {"holds" if held else "does not hold"}')
-        for line in lines(rule.when.findings(call)):
-            click.echo(f"  {line}")
+        for finding in rule.when.findings(call):
+            click.echo(f"  {describe(finding)}")

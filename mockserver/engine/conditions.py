@@ -29,6 +29,11 @@ class Leaf:
     negative: bool = False
 
     @property
+    def leaves(self) -> tuple["Leaf", ...]:
+        """This one."""
+        return (self,)
+
+    @property
     def uses(self) -> frozenset[str]:
         """The field (or its family, as `header`) that is looked at."""
         return frozenset((self.field.family,))
@@ -69,9 +74,14 @@ class All:
     parts: tuple["Condition", ...] = ()
 
     @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of every part, in order."""
+        return tuple(leaf for part in self.parts for leaf in part.leaves)
+
+    @property
     def uses(self) -> frozenset[str]:
         """The fields that are looked at."""
-        return frozenset().union(*(part.uses for part in self.parts))
+        return frozenset(leaf.field.family for leaf in self.leaves)
 
     def holds(self, call: Call) -> Groups | None:
         """The named groups of all patterns if every part holds, else None."""
@@ -90,8 +100,12 @@ class All:
 
     def share(self, call: Call) -> tuple[int, int]:
         """How many of its conditions hold, and how many there are."""
-        shares = [part.share(call) for part in self.parts]
-        return sum(ok for ok, _ in shares), sum(total for _, total in shares)
+        held = total = 0
+        for part in self.parts:
+            part_held, part_total = part.share(call)
+            held += part_held
+            total += part_total
+        return held, total
 
     def negated(self) -> "Condition":
         """The condition that holds when this one does not."""
@@ -105,9 +119,14 @@ class Either:
     branches: tuple["Condition", ...] = ()
 
     @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of every branch, in order."""
+        return tuple(leaf for branch in self.branches for leaf in branch.leaves)
+
+    @property
     def uses(self) -> frozenset[str]:
         """The fields that are looked at."""
-        return frozenset().union(*(branch.uses for branch in self.branches))
+        return frozenset(leaf.field.family for leaf in self.leaves)
 
     def holds(self, call: Call) -> Groups | None:
         """The named groups of the first branch that holds, or None."""

@@ -57,7 +57,7 @@ def start(sources: Sources, *, journal: Journal | None = None) -> Live:
 def compose(sources: Sources, store: Store) -> tuple[Settings, Engine]:
     """Settings and engine as the sources say now; nothing running is touched. Raises MockserverError."""
     documents = sources.documents()
-    settings = assemble(sources.flags, sources.environ, documents)
+    settings = assemble(sources.flags, sources.environ, documents, dialects=discover())
     dialects = discover()
     rules = load(documents, {name: dialect.features for name, dialect in dialects.items()})
     return settings, Engine(rules, policy(settings), store, {name: d.models for name, d in dialects.items()})

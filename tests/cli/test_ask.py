@@ -1,0 +1,62 @@
+"""`mockserver ask` makes one request and prints what came."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.kit.program import run
+
+RULES = """rules:
+  - {name: hello, when: {last_user: hello}, then: {text: Hi!}}
+  - {name: think, when: {last_user: think}, then: {reasoning: Hm., text: So.}}
+  - {name: call, when: {last_user: call}, then: {tool_calls: [{name: look, arguments: {at: stars}}]}}
+  - {name: no, when: {last_user: "no"}, then: {refusal: Never.}}
+  - {name: busy, when: {last_user: busy}, then: {error: 429}}
+  - {name: raw, when: {last_user: raw}, then: {raw: {status: 200, body: bytes}}}
+"""
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.yaml"
+    path.write_text(RULES)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("hello", "Hi!\n"),
+        ("think", "(thinks) Hm.\nSo.\n"),
+        ("call", 'look({"at":"stars"})\n'),
+        ("no", "(refuses) Never.\n"),
+        ("raw", "bytes\n"),
+    ],
+)
+def test_the_answer_is_printed(rules: Path, text: str, printed: str) -> None:
+    ran = run("ask", text, "-r", rules)
+    assert (ran.code, ran.out) == (0, printed)
+    assert ran.err.startswith(f"(rule {rules}:")
+
+
+def test_an_error_is_printed_as_the_dialect_words_it(rules: Path) -> None:
+    assert run("ask", "busy", "-r", rules).out.startswith("error 429: Rate limit reached for gpt-4o")
+
+
+@pytest.mark.parametrize("dialect", ["openai", "skytells", "crazyrouter", "azure"])
+def test_every_dialect_can_be_asked(rules: Path, dialect: str) -> None:
+    ran = run("ask", "hello", "-r", rules, "--dialect", dialect, "--json")
+    assert json.loads(ran.out)["choices"][0]["message"]["content"] == "Hi!"
+
+
+def test_a_stream_is_printed_as_it_goes_over_the_wire(rules: Path) -> None:
+    out = run("ask", "hello", "-r", rules, "--stream").out
+    assert out.startswith('data: {"id":"chatcmpl-')
+    assert out.endswith("data: [DONE]\n")
+
+
+def test_an_unknown_dialect_is_one_line(rules: Path) -> None:
+    ran = run("ask", "hello", "-r", rules, "--dialect", "opnai")
+    assert ran.code == 2
+    assert 'did you mean "openai"?' in ran.err

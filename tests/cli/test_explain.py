@@ -1,0 +1,65 @@
+"""`mockserver explain` says which rule answers, and why each other does not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.kit.program import run
+
+RULES = """rules:
+  - name: weather
+    when: {last_user: "*weather*", tools: {includes: get_weather}}
+    then: {text: sunny}
+  - name: rest
+    then: {text: well}
+"""
+BODY = {"model": "m", "messages": [{"role": "user", "content": "the weather?"}]}
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.yaml"
+    path.write_text(RULES)
+    return path
+
+
+def explain(rules: Path, content: object, *more: object) -> str:
+    request = rules.parent / "request.json"
+    request.write_text(json.dumps(content))
+    ran = run("explain", request, rules, *more)
+    return ran.out or ran.err
+
+
+def test_each_rule_is_held_against_the_request(rules: Path) -> None:
+    out = explain(rules, BODY)
+    assert out.startswith(f"answered by: rule {rules}:5 rest\n")
+    assert f'{rules}:2 "weather" does not hold\n' in out
+    assert f'{rules}:5 "rest" holds' in out
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")] == ["ok", "MISS"]
+
+
+def test_a_whole_request_may_be_described(rules: Path) -> None:
+    request = {"path": "/azure/chat/completions?api-version=2024-05-01-preview", "headers": {"X-A": "b"}, "body": BODY}
+    assert explain(rules, request).startswith("answered by: rule")
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        ({"messages": []}, "the provider would refuse this request: Missing required parameter: 'model'."),
+        ([1], "wants a JSON object: the body of a request, or method, path, headers and body"),
+        ({"path": "/v1/chat", "body": BODY}, "nothing stands at /v1/chat; the nearest: POST /v1/chat/completions"),
+        ({"method": "PUT", "body": BODY}, "/openai/v1/chat/completions takes POST, not PUT"),
+    ],
+)
+def test_what_cannot_be_explained_is_one_line(rules: Path, content: object, error: str) -> None:
+    out = explain(rules, content)
+    assert error in out
+    assert len(out.splitlines()) == 1
+
+
+def test_text_that_is_not_json_is_named(rules: Path) -> None:
+    request = rules.parent / "r.json"
+    request.write_text("{")
+    assert run("explain", request, rules).err.startswith(f"mockserver: {request}: not JSON: ")

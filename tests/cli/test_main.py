@@ -1,0 +1,59 @@
+"""`mockserver` itself: help, version, and one line for each mistake of the user."""
+
+from pathlib import Path
+
+import pytest
+
+from mockserver.cli import COMMANDS
+from tests.kit.program import run
+
+
+def test_help_lists_every_command() -> None:
+    ran = run("--help")
+    assert ran.code == 0
+    for name, text in COMMANDS.items():
+        assert name in ran.out
+        assert " ".join(text.split()[:3]) in ran.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(name: str) -> None:
+    ran = run(name, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"Usage: mockserver {name}")
+
+
+def test_version() -> None:
+    assert run("--version").out.startswith("mockserver, version ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sevre"], 'mockserver: no command "sevre"; did you mean "serve"?\n'),
+        (["zzz"], 'mockserver: no command "zzz"; there are serve, check, explain, ask, schema, init\n'),
+        (["serve", "--prot", "1"], "mockserver: No such option '--prot'. Did you mean '--port'?\n"),
+        (["ask"], "mockserver: Missing argument 'TEXT'.\n"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments: list[str], message: str) -> None:
+    ran = run(*arguments)
+    assert (ran.code, ran.out, ran.err) == (2, "", message)
+
+
+@pytest.mark.parametrize("command", ["serve", "ask", "explain"])
+def test_a_broken_rules_file_is_one_line(command: str, tmp_path: Path) -> None:
+    rules, request = tmp_path / "rules.yaml", tmp_path / "request.json"
+    rules.write_text("rules:\n  - when: {last_user: {contain: x}}\n    then: {text: a}\n  - then: {txt: b}\n")
+    request.write_text("{}")
+    arguments = {"serve": [rules], "ask": ["hi", "-r", rules], "explain": [request, rules]}[command]
+    ran = run(command, *arguments)
+    assert ran.code == 2
+    assert len(ran.err.splitlines()) == 1
+    assert f'{rules}:2:23: unknown predicate "contain"; did you mean "contains"?' in ran.err
+    assert "more: mockserver check" in ran.err
+
+
+def test_a_missing_rules_file_is_named(tmp_path: Path) -> None:
+    ran = run("serve", tmp_path / "none.yaml")
+    assert (ran.code, ran.err) == (2, f"mockserver: {tmp_path}/none.yaml: cannot be read: No such file or directory\n")

@@ -1,0 +1,21 @@
+"""`mockserver schema` describes rules files to editors."""
+
+import json
+from pathlib import Path
+
+import jsonschema_rs
+import yaml
+
+from tests.kit.program import run
+
+
+def test_the_schema_accepts_what_ships_and_refuses_mistakes(root: Path) -> None:
+    validator = jsonschema_rs.validator_for(json.loads(run("schema").out))
+    for file in (root / "rules.yaml", root / "mockserver" / "cli" / "starter.yaml"):
+        validator.validate(yaml.safe_load(file.read_text()))
+    for wrong in (
+        {"rules": [{"then": {"txt": "a"}}]},
+        {"rules": [{"when": {"modle": "a"}, "then": {"text": "a"}}]},
+        {"setings": {}},
+    ):
+        assert not validator.is_valid(wrong)

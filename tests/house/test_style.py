@@ -1,0 +1,107 @@
+"""Habits that a reader relies on: docstrings, plain names, nothing left undone, no test left out."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+_VAGUE = {"manager", "helper", "helpers", "util", "utils", "misc", "common", "stuff"}
+_UNDONE = re.compile(r"\b(?:T[O]DO|F[I]XME|X[X]X|H[A]CK)\b")
+_LEFT_OUT = {"skip", "skipif", "skipIf", "skipUnless", "skipTest", "xfail", "importorskip"}
+_WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+
+Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+Check = Callable[[Path, str], Iterator[str]]
+
+
+def undocumented(path: Path, source: str) -> Iterator[str]:
+    """Modules and their public names without a docstring."""
+    tree = ast.parse(source)
+    if tree.body and not ast.get_docstring(tree):
+        yield "1: the module has no docstring"
+    for name, node in _public(tree):
+        if not ast.get_docstring(node):
+            yield f"{node.lineno}: {name} has no docstring"
+
+
+def _public(node: ast.Module | ast.ClassDef, within: str = "") -> Iterator[tuple[str, Definition]]:
+    for inner in node.body:
+        if isinstance(inner, Definition) and not inner.name.startswith("_") and not _is_inherited(inner):
+            yield within + inner.name, inner
+            if isinstance(inner, ast.ClassDef):
+                yield from _public(inner, f"{inner.name}.")
+
+
+def _is_inherited(node: Definition) -> bool:
+    """Whether a name is said, by its decorator, to be documented where it comes from."""
+    return any(isinstance(mark, ast.Name) and mark.id in ("override", "overload") for mark in node.decorator_list)
+
+
+def vague(path: Path, source: str) -> Iterator[str]:
+    """Modules, classes and functions whose names say nothing."""
+    named = [(1, path.stem)]
+    named += [(node.lineno, node.name) for node in ast.walk(ast.parse(source)) if isinstance(node, Definition)]
+    for line, name in named:
+        if words := _VAGUE & {word.lower() for word in _WORDS.findall(name)}:
+            yield f'{line}: {name}: "{min(words)}" says nothing'
+
+
+def undone(path: Path, source: str) -> Iterator[str]:
+    """Notes of work that was left for later."""
+    for number, line in enumerate(source.splitlines(), 1):
+        if _UNDONE.search(line):
+            yield f"{number}: left undone: {line.strip()}"
+
+
+def left_out(path: Path, source: str) -> Iterator[str]:
+    """Tests that may not run."""
+    for node in ast.walk(ast.parse(source)):
+        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        if name in _LEFT_OUT:
+            yield f"{node.lineno}: {name}"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("check", "folders"),
+    [
+        (undocumented, ("mockserver",)),
+        (vague, ("mockserver", "tests", "benchmarks")),
+        (undone, ("mockserver", "tests", "benchmarks", "docs", "examples")),
+        (left_out, ("tests",)),
+    ],
+)
+def test_habits_are_kept(check: Check, folders: tuple[str, ...]) -> None:
+    kinds = (".py", ".md", ".yaml", ".html", ".js", ".css") if check is undone else (".py",)
+    found = [
+        f"{path.relative_to(ROOT)}:{complaint}"
+        for folder in folders
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in kinds
+        for complaint in check(path, path.read_text(encoding="utf-8"))
+    ]
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("check", "planted", "found"),
+    [
+        (undocumented, "x = 1", ["1: the module has no docstring"]),
+        (undocumented, "", []),
+        (
+            undocumented,
+            '"""M."""\nclass A:\n    """A."""\n    def b(self): ...\n    def _c(self): ...\ndef d(): ...',
+            ["4: A.b has no docstring", "6: d has no docstring"],
+        ),
+        (vague, "class RuleManager: ...\ndef parse_utils(): ...", ["1: RuleManager", "2: parse_utils"]),
+        (vague, "class Commonplace: ...\ndef utility(): ...", []),
+        (undone, "x = 1  # TO" + "DO: y", ["1: left undone: x = 1"]),
+        (left_out, "import pytest\n@pytest.mark.skipif(True)\ndef test(): pytest.skip('no')", ["2: skipif", "3: skip"]),
+    ],
+)
+def test_planted_offences_are_found(check: Check, planted: str, found: list[str]) -> None:
+    told = list(check(Path("planted.py"), planted))
+    assert [line[: len(start)] for line, start in zip(told, found, strict=True)] == found

@@ -1,0 +1,41 @@
+"""From files, flags and environment to an engine."""
+
+from pathlib import Path
+
+import pytest
+
+from mockserver.core.errors import MockserverError
+from mockserver.core.plan import Timing
+from mockserver.core.seed import Clock, Seed
+from mockserver.server.live import Sources, policy, start
+from mockserver.settings import Settings
+
+
+def test_without_sources_there_are_no_rules() -> None:
+    live = start(Sources())
+    assert (live.engine.rules, live.settings.port) == ((), 8000)
+
+
+def test_files_are_read_in_order_and_flags_win(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.yaml", tmp_path / "two.yaml"
+    one.write_text("settings: {seed: 1}\nrules: [{name: a, then: {text: a}}]")
+    two.write_text("settings: {seed: 2, unmatched: error}\nrules: [{name: b, then: {text: b}}]")
+    live = start(Sources((one, two), {"seed": "3"}, {"MOCKSERVER_SEED": "4", "MOCKSERVER_IDS": "unique"}))
+    assert [rule.name for rule in live.engine.rules] == ["a", "b"]
+    assert live.engine.policy == policy(Settings(seed=3, unmatched="error", ids="unique"))
+
+
+def test_policy_says_what_the_settings_say() -> None:
+    made = policy(Settings.model_validate({"seed": 5, "clock": 7, "models": ["a*"], "timing": {"total": "2s"}}))
+    assert (made.seed, made.clock, made.models) == (Seed(5), Clock(7), ("a*",))
+    assert made.timing == Timing(total=2.0)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MockserverError, match=r"none\.yaml: cannot be read: No such file or directory"):
+        start(Sources((tmp_path / "none.yaml",)))
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(MockserverError, match="cannot be read: Is a directory"):
+        start(Sources((tmp_path,)))

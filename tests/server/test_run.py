@@ -1,0 +1,70 @@
+"""The socket and the process: a port in use, signals, the first lines."""
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mockserver.core.errors import ConfigError
+from mockserver.server.run import bind
+
+
+def test_port_0_is_any_free_one() -> None:
+    with bind("127.0.0.1", 0) as one, bind("127.0.0.1", 0) as two:
+        assert one.getsockname()[1] != two.getsockname()[1]
+
+
+def test_a_port_in_use_is_told_with_the_way_out() -> None:
+    with bind("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError) as error:
+            bind("127.0.0.1", port)
+    assert str(error.value) == (
+        f"cannot listen on 127.0.0.1:{port}: another program uses this port; "
+        "stop it, or choose another with --port (0 picks a free one)"
+    )
+
+
+def test_a_host_that_is_not_there_is_told() -> None:
+    with pytest.raises(ConfigError, match=r"cannot listen on no\.such\.host\.invalid:0: "):
+        bind("no.such.host.invalid", 0)
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        yield process, int(first.split("http://127.0.0.1:")[1].split()[0])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_good_order_with_a_stream_open(number: signal.Signals, tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: [{then: {text: a b c, timing: {per_token: 1h}}}]")
+    body = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+    with serving(str(rules)) as (process, port), socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(head.encode() + body)
+        assert client.recv(100).startswith(b"HTTP/1.1 200 OK\r\n")
+        process.send_signal(number)
+        assert process.wait(timeout=10) == 0
+
+
+def test_the_port_in_use_is_one_line_and_exit_code_2() -> None:
+    with serving() as (_, port):
+        command = [sys.executable, "-m", "mockserver", "serve", "--port", str(port)]
+        second = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert second.returncode == 2
+    assert second.stderr.startswith(f"mockserver: cannot listen on 127.0.0.1:{port}: another program uses this port")
+    assert len(second.stderr.splitlines()) == 1

@@ -1,0 +1,72 @@
+"""A good change is swapped in at once; a broken one changes nothing and says so."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from mockserver.core.errors import MockserverError
+from mockserver.server.live import Live, Sources, start
+from mockserver.server.watch import reload, watch
+
+GOOD, BETTER, BROKEN = (
+    "rules: [{name: a, then: {text: one}}]",
+    "rules: [{name: b, then: {text: two}}]",
+    "rules: [{name: c, then: {txt: three}}]",
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.yaml"
+    path.write_text(GOOD)
+    return path
+
+
+def names(live: Live) -> list[str]:
+    return [rule.name for rule in live.engine.rules]
+
+
+def test_reload_swaps_the_engine_and_keeps_what_is_remembered(file: Path) -> None:
+    sources = Sources((file,))
+    live = start(sources)
+    file.write_text(BETTER)
+    reload(live, sources)
+    assert names(live) == ["b"]
+    assert live.engine.store is live.store
+
+
+@pytest.mark.parametrize("content", [BROKEN, "rules: [", None])
+def test_what_is_broken_changes_nothing(file: Path, content: str | None) -> None:
+    sources = Sources((file,))
+    live = start(sources)
+    file.unlink() if content is None else file.write_text(content)
+    with pytest.raises(MockserverError):
+        reload(live, sources)
+    assert names(live) == ["a"]
+
+
+async def test_changes_are_noticed_and_told(file: Path) -> None:
+    sources = Sources((file,))
+    live = start(sources)
+    said: asyncio.Queue[str] = asyncio.Queue()
+    task = asyncio.create_task(watch(live, sources, said.put_nowait))
+    try:
+        async with asyncio.timeout(20):
+            while said.empty():  # the watch may not stand yet when the first change is made
+                file.write_text(BETTER)
+                await asyncio.sleep(0.05)
+            assert await said.get() == "reloaded 1 rules"
+            assert names(live) == ["b"]
+            replacement = file.with_suffix(".new")
+            replacement.write_text(BROKEN)
+            replacement.replace(file)  # as editors save
+            while (text := await said.get()) == "reloaded 1 rules":
+                pass
+            assert text.startswith("not reloaded, the rules before still hold:\n")
+            assert "txt" in text
+            assert names(live) == ["b"]
+    finally:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task

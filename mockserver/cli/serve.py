@@ -31,9 +31,12 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
     live.journal = Journal(on_close=LOGS[live.settings.log])
     logging.basicConfig(format="%(message)s")
     listener = bind(live.settings.host, live.settings.port)
-    say = lambda text: click.echo(text, err=True)  # noqa: E731
-    say(banner(live, given, listener.getsockname()[1]))
-    serve(live, given, listener, say)
+    _say(banner(live, given, listener.getsockname()[1]))
+    serve(live, given, listener, _say)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)
 
 
 def banner(live: Live, given: Sources, port: int) -> str:

@@ -167,11 +167,15 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to answer, where that was decided (`rule rules.yaml:14 weather`, `generated`), and when."""
+    """What to answer, where that was decided (`rule rules.yaml:14 weather`, `generated`), and when.
+
+    `settled` means that nothing was counted and no real clock read: the same request will get the same plan.
+    """
 
     outcome: Outcome
     source: str
     timing: Timing = Timing()
+    settled: bool = False
 
 
 # Why a request can fail, and the status that most providers give it.

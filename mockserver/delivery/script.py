@@ -27,6 +27,13 @@ def script(reply: Reply, timing: Timing, jitter: Draw) -> Iterable[Action]:
     return _paced(head, reply.frames, timing, jitter)
 
 
+def written(reply: Reply, timing: Timing) -> Reply:
+    """The same reply; its frames are already bytes where nothing will stand between them."""
+    if reply.frames is None or timing != _AT_ONCE:
+        return reply
+    return Reply(reply.status, reply.headers, b"".join(map(sse, reply.frames)))
+
+
 def sse(frame: Frame | bytes) -> bytes:
     """One server-sent event: exactly one space after each colon, LF only (`wire/README.md`, SSE bytes).
 

@@ -45,24 +45,31 @@ class Engine:
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _index: RuleIndex = field(init=False)
     _counts_attempts: bool = field(init=False)
+    _repeats: bool = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
         object.__setattr__(self, "_counts_attempts", any("attempt" in rule.when.uses for rule in self.rules))
+        repeats = not self.policy.unique_ids and self.policy.clock.at is not None
+        object.__setattr__(self, "_repeats", repeats)
 
     async def plan(self, call: Call) -> Plan:
         """What to answer, and why. Raises Failure where the answer is a refusal that no rule asked for."""
         self._admit(call.model)
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
+        settled = not self._counts_attempts
         for at in self._index.candidates(call):
             rule = self.rules[at]
             groups = self._held(rule, call)
-            if groups is not None and await self._open(rule, call.http.namespace):
-                return await self._ruled(call, rule, groups)
+            if groups is None:
+                continue
+            settled = settled and not rule.counts
+            if await self._open(rule, call.http.namespace):
+                return await self._ruled(call, rule, groups, settled=settled)
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
-        return await self._unmatched(call)
+        return await self._unmatched(call, settled=settled)
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
@@ -97,20 +104,21 @@ class Engine:
             await self.store.set(namespace, "state", rule.state.becomes)
         return True
 
-    async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> Plan:
+    async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str], *, settled: bool) -> Plan:
         try:
             response = rule.then(Moment(call, groups, self.policy.seed, self._generator(call)))
             outcome = await self._outcome(call, response.outcome)
         except Failure as failure:
             return Plan(failure, rule.source)
-        return Plan(outcome, rule.source, response.timing or self.policy.timing)
+        return Plan(outcome, rule.source, response.timing or self.policy.timing, settled and self._repeats)
 
-    async def _unmatched(self, call: Call) -> Plan:
+    async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
             return Plan(Failure("unmatched", self.explain(call)), "unmatched")
         generate = self._generator(call)
         draft = Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
-        return Plan(await self._outcome(call, draft), "generated", self.policy.timing)
+        outcome = await self._outcome(call, draft)
+        return Plan(outcome, "generated", self.policy.timing, settled and self._repeats)
 
     async def _outcome(self, call: Call, outcome: Draft | Failure | Raw) -> Outcome:
         if not isinstance(outcome, Draft):

@@ -26,17 +26,13 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
 
 
 def _remarks(rule: Rule, earlier: Sequence[Rule]) -> Iterator[Remark]:
-    before = next((other for other in earlier if _always_answers(other) and _covers(other, rule)), None)
+    before = next((other for other in earlier if not other.counts and _covers(other, rule)), None)
     if before is not None:
         yield Remark(
             rule, f'never answers: "{before.name}" ({before.where}) stands before it and holds whenever it does'
         )
     if why := _counts(rule):
         yield Remark(rule, f"depends on the order of arrival: it uses {', '.join(why)}")
-
-
-def _always_answers(rule: Rule) -> bool:
-    return rule.times is None and rule.state is None
 
 
 def _counts(rule: Rule) -> list[str]:

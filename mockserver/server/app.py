@@ -1,33 +1,26 @@
 """The web face: one request becomes a Call, a Plan, a Reply, actions. A reader starts at `Endpoint.handle`."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Failure, Plan, Raw, Timing
+from mockserver.core.plan import Failure, Plan, Raw
 from mockserver.delivery.drive import CLIENT_LEFT, drive
-from mockserver.delivery.script import script
+from mockserver.delivery.script import script, written
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.server.live import Live
 from mockserver.server.routes import Place, nearest, owner, places, tidy
+from mockserver.server.served import Served
 from mockserver.server.snapshot import ClientLeftError, path_of, read_body, snapshot
 
+MEMORABLE = 65_536  # bytes of a request and its answer together, up to which they are remembered
+
 log = logging.getLogger("mockserver")
-
-
-class Served(NamedTuple):
-    """A reply, where it came from and when it goes out."""
-
-    reply: Reply
-    source: str
-    timing: Timing = Timing()
-    jitter: Callable[[], float] = lambda: 0.0
 
 
 def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
@@ -79,8 +72,9 @@ class Endpoint:
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         else:
             reply = operation.render(call, outcome)
+        reply = written(reply, plan.timing)
         if not plan.timing.jitter:
-            return Served(reply, plan.source, plan.timing)
+            return Served(reply, plan.source, plan.timing, settled=plan.settled)
         stream = self.live.engine.policy.seed.stream("jitter", call.fingerprint)
         return Served(reply, plan.source, plan.timing, lambda: stream.uniform(-1, 1))
 
@@ -102,18 +96,26 @@ class Endpoint:
             self.live.journal.close(exchange, ended)
 
     async def _received(self, scope: Scope, receive: Receive, namespace: str) -> Served:
-        http = snapshot(scope, b"", namespace)
         try:
-            http = snapshot(scope, await read_body(receive, self.live.settings.max_body), namespace)
-            return await self.handle(http)
+            body = await read_body(receive, self.live.settings.max_body)
         except Failure as failure:
-            return Served(self.dialect.fail(http, failure, None), "invalid")
-        except ClientLeftError:
-            raise
+            return Served(self.dialect.fail(snapshot(scope, b"", namespace), failure, None), "invalid")
+        engine = self.live.engine
+        key = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
+        served = self.live.memo.get(key, engine)
+        if served is None:
+            served = await self._guarded(snapshot(scope, body, namespace))
+            if served.settled and _memorable(served.reply, body):
+                self.live.memo.put(key, engine, served)
+        return served
+
+    async def _guarded(self, http: HttpRequest) -> Served:
+        try:
+            return await self.handle(http)
         except Exception:
             log.exception("a fault of mockserver itself, on %s %s", http.method, ascii(http.path))
-            failure = Failure("server_error", "mockserver failed on this request; its log says how.")
-            return Served(self.dialect.fail(http, failure, None), "invalid")
+            fault = Failure("server_error", "mockserver failed on this request; its log says how.")
+            return Served(self.dialect.fail(http, fault, None), "invalid")
 
 
 @dataclass(slots=True, eq=False)
@@ -137,6 +139,11 @@ class Unknown:
         dialect = owner(path, discover(), self.live.settings.dialect)
         endpoint = Endpoint(self.live, dialect, {}, nearest(path, self.known))
         await endpoint({**scope, "path_params": scope.get("path_params", {})}, receive, send)
+
+
+def _memorable(reply: Reply, body: bytes) -> bool:
+    """Whether request and answer are small, and the answer is no stream still to be made."""
+    return reply.frames is None and len(body) + len(reply.body) <= MEMORABLE
 
 
 def admit(key: str | None, keys: tuple[str, ...] | None) -> None:

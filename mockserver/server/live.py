@@ -12,6 +12,8 @@ from mockserver.dialects import discover
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.rules import load
 from mockserver.positions import Document, read
+from mockserver.server.memo import Memo
+from mockserver.server.served import Served
 from mockserver.settings import Settings, assemble
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryStore
@@ -45,6 +47,7 @@ class Live:
     engine: Engine
     journal: Journal
     store: Store
+    memo: Memo[Served] = field(default_factory=Memo)
 
 
 def start(sources: Sources, *, journal: Journal | None = None) -> Live:

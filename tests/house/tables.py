@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.cli import COMMANDS
+from mockserver.cli.serve import command as serve
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASONS, Failure
 from mockserver.dialects import FEATURES, Dialect, discover
@@ -60,11 +61,18 @@ def _groups() -> str:
 
 
 def _settings() -> str:
+    flags = {option.name for option in serve.params}
     rows = [
-        (f"`{name}`", f"`{flag(name)}`", f"`{variable(name)}`", _default(name), field.description or "")
+        (
+            f"`{name}`",
+            f"`{flag(name)}`" if name in flags else "",
+            f"`{variable(name)}`",
+            _default(name),
+            field.description or "",
+        )
         for name, field in Settings.model_fields.items()
     ]
-    return _table(("setting", "flag", "variable", "default", "meaning"), rows)
+    return _table(("setting", "flag of `serve`", "variable", "default", "meaning"), rows)
 
 
 def _default(name: str) -> str:

@@ -8,7 +8,7 @@ import click
 from mockserver.cli.options import rules_argument, setting_flags, sources, text_of
 from mockserver.cli.request import chat_path, parsed, put, read_request
 from mockserver.core.call import Json
-from mockserver.engine.nearest import describe
+from mockserver.engine.nearest import lines
 from mockserver.server.live import start
 
 
@@ -30,5 +30,5 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     for rule in live.engine.rules:
         held = rule.when.holds(call) is not None
         click.echo(f'\n{rule.where} "{rule.name}" {"holds" if held else "does not hold"}')
-        for finding in rule.when.findings(call):
-            click.echo(f"  {describe(finding)}")
+        for line in lines(rule.when.findings(call)):
+            click.echo(f"  {line}")

@@ -1,4 +1,8 @@
-"""The one rule for splitting and counting tokens, so that chunks, `max_tokens`, usage and logprobs agree."""
+"""The one rule for splitting and counting tokens, so that chunks, `max_tokens`, usage and logprobs agree.
+
+It stands in for a tokenizer's table of 200,000 entries: one pattern says where such a table cuts, and how long a piece
+of each script gets. Its sizes are fitted to o200k_base, whose counts it meets within about 8 % on whole texts.
+"""
 
 import re
 from functools import lru_cache
@@ -6,28 +10,12 @@ from functools import lru_cache
 # "token", "word", "char", a size in characters, or the exact list of pieces.
 Chunks = str | int | tuple[str, ...]
 
-_PIECE = re.compile(
-    r"'(?:[sdmtSDMT]|ll|ve|re|LL|VE|RE)"
-    r"|[^\w\s]?[^\W\d_]+"
-    r"|\s?[^\W\d_]+"
-    r"|\d{1,3}"
-    r"|\s?[^\w\s]+[\r\n]*|_+"
-    r"|\s*[\r\n]+|\s+(?=\S)|\s+"
-)
-_WORD = re.compile(r"\s*\S+|\s+")
-_LETTERS_PER_TOKEN = 7
+_CACHED_LENGTH = 2048  # characters; the cache must stay small whatever comes in
 
 
-@lru_cache(maxsize=4096)
 def split(text: str) -> tuple[str, ...]:
     """The tokens of a text; joined they give exactly the text."""
-    pieces: list[str] = []
-    for piece in _PIECE.findall(text):
-        if len(piece) <= _LETTERS_PER_TOKEN + 1:
-            pieces.append(piece)
-        else:
-            pieces.extend(piece[i : i + _LETTERS_PER_TOKEN] for i in range(0, len(piece), _LETTERS_PER_TOKEN))
-    return tuple(pieces)
+    return _remembered(text) if len(text) <= _CACHED_LENGTH else tuple(_TOKEN.findall(text))
 
 
 def count(text: str) -> int:
@@ -44,8 +32,74 @@ def cut(text: str, chunks: Chunks) -> tuple[str, ...]:
             return tuple(_WORD.findall(text))
         case "char":
             return tuple(text)
-        case int():
+        case int() if chunks > 0:
             return tuple(text[i : i + chunks] for i in range(0, len(text), chunks))
         case tuple():
             return chunks
     raise ValueError(f"unknown way to cut: {chunks!r}")
+
+
+# Character classes are written out: what \w means changes with the Unicode of each Python version.
+_LATIN = r"A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff"
+_HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_PARTICLES = "我你他到就也都很去上来的一是了在不和有这這为為以用中及"  # most often a token of their own
+# The ten blocks of India's scripts are laid out alike: these are the signs that lean on the letter before them.
+_INDIC_SIGNS = "".join(
+    rf"\u{block:04x}-\u{block + 3:04x}\u{block + 0x3C:04x}\u{block + 0x3E:04x}-\u{block + 0x4D:04x}"
+    rf"\u{block + 0x51:04x}-\u{block + 0x57:04x}\u{block + 0x62:04x}\u{block + 0x63:04x}"
+    for block in range(0x900, 0xE00, 0x80)
+)
+_MARKS = (  # what must not be parted from the character before it
+    r"\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670"
+    r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
+) + _INDIC_SIGNS
+
+# Letters, how many of them begin a word's first token, and how many make each further one.
+_SCRIPTS = (
+    (r"\u0400-\u052f", 5, 4),  # Cyrillic
+    (r"\u0370-\u03ff\u1f00-\u1fff", 4, 2),  # Greek
+    (r"\u0590-\u05ff", 3, 2),  # Hebrew
+    (r"\u0600-\u06ff", 4, 2),  # Arabic
+    (r"\u0900-\u0dff", 3, 2),  # Devanagari to Sinhala
+    (r"\u0e00-\u0eff", 2, 2),  # Thai, Lao
+    (r"\uac00-\ud7a3\u1100-\u11ff", 2, 1),  # Hangul
+)
+
+
+def _script(letters: str, first: int, further: int) -> str:
+    marks = f"[{_MARKS}]{{0,4}}"
+    return rf"[ ]?(?<![{letters}])[{letters}]{{1,{first}}}{marks} | [{letters}]{{1,{further}}}{marks}"
+
+
+# Every repetition is bounded, so that no text, however odd, takes more than linear time.
+_TOKEN = re.compile(
+    rf"""
+    # Most words are short, and one token in any language.
+      [ ]?[a-z]{{1,4}}(?![{_LATIN}\u0300-\u036f'])
+    # Signs: with the name they cling to, as rulers, in clusters. Digits in threes.
+    | [_.(\#?&<][A-Za-z][a-z]{{0,5}} | [/-][a-z]{{1,4}}
+    | [ ]?(?:-{{4,16}}|={{4,16}}|\*{{4,16}}|\#{{4,16}}|_{{4,16}}|\.{{4,16}})
+    | [ ]?[!-/:-@\[-`{{-~]{{1,3}}[\r\n]{{0,4}}
+    | [0-9]{{1,3}}
+    # Words of Latin letters. Those that are not English get shorter pieces: by their letters, or by how they end.
+    | (?=[ ]?[{_LATIN}]) (?:
+          [ ]?(?=[A-Za-z]{{0,24}}[^\x00-\x7f]) (?:
+              (?=[{_LATIN}]{{0,24}}[\u0180-\u02af\u1e00-\u1eff\u0300-\u036f]) [{_LATIN}]{{1,2}}[\u0300-\u036f]{{0,4}}
+            | (?=[{_LATIN}]{{0,24}}[\u0100-\u017f]) [{_LATIN}]{{1,4}}
+            | (?=[A-Za-z]{{0,24}}[\u00c0-\u00ff]) [{_LATIN}]{{1,5}})
+        | [ ]?(?=[A-Z]?[a-z]{{3,24}}(?:(?<=[aiou])|(?<=en))(?![A-Za-z])) [A-Za-z]{{1,5}}
+        | (?<=[a-z])[a-z]{{1,4}}
+        | (?:[ ](?:[a-z]{{1,12}}|[A-Z][a-z]{{1,7}}) | [A-Z]?[a-z]{{1,7}}) (?:'[a-z]{{1,2}}(?![a-z]))?
+        | [ ]?[A-Z]{{1,3}}(?![a-z]) | [ ]?[A-Z]
+        | [ ]?[{_LATIN}]{{1,4}})
+    # White space, whose last blank goes with the next word.
+    | \s{{0,64}}[\r\n]{{1,16}} | \s{{1,64}}(?!\S)
+    # Other scripts, and all that is left.
+    | [{_PARTICLES}] | [{_HAN}](?:(?![{_PARTICLES}])[{_HAN}])? | [\u3040-\u30ff]{{1,2}}
+    | (?=[ ]?[\u0370-\ud7ff]) (?:{" | ".join(_script(*row) for row in _SCRIPTS)})
+    | [ ]?[\u00a1-\u00bf\u2000-\u2bff][{_MARKS}]{{0,8}} | \S[{_MARKS}]{{0,8}} | \s{{1,64}} | .
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_WORD = re.compile(r"\s*\S+|\s+")
+_remembered = lru_cache(maxsize=1024)(lambda text: tuple(_TOKEN.findall(text)))

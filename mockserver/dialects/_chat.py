@@ -13,34 +13,39 @@ from mockserver.core.http import HttpRequest
 Body = Mapping[str, Json]
 
 
-def chat_call(http: HttpRequest, body: Body, *, dialect: str) -> Call:
-    """The Call that a chat body asks for."""
-    tools = _tools(body)
-    response_format, schema = _format(body.get("response_format"))
-    most = body.get("max_completion_tokens")
-    if most is None:
-        most = body.get("max_tokens")
+def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
+    """The Call that a chat body asks for; `chat` is that body as its request model read it, known keys only."""
+    tools = _tools(chat)
+    response_format, schema = _format(chat.get("response_format"))
     return Call(
         dialect=dialect,
         operation="chat",
-        model=body.get("model") or "",
+        model=chat.get("model") or "",
         http=http,
         meaning=meaning(body),
         raw=body,
-        messages=tuple(_message(message) for message in body["messages"]),
+        messages=tuple(map(_message, chat["messages"])),
         tools=tools,
-        tool_choice=_tool_choice(body, tools),
-        parallel_tool_calls=body.get("parallel_tool_calls") is not False,
-        stream=body.get("stream") is True,
-        include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
-        n=body.get("n") or 1,
-        max_tokens=None if most is None else max(most, 0),
-        stop=_stops(body.get("stop")),
-        logprobs=(body.get("top_logprobs") or 0) if body.get("logprobs") else None,
-        seed=body.get("seed"),
+        tool_choice=_tool_choice(chat, tools),
+        parallel_tool_calls=chat.get("parallel_tool_calls") is not False,
+        stream=chat.get("stream") is True,
+        include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
+        n=chat.get("n") or 1,
+        max_tokens=_most(chat),
+        stop=_stops(chat.get("stop")),
+        logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
+        seed=chat.get("seed"),
         response_format=response_format,
         schema=schema,
     )
+
+
+def _most(chat: Body) -> int | None:
+    """How many tokens the client allows, under either name."""
+    most = chat.get("max_completion_tokens")
+    if most is None:
+        most = chat.get("max_tokens")
+    return None if most is None else max(most, 0)
 
 
 def meaning(body: Body) -> dict[str, Json]:
@@ -61,7 +66,9 @@ def meaning(body: Body) -> dict[str, Json]:
 
 
 def _tool_meaning(tool: Body) -> Body:
-    return {**tool, "function": _schema_as_text(tool["function"], "parameters")} if "function" in tool else tool
+    if tool["type"] != "function":
+        return tool
+    return {**tool, "function": _schema_as_text(tool["function"], "parameters")}
 
 
 def _schema_as_text(holder: Body, key: str) -> Body:
@@ -76,7 +83,7 @@ def _without_ids(messages: Sequence[Body]) -> list[Body]:
 def _renumbered(message: Body, ordinals: dict[str, str]) -> Body:
     renamed = _with_ordinal(message, ordinals)
     if isinstance(calls := message.get("tool_calls"), list):
-        renamed["tool_calls"] = [_with_ordinal(call, ordinals) for call in calls]
+        renamed["tool_calls"] = [_with_ordinal(call, ordinals) if isinstance(call, dict) else call for call in calls]
     if isinstance(audio := message.get("audio"), dict):
         renamed["audio"] = _with_ordinal(audio, ordinals)
     return renamed
@@ -164,7 +171,8 @@ def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
 
 def named(tool: Body) -> str:
     """The name in `{type, function: {name}}`, `{type, custom: {name}}` or `{name}`; empty if there is none."""
-    inner = tool.get(tool.get("type") or "", tool)
+    kind = tool.get("type")
+    inner = tool.get(kind, tool) if isinstance(kind, str) else tool
     name = inner.get("name") if isinstance(inner, dict) else None
     return name if isinstance(name, str) else ""
 

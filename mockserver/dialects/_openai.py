@@ -15,20 +15,19 @@ Refuse = Callable[[Complaint], Failure]
 
 def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
     """The Call of a chat body, or the Failure in which `refuse` words what is wrong with it."""
-    validated(CHAT, body, refuse)
-    for found in conflicts(body):
+    chat = validated(CHAT, body, refuse)
+    for found in conflicts(chat):
         raise refuse(found)
-    return chat_call(http, body, dialect=dialect)
+    return chat_call(http, body, chat, dialect=dialect)
 
 
 def conflicts(body: Body) -> Iterator[Complaint]:
     """Fields that exclude or need each other."""
     yield from _lonely_options(body)
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
-        both = "'max_tokens' and 'max_completion_tokens' cannot be set at the same time"
-        hint = "'max_tokens' is deprecated: use 'max_completion_tokens'."
-        yield _conflict("max_tokens", f"Setting {both}. {hint}")
-    yield from _impossible_choice(body)
+        both = "'max_tokens' and 'max_completion_tokens'"
+        yield _conflict("max_tokens", f"Setting {both} at the same time is not supported.")
+    yield from impossible_choice(body)
     yield from _empty_messages(body["messages"])
 
 
@@ -39,13 +38,14 @@ def _lonely_options(body: Body) -> Iterator[Complaint]:
         yield _conflict("top_logprobs", "'top_logprobs' is only allowed when 'logprobs' is true.")
 
 
-def _impossible_choice(body: Body) -> Iterator[Complaint]:
+def impossible_choice(body: Body) -> Iterator[Complaint]:
+    """A tool choice that needs tools which are not offered."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
-        yield from _unmet("tool_choice", "tools", _wanted(choice), body.get("tools"))
+        yield from _unmet(body, "tool_choice", "tools", _wanted(choice))
     old = body.get("function_call")
     if isinstance(old, dict):
-        yield from _unmet("function_call", "functions", (named(old),), body.get("functions"))
+        yield from _unmet(body, "function_call", "functions", (named(old),))
 
 
 def _wanted(choice: Json) -> tuple[str, ...]:
@@ -56,16 +56,15 @@ def _wanted(choice: Json) -> tuple[str, ...]:
     return (named(choice),)
 
 
-def _unmet(field: str, offers: str, wanted: Iterable[str], offered: Json) -> Iterator[Complaint]:
-    if not offered:
-        message = f"Invalid value for '{field}': '{field}' is only allowed when '{offers}' are specified."
-        yield _conflict(field, message)
-        return
-    names = {named(tool) for tool in offered}
+def _unmet(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
+    """A choice without anything to choose from, or of a tool that is not among the offers."""
+    why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
+    names = {named(tool) for tool in body.get(offers) or ()}
     for name in wanted:
-        if name not in names:
-            message = f"Invalid value for '{field}': '{name}' is not found in the '{offers}' parameter."
-            yield _conflict(field, message)
+        if why is None and name not in names:
+            why = f"'{clip(name)}' is not found in the '{offers}' parameter."
+    if why is not None:
+        yield Complaint("conflict", (field,), got=body[field], message=f"Invalid value for '{field}': {why}")
 
 
 def _empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
@@ -97,7 +96,7 @@ def live_only(body: Body) -> Iterator[Complaint]:
         if value is not None and value < 1:
             yield Complaint("below", (field,), got=value, bound=1)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
-        yield from _unmet("tool_choice", "tools", (), None)
+        yield from _unmet(body, "tool_choice", "tools", ())
     if len(body.get("tools") or ()) > 128:
         yield Complaint("long", ("tools",), got=body["tools"], bound=128)
     yield from _unanswered_calls(body["messages"])

@@ -5,7 +5,8 @@ Only validates: knows no Call, no words. What no type can say (fields that exclu
 
 from typing import Annotated, Any, Literal, Required
 
-from pydantic import ConfigDict, Field, Tag, TypeAdapter
+from pydantic import BeforeValidator, ConfigDict, Field, Tag, TypeAdapter
+from pydantic_core import PydanticKnownError
 from typing_extensions import TypedDict
 
 from mockserver.dialects._openai_messages import AudioId, Message, String, TextContent
@@ -155,10 +156,29 @@ class Prediction(TypedDict):
     content: TextContent
 
 
+def _first_refused_bias(value: Any) -> Any:
+    """Of a great many biases only the first that will be refused, so that not each of them becomes a complaint."""
+    entries = value.items() if isinstance(value, dict) else ()
+    return next(({key: bias} for key, bias in entries if not _is_bias(bias)), value)
+
+
+def _is_bias(value: Any) -> bool:
+    return type(value) in (int, float) and -100 <= value <= 100 and value == int(value)
+
+
+def _few_pairs(value: Any) -> Any:
+    """Metadata, unless it has more pairs than are worth looking at."""
+    if isinstance(value, dict) and len(value) > MAX_PAIRS:
+        limits = {"field_type": "Dictionary", "max_length": MAX_PAIRS, "actual_length": len(value)}
+        raise PydanticKnownError("too_long", limits)
+    return value
+
+
+MAX_PAIRS = 16
+Biases = Annotated[dict[str, Bias], BeforeValidator(_first_refused_bias)]
 Stops = Annotated[list[str], Field(min_length=1, max_length=4, fail_fast=True)]
-Metadata = Annotated[
-    dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]], Field(max_length=16)
-]
+Pairs = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]]
+Metadata = Annotated[Pairs, BeforeValidator(_few_pairs)]
 OldChoice = Annotated[Literal["none", "auto"], Tag("<a string>")] | Annotated[Named, Tag("<an object>")]
 
 
@@ -178,7 +198,7 @@ class ChatBody(TypedDict, total=False):
     presence_penalty: Penalty | None
     logprobs: bool | None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None
-    logit_bias: dict[str, Bias] | None
+    logit_bias: Biases | None
     seed: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None
     stop: String | Annotated[Stops, Tag("<an array of strings>")] | None
     stream: bool | None

@@ -4,7 +4,7 @@ Gives facts in no provider's words; knows no route, no envelope and no field of 
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -49,7 +49,7 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
         body = from_json(http.body, allow_inf_nan=False, catch_duplicate_keys=True)
     except ValueError as error:
         raise _bad_json(_clearer(str(error), http.body)) from None
-    if _SUSPICIOUS.search(http.body):
+    if _is_suspicious(http.body):
         _refuse_endless_numbers(http.body)
     if _deeper_than(MAX_DEPTH, http.body):
         raise _bad_json(f"it is nested more than {MAX_DEPTH} levels deep.")
@@ -90,7 +90,7 @@ def complaint(errors: Sequence[ErrorDetails], body: Json) -> Complaint:
     if inside:
         return _single(inside[0], body)
     expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
-    return Complaint("type", _path(union, body), got=first["input"], expected=expected)
+    return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
 
 
 def kind_of(value: Json) -> str:
@@ -136,8 +136,13 @@ def _clearer(error: str, body: bytes) -> str:
     return f"{clip(error, 300)}."
 
 
-# A number that may be beyond a double: a long exponent or very many digits. Most hits stand inside strings.
-_SUSPICIOUS = re.compile(rb"[eE][+-]?\d{3}|\d{200}")
+def _is_suspicious(body: bytes) -> bool:
+    """Whether there may be a number beyond a double: a long exponent or very many digits, most often in a string."""
+    shape = body.translate(_SHAPES, b"+-")
+    return b"0e000" in shape or b"0" * 200 in shape
+
+
+_SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
 _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _STRINGS = re.compile(_STRING, re.DOTALL)
 _STRING_OR_NUMBER = re.compile(_STRING + rb"|-?\d[\d.eE+-]*", re.DOTALL)
@@ -179,30 +184,39 @@ def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
     return error["type"] in _TYPES or literal_of_other_type
 
 
-def _path(loc: Sequence[str | int], body: Json) -> Path:
-    """The keys of a location without the labels and tags of unions."""
-    path: list[str | int] = []
-    at, tagged = body, False
-    for step in loc:
-        if _is_label(step):
-            continue
-        if isinstance(at, dict) and not tagged and path and step in (at.get("role"), at.get("type")):
-            tagged = True
-            continue
-        path.append(step)
-        at, tagged = _inner(at, step), False
-    return tuple(path)
+def _path(loc: Sequence[str | int], error: ErrorDetails, body: Json) -> Path:
+    """The keys of a location, without the labels and tags of unions: those that lead to what was refused.
+
+    A tag can have the name of a key (`{"type": "function", "function": ...}`), so that there are several ways to read.
+    """
+    readings = list(_readings(loc, body))
+    missing = int(error["type"] == "missing")  # then the refused value is the object around
+    return next((path for path in readings if _at(body, path[: len(path) - missing]) is error["input"]), readings[0])
 
 
-def _inner(value: Json, step: str | int) -> Json:
-    try:
-        return value[step]
-    except (KeyError, IndexError, TypeError):
-        return None
+def _readings(loc: Sequence[str | int], at: Json) -> Iterator[Path]:
+    if not loc:
+        yield ()
+        return
+    step, rest = loc[0], loc[1:]
+    if _is_label(step) or step == "[key]" or (isinstance(at, dict) and step in (at.get("role"), at.get("type"))):
+        yield from _readings(rest, at)
+    if not _is_label(step):
+        inner = _at(at, (step,))
+        yield from ((step, *path) for path in _readings(rest, inner))
+
+
+def _at(value: Json, path: Path) -> Json:
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
 
 
 def _single(error: ErrorDetails, body: Json) -> Complaint:
-    kind, path, got, limits = error["type"], _path(error["loc"], body), error["input"], error.get("ctx", {})
+    kind, path, got, limits = error["type"], _path(error["loc"], error, body), error["input"], error.get("ctx", {})
     if kind in _TYPES:
         return Complaint("type", path, got=got, expected=(_TYPES[kind],))
     if kind.startswith("union_tag"):

@@ -11,7 +11,8 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, Json, fingerprint
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer
-from mockserver.formats.chat import ChatStyle, Extra, chunks, completion
+from mockserver.formats.chat import ChatStyle, Extra, completion
+from mockserver.formats.chat_stream import chunks
 
 DONE = Frame(b"[DONE]", part="end")
 STREAM_HEADERS: Headers = (

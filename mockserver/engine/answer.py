@@ -65,8 +65,8 @@ def _limited(call: Call, draft: DraftChoice) -> tuple[Parts, str]:
 
 def _one_call(parts: Parts) -> Parts:
     """All but the second and further tool calls."""
-    calls = [part for part in parts if isinstance(part, ToolUse)]
-    return tuple(part for part in parts if not isinstance(part, ToolUse) or part is calls[0])
+    calls = [at for at, part in enumerate(parts) if isinstance(part, ToolUse)]
+    return tuple(part for at, part in enumerate(parts) if at not in calls[1:])
 
 
 def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:

@@ -76,7 +76,10 @@ class All:
     @property
     def leaves(self) -> tuple[Leaf, ...]:
         """The leaves of every part, in order."""
-        return tuple(leaf for part in self.parts for leaf in part.leaves)
+        leaves: tuple[Leaf, ...] = ()
+        for part in self.parts:
+            leaves += part.leaves
+        return leaves
 
     @property
     def uses(self) -> frozenset[str]:

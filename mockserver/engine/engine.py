@@ -17,7 +17,7 @@ from mockserver.engine.answer import Author, answer
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.index import RuleIndex
-from mockserver.engine.nearest import explain, nearest
+from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
 
 START = "start"  # the state in which every scenario begins
@@ -73,7 +73,7 @@ class Engine:
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
-        return explain(nearest(self.rules, call))
+        return report(nearest(self.rules, call))
 
     def _admit(self, model: str) -> None:
         """Refuse a model that the settings do not list."""

@@ -218,7 +218,8 @@ def _search(text: str) -> Read:
 
 
 def _first_line(error: Exception) -> str:
-    line = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ").rstrip(":, ")
+    line = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ")
+    line = line.rstrip(":").removesuffix(", for expression")
     position = getattr(error, "lex_position", None)
     return line if position is None or "column" in line else f"{line} at column {position}"
 

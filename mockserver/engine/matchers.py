@@ -4,16 +4,16 @@ FIELDS and PREDICATES say what can stand there; F fields and P predicates give F
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from mockserver.core.call import Json
 from mockserver.engine.conditions import All, Condition, Either, Leaf
 from mockserver.engine.fields import FIELDS, Field, expression, find
 from mockserver.engine.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, listed
+from mockserver.positions import Path, did_you_mean
 
 __all__ = ["FIELDS", "GROUPS", "KINDS", "MODIFIERS", "PREDICATES", "Path", "Report", "compile_when"]
 
-Path = tuple[str | int, ...]
 Report = Callable[[str, Path], None]  # a message, and the path from the `when` table to the key (or item) concerned
 
 
@@ -63,7 +63,7 @@ def _field(key: str, value: Json, report: Report) -> Iterator[Condition]:
         report(str(error), ())
         return
     if field is None:
-        report(f'unknown field "{key}"{_did_you_mean(key, (*FIELDS, *GROUPS))}', ())
+        report(f'unknown field "{key}"{did_you_mean(key, (*FIELDS, *GROUPS))}', ())
     elif field.members:
         yield from _members(field, value, report)
     else:
@@ -81,7 +81,7 @@ def _members(field: Field, value: Json, report: Report) -> Iterator[Condition]:
         if name in field.members:
             yield from _tests(field.members[name], spec, _within(report, name))
         elif name != "exists":
-            known = _did_you_mean(str(name), (*field.members, "exists"))
+            known = did_you_mean(str(name), (*field.members, "exists"))
             report(f'"{field.name}" has no "{name}"{known or f"; it has {names}"}', (name,))
 
 
@@ -116,7 +116,8 @@ def _tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
     elif spec is None:
         report("nothing stands here; {exists: false} is the way to say that a field is absent", ())
     else:
-        yield from _leaf(field, _bare(field, spec), spec, report, Lens())
+        name = _bare(field, spec)
+        yield from _leaf(field, name, {name: spec}, report)
 
 
 def _bare(field: Field, spec: Json) -> str:
@@ -128,12 +129,12 @@ def _bare(field: Field, spec: Json) -> str:
 
 
 def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
-    lens = _lens(field, table, report)
+    _check_modifiers(field, table, report)
     names = [name for name in table if name not in MODIFIERS]
     if not names:
         report(f'"{field.name}" has no predicate here, such as {_examples(field)}', ())
     for name in names:
-        yield from _leaf(field, name, table[name], _within(report, name), lens)
+        yield from _leaf(field, name, table, _within(report, name))
     if table.get("exists") is False and len(names) > 1:
         report('where "exists" is false, nothing else can hold', ("exists",))
     _check_range(table, report)
@@ -141,7 +142,7 @@ def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iter
         _check_range(length, _within(report, "length"))
 
 
-def _lens(field: Field, table: Mapping[str, Json], report: Report) -> Lens:
+def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) -> None:
     textual = any(PREDICATES[name].textual for name in table if name in PREDICATES)
     for name in MODIFIERS:
         if name not in table:
@@ -150,16 +151,16 @@ def _lens(field: Field, table: Mapping[str, Json], report: Report) -> Lens:
             report(f'"{name}" expects true or false, not {_shown(table[name])}', (name,))
         elif field.kind in ("number", "boolean") or not textual:
             report(f'"{name}" changes nothing here, where no text is compared', (name,))
-    return Lens(fold=table.get("ignore_case") is True, squeeze=table.get("ignore_space") is True)
 
 
-def _leaf(field: Field, name: str, expected: Json, report: Report, lens: Lens) -> Iterator[Condition]:
+def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
+    expected = table[name]
     if misfit := _misfit(field, name, expected):
         report(misfit, ())
         return
-    predicate = PREDICATES[name]
+    lens = Lens(fold=table.get("ignore_case") is True, squeeze=table.get("ignore_space") is True)
     try:
-        test: Test = predicate.build(expected, lens)
+        test: Test = PREDICATES[name].build(expected, lens)
     except UnfitError as error:
         report(str(error), error.path)
     else:
@@ -169,7 +170,7 @@ def _leaf(field: Field, name: str, expected: Json, report: Report, lens: Lens) -
 def _misfit(field: Field, name: str, expected: Json) -> str | None:
     """Why this predicate cannot stand here, if it cannot."""
     if name not in PREDICATES:
-        hint = _did_you_mean(name, (*PREDICATES, *MODIFIERS))
+        hint = did_you_mean(name, (*PREDICATES, *MODIFIERS))
         nested = "; an object is compared with subset: {...} or equals: {...}" if field.kind == "json" else ""
         return f'unknown predicate "{name}"{hint or nested}'
     predicate = PREDICATES[name]
@@ -207,13 +208,6 @@ def _within(report: Report, key: str | int) -> Report:
 def _shown(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:59]}…"
-
-
-def _did_you_mean(word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # only mistakes need it
-
-    near = get_close_matches(word.lower(), list(known), n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
 
 
 def _is_text(value: Json) -> bool:

@@ -69,20 +69,22 @@ def nearest(rules: Sequence[Named], call: Call, *, limit: int = 3) -> tuple[Near
     return tuple(Near(rules[-row].name, rules[-row].where, findings) for _, row, findings in best)
 
 
-def explain(near: Sequence[Near]) -> str:
+def report(near: Sequence[Near]) -> str:
     """The nearest rules as text for people: what of each held, what did not, and what stood there instead."""
     if not near:
         return "no rule answers this request: there are no rules"
-    lines = [line for rule in near for line in _lines(rule)]
-    return "\n".join(("no rule answers this request; the nearest:", *lines))
+    told = [line for rule in near for line in _told(rule)]
+    return "\n".join(("no rule answers this request; the nearest:", *told))
 
 
-def describe(finding: Finding) -> str:
-    """One line for one finding: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
-    wanted = f"{_plain(finding.field)} {finding.predicate} {shown(finding.expected)}"
-    if finding.ok:
-        return f"ok    {wanted}"
-    return f"MISS  {wanted}: got {'nothing' if finding.actual is None else shown(finding.actual)}"
+def lines(findings: Iterable[Finding]) -> Iterator[str]:
+    """A line for each: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
+    for finding in findings:
+        wanted = f"{_plain(finding.field)} {finding.predicate} {shown(finding.expected)}"
+        if finding.ok:
+            yield f"ok    {wanted}"
+        else:
+            yield f"MISS  {wanted}: got {'nothing' if finding.actual is None else shown(finding.actual)}"
 
 
 def shown(value: object) -> str:
@@ -105,21 +107,15 @@ def _plain(text: str) -> str:
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
 
 
-def _lines(rule: Near) -> Iterator[str]:
-    yield f"  {_plain(' '.join(_title(rule)))}: {_verdict(rule)}"
-    findings: Iterable[Finding] = rule.findings
-    if len(rule.findings) > MOST_LINES:
-        findings = sorted(rule.findings, key=lambda finding: finding.ok)[:MOST_LINES]
-    for finding in findings:
-        yield f"    {describe(finding)}"
+def _told(rule: Near) -> Iterator[str]:
+    yield f"  {_plain(rule.where)}{f' {shown(rule.name)}' if rule.name else ''}: {_verdict(rule)}"
+    findings = rule.findings
+    if len(findings) > MOST_LINES:
+        findings = tuple(sorted(findings, key=lambda finding: finding.ok)[:MOST_LINES])
+    for line in lines(findings):
+        yield f"    {line}"
     if len(rule.findings) > MOST_LINES:
         yield f"    ... and {len(rule.findings) - MOST_LINES} more"
-
-
-def _title(rule: Near) -> Iterator[str]:
-    yield rule.where
-    if rule.name:
-        yield shown(rule.name)
 
 
 def _verdict(rule: Near) -> str:
@@ -141,16 +137,19 @@ def _shared_words(condition: Condition, call: Call, words: Callable[[str], froze
     """
     least = 1.0
     for leaf in condition.leaves:
-        wanted = _WORD.findall(leaf.expected.lower()) if isinstance(leaf.expected, str) else ()
-        if wanted:
+        if isinstance(leaf.expected, str) and not leaf.negative:
+            wanted = leaf.expected.lower().replace("*", " ").split()  # a pattern of words costs twice as much
             actual = leaf.field.read(call)
-            there = words(actual) if isinstance(actual, str) else frozenset()
-            least = min(least, sum(map(there.__contains__, wanted)) / len(wanted))
+            if wanted and isinstance(actual, str):
+                least = min(least, sum(map(words(actual).__contains__, wanted)) / len(wanted))
+            elif wanted:
+                least = 0.0
     return least
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.lower()))
+    text = text.lower()
+    return frozenset((*text.split(), *_WORD.findall(text)))  # with the marks beside them, and without
 
 
 def _closeness(findings: Iterable[Finding]) -> float:
@@ -161,6 +160,7 @@ def _closeness(findings: Iterable[Finding]) -> float:
         (finding.expected[:_COMPARED], finding.actual[:_COMPARED])
         for finding in findings
         if not finding.ok and isinstance(finding.expected, str) and isinstance(finding.actual, str)
+        if not finding.predicate.startswith("not ")  # whose text is only too close
     ]
     ratios = [SequenceMatcher(None, wanted.lower(), actual.lower()).ratio() for wanted, actual in texts]
     return sum(ratios) / len(ratios) if ratios else 0.0

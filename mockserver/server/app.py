@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
@@ -156,7 +157,11 @@ def admit(key: str | None, keys: tuple[str, ...] | None) -> None:
 
 
 def _trace(source: str, number: int) -> Headers:
-    """Where the answer came from, in ASCII and on one line, and its number in the journal."""
+    return (("x-mockserver-source", _printable(source)), ("x-mockserver-call", str(number)))
+
+
+@lru_cache(maxsize=1024)
+def _printable(source: str) -> str:
+    """Where an answer came from as a header can hold it: in ASCII, on one line."""
     shown = source.encode("ascii", "backslashreplace").decode("ascii")
-    printable = "".join(c if c.isprintable() else "?" for c in shown)
-    return (("x-mockserver-source", printable), ("x-mockserver-call", str(number)))
+    return "".join(letter if letter.isprintable() else "?" for letter in shown)

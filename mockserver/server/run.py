@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -66,4 +67,6 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
     # uvicorn stops in good order on these signals and then raises them again: without handlers that would be a crash
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
+    gc.collect()
+    gc.freeze()  # what was made by now stays; to look through it again and again would cost every request
     uvicorn.Server(config).run(sockets=[listener])

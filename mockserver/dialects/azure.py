@@ -1,0 +1,174 @@
+"""Azure AI Model Inference: flat errors, `api-version`, `extra-parameters` (`wire/azure-inference.md`)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from mockserver.core.call import Call, Json
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.plan import Answer, Failure, Models
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._azure import as_text, check_version, parse_chat
+from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._parse import bearer
+from mockserver.dialects._reply import chat_reply, json_reply, merged, request_hex
+from mockserver.formats.chat import ChatStyle
+
+NAME = "azure"
+MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")
+
+
+def credential(http: HttpRequest) -> str | None:
+    """The bearer token, or the key in `api-key`; key clients send both."""
+    return bearer(http) or (http.header("api-key") or "").strip() or None
+
+
+def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameters header says how strict it is
+    return parse_chat(http, dialect=NAME)
+
+
+def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    answer = replace(outcome, id=outcome.id.encode().hex(), model=outcome.model or MODELS[0])
+    return chat_reply(call, answer, STYLE, _headers(call.http, call))
+
+
+def _parse_info(http: HttpRequest, strict: bool) -> Call:
+    check_version(http)
+    return Call(NAME, "info", "", http, {})
+
+
+def _refuse_info(http: HttpRequest, strict: bool) -> Call:
+    check_version(http)
+    message = "An endpoint that serves several models has no /info: it tells about one model. Ask for /info instead."
+    raise Failure("not_found", message)
+
+
+def _render_info(call: Call, outcome: Answer | Models) -> Reply:
+    assert isinstance(outcome, Models)  # noqa: S101
+    name = outcome.names[0] if outcome.names else MODELS[0]
+    body = {"model_name": name, "model_type": "chat_completion", "model_provider_name": "mockserver"}
+    return json_reply(200, body, _headers(call.http, call))
+
+
+def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    said = PHRASES.say(failure, http, call)
+    own = (*_headers(http, call), ("x-ms-error-code", _token(str(said.code))), *retry_after(failure))
+    return json_reply(said.status, _body(said, failure, call), merged(own, failure.headers))
+
+
+def _body(said: Said, failure: Failure, call: Call | None) -> Mapping[str, Json]:
+    """Three fields, and more for some statuses (`wire/azure-inference.md`, Errors)."""
+    common = {"error": said.kind, "message": said.message, "status": said.status}
+    match said.status:
+        case 401 | 404 | 429:
+            return common
+        case 422:
+            return {"code": str(said.code), "detail": _detail(failure, said, call), **common}
+    return {"code": str(said.code), **common, "param": said.param or ""}
+
+
+def _detail(failure: Failure, said: Said, call: Call | None) -> Mapping[str, Json]:
+    """Where the parameter stands and what it says; a rule that names a parameter gets the request's own value."""
+    if "loc" in failure.details:
+        loc, value = failure.details["loc"], failure.details["value"]
+    else:
+        steps = _steps(said.param)
+        loc, value = ("body", *steps), _value(call.raw if call is not None else {}, steps)
+    return {"loc": list(loc), "value": value, "input": value}
+
+
+def _steps(param: str | None) -> Sequence[str]:
+    return (param or "").replace("[", ".").replace("]", "").split(".") if param else ()
+
+
+def _value(body: Json, steps: Sequence[str]) -> str:
+    for step in steps:
+        if isinstance(body, list) and step.isdecimal() and int(step) < len(body):
+            body = body[int(step)]
+        elif isinstance(body, dict) and step in body:
+            body = body[step]
+        else:
+            return ""
+    return as_text(body) if steps else ""
+
+
+def _headers(http: HttpRequest, call: Call | None) -> Headers:
+    digits = request_hex(http, call)
+    name = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    own = (("x-ms-request-id", name), ("apim-request-id", name))
+    echoed = _token(http.header("x-ms-client-request-id") or "")
+    return (*own, ("x-ms-client-request-id", echoed)) if echoed else own
+
+
+def _token(text: str) -> str:
+    """A text as a header may carry it."""
+    return "".join(char for char in text if char.isascii() and char.isprintable())
+
+
+STYLE = ChatStyle(
+    completion=("id", "model", "choices", "created", "object", "usage"),
+    choice=("index", "finish_reason", "message", "logprobs"),
+    message=("role", "content", "reasoning_content", "tool_calls"),
+    chunk=("id", "object", "created", "model", "choices", "usage"),
+    chunk_choice=("index", "finish_reason", "delta", "logprobs"),
+    optional=frozenset({"logprobs"}),
+    id_prefix="",
+    id_length=32,
+    opening={"role": "assistant", "content": ""},
+    opening_of_call={"content": None},
+    stream_usage="finish",
+)
+
+ROWS: Mapping[str, Row] = {
+    "bad_json": Row(400, "Bad Request", "BadRequest"),
+    "bad_parameter": Row(400, "Bad Request", "BadRequest"),
+    "content_filter": Row(400, "Bad Request", "content_filter", "messages"),
+    "context_length": Row(400, "Bad Request", "context_length_exceeded", "messages"),
+    "invalid_key": Row(401, "Unauthorized", "Unauthorized"),
+    "missing_key": Row(401, "Unauthorized", "Unauthorized"),
+    "billing": Row(402, "Payment Required", "PaymentRequired"),
+    "forbidden": Row(403, "Forbidden", "Forbidden"),
+    "model_not_found": Row(404, "Not Found", "NotFound"),
+    "not_found": Row(404, "Not Found", "NotFound"),
+    "unmatched": Row(404, "Not Found", "NotFound"),
+    "route_not_found": Row(404, "Not Found", "NotFound"),
+    "method_not_allowed": Row(405, "Method Not Allowed", "MethodNotAllowed"),
+    "timeout": Row(408, "Request Timeout", "RequestTimeout"),
+    "conflict": Row(409, "Conflict", "Conflict"),
+    "too_large": Row(413, "Request Entity Too Large", "RequestEntityTooLarge"),
+    "unsupported_media_type": Row(415, "Unsupported Media Type", "UnsupportedMediaType"),
+    "unprocessable": Row(422, "Unprocessable Entity", "parameter_not_supported"),
+    "rate_limit": Row(429, "Too Many Requests", "TooManyRequests"),
+    "quota": Row(429, "Too Many Requests", "TooManyRequests"),
+    "server_error": Row(500, "Internal Server Error", "InternalServerError"),
+    "bad_gateway": Row(502, "Bad Gateway", "BadGateway"),
+    "overloaded": Row(503, "Service Unavailable", "ServiceUnavailable"),
+    "gateway_timeout": Row(504, "Gateway Timeout", "GatewayTimeout"),
+}
+WORDS: Mapping[str, str] = {
+    **OPENAI_WORDS,
+    "content_filter": "The response was filtered",
+    "invalid_key": "Access token is missing or invalid.",
+    "missing_key": "Access token is missing or invalid.",
+    "model_not_found": "The model `{model}` does not exist or is not served by this endpoint.",
+    "route_not_found": "The route is not valid for the deployed model: {method} {path}.",
+    "unprocessable": "One of the parameters has an unsupported value",
+    "rate_limit": "You have hit your assigned rate limit and your request need to be paced.",
+    "quota": "You have hit your assigned quota and your request need to be paced.",
+}
+PHRASES = Phrasebook(ROWS, WORDS, credential)
+
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/azure",),
+    operations=(
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, streams=True),
+        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _render_chat, streams=True),
+        Operation("info", "GET", "/info", _parse_info, _render_info),
+        Operation("info", "GET", "/models/info", _refuse_info, _render_info),
+    ),
+    credential=credential,
+    fail=_fail,
+    models=MODELS,
+    features=frozenset({"content_filter", "reasoning"}),
+)

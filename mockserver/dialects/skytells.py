@@ -1,0 +1,190 @@
+"""Skytells: OpenAI's chat with content-filter results on prompt, choice and every chunk (`wire/skytells.md`)."""
+
+from collections.abc import Mapping
+
+from mockserver.core.call import Call, Json
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.plan import Answer, Failure, Models
+from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._listing import models_body, parse_models
+from mockserver.dialects._openai import parse_chat
+from mockserver.dialects._openai_words import refuse_without_code
+from mockserver.dialects._parse import bearer, read_object
+from mockserver.dialects._reply import chat_reply, json_reply, merged, request_hex
+from mockserver.formats.chat import ChatStyle
+from mockserver.formats.extras import prompt_filter
+
+NAME = "skytells"
+
+
+def credential(http: HttpRequest) -> str | None:
+    """The key in `x-api-key`, or the bearer token that OpenAI's clients send."""
+    return (http.header("x-api-key") or "").strip() or bearer(http)
+
+
+def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields are ignored, strict or not
+    body = read_object(http)
+    if http.query.get("stream", "").lower() == "true":
+        body["stream"] = True
+    return parse_chat(http, body, dialect=NAME, refuse=refuse_without_code)
+
+
+def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    return chat_reply(call, outcome, STYLE, _headers(call.http, call))
+
+
+def _parse_models(http: HttpRequest, strict: bool) -> Call:
+    return parse_models(NAME, http, strict)
+
+
+def _render_models(call: Call, outcome: Answer | Models) -> Reply:
+    assert isinstance(outcome, Models)  # noqa: S101
+    return json_reply(200, models_body(call, outcome), _headers(call.http, call))
+
+
+def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    said = PHRASES.say(failure, http, call)
+    error = {
+        "message": said.message,
+        "type": said.kind,
+        "code": said.code,
+        "error_id": _ERROR_IDS.get(failure.reason, "INTERNAL_ERROR" if said.status >= 500 else "INVALID_REQUEST"),
+        "status": said.status,
+        "param": said.param,
+        "request_id": f"req_{request_hex(http, call)}",
+        "details": _details(failure, said.status),
+    }
+    own = (*_headers(http, call), *retry_after(failure))
+    return json_reply(said.status, {"error": error}, merged(own, failure.headers))
+
+
+def _details(failure: Failure, status: int) -> Mapping[str, Json]:
+    """What kind of failure it is, and for a filtered prompt what the filter saw in it."""
+    details: dict[str, Json] = {"category": _CATEGORIES.get(status, "server" if status >= 500 else "request")}
+    if failure.reason == "content_filter":
+        details = {
+            "category": "content_filter",
+            "prompt_filter_results": [prompt_filter(failure.details.get("safety", ()))],
+        }
+    return details
+
+
+def _headers(http: HttpRequest, call: Call | None) -> Headers:
+    return (("x-request-id", f"req_{request_hex(http, call)}"),)
+
+
+STYLE = ChatStyle(
+    completion=(
+        "id",
+        "object",
+        "created",
+        "model",
+        "system_fingerprint",
+        "choices",
+        "prompt_filter_results",
+        "usage",
+    ),
+    choice=("index", "message", "finish_reason", "logprobs", "content_filter_results"),
+    message=("role", "content", "refusal", "annotations", "tool_calls"),
+    chunk=(
+        "id",
+        "object",
+        "created",
+        "model",
+        "system_fingerprint",
+        "choices",
+        "prompt_filter_results",
+        "usage",
+    ),
+    chunk_choice=("index", "delta", "finish_reason", "logprobs", "content_filter_results"),
+    usage=(
+        "prompt_tokens",
+        "completion_tokens",
+        "total_tokens",
+        "completion_tokens_details",
+        "prompt_tokens_details",
+    ),
+    not_streamed=frozenset({"logprobs", "annotations"}),
+    opening=None,
+    stream_usage="null",
+)
+
+_REQUEST = "invalid_request_error"
+ROWS: Mapping[str, Row] = {
+    "bad_json": Row(400, _REQUEST, "invalid_request"),
+    "bad_parameter": Row(400, _REQUEST, "invalid_parameter"),
+    "content_filter": Row(400, _REQUEST, "content_filter", "messages"),
+    "context_length": Row(400, _REQUEST, "context_length_exceeded", "messages"),
+    "invalid_key": Row(401, "authentication_error", "invalid_api_key"),
+    "missing_key": Row(401, "authentication_error", "invalid_api_key"),
+    "billing": Row(402, _REQUEST, "payment_required"),
+    "forbidden": Row(403, "permission_error", "forbidden"),
+    "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
+    "not_found": Row(404, _REQUEST, "not_found"),
+    "unmatched": Row(404, _REQUEST, "not_found"),
+    "route_not_found": Row(404, _REQUEST, "not_found"),
+    "method_not_allowed": Row(405, _REQUEST, "method_not_supported"),
+    "timeout": Row(408, _REQUEST, "timeout"),
+    "conflict": Row(409, _REQUEST, "conflict"),
+    "too_large": Row(413, _REQUEST, "request_too_large"),
+    "unsupported_media_type": Row(415, _REQUEST, "unsupported_media_type"),
+    "unprocessable": Row(422, _REQUEST, "unprocessable"),
+    "rate_limit": Row(429, "rate_limit_error", "rate_limit_exceeded"),
+    "quota": Row(429, "rate_limit_error", "insufficient_quota"),
+    "server_error": Row(500, "server_error", "internal_error"),
+    "bad_gateway": Row(502, "server_error", "bad_gateway"),
+    "overloaded": Row(503, "server_error", "service_unavailable"),
+    "gateway_timeout": Row(504, "server_error", "gateway_timeout"),
+}
+_ERROR_IDS: Mapping[str, str] = {
+    "bad_json": "INVALID_REQUEST",
+    "bad_parameter": "INVALID_PARAMETER",
+    "content_filter": "CONTENT_FILTERED",
+    "context_length": "CONTEXT_LENGTH_EXCEEDED",
+    "invalid_key": "UNAUTHORIZED",
+    "missing_key": "UNAUTHORIZED",
+    "billing": "PAYMENT_REQUIRED",
+    "forbidden": "FORBIDDEN",
+    "model_not_found": "MODEL_NOT_FOUND",
+    "not_found": "NOT_FOUND",
+    "unmatched": "NOT_FOUND",
+    "route_not_found": "NOT_FOUND",
+    "method_not_allowed": "METHOD_NOT_ALLOWED",
+    "timeout": "REQUEST_TIMEOUT",
+    "conflict": "CONFLICT",
+    "too_large": "REQUEST_TOO_LARGE",
+    "unsupported_media_type": "UNSUPPORTED_MEDIA_TYPE",
+    "unprocessable": "UNPROCESSABLE_ENTITY",
+    "rate_limit": "RATE_LIMIT_EXCEEDED",
+    "quota": "RATE_LIMIT_EXCEEDED",
+    "server_error": "INTERNAL_ERROR",
+    "bad_gateway": "BAD_GATEWAY",
+    "overloaded": "SERVICE_UNAVAILABLE",
+    "gateway_timeout": "GATEWAY_TIMEOUT",
+}
+_CATEGORIES: Mapping[int, str] = {401: "authentication", 403: "permission", 429: "rate_limit"}
+WORDS: Mapping[str, str] = {
+    **OPENAI_WORDS,
+    "invalid_key": "Incorrect API key provided: {key}.",
+    "missing_key": "You didn't provide an API key. Send it in an x-api-key header.",
+    "content_filter": "The prompt was filtered: it triggered the content policy.",
+    "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
+    "quota": "You exceeded your current quota, please check your plan and billing details.",
+}
+PHRASES = Phrasebook(ROWS, WORDS, credential)
+
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/skytells/v1",),
+    operations=(
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, streams=True),
+        Operation("models", "GET", "/models", _parse_models, _render_models),
+        Operation("model", "GET", "/models/{model:path}", _parse_models, _render_models),
+    ),
+    credential=credential,
+    fail=_fail,
+    models=("deepbrain-router", "gpt-4o", "gpt-4o-mini"),
+    features=frozenset(FEATURES) - {"reasoning", "custom_tools"},
+)

@@ -1,0 +1,179 @@
+"""ChatCompletionChunk: an Answer as the frames of a stream, in the style that `chat.py` defines.
+
+Knows no pace and no terminator.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import repeat, zip_longest
+
+from pydantic_core import to_json
+
+from mockserver.core.call import Json
+from mockserver.core.http import Frame
+from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse
+from mockserver.core.tokens import count, cut
+from mockserver.formats.chat import ChatStyle, Extra, chat_id, pick, shown, system_fingerprint, usage_block, visible
+from mockserver.formats.chat_objects import ChatUsage, ChunkChoice
+from mockserver.formats.extras import Logprobs, completion_filter, prompt_filter, spread_logprobs
+
+
+def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
+    """The frames of a streamed answer (`wire/openai.md` section 4), without the terminator.
+
+    Choices open in index order and then take turns, as the live API interleaves them.
+    """
+    mould = _Mould(answer, style, extra or {}, include_usage=include_usage)
+    tracks = [_steps(choice, style) for choice in answer.choices]
+    for turn in zip_longest(*tracks):
+        for index, step in enumerate(turn):
+            if step is not None:
+                yield Frame(mould.cast(index, step), tokens=step.tokens, part=step.part)
+    if include_usage:
+        yield Frame(mould.usage(), part="usage")
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One increment of one choice, before it is bytes."""
+
+    delta: Mapping[str, Json]
+    part: str = "text"
+    tokens: int = 0
+    finish: str | None = None
+    logprobs: Logprobs | None = None
+    opens: bool = False
+
+
+def _steps(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
+    steps = list(_after_thinking(_increments(choice, style), choice, style))
+    if style.opening is None:
+        yield _Step({}, part="open", opens=True)
+        first = steps.pop(0) if steps else _Step({"content": ""})
+        yield _with_role(first, {})
+    elif steps and "tool_calls" in steps[0].delta:
+        yield _with_role(steps.pop(0), style.opening_of_call or {})
+    else:
+        yield _Step(style.opening, part="open", opens=True)
+    yield from steps
+    yield _Step({}, part="finish", finish=choice.finish)
+
+
+def _with_role(step: _Step, beside: Mapping[str, Json]) -> _Step:
+    return replace(step, delta={"role": "assistant", **beside, **step.delta})
+
+
+def _after_thinking(steps: Iterable[_Step], choice: Choice, style: ChatStyle) -> Iterator[_Step]:
+    """The steps, the first of which waits for the reasoning that the provider keeps to itself."""
+    hidden = 0
+    if "reasoning_content" not in style.message:
+        hidden = sum(count(part.text) for part in choice.parts if isinstance(part, Reasoning))
+    for step in steps:
+        yield replace(step, tokens=step.tokens + hidden) if hidden else step
+        hidden = 0
+
+
+def _increments(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
+    parts = visible(choice.parts, style)
+    calls, weighed = 0, _weighed(parts, choice, style)
+    for part in parts:
+        match part:
+            case Text():
+                yield from _text_increments(part, weighed, style)
+            case Reasoning():
+                yield from (_Step({"reasoning_content": p}, tokens=count(p)) for p in cut(part.text, part.chunks))
+            case Refusal():
+                yield from (_Step({"refusal": p}, tokens=count(p)) for p in cut(part.text, part.chunks))
+            case ToolUse():
+                yield from _call_increments(part, calls)
+                calls += 1
+
+
+def _weighed(parts: Iterable[Part], choice: Choice, style: ChatStyle) -> Iterator[Logprobs | None]:
+    """The log probabilities for each piece of the choice's texts, one after the other."""
+    if choice.logprobs is None or "logprobs" in style.not_streamed:
+        return repeat(None)
+    pieces = [piece for part in parts if isinstance(part, Text) for piece in cut(part.text, part.chunks)]
+    return spread_logprobs(pieces, choice.logprobs)
+
+
+def _text_increments(part: Text, weighed: Iterator[Logprobs | None], style: ChatStyle) -> Iterator[_Step]:
+    for piece, logprobs in zip(cut(part.text, part.chunks), weighed, strict=False):
+        yield _Step({"content": piece}, tokens=count(piece), logprobs=logprobs)
+    if part.annotations and "annotations" in style.message and "annotations" not in style.not_streamed:
+        yield _Step({"annotations": [dict(note) for note in part.annotations]})
+
+
+def _call_increments(part: ToolUse, index: int) -> Iterator[_Step]:
+    """The first fragment names the call; the others carry only its index and more of the arguments."""
+    call, custom = part.call, part.call.kind == "custom"
+    kind, key = ("custom", "input") if custom else ("function", "arguments")
+    first = {"index": index, "id": call.id, "type": kind, kind: {"name": call.name, key: ""}}
+    yield _Step({"tool_calls": [first]}, part="arguments", tokens=count(call.name))
+    for piece in cut(call.arguments, part.chunks):
+        fragment = {"index": index, kind: {key: piece}}
+        yield _Step({"tool_calls": [fragment]}, part="arguments", tokens=count(piece))
+
+
+class _Mould:
+    """Casts chunks of one answer. What all its chunks share is serialised once: a text chunk costs half."""
+
+    def __init__(self, answer: Answer, style: ChatStyle, extra: Extra, *, include_usage: bool) -> None:
+        self._answer, self._style, self._asked = answer, style, include_usage
+        self._common: dict[str, Json] = {
+            "id": chat_id(answer, style),
+            "object": "chat.completion.chunk",
+            "created": answer.created,
+            "model": answer.model,
+            "system_fingerprint": system_fingerprint(answer, style),
+            **extra,
+        }
+        if style.stream_usage == "null" or (include_usage and style.stream_usage == "asked"):
+            self._common["usage"] = None
+        self._unfinished = len(answer.choices)
+        self._around: dict[int, tuple[bytes, bytes]] = {}
+
+    def cast(self, index: int, step: _Step) -> bytes:
+        """One chunk's JSON."""
+        if step.finish is not None or step.logprobs is not None or step.opens:
+            return to_json(self._chunk(index, step))
+        around = self._around.get(index)
+        if around is None:
+            before, _, after = to_json(self._chunk(index, _Step(_HOLE))).partition(_HOLE_BYTES)
+            around = self._around[index] = (before, after)
+        return around[0] + to_json(step.delta) + around[1]
+
+    def usage(self) -> bytes:
+        """The chunk without choices that tells the usage."""
+        return to_json(self._picked([], usage=self._usage()))
+
+    def _usage(self) -> ChatUsage:
+        return usage_block(self._answer.usage, self._style)
+
+    def _chunk(self, index: int, step: _Step) -> dict[str, Json]:
+        style, answer = self._style, self._answer
+        choice: ChunkChoice = {
+            "index": index,
+            "delta": dict(step.delta),  # type: ignore[typeddict-item]
+            "finish_reason": step.finish,  # type: ignore[typeddict-item]
+            "logprobs": step.logprobs,
+        }
+        if "content_filter_results" in style.chunk_choice:
+            safety = answer.choices[index].safety
+            seen = safety if step.finish else tuple(verdict for verdict in safety if not verdict.filtered)
+            choice["content_filter_results"] = completion_filter(seen)
+        more: dict[str, Json] = {}
+        if step.opens and index == 0 and "prompt_filter_results" in style.chunk:
+            more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+        if step.finish:
+            self._unfinished -= 1
+            if style.stream_usage == "finish" and not self._asked and not self._unfinished:
+                more["usage"] = self._usage()
+        return self._picked([shown(choice, style.chunk_choice, style)], **more)
+
+    def _picked(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
+        return pick({**self._common, "choices": choices, **more}, self._style.chunk)
+
+
+_HOLE: Mapping[str, Json] = {"\0": 0}
+_HOLE_BYTES = to_json(_HOLE)

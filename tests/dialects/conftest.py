@@ -1,0 +1,117 @@
+"""Requests and replies of the dialects, without a server."""
+
+import json
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, is_typeddict
+
+import pytest
+from pydantic import ConfigDict, TypeAdapter
+
+from mockserver.core.call import Call
+from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.plan import Answer, Choice, Failure, Models, Text, Usage
+from mockserver.dialects import Dialect, Operation, discover
+from mockserver.formats import chat_objects, extras
+
+USER = {"role": "user", "content": "hi"}
+HEADERS = {"authorization": "Bearer sk-test-0123456789abcdef", "content-type": "application/json"}
+
+
+class Speaker:
+    """One dialect and the few steps that its tests take."""
+
+    def __init__(self, name: str) -> None:
+        self.dialect: Dialect = discover()[name]
+
+    def request(self, body: Any = None, *, headers: Mapping[str, str] = HEADERS, query: Any = None) -> HttpRequest:
+        """A chat request: bytes as they are, other bodies as JSON."""
+        return HttpRequest(
+            "POST",
+            "/chat/completions",
+            query={"api-version": "2024-05-01-preview"} if query is None else query,
+            headers=tuple((name.encode(), value.encode()) for name, value in headers.items()),
+            body=body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode(),
+        )
+
+    def operation(self, name: str) -> Operation:
+        """The first operation of that name."""
+        return next(operation for operation in self.dialect.operations if operation.name == name)
+
+    def parse(self, body: Any = None, *, strict: bool = False, headers: Any = HEADERS, query: Any = None) -> Call:
+        """A parsed chat; a mapping without messages gets some."""
+        if isinstance(body, dict):
+            body = {"model": "gpt-x", "messages": [USER], **body}
+        return self.operation("chat").parse(self.request(body, headers=headers, query=query), strict)
+
+    def refuses(self, body: Any, **how: Any) -> Reply:
+        """The reply to a chat that must not parse."""
+        with pytest.raises(Failure) as caught:
+            self.parse(body, **how)
+        return self.fail(caught.value)
+
+    def fail(self, failure: Failure, call: Call | None = None, *, headers: Mapping[str, str] = HEADERS) -> Reply:
+        """A failure on the wire."""
+        return self.dialect.fail(self.request(headers=headers), failure, call)
+
+    def render(self, outcome: Answer | Models, body: Any = None, **how: Any) -> Reply:
+        """An answer to a chat on the wire."""
+        return self.operation("chat").render(self.parse(body or {}, **how), outcome)
+
+    def chunks(self, answer: Answer, body: Any = None, **how: Any) -> list[Any]:
+        """The JSON of all frames but the last, which must be the terminator."""
+        *frames, last = self.frames(answer, body, **how)
+        assert last == Frame(b"[DONE]", part="end")
+        return [json.loads(frame.data) for frame in frames]
+
+    def frames(self, answer: Answer, body: Any = None, **how: Any) -> list[Frame]:
+        """The frames of a streamed answer."""
+        reply = self.render(answer, {"stream": True, **(body or {})}, **how)
+        assert reply.frames is not None
+        return [frame for frame in reply.frames if isinstance(frame, Frame)]
+
+
+@pytest.fixture(scope="session")
+def speak() -> Callable[[str], Speaker]:
+    return Speaker
+
+
+@pytest.fixture(params=sorted(discover()), scope="session")
+def anyone(request: pytest.FixtureRequest) -> Speaker:
+    """Each dialect in turn."""
+    return Speaker(request.param)
+
+
+@pytest.fixture
+def answer() -> Callable[..., Answer]:
+    """An answer of one choice for each tuple of parts (a text stands for itself)."""
+
+    def make(*choices: Any, finish: str = "stop", **more: Any) -> Answer:
+        built = tuple(
+            choice
+            if isinstance(choice, Choice)
+            else Choice((Text(choice),) if isinstance(choice, str) else choice, finish=finish)
+            for choice in choices
+        )
+        fields = {"usage": Usage(9, 2), "system_fingerprint": "0123456789", **more}
+        return Answer("Aa1" * 22, 1_700_000_000, "gpt-x", built, **fields)
+
+    return make
+
+
+def _closed(module: ModuleType, name: str) -> TypeAdapter[Any]:
+    """A shape that refuses every key it does not name."""
+    for shape in [*vars(chat_objects).values(), *vars(extras).values()]:
+        if is_typeddict(shape):
+            shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+    return TypeAdapter(getattr(module, name))
+
+
+@pytest.fixture(scope="session")
+def completion_shape() -> TypeAdapter[Any]:
+    return _closed(chat_objects, "ChatCompletion")
+
+
+@pytest.fixture(scope="session")
+def chunk_shape() -> TypeAdapter[Any]:
+    return _closed(chat_objects, "ChatCompletionChunk")

@@ -1,0 +1,32 @@
+"""What every dialect must be: found, mounted, complete."""
+
+from typing import Any
+
+from mockserver.dialects import FEATURES, discover
+
+
+def test_discovery_finds_every_file() -> None:
+    assert list(discover()) == sorted(discover())
+    assert {"azure", "crazyrouter", "openai", "skytells"} <= set(discover())
+
+
+def test_mounts_are_nobody_elses() -> None:
+    mounts = [mount for dialect in discover().values() for mount in dialect.mounts]
+    assert len(mounts) == len(set(mounts))
+    assert all(mount.startswith("/") and not mount.endswith("/") for mount in mounts)
+
+
+def test_a_dialect_is_complete(anyone: Any) -> None:
+    dialect = anyone.dialect
+    assert dialect.mounts[0].startswith(f"/{dialect.name.replace('_', '-')}")
+    assert dialect.features <= set(FEATURES)
+    assert dialect.models
+    assert {operation.name for operation in dialect.operations} >= {"chat"}
+    places = [(operation.method, operation.path) for operation in dialect.operations]
+    assert len(places) == len(set(places))
+    assert all(operation.streams == (operation.name == "chat") for operation in dialect.operations)
+
+
+def test_bearer_is_understood_everywhere(anyone: Any) -> None:
+    assert anyone.dialect.credential(anyone.request(headers={"authorization": "bearer k"})) == "k"
+    assert anyone.dialect.credential(anyone.request(headers={})) is None

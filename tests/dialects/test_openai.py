@@ -1,0 +1,362 @@
+"""OpenAI on the wire: what is accepted, objects and streams, errors and headers."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import openai.types.chat as sdk
+import pytest
+from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from pydantic import TypeAdapter
+
+from mockserver.core.call import ToolCall
+from mockserver.core.plan import Choice, Failure, Logprob, Reasoning, Refusal, Text, ToolUse, Usage
+from mockserver.dialects._openai_models import CHAT_FIELDS
+
+USER = {"role": "user", "content": "hi"}
+TOOL = {"type": "function", "function": {"name": "f"}}
+ID = "chatcmpl-" + ("Aa1" * 22)[:29]
+
+
+@pytest.fixture
+def openai(speak: Callable[[str], Any]) -> Any:
+    return speak("openai")
+
+
+ACCEPTED: list[dict[str, Any]] = [
+    {"temperature": 2, "top_p": 0, "frequency_penalty": -2, "presence_penalty": 2.0, "n": 128},
+    {"logprobs": True, "top_logprobs": 20, "logit_bias": {"1": 100, "2": -100, "3": 5.0}},
+    {"stop": ["a", "b", "c", "d"]},
+    {"stop": ""},
+    {"stream": False, "stream_options": None},
+    {"stream": True, "stream_options": {"include_usage": None, "include_obfuscation": False}},
+    {
+        "tools": [
+            {
+                "type": "custom",
+                "custom": {"name": "x", "format": {"type": "grammar", "grammar": {"definition": "", "syntax": "lark"}}},
+            }
+        ]
+    },
+    {"tools": [{"type": "custom", "custom": {"name": "x y", "format": {"type": "text"}}}]},
+    {"tools": [TOOL], "tool_choice": "auto"},
+    {"tool_choice": "none"},
+    {"tool_choice": "auto"},
+    {"max_tokens": 0},
+    {"max_completion_tokens": -1},
+    {"metadata": {"k" * 64: "v" * 512}},
+    {"modalities": ["text", "audio"], "audio": {"voice": {"id": "v"}, "format": "mp3"}},
+    {"prediction": {"type": "content", "content": [{"type": "text", "text": "x"}]}},
+    {"reasoning_effort": "xhigh", "verbosity": "low", "service_tier": "priority", "store": True},
+    {"web_search_options": {}, "moderation": {"model": "x"}, "prompt_cache_options": {"mode": "explicit"}},
+    {"prompt_cache_key": "k", "prompt_cache_retention": "24h", "safety_identifier": "s", "user": "u"},
+    {
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "file", "file": {"file_id": "f"}},
+                    {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}},
+                    {
+                        "type": "image_url",
+                        "image_url": {"url": "x", "detail": "high"},
+                        "prompt_cache_breakpoint": {"mode": "explicit"},
+                    },
+                ],
+            }
+        ]
+    },
+    {
+        "messages": [
+            {"role": "assistant", "tool_calls": [{"id": "x", "type": "custom", "custom": {"name": "c", "input": ""}}]}
+        ]
+    },
+    {"messages": [{"role": "assistant", "content": None, "refusal": "no", "tool_calls": None}]},
+    {"messages": [{"role": "tool", "content": [{"type": "text", "text": "x"}], "tool_call_id": "x"}]},
+    {"messages": [USER | {"name": "Ann", "never_heard_of": 1}], "never_heard_of": {"a": [None]}},
+]
+
+
+@pytest.mark.parametrize("fields", ACCEPTED)
+def test_accepted(openai: Any, fields: dict[str, Any]) -> None:
+    body = {"model": "gpt-x", "messages": [USER], **fields}
+    assert openai.parse(fields).raw == body
+
+
+@pytest.mark.parametrize("field", sorted(CHAT_FIELDS - {"model", "messages"}))
+def test_every_optional_field_may_be_null(openai: Any, field: str) -> None:
+    assert openai.parse({field: None}).fingerprint == openai.parse({}).fingerprint
+
+
+def test_every_field_of_the_official_client_is_known() -> None:
+    official = set(CompletionCreateParamsNonStreaming.__annotations__)
+    assert official - CHAT_FIELDS == set()
+
+
+STRICT: dict[str, tuple[dict[str, Any], str, str | None, str | None]] = {
+    "unknown": ({"foo": 1}, "Unknown parameter: 'foo'.", "foo", "unknown_parameter"),
+    "no model name": ({"model": ""}, "you must provide a model parameter", "model", None),
+    "no tokens": (
+        {"max_tokens": 0},
+        "Invalid 'max_tokens': integer below minimum value. Expected a value >= 1, but got 0 instead.",
+        "max_tokens",
+        "integer_below_min_value",
+    ),
+    "choice without tools": (
+        {"tool_choice": "auto"},
+        "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
+        "tool_choice",
+        None,
+    ),
+    "many tools": (
+        {"tools": [TOOL] * 129},
+        "Invalid 'tools': array too long. "
+        "Expected an array with maximum length 128, but got an array with length 129 instead.",
+        "tools",
+        "array_above_max_length",
+    ),
+    "stray tool message": (
+        {"messages": [USER, {"role": "tool", "content": "x", "tool_call_id": "call_1"}]},
+        "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+        "messages[1]",
+        None,
+    ),
+    "unanswered call": (
+        {
+            "messages": [
+                {
+                    "role": "assistant",
+                    "tool_calls": [
+                        {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}},
+                        {"id": "call_2", "type": "function", "function": {"name": "f", "arguments": ""}},
+                    ],
+                },
+                {"role": "tool", "content": "x", "tool_call_id": "call_1"},
+                USER,
+            ]
+        },
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+        "The following tool_call_ids did not have response messages: call_2",
+        "messages[0]",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("fields", "message", "param", "code"), STRICT.values(), ids=STRICT.keys())
+def test_what_only_the_live_api_refuses(
+    openai: Any, fields: dict[str, Any], message: str, param: str, code: str | None
+) -> None:
+    openai.parse(fields)
+    error = json.loads(openai.refuses(fields, strict=True).body)["error"]
+    assert (error["message"], error["param"], error["code"]) == (message, param, code)
+
+
+def test_a_whole_conversation_is_strictly_fine(openai: Any) -> None:
+    called = [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}]
+    said = [
+        {"role": "assistant", "tool_calls": called},
+        {"role": "tool", "content": "x", "tool_call_id": "call_1"},
+        {"role": "assistant", "content": "done"},
+    ]
+    assert openai.parse({"messages": [USER, *said, USER]}, strict=True).turn == 2
+
+
+def test_completion(openai: Any, answer: Any, completion_shape: TypeAdapter[Any]) -> None:
+    reply = openai.render(answer("Hi"))
+    assert reply.body == (
+        b'{"id":"' + ID.encode() + b'","object":"chat.completion","created":1700000000,"model":"gpt-x",'
+        b'"choices":[{"index":0,"message":{"role":"assistant","content":"Hi","refusal":null,"annotations":[]},'
+        b'"logprobs":null,"finish_reason":"stop"}],'
+        b'"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11,'
+        b'"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},'
+        b'"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,'
+        b'"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},'
+        b'"service_tier":"default","system_fingerprint":"fp_0123456789"}'
+    )
+    completion_shape.validate_python(json.loads(reply.body))
+    assert (reply.status, reply.tokens, reply.frames) == (200, 2, None)
+
+
+CALL = ToolUse(ToolCall("call_a", "f", '{"city":1}'), chunks=5)
+KINDS: dict[str, Any] = {
+    "text": "Hello there",
+    "calls": (CALL, ToolUse(ToolCall("call_b", "g", "{}"))),
+    "text and call": (Text("Let me see."), CALL),
+    "refusal": (Refusal("I cannot help with that."),),
+    "reasoning": (Reasoning("Thinking it over"), Text("Yes")),
+    "annotations": (
+        Text(
+            "See here",
+            annotations=(
+                {"type": "url_citation", "url_citation": {"start_index": 0, "end_index": 3, "title": "t", "url": "u"}},
+            ),
+        ),
+    ),
+    "logprobs": Choice(
+        (Text("Hello there"),), logprobs=(Logprob("Hello", -0.1, (("Hi", -1.0),)), Logprob(" there", -0.2))
+    ),
+    "nothing": (),
+}
+
+
+@pytest.mark.parametrize("choice", KINDS.values(), ids=KINDS.keys())
+@pytest.mark.parametrize("finish", ["stop", "length", "content_filter", "tool_calls"])
+def test_objects_are_what_the_official_client_expects(
+    openai: Any,
+    answer: Any,
+    choice: Any,
+    finish: str,
+    completion_shape: TypeAdapter[Any],
+    chunk_shape: TypeAdapter[Any],
+) -> None:
+    given = answer(choice, "another", finish=finish, usage=Usage(9, 2, 1, 3))
+    body = json.loads(openai.render(given).body)
+    completion_shape.validate_python(body)
+    sdk.ChatCompletion.model_validate(body, strict=True)
+    chunks = openai.chunks(given, {"stream_options": {"include_usage": True}})
+    for chunk in chunks:
+        chunk_shape.validate_python(chunk)
+        sdk.ChatCompletionChunk.model_validate(chunk, strict=True)
+    assert joined(chunks, 0) == {k: v for k, v in body["choices"][0]["message"].items() if v not in (None, [])}
+    assert chunks[-1]["usage"] == body["usage"]
+
+
+def joined(chunks: list[Any], index: int) -> dict[str, Any]:
+    """The message that a client builds from the deltas of one choice."""
+    message: dict[str, Any] = {}
+    calls: list[dict[str, Any]] = []
+    for chunk in chunks:
+        for choice in chunk["choices"]:
+            if choice["index"] == index:
+                for key, value in choice["delta"].items():
+                    if key == "tool_calls":
+                        _fragment(calls, value[0])
+                    elif value:
+                        message[key] = message.get(key, type(value)()) + value
+    return message | ({"tool_calls": calls} if calls else {})
+
+
+def _fragment(calls: list[dict[str, Any]], fragment: dict[str, Any]) -> None:
+    if "id" in fragment:
+        assert fragment["index"] == len(calls)
+        calls.append({key: fragment[key] for key in ("id", "type", "function")})
+    else:
+        assert fragment["index"] == len(calls) - 1
+        assert set(fragment) == {"index", "function"}
+        calls[-1]["function"]["arguments"] += fragment["function"]["arguments"]
+
+
+def test_stream(openai: Any, answer: Any) -> None:
+    head = (
+        '{"id":"' + ID + '","object":"chat.completion.chunk","created":1700000000,"model":"gpt-x",'
+        '"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":'
+    )
+    frames = [frame.data.decode() for frame in openai.frames(answer("Hello there"))]
+    assert frames == [
+        head + '{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}]}',
+        head + '{"content":"Hello"},"logprobs":null,"finish_reason":null}]}',
+        head + '{"content":" there"},"logprobs":null,"finish_reason":null}]}',
+        head + '{},"logprobs":null,"finish_reason":"stop"}]}',
+        "[DONE]",
+    ]
+
+
+def test_stream_of_a_tool_call(openai: Any, answer: Any) -> None:
+    chunks = openai.chunks(answer((CALL,), finish="tool_calls"))
+    assert [chunk["choices"][0]["delta"] for chunk in chunks] == [
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"index": 0, "id": "call_a", "type": "function", "function": {"name": "f", "arguments": ""}}
+            ],
+        },
+        {"tool_calls": [{"index": 0, "function": {"arguments": '{"cit'}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": 'y":1}'}}]},
+        {},
+    ]
+    assert chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+
+
+def test_usage_in_a_stream_when_it_is_asked_for(openai: Any, answer: Any) -> None:
+    chunks = openai.chunks(answer("Hi"), {"stream_options": {"include_usage": True}})
+    assert [chunk["usage"] for chunk in chunks[:-1]] == [None, None, None]
+    assert (chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"]) == ([], 11)
+
+
+def test_reasoning_is_only_counted(openai: Any, answer: Any) -> None:
+    given = answer((Reasoning("Let me think about it"), Text("Yes")), usage=Usage(9, 6, reasoning=5))
+    body = json.loads(openai.render(given).body)
+    assert body["choices"][0]["message"]["content"] == "Yes"
+    assert body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 5
+    assert b"think" not in b"".join(frame.data for frame in openai.frames(given))
+    assert [frame.tokens for frame in openai.frames(given)] == [0, 6, 0, 0]
+
+
+@pytest.mark.parametrize(("asked", "served"), [(None, "default"), ("auto", "default"), ("flex", "flex")])
+def test_service_tier(openai: Any, answer: Any, asked: str | None, served: str) -> None:
+    assert json.loads(openai.render(answer("Hi"), {"service_tier": asked}).body)["service_tier"] == served
+
+
+def test_headers_of_a_success(openai: Any, answer: Any) -> None:
+    reply = openai.render(answer("Hi"))
+    call = openai.parse({})
+    assert dict(reply.headers) == {
+        "content-type": "application/json",
+        "content-length": str(len(reply.body)),
+        "x-request-id": f"req_{call.fingerprint}",
+        "openai-organization": "mockserver",
+        "openai-processing-ms": str(20 + int(call.fingerprint[:2], 16)),
+        "openai-version": "2020-10-01",
+        "x-ratelimit-limit-requests": "10000",
+        "x-ratelimit-limit-tokens": "2000000",
+        "x-ratelimit-remaining-requests": "9999",
+        "x-ratelimit-remaining-tokens": "1999991",
+        "x-ratelimit-reset-requests": "6ms",
+        "x-ratelimit-reset-tokens": "0ms",
+    }
+
+
+def test_headers_of_a_stream(openai: Any, answer: Any) -> None:
+    headers = dict(openai.render(answer("Hi"), {"stream": True}).headers)
+    assert headers["content-type"] == "text/event-stream; charset=utf-8"
+    assert headers["cache-control"] == "no-cache"
+    assert headers["connection"] == "keep-alive"
+    assert headers["x-accel-buffering"] == "no"
+    assert "content-length" not in headers
+    assert headers["x-request-id"].startswith("req_")
+
+
+def test_headers_of_a_rule_win(openai: Any, answer: Any) -> None:
+    headers = openai.render(answer("Hi", headers=(("X-Request-Id", "mine"), ("x-more", "1")))).headers
+    assert [value for name, value in headers if name.lower() == "x-request-id"] == ["mine"]
+    assert ("x-more", "1") in headers
+
+
+def test_rate_limit(openai: Any) -> None:
+    reply = openai.fail(Failure("rate_limit", retry_after=1.5), openai.parse({}))
+    assert reply.status == 429
+    assert json.loads(reply.body)["error"] == {
+        "message": "Rate limit reached for gpt-x in organization mockserver on requests per min (RPM): Limit 60, "
+        "Used 60, Requested 1. Please try again in 1.5s. "
+        "Visit https://platform.openai.com/account/rate-limits to learn more.",
+        "type": "requests",
+        "param": None,
+        "code": "rate_limit_exceeded",
+    }
+    headers = dict(reply.headers)
+    assert (headers["retry-after"], headers["retry-after-ms"]) == ("1.5", "1500")
+    assert headers["x-ratelimit-remaining-requests"] == headers["x-ratelimit-remaining-tokens"] == "0"
+    assert headers["x-ratelimit-reset-requests"] == "1.5s"
+
+
+def test_an_error_waits_only_if_it_says_so(openai: Any) -> None:
+    headers = dict(openai.fail(Failure("overloaded")).headers)
+    assert {"retry-after", "retry-after-ms", "x-ratelimit-limit-requests"}.isdisjoint(headers)
+
+
+def test_the_key_is_never_told(openai: Any) -> None:
+    body = openai.fail(Failure("invalid_key")).body.decode()
+    assert "sk-test-0123456789abcdef" not in body
+    assert "Incorrect API key provided: sk-te***************cdef. You can find" in body

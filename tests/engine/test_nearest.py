@@ -1,0 +1,155 @@
+"""Which rules come nearest to a call that none answers, and the words for it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call
+from mockserver.core.exchange import Finding
+from mockserver.engine.conditions import Condition
+from mockserver.engine.matchers import compile_when
+from mockserver.engine.nearest import lines, nearest, report, shown
+from tests.kit.calls import call
+
+
+@dataclass(frozen=True)
+class Row:
+    """A rule, as far as it matters here."""
+
+    name: str
+    where: str
+    when: Condition
+
+
+WEATHER: dict[str, Any] = {"tools": {"includes": "get_weather"}, "last_user": {"regex": r"weather in (?P<city>\w+)"}}
+ASKED = call("What is the time?", tools=("get_weather",))
+
+
+def test_report() -> None:
+    tables = [WEATHER, {"last_user": "*flaky*"}, {"not": {"model": "gpt-4o"}, "header.x": "1"}, {"model": "busy*"}]
+    assert told(tables, ASKED) == (
+        "no rule answers this request; the nearest:\n"
+        '  rules.yaml:1 "r1": 1 of 2 conditions hold\n'
+        '    ok    tools includes "get_weather"\n'
+        '    MISS  last_user regex "weather in (?P<city>\\\\w+)": got "What is the time?"\n'
+        '  rules.yaml:2 "r2": 0 of 1 condition holds\n'
+        '    MISS  last_user glob "*flaky*": got "What is the time?"\n'
+        '  rules.yaml:3 "r3": 0 of 2 conditions hold\n'
+        '    MISS  model not equals "gpt-4o": got "gpt-4o"\n'
+        '    MISS  header.x equals "1": got nothing'
+    )
+
+
+def test_no_rules() -> None:
+    assert told([], ASKED) == "no rule answers this request: there are no rules"
+
+
+def test_a_rule_that_is_used_up_says_so() -> None:
+    assert told([{}, {"model": "gpt*"}], ASKED) == (
+        "no rule answers this request; the nearest:\n"
+        '  rules.yaml:1 "r1": its conditions hold, but its times are used up or its state is another\n'
+        '  rules.yaml:2 "r2": its conditions hold, but its times are used up or its state is another\n'
+        '    ok    model glob "gpt*"'
+    )
+
+
+def test_a_rule_without_a_name() -> None:
+    rule = Row("", "rules.yaml:7", compiled({"turn": 1}))
+    assert report(nearest([rule], call())) == (
+        "no rule answers this request; the nearest:\n"
+        "  rules.yaml:7: 0 of 1 condition holds\n"
+        "    MISS  turn equals 1: got 0"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tables", "order"),
+    [
+        ([{"turn": 1}, {"turn": 2}, {"turn": 3}, {"turn": 4}], ["r1", "r2", "r3"]),  # equals: the first in the file
+        ([{"turn": 1}, {"turn": 1, "stream": False}, {}], ["r3", "r2", "r1"]),  # the greater share first
+        ([{"model": "o3"}, {"model": "gpt-4"}, {"model": "gpt-4o-mini"}], ["r2", "r3", "r1"]),  # the closer text first
+    ],
+)
+def test_order(tables: list[dict[str, Any]], order: list[str]) -> None:
+    assert [near.name for near in nearest(rows(tables), ASKED)] == order
+
+
+def test_among_many_the_closest_text_is_found() -> None:
+    tables = [{"operation": "chat", "last_user": {"contains": f"order {n:05d}"}} for n in range(10_000)]
+    found = nearest(rows(tables), call("What is the order number 07123?"))
+    assert found[0].name == "r7124"
+    assert [near.held for near in found] == [1, 1, 1]
+
+
+def test_a_huge_request_is_held_against_fewer_rules() -> None:
+    tables = [{"turn": 1}] * 100 + [{"turn": 0}]
+    assert [near.name for near in nearest(rows(tables), call("x" * 2_000_000))] == ["r1", "r2", "r3"]
+    assert nearest(rows(tables), call("x"))[0].name == "r101"
+
+
+def test_what_is_absent_has_no_words() -> None:
+    tables = [{"header.x": f"value {n}"} for n in range(100)]
+    assert [near.name for near in nearest(rows(tables), ASKED)] == ["r1", "r2", "r3"]
+
+
+def test_a_rule_of_many_conditions_is_cut_and_keeps_its_misses() -> None:
+    table = {f"param.p{n}": {"exists": n == 19} for n in range(20)}
+    text = told([table], ASKED).splitlines()
+    assert text[1] == '  rules.yaml:1 "r1": 19 of 20 conditions hold'
+    assert text[2] == "    MISS  param.p19 exists true: got nothing"
+    assert (len(text), text[-1]) == (15, "    ... and 8 more")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", '"a"'),
+        ("é ☃", '"é ☃"'),
+        ('a"b\\', '"a\\"b\\\\"'),
+        ("a\nb\x1b[31m\x7f\x85", '"a\\nb\\u001b[31m\\u007f\\u0085"'),
+        ("\u2028\u202e\ud800\U000e0001", '"\\u2028\\u202e\\ud800\\udb40\\udc01"'),
+        ("x" * 80, f'"{"x" * 80}"'),
+        ("x" * 81, f'"{"x" * 79}…"'),
+        (None, "null"),
+        (1.5, "1.5"),
+        (("a", "b"), '["a", "b"]'),
+        ({"a": "\n"}, '{"a": "\\n"}'),
+        ({"a": "x" * 200}, f'{{"a": "{"x" * 74}…'),
+        (list(range(1000)), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22…"),
+        (b"a", "\"b'a'\""),
+    ],
+)
+def test_shown(value: object, text: str) -> None:
+    assert shown(value) == text
+    assert text.isprintable()
+
+
+def test_a_value_of_any_depth_is_shown() -> None:
+    deep: Any = []
+    for _ in range(10_000):
+        deep = [deep]
+    assert shown(deep) == "[" * 81 + "…"
+
+
+def test_no_text_writes_lines_of_its_own() -> None:
+    evil = 'x"\n  rules.yaml:1 "r1": all good\u2028\r\x0b'
+    findings = [Finding(f"body {evil}", "equals", evil, evil, False), Finding("model", "in", [evil], evil, True)]
+    assert all(len(line.splitlines()) == 1 for line in lines(findings))
+    rule = Row(evil, evil, compiled({"last_user": evil}))
+    assert len(report(nearest([rule], call(evil + "!"))).splitlines()) == 3
+
+
+def told(tables: list[dict[str, Any]], asked: Call) -> str:
+    return report(nearest(rows(tables), asked))
+
+
+def rows(tables: list[dict[str, Any]]) -> list[Row]:
+    return [Row(f"r{n}", f"rules.yaml:{n}", compiled(table)) for n, table in enumerate(tables, 1)]
+
+
+def compiled(when: dict[str, Any]) -> Condition:
+    mistakes: list[object] = []
+    condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
+    assert mistakes == []
+    return condition

@@ -1,0 +1,192 @@
+"""ChatCompletionChunk: the order of increments, what each carries, and what it weighs."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import ToolCall
+from mockserver.core.http import Frame
+from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
+from mockserver.formats.chat import ChatStyle
+from mockserver.formats.chat_stream import chunks
+
+STYLE = ChatStyle(
+    completion=("id",),
+    choice=("index",),
+    message=("role", "content", "refusal", "annotations"),
+    chunk=("id", "model", "choices", "usage"),
+    chunk_choice=("index", "delta", "finish_reason", "logprobs"),
+    optional=frozenset({"logprobs"}),
+    opening={"role": "assistant", "content": ""},
+    opening_of_call={"content": None},
+)
+OPEN = {"role": "assistant", "content": ""}
+CALL = ToolUse(ToolCall("call_1", "f", '{"a":1}'), chunks=4)
+NAMED = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "f", "arguments": ""}}
+ARGUMENTS = [{"tool_calls": [{"index": 0, "function": {"arguments": piece}}]} for piece in ('{"a"', ":1}")]
+
+
+def answer(*choices: Choice, model: str = "m") -> Answer:
+    return Answer("0" * 64, 7, model, choices, Usage(3, 2))
+
+
+def frames(*parts: Part, style: ChatStyle = STYLE, **choice: Any) -> list[Frame]:
+    return list(chunks(answer(Choice(parts, **choice)), style, include_usage=False))
+
+
+def deltas(*parts: Part, style: ChatStyle = STYLE, **choice: Any) -> list[Any]:
+    return [json.loads(frame.data)["choices"][0]["delta"] for frame in frames(*parts, style=style, **choice)]
+
+
+SEQUENCES: dict[str, tuple[tuple[Part, ...], list[Any]]] = {
+    "text": ((Text("Hello there"),), [OPEN, {"content": "Hello"}, {"content": " there"}, {}]),
+    "text in words": ((Text("a bc", "word"),), [OPEN, {"content": "a"}, {"content": " bc"}, {}]),
+    "text in given pieces": ((Text("abc", ("a", "bc")),), [OPEN, {"content": "a"}, {"content": "bc"}, {}]),
+    "nothing": ((), [OPEN, {}]),
+    "empty text": ((Text(""),), [OPEN, {}]),
+    "refusal": ((Refusal("No"),), [OPEN, {"refusal": "No"}, {}]),
+    "hidden reasoning": ((Reasoning("Hm"), Text("a")), [OPEN, {"content": "a"}, {}]),
+    "annotations": (
+        (Text("a", annotations=({"n": 1},)),),
+        [OPEN, {"content": "a"}, {"annotations": [{"n": 1}]}, {}],
+    ),
+    "call": (
+        (CALL,),
+        [{"role": "assistant", "content": None, "tool_calls": [NAMED]}, *ARGUMENTS, {}],
+    ),
+    "text, then a call": ((Text("a"), CALL), [OPEN, {"content": "a"}, {"tool_calls": [NAMED]}, *ARGUMENTS, {}]),
+    "two calls": (
+        (ToolUse(ToolCall("x", "f", "1")), ToolUse(ToolCall("y", "g", "", kind="custom"))),
+        [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"index": 0, "id": "x", "type": "function", "function": {"name": "f", "arguments": ""}}],
+            },
+            {"tool_calls": [{"index": 0, "function": {"arguments": "1"}}]},
+            {"tool_calls": [{"index": 1, "id": "y", "type": "custom", "custom": {"name": "g", "input": ""}}]},
+            {},
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("parts", "expected"), SEQUENCES.values(), ids=SEQUENCES.keys())
+def test_sequences(parts: tuple[Part, ...], expected: list[Any]) -> None:
+    assert deltas(*parts) == expected
+
+
+def test_finish_stands_on_the_last_chunk_only() -> None:
+    shown = [json.loads(frame.data)["choices"][0]["finish_reason"] for frame in frames(Text("a"), finish="length")]
+    assert shown == [None, None, "length"]
+
+
+def test_parts_and_weights() -> None:
+    shown = [(frame.part, frame.tokens) for frame in frames(Text("Hello there"), CALL)]
+    arguments = [("arguments", 1), ("arguments", 3), ("arguments", 3)]
+    assert shown == [("open", 0), ("text", 1), ("text", 1), *arguments, ("finish", 0)]
+
+
+def test_hidden_reasoning_weighs_on_what_follows_it() -> None:
+    assert [frame.tokens for frame in frames(Reasoning("one two three"), Text("a b"))] == [0, 4, 1, 0]
+
+
+def test_shown_reasoning_weighs_itself() -> None:
+    style = replace(STYLE, message=("content", "reasoning_content"))
+    assert [frame.tokens for frame in frames(Reasoning("one two"), Text("a"), style=style)] == [0, 1, 1, 1, 0]
+    assert deltas(Reasoning("one two"), Text("a"), style=style)[1] == {"reasoning_content": "one"}
+
+
+def test_an_empty_delta_may_open() -> None:
+    style = replace(STYLE, opening=None)
+    assert deltas(Text("a"), style=style) == [{}, {"role": "assistant", "content": "a"}, {}]
+    assert deltas(CALL, style=style)[1] == {"role": "assistant", "tool_calls": [NAMED]}
+    assert deltas(style=style) == [{}, {"role": "assistant", "content": ""}, {}]
+
+
+def test_choices_open_in_order_and_take_turns() -> None:
+    given = answer(Choice((Text("a b"),)), Choice((Text("c"),)))
+    shown = [json.loads(frame.data)["choices"][0] for frame in chunks(given, STYLE, include_usage=False)]
+    assert [(choice["index"], choice["delta"]) for choice in shown] == [
+        (0, OPEN),
+        (1, OPEN),
+        (0, {"content": "a"}),
+        (1, {"content": "c"}),
+        (0, {"content": " b"}),
+        (1, {}),
+        (0, {}),
+    ]
+
+
+TOKENS = (Logprob("a", -1.0), Logprob(" b", -2.0), Logprob("c", -3.0))
+
+
+def test_logprobs_go_with_their_text() -> None:
+    told = [json.loads(frame.data)["choices"][0] for frame in frames(Text("a b"), Text("c"), logprobs=TOKENS)]
+    entries = [[entry["token"] for entry in choice["logprobs"]["content"]] for choice in told if "logprobs" in choice]
+    assert entries == [["a"], [" b"], ["c"]]
+    assert ["logprobs" in choice for choice in told] == [False, True, True, True, False]
+
+
+def test_what_is_not_streamed() -> None:
+    style = replace(STYLE, not_streamed=frozenset({"logprobs", "annotations"}))
+    given = Text("a", annotations=({"n": 1},))
+    assert deltas(given, style=style, logprobs=TOKENS[:1]) == [OPEN, {"content": "a"}, {}]
+    assert b"logprobs" not in b"".join(frame.data for frame in frames(given, style=style, logprobs=TOKENS[:1]))
+
+
+@pytest.mark.parametrize(
+    ("habit", "asked", "shown"),
+    [
+        ("asked", False, ["-", "-", "-"]),
+        ("asked", True, [None, None, None, 5]),
+        ("null", False, [None, None, None]),
+        ("null", True, [None, None, None, 5]),
+        ("finish", False, ["-", "-", 5]),
+        ("finish", True, ["-", "-", "-", 5]),
+    ],
+)
+def test_usage(habit: Any, asked: bool, shown: list[Any]) -> None:
+    style = replace(STYLE, stream_usage=habit)
+    told = [json.loads(frame.data) for frame in chunks(answer(Choice((Text("a"),))), style, include_usage=asked)]
+    assert [(chunk.get("usage", "-") or {"total_tokens": None}) for chunk in told] == [
+        "-" if value == "-" else {"total_tokens": None} if value is None else USAGE for value in shown
+    ]
+    if asked:
+        assert told[-1]["choices"] == []
+
+
+USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+
+
+def test_filter_results_on_every_chunk() -> None:
+    style = replace(
+        STYLE,
+        chunk=("choices", "prompt_filter_results"),
+        chunk_choice=("delta", "content_filter_results"),
+        opening=None,
+    )
+    tripped = (Verdict("hate", "high", filtered=True), Verdict("violence", "low"))
+    told = [json.loads(frame.data) for frame in frames(Text("a"), style=style, safety=tripped)]
+    seen = [chunk["choices"][0]["content_filter_results"] for chunk in told]
+    assert [(one["hate"]["severity"], one["violence"]["severity"]) for one in seen] == [
+        ("safe", "low"),
+        ("safe", "low"),
+        ("high", "low"),
+    ]
+    assert ["prompt_filter_results" in chunk for chunk in told] == [True, False, False]
+
+
+@pytest.mark.parametrize("model", ['{"\0":0}', '{"\\u0000":0}', 'a"b\\c', "é\u2028😀"])
+def test_odd_names_stay_whole(model: str) -> None:
+    given = answer(Choice((Text('x"\n'),)), model=model)
+    told = [json.loads(frame.data) for frame in chunks(given, STYLE, {"service_tier": "x"}, include_usage=False)]
+    assert {chunk["model"] for chunk in told} == {model}
+    assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in told) == 'x"\n'
+    assert "service_tier" not in told[0]
+
+
+def test_frames_are_one_line() -> None:
+    assert all(b"\n" not in frame.data and b"\r" not in frame.data for frame in frames(Text("a\r\nb\u2028")))

@@ -6,7 +6,7 @@ The only module that may import `random`, `time`, `uuid` or `secrets`; that one 
 import time
 from dataclasses import dataclass
 from hashlib import blake2b
-from random import Random
+from random import Random as Random  # the type of a stream, for those who may not import chance
 
 FROZEN_AT = 1_700_000_000  # 2023-11-14T22:13:20Z: where a frozen clock stands
 _ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[i % 62] for i in range(256))

@@ -4,6 +4,7 @@ Knows no envelope and no provider's headers.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from hashlib import blake2b
 
 from pydantic_core import to_json
@@ -30,12 +31,16 @@ def json_reply(status: int, body: Mapping[str, Json], headers: Headers, *, token
     return Reply(status, merged(own, headers), data, tokens=tokens)
 
 
-def chat_reply(call: Call, answer: Answer, style: ChatStyle, headers: Headers, extra: Extra | None = None) -> Reply:
-    """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`."""
-    headers = merged(headers, answer.headers)
+def chat_reply(call: Call, answer: Answer, style: ChatStyle, extra: Extra | None = None) -> Reply:
+    """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
     if call.stream:
-        return Reply(200, merged(STREAM_HEADERS, headers), frames=_frames(call, answer, style, extra))
-    return json_reply(200, completion(answer, style, extra), headers, tokens=answer.usage.completion)
+        return Reply(200, merged(STREAM_HEADERS, answer.headers), frames=_frames(call, answer, style, extra))
+    return json_reply(200, completion(answer, style, extra), answer.headers, tokens=answer.usage.completion)
+
+
+def headed(reply: Reply, headers: Headers) -> Reply:
+    """The reply with a provider's headers, where it does not have its own."""
+    return replace(reply, headers=merged(headers, reply.headers))
 
 
 def _frames(call: Call, answer: Answer, style: ChatStyle, extra: Extra | None) -> Iterator[Frame]:

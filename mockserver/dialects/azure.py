@@ -10,7 +10,7 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._azure import as_text, check_version, parse_chat
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
 from mockserver.dialects._parse import bearer
-from mockserver.dialects._reply import chat_reply, json_reply, merged, request_hex
+from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.formats.chat import ChatStyle
 
 NAME = "azure"
@@ -29,7 +29,7 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameter
 def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
     answer = replace(outcome, id=outcome.id.encode().hex(), model=outcome.model or MODELS[0])
-    return chat_reply(call, answer, STYLE, _headers(call.http, call))
+    return headed(chat_reply(call, answer, STYLE), _headers(call.http, call))
 
 
 def _parse_info(http: HttpRequest, strict: bool) -> Call:

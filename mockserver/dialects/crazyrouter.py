@@ -11,7 +11,7 @@ from mockserver.dialects._listing import models_body, parse_models
 from mockserver.dialects._openai import parse_chat
 from mockserver.dialects._openai_words import refuse_without_code
 from mockserver.dialects._parse import bearer, read_object
-from mockserver.dialects._reply import chat_reply, json_reply, merged, request_hex
+from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.formats.chat import ChatStyle
 
 NAME = "crazyrouter"
@@ -23,7 +23,7 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields go u
 
 def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return chat_reply(call, outcome, STYLE, _headers(call.http, call))
+    return headed(chat_reply(call, outcome, STYLE), _headers(call.http, call))
 
 
 def _parse_models(http: HttpRequest, strict: bool) -> Call:

@@ -11,7 +11,7 @@ from mockserver.dialects._listing import models_body, parse_models
 from mockserver.dialects._openai import live_only, parse_chat
 from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import bearer, read_object
-from mockserver.dialects._reply import chat_reply, json_reply, merged, request_hex
+from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.formats.chat import ChatStyle
 
 NAME = "openai"
@@ -29,8 +29,8 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:
 
 def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    headers = (*_headers(call.http, call), *_limits(outcome.usage.prompt))
-    return chat_reply(call, outcome, STYLE, headers, {"service_tier": _tier(call.raw)})
+    reply = chat_reply(call, outcome, STYLE, {"service_tier": _tier(call.raw)})
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 
 def _tier(body: Mapping[str, Json]) -> Json:

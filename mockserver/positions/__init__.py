@@ -44,6 +44,15 @@ class Document:
                 line, column = key_line, key_column
         return _place(self.file, self._lines, line, column)
 
+    def inside(self, path: Path, line: int) -> Place | None:
+        """The place of one line (from 1) of the text at `path`, where it is a block of lines; else of the text."""
+        place = self.place(path)
+        if place is None or self._lines is None or not place.text[place.column - 1 :].startswith("|"):
+            return place
+        at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
+        shown = self._lines[at]
+        return _place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
+
 
 def read(text: str | bytes, file: str) -> Document:
     """The one YAML document in `text`; an empty one has the data None.
@@ -71,10 +80,14 @@ class Mistakes:
 
     def add(self, message: str, path: Path, *, key: bool = False) -> None:
         """Note a mistake at the value (or the key) at `path`."""
+        self.add_place(message, self.document.place(path, key=key))
+
+    def add_place(self, message: str, place: Place | None) -> None:
+        """Note a mistake at a place of the document."""
         if self.full:
             self.beyond += 1
         else:
-            self.found.append(Mistake(message, self.document.place(path, key=key)))
+            self.found.append(Mistake(message, place))
 
     @property
     def full(self) -> bool:

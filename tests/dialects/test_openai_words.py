@@ -10,7 +10,8 @@ USER = {"role": "user", "content": "hi"}
 TOOL = {"type": "function", "function": {"name": "f"}}
 ROLES = "'system', 'assistant', 'user', 'function', 'tool', and 'developer'"
 
-# fields, message, param, code
+# size: one long table
+# Each: fields, message, param, code.
 REFUSED: dict[str, tuple[dict[str, Any], str, str, str | None]] = {
     "no messages": (
         {"messages": ...},

@@ -63,10 +63,27 @@ def test_an_empty_file_has_a_place_too():
     assert document.place(("rules",)) == Place("empty.yaml", 1, 1, "")
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "expected"),
+    [
+        ("a: |\n  one\n    two\n", 1, (2, 3)),
+        ("a: |\n  one\n    two\n", 2, (3, 5)),
+        ("a: |-\n  one\n", 9, (2, 3)),
+        ("a: >\n  one\n  two\n", 2, (1, 4)),
+        ("a: one\n", 1, (1, 4)),
+    ],
+)
+def test_a_line_inside_a_block_has_its_own_place(text, line, expected):
+    place = read(text, "r.yaml").inside(("a",), line)
+    assert (place.line, place.column) == expected
+    assert place.text == text.splitlines()[expected[0] - 1]
+
+
 def test_what_never_stood_in_a_file_has_no_place():
     document = Document.of({"rules": []}, "<test>")
     assert document.data == {"rules": []}
     assert document.place(("rules",)) is None
+    assert document.inside(("rules",), 1) is None
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

@@ -1,0 +1,88 @@
+"""Combinations that no dialect can keep: a rule for dialects that do not have what its answer uses."""
+
+from collections.abc import Iterator, Mapping
+
+from mockserver.core.call import Json
+from mockserver.engine.site import Site
+from mockserver.engine.spec import ContentSpec, ThenSpec
+from mockserver.positions import Path, did_you_mean
+
+Known = Mapping[str, frozenset[str]]  # the features of each dialect
+
+
+def check_features(when: Json, then: ThenSpec | None, site: Site, known: Known) -> None:
+    """Tell `site`, a rule, of unknown dialects in `when`, and of what the dialects named there cannot do."""
+    named = list(_named(when.get("dialect") if isinstance(when, Mapping) else None))
+    for path, dialect in named:
+        if dialect not in known:
+            hint = did_you_mean(dialect, known) or f"; there is {', '.join(known)}"
+            site.at("when", "dialect", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
+    dialects = [dialect for _, dialect in named if dialect in known]
+    for path, feature in _used(then, ()) if then is not None and dialects else ():
+        lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
+        if lacking is not None:
+            have = [dialect for dialect in known if feature in known[dialect]]
+            hint = f"; {', '.join(have)} can" if have else ""
+            site.at("then", *path).refuse_key(
+                f'"when" asks for the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
+            )
+
+
+def _named(dialect: Json) -> Iterator[tuple[Path, str]]:
+    """The dialects that `when` names one by one; a pattern names none."""
+    match dialect:
+        case str() if "*" not in dialect:
+            yield (), dialect
+        case list():
+            yield from (((at,), name) for at, name in enumerate(dialect) if isinstance(name, str))
+        case Mapping():
+            if isinstance(dialect.get("equals"), str):
+                yield ("equals",), dialect["equals"]
+            if isinstance(dialect.get("in"), list):
+                yield from ((("in", at), name) for at, name in enumerate(dialect["in"]) if isinstance(name, str))
+
+
+def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
+    for key, feature in FEATURE_OF.items():
+        if getattr(content, key) is not None:
+            yield (*path, key), feature
+    for at, part in enumerate(content.parts or ()):
+        yield from (
+            ((*path, "parts", at, key), key) for key in ("reasoning", "refusal") if getattr(part, key) is not None
+        )
+        if part.tool_call is not None and part.tool_call.input is not None:
+            yield (*path, "parts", at, "tool_call", "input"), "custom_tools"
+    for at, call in enumerate(content.tool_calls or ()):
+        if call.input is not None:
+            yield (*path, "tool_calls", at, "input"), "custom_tools"
+    if isinstance(content, ThenSpec):
+        yield from _used_inside(content, path)
+
+
+def _used_inside(then: ThenSpec, path: Path) -> Iterator[tuple[Path, str]]:
+    for at, choice in enumerate(then.choices or ()):
+        yield from _used(choice, (*path, "choices", at))
+    for at, step in enumerate(then.steps or ()):
+        yield from _used(step, (*path, "steps", at))
+    for at, branch in enumerate(then.one_of or ()):
+        yield from _used(branch.then, (*path, "one_of", at, "then"))
+
+
+# Keys of an answer that take a feature of the dialect.
+FEATURE_OF: Mapping[str, str] = {
+    "content_filter": "content_filter",
+    "annotate": "filter_annotations",
+    "refusal": "refusal",
+    "annotations": "annotations",
+    "reasoning": "reasoning",
+}
+
+# What a dialect without a feature cannot send.
+WORDS: Mapping[str, str] = {
+    "content_filter": "filtered content",
+    "filter_annotations": "severities of filters",
+    "refusal": "a refusal",
+    "annotations": "annotations",
+    "reasoning": "reasoning",
+    "custom_tools": "calls of tools that take free text",
+}

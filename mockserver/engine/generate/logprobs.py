@@ -1,0 +1,47 @@
+"""How sure the model was of each token, made up: it always chose the likeliest, and mostly had little doubt."""
+
+from math import floor, log
+
+from mockserver.core.plan import Logprob
+from mockserver.core.seed import Random
+from mockserver.core.tokens import split
+
+
+def logprobs(text: str, rng: Random, top: int) -> tuple[Logprob, ...]:
+    """One for each token of the text, with up to `top` alternatives, the token itself the first of them."""
+    return tuple(_logprob(token, rng, top) for token in split(text))
+
+
+def _logprob(token: str, rng: Random, top: int) -> Logprob:
+    # Two draws for each token, whatever `top` is: who asks for more alternatives gets the same probabilities.
+    doubt = _LEAST_DOUBT + _MOST_DOUBT * rng.random() ** 4
+    start = rng.randrange(len(_COMMON))
+    chosen = (token, _log(1 - doubt))
+    others = zip(_alternatives(token, start), _shares(doubt, top - 1), strict=False)
+    return Logprob(*chosen, top=(chosen, *others) if top > 0 else ())
+
+
+def _alternatives(token: str, start: int) -> tuple[str, ...]:
+    """Other tokens that could stand there, with a blank before them where the token has one."""
+    blank = " " if token.startswith(" ") else ""
+    turned = (blank + word for word in _COMMON[start:] + _COMMON[:start])
+    return tuple(other for other in turned if other != token)
+
+
+def _shares(doubt: float, number: int) -> tuple[float, ...]:
+    """Log probabilities that fall by half and in all stay below the doubt."""
+    return tuple(_log(doubt / 2 ** (rank + 1)) for rank in range(number))
+
+
+def _log(probability: float) -> float:
+    """Rounded down: sums stay at most one, and no machine's last digit shows."""
+    return floor(log(probability) * 1e6) / 1e6
+
+
+_LEAST_DOUBT, _MOST_DOUBT = 1e-6, 0.6
+
+_SPOKEN = (
+    "the a an and of to in is it that this for on with as by at from or be are was not you we they can will all one "
+    "more some any which there"
+)
+_COMMON = tuple(_SPOKEN.split())

@@ -1,0 +1,188 @@
+"""Rules: what the rules files say, read, checked and compiled. All mistakes of all files are told at once."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from mockserver.core.call import Json
+from mockserver.core.errors import Place, RuleError
+from mockserver.engine.complaints import complaints
+from mockserver.engine.conditions import All, Condition
+from mockserver.engine.features import Known, check_features
+from mockserver.engine.matchers import Report, compile_when
+from mockserver.engine.site import Site
+from mockserver.engine.spec import RulesFile, RuleSpec
+from mockserver.engine.templates import Templates
+from mockserver.engine.then import Responder, compile_then
+from mockserver.positions import Document, Mistakes, raise_if_any
+
+GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A scenario: the rule answers in one state, and leads to another."""
+
+    is_: str
+    becomes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, ready to be tried. `where` is `rules.yaml:14`, `spec` the rule as it was written."""
+
+    name: str
+    where: str
+    when: Condition
+    then: Responder
+    times: int | None
+    state: State | None
+    spec: Mapping[str, Json]
+    place: Place | None = None
+
+    @property
+    def source(self) -> str:
+        """How reports and headers name what this rule answers: `rule rules.yaml:14 weather`."""
+        return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
+
+
+def load(documents: Sequence[Document], known: Known, generators: Collection[str] | None = None) -> tuple[Rule, ...]:
+    """The rules of several files, in order; `known` names the dialects and their features.
+
+    `generators` are the kinds that `generate` can name, by default those of this package. Raises RuleError with every
+    mistake of every file.
+    """
+    loader = _Loader(known, _generators() if generators is None else generators)
+    rules = [rule for document in documents for rule in loader.rules(document)]
+    raise_if_any(loader.mistakes, RuleError)
+    return tuple(rules)
+
+
+class _Loader:
+    """Reads one document after the other; names are unique across all of them."""
+
+    def __init__(self, known: Known, generators: Collection[str]) -> None:
+        self.known = known
+        self.generators = generators
+        self.templates = Templates()
+        self.names: dict[str, str] = {}  # and where each stands
+        self.mistakes: list[Mistakes] = []
+        self.count = 0
+
+    def rules(self, document: Document) -> Iterator[Rule]:
+        mistakes = Mistakes(document)
+        self.mistakes.append(mistakes)
+        for index, spec in enumerate(_listed(document, mistakes)):
+            if mistakes.full:
+                return
+            self.count += 1
+            rule = self._rule(spec, Site(mistakes, self.templates, f"rule {self.count}", ("rules", index)))
+            if rule is not None:
+                yield rule
+
+    def _rule(self, spec: Json, site: Site) -> Rule | None:
+        try:
+            return self._compiled(spec, site)
+        except RecursionError:
+            site.refuse("this rule is nested too deeply; make it flatter")
+            return None
+
+    def _compiled(self, spec: Json, site: Site) -> Rule | None:
+        model = _checked(spec, site)
+        raw = spec if isinstance(spec, Mapping) else {}
+        when = _condition(raw, site)
+        check_features(raw.get("when"), None if model is None else model.then, site, self.known)
+        if model is None:
+            return None
+        name = self._name(model.name, site)
+        there = Site(site.mistakes, site.templates, name, (*site.path, "then"), frozenset(_groups(raw.get("when"))))
+        place = site.mistakes.document.place(site.path)
+        state = None if model.state is None else State(model.state.is_, model.state.becomes or model.state.is_)
+        return Rule(
+            name=name,
+            where=f"{place.file}:{place.line}" if place else site.mistakes.document.file,
+            when=when,
+            then=compile_then(model.then, there, self.generators),
+            times=model.times,
+            state=state,
+            spec=raw,
+            place=place,
+        )
+
+    def _name(self, name: str | None, site: Site) -> str:
+        if name is None:
+            return site.rule
+        here = site.at("name")
+        if not name.isprintable() or name != name.strip():
+            here.refuse("a name is one line of visible characters, without spaces at its ends")
+        elif name in self.names:
+            here.refuse(f'the name "{name}" is taken: {self.names[name]} has it already')
+        place = site.mistakes.document.place(here.path)
+        self.names.setdefault(name, f"{place.file}:{place.line}" if place else site.rule)
+        return name
+
+
+def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
+    """The rules of a document, as they were written."""
+    content = document.data
+    if content is None:
+        return ()
+    if isinstance(content, list):
+        mistakes.add('a rules file is a table; put this list under "rules:"', ())
+        return ()
+    rules = content.get("rules") if isinstance(content, Mapping) else None
+    is_list = isinstance(rules, list | tuple)
+    # Each rule is checked by itself, so that a mistake in one does not hide those of another.
+    head = {**content, "rules": []} if is_list else content
+    try:
+        RulesFile.model_validate(head)
+    except ValidationError as error:
+        for complaint in complaints(error, RulesFile, "a rules file"):
+            mistakes.add(complaint.message, complaint.path, key=complaint.key)
+    return rules if isinstance(rules, list | tuple) else ()
+
+
+def _generators() -> Collection[str]:
+    from mockserver.engine.generate import GENERATORS  # rules can be read without the model
+
+    return GENERATORS
+
+
+def _checked(spec: Json, site: Site) -> RuleSpec | None:
+    """The rule as a model, or None where its shape is wrong, which is told to `site`."""
+    try:
+        return RuleSpec.model_validate(spec)
+    except ValidationError as error:
+        for complaint in complaints(error, RuleSpec, "a rule"):
+            site.mistakes.add(complaint.message, (*site.path, *complaint.path), key=complaint.key)
+        return None
+
+
+def _condition(spec: Mapping[str, Json], site: Site) -> Condition:
+    """The condition of a rule; unless it says which operation or path it is for, it is for calls for an answer."""
+    here = site.at("when")
+    report: Report = lambda message, path: site.mistakes.add(message, (*here.path, *path), key=True)  # noqa: E731
+    condition = All() if spec.get("when") is None else compile_when(spec["when"], report)
+    if condition.uses & {"operation", "path"}:
+        return condition
+    parts = condition.parts if isinstance(condition, All) else (condition,)
+    return All((*parts, _FOR_AN_ANSWER)) if parts else _FOR_AN_ANSWER
+
+
+def _groups(when: Json) -> Iterator[str]:
+    """The names of the groups in all regular expressions of a `when`."""
+    match when:
+        case str():
+            yield from _GROUP.findall(when)
+        case Mapping():
+            for value in when.values():
+                yield from _groups(value)
+        case list() | tuple():
+            for value in when:
+                yield from _groups(value)
+
+
+_GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
+_FOR_AN_ANSWER = compile_when({"operation": {"in": list(GENERATIVE)}}, lambda message, path: None)

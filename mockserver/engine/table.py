@@ -1,0 +1,73 @@
+"""How a table of a rules file is checked: no unknown keys, nothing converted, amounts as people write them."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, LiteralString
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from mockserver.core.call import Json
+from mockserver.units import seconds, share
+
+
+class Table(BaseModel):
+    """A table of the rules file: no unknown keys, nothing converted, and no key without a value.
+
+    `example` shows what was expected where something else stands; `nullable` keys may hold nothing.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
+
+    example: ClassVar[str] = ""
+    nullable: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_key_without_value(cls, table: Json) -> Json:
+        if isinstance(table, Mapping):
+            for key, value in table.items():
+                if value is None and key not in cls.nullable:
+                    raise PydanticCustomError("empty", "empty", {"key": str(key)})
+        return table
+
+
+def _shape(value: Json) -> str:
+    match value:
+        case bool() | None:
+            return "<other>"
+        case int() | float():
+            return "<number>"
+        case str():
+            return "<text>"
+        case Mapping():
+            return "<table>"
+    return "<list>" if isinstance(value, list) else "<other>"
+
+
+def either(expected: str) -> Discriminator:
+    """Chooses among alternatives by shape alone, so that a mistake is about the one that was meant.
+
+    The alternatives carry the tags `<number>`, `<text>`, `<table>` and `<list>`.
+    """
+    return Discriminator(_shape, custom_error_type="expected", custom_error_message=expected)
+
+
+def _amount(read: Callable[[Any], float], expected: LiteralString) -> BeforeValidator:
+    def parse(value: Json) -> float:
+        try:
+            return read(value)
+        except ValueError:
+            raise PydanticCustomError("expected", expected) from None
+
+    return BeforeValidator(parse)
+
+
+_AMOUNT_SCHEMA = WithJsonSchema({"type": ["number", "string"]})
+
+Duration = Annotated[float, _amount(seconds, "a duration such as 300ms, 2s or 1m"), _AMOUNT_SCHEMA]
+Share = Annotated[float, _amount(share, "a share such as 20% or 0.2"), _AMOUNT_SCHEMA]
+Whole = Annotated[int, Field(ge=0)]
+TextOrNumber = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[int, Tag("<number>")], either("a text or a whole number")
+]
+Headers = dict[str, TextOrNumber]

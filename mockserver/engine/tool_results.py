@@ -1,0 +1,42 @@
+"""What the tools of a conversation gave back: name, text, and the JSON in it."""
+
+import json
+from collections.abc import Mapping
+
+from mockserver.core.call import Call, Json, Message
+
+ToolResult = Mapping[str, Json]  # name, text, json (None where the text is none)
+
+
+def last(call: Call) -> ToolResult | None:
+    """The result that stands last in the conversation, if one does."""
+    results = since_last_user(call)
+    return results[-1] if results and _is_result(call.messages[-1]) else None
+
+
+def since_last_user(call: Call) -> tuple[ToolResult, ...]:
+    """The results since the user spoke last, in the order of the conversation."""
+    said = [at for at, message in enumerate(call.messages) if message.role == "user"]
+    return tuple(
+        _read(call, message) for message in call.messages[said[-1] + 1 if said else 0 :] if _is_result(message)
+    )
+
+
+def _is_result(message: Message) -> bool:
+    return message.role in ("tool", "function")
+
+
+def _read(call: Call, result: Message) -> ToolResult:
+    return {"name": _name(call, result), "text": result.text, "json": _parsed(result.text)}
+
+
+def _name(call: Call, result: Message) -> str:
+    calls = (tool_call for message in reversed(call.messages) for tool_call in message.tool_calls)
+    return next((made.name for made in calls if made.id == result.tool_call_id), result.name or "")
+
+
+def _parsed(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

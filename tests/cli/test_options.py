@@ -1,0 +1,45 @@
+"""Flags for settings, and the rules files that a command reads."""
+
+from pathlib import Path
+
+import click
+import pytest
+
+from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources, text_of
+from mockserver.core.errors import ConfigError
+from mockserver.settings import Settings
+
+
+def test_a_flag_says_what_its_setting_is() -> None:
+    @click.command()
+    @setting_flags("port", "source_headers")
+    def command(**flags: object) -> None: ...
+
+    port, headers = command.params
+    assert isinstance(port, click.Option)
+    assert isinstance(headers, click.Option)
+    assert (port.opts, port.help) == (["--port"], Settings.model_fields["port"].description)
+    assert (headers.opts, headers.secondary_opts) == (["--source-headers"], ["--no-source-headers"])
+
+
+def test_rules_default_to_the_file_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert sources((), {}).files == ()
+    DEFAULT_RULES.write_text("")
+    assert sources((), {}).files == (DEFAULT_RULES,)
+    assert sources((Path("b.yaml"),), {}).files == (Path("b.yaml"),)
+
+
+def test_flags_that_were_not_given_fall_away() -> None:
+    assert sources((), {"port": "1", "seed": None, "reload": False}).flags == {"port": "1", "reload": False}
+
+
+def test_a_text_file_is_read_or_named(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_text("é", encoding="utf-8")
+    bad.write_bytes(b"\xff")
+    assert text_of(str(good)) == "é"
+    for path, reason in ((bad, "it is not UTF-8 text"), (tmp_path / "none", "No such file or directory")):
+        with pytest.raises(ConfigError) as error:
+            text_of(str(path))
+        assert str(error.value) == f"{path}: cannot be read: {reason}"

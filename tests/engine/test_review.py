@@ -1,0 +1,54 @@
+"""Rules that can never answer, and rules that count: found by reading alone."""
+
+import pytest
+
+from mockserver.engine.review import review
+from tests.kit.local import local
+
+
+def remarks(*rules: str) -> list[str]:
+    text = "rules:\n" + "".join(
+        f"  - {{name: r{number}, {rule}, then: {{text: x}}}}\n" for number, rule in enumerate(rules)
+    )
+    found = review(local(text).live.engine.rules)
+    return [f"{remark.rule.name} {remark.text.split(' (')[0].split(';')[0]}" for remark in found]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("when: {}", "when: {model: a}"),
+        ("when: {model: a}", "when: {model: a}"),
+        ("when: {model: 'gpt*'}", "when: {model: gpt-4o}"),
+        ("when: {model: a}", "when: {model: a, stream: true}"),
+        ("when: {last_user: {contains: a}}", "when: {last_user: {contains: a, starts_with: b}}"),
+        ("when: {any: [{model: a}, {model: b}]}", "when: {any: [{model: a}, {model: b}], stream: true}"),
+    ],
+)
+def test_a_rule_behind_a_wider_one_never_answers(earlier: str, later: str) -> None:
+    assert remarks(earlier, later) == ['r1 never answers: "r0"']
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("when: {model: a}", "when: {}"),
+        ("when: {model: a}", "when: {model: b}"),
+        ("when: {model: gpt-4o}", "when: {model: 'gpt*'}"),
+        ("when: {model: 'a*'}", "when: {model: '*b'}"),
+        ("when: {model: 'a[b]*'}", "when: {model: ab}"),
+        ("when: {last_user: {contains: a, ignore_case: true}}", "when: {last_user: {starts_with: b}}"),
+        ("when: {not: {model: a}}", "when: {model: b}"),
+    ],
+)
+def test_no_remark_without_proof(earlier: str, later: str) -> None:
+    assert remarks(earlier, later) == []
+
+
+def test_a_rule_that_steps_aside_shadows_nothing() -> None:
+    assert remarks("when: {}, times: 1", "when: {}") == ["r0 depends on the order of arrival: it uses times"]
+
+
+def test_everything_that_counts_is_named() -> None:
+    state = "state: {is: a, becomes: b}, times: 2, when: {attempt: 1}"
+    assert remarks(state) == ["r0 depends on the order of arrival: it uses times, state, attempt"]

@@ -43,6 +43,11 @@ class Rule:
     place: Place | None = None
 
     @property
+    def counts(self) -> bool:
+        """Whether it remembers calls, so that the next one may be answered otherwise."""
+        return self.times is not None or self.state is not None
+
+    @property
     def source(self) -> str:
         """How reports and headers name what this rule answers: `rule rules.yaml:14 weather`."""
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"

@@ -2,8 +2,8 @@
 
 A fenced block whose info string ends in `title=NAME` is a file; an `output` block after it is what the running server
 says to the change. A `console` block holds commands after `$ ` and what they print; a command that ends in `&` runs
-until the page ends. A `python` block is a script; an `output` block after it is what it prints. A line of three dots
-stands for any lines. Port 8000 becomes a free one. Blocks of any other language are not run.
+until the next such command or the end of the page. A `python` block is a script; an `output` block after it is what it
+prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other language are not run.
 """
 
 import os
@@ -108,6 +108,7 @@ class Reader:
         return done.stdout + done.stderr
 
     def _start(self, command: str) -> None:
+        self._stop()
         self.heard = len(self._said())
         with (self.folder / f"server-{len(self.running)}.log").open("wb") as log:
             process = subprocess.Popen(
@@ -129,8 +130,9 @@ class Reader:
 
     def _stop(self) -> None:
         for process in self.running:
-            process.send_signal(signal.SIGTERM)
-            process.wait(timeout=20)
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(timeout=20)
 
 
 def _environment() -> dict[str, str]:

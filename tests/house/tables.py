@@ -10,15 +10,23 @@ from typing import Any
 
 from mockserver.cli import COMMANDS
 from mockserver.cli.serve import command as serve
+from mockserver.core.errors import RuleError
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import REASONS, Failure
+from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure
 from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.fields import FIELDS
+from mockserver.engine.generate import GENERATORS
+from mockserver.engine.kinds import BESIDE, OUTCOMES
 from mockserver.engine.matchers import GROUPS, KINDS, MODIFIERS
 from mockserver.engine.predicates import PREDICATES
+from mockserver.engine.rules import load
+from mockserver.engine.spec import ErrorSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
+from mockserver.engine.table import Table
+from mockserver.positions import Document
 from mockserver.settings import Settings, flag, variable
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
+_OPTION = re.compile(r'`options\["(\w+)"\]`')
 
 
 def filled(page: str) -> str:
@@ -58,6 +66,37 @@ def _modifiers() -> str:
 
 def _groups() -> str:
     return _table(("group", "holds when"), [(f"`{name}`", doc) for name, doc in GROUPS.items()])
+
+
+def _keys(table: type[Table]) -> Mapping[str, str]:
+    """The keys of a table of the rules file, each with what it is."""
+    return {field.alias or name: field.description or "" for name, field in table.model_fields.items()}
+
+
+def _described(table: type[Table]) -> Callable[[], str]:
+    return lambda: _table(("key", "what it is"), [(f"`{key}`", about) for key, about in _keys(table).items()])
+
+
+def _answers() -> str:
+    rows = [(f"`{key}`", about) for key, about in _keys(ThenSpec).items() if key in OUTCOMES]
+    return _table(("answer", "what it is"), rows)
+
+
+def _beside() -> str:
+    rows = [
+        (f"`{key}`", about, ", ".join(f"`{answer}`" for answer, kind in OUTCOMES.items() if key in BESIDE[kind]))
+        for key, about in _keys(ThenSpec).items()
+        if any(key in beside for beside in BESIDE.values())
+    ]
+    return _table(("beside it", "what it is", "goes with"), rows)
+
+
+def _generators() -> str:
+    abouts = {name: (make.__doc__ or "").partition("\n")[0] for name, make in GENERATORS.items()}
+    return _table(
+        ("kind", "what it makes"),
+        [(f"`{name}`", _OPTION.sub(r"`\1`", about)) for name, about in abouts.items()],
+    )
 
 
 def _settings() -> str:
@@ -107,8 +146,21 @@ def _features() -> str:
 
 def _errors() -> str:
     spoken = discover().values()
-    rows = [(f"`{reason}`", *(_answered(dialect, reason) for dialect in spoken)) for reason in REASONS]
-    return _table(("reason", *(dialect.name for dialect in spoken)), rows)
+    rows = [(f"`{name}`", *(_answered(dialect, name) for dialect in spoken)) for name in REASONS if _is_short(name)]
+    return _table(("short form", *(dialect.name for dialect in spoken)), rows)
+
+
+def _statuses() -> str:
+    return _table(("status", "stands for"), [(f"{status}", f"`{name}`") for status, name in REASON_OF_STATUS.items()])
+
+
+def _is_short(name: str) -> bool:
+    """Whether a rule may name this error."""
+    document = Document.of({"version": 1, "rules": [{"then": {"error": name}}]}, "rules.yaml")
+    try:
+        return bool(load((document,), {}))
+    except RuleError:
+        return False
 
 
 def _answered(dialect: Dialect, reason: str) -> str:
@@ -124,13 +176,22 @@ def _code(reply: Reply) -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    "answers": _answers,
+    "beside": _beside,
     "commands": _commands,
     "dialects": _dialects,
+    "error": _described(ErrorSpec),
     "errors": _errors,
     "features": _features,
     "fields": _fields,
+    "filter": _described(FilterSpec),
+    "generators": _generators,
     "groups": _groups,
     "modifiers": _modifiers,
     "predicates": _predicates,
+    "rule": _described(RuleSpec),
     "settings": _settings,
+    "statuses": _statuses,
+    "timing": _described(TimingSpec),
+    "tool-call": _described(ToolCallSpec),
 }

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+CONNECTIONS = 8
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -53,11 +55,11 @@ def free_port() -> int:
         return port
 
 
-def measure(pid: int, port: int, requests: Sequence[bytes], *, count: int, connections: int = 8) -> Cost:
+def measure(pid: int, port: int, requests: Sequence[bytes], *, count: int) -> Cost:
     """Send `count` requests, cycling through the given ones; every answer must be a 200."""
-    _run(port, requests, min(count, 500), connections)  # warm up
+    _run(port, requests, min(count, 500))  # warm up
     cpu, wall = cpu_seconds(pid), time.perf_counter()
-    _run(port, requests, count, connections)
+    _run(port, requests, count)
     return Cost((cpu_seconds(pid) - cpu) / count, (time.perf_counter() - wall) / count)
 
 
@@ -67,10 +69,10 @@ def cpu_seconds(pid: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
-def _run(port: int, requests: Sequence[bytes], count: int, connections: int) -> None:
+def _run(port: int, requests: Sequence[bytes], count: int) -> None:
     selector = selectors.DefaultSelector()
     sent = done = 0
-    for _ in range(min(connections, count)):
+    for _ in range(min(CONNECTIONS, count)):
         sock = socket.create_connection(("127.0.0.1", port))
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.sendall(requests[sent % len(requests)])

@@ -158,14 +158,16 @@ WORDS: Mapping[str, str] = {
 }
 PHRASES = Phrasebook(ROWS, WORDS, credential)
 
+QUERY = {"api-version": "2024-05-01-preview"}  # what its clients ask for unless told otherwise
+
 DIALECT = Dialect(
     name=NAME,
     mounts=("/azure",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, streams=True),
-        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _render_chat, streams=True),
-        Operation("info", "GET", "/info", _parse_info, _render_info),
-        Operation("info", "GET", "/models/info", _refuse_info, _render_info),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, True, QUERY),
+        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _render_chat, True, QUERY),
+        Operation("info", "GET", "/info", _parse_info, _render_info, query=QUERY),
+        Operation("info", "GET", "/models/info", _refuse_info, _render_info, query=QUERY),
     ),
     credential=credential,
     fail=_fail,

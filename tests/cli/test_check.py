@@ -29,9 +29,9 @@ def test_every_mistake_is_shown_with_its_line(tmp_path: Path) -> None:
     assert (ran.code, ran.out) == (2, "")
     first, second = ran.err.split(f"{rules}:4:")
     assert first == (
-        f'{rules}:2:23: unknown predicate "contain"; did you mean "contains"?\n'
+        f'{rules}:2:24: unknown predicate "contain"; did you mean "contains"?\n'
         "    2 |   - when: {last_user: {contain: x}}\n"
-        "      |                       ^\n"
+        "      |                        ^\n"
     )
     assert 'did you mean "text"?' in second
 

@@ -32,7 +32,7 @@ def test_version() -> None:
     [
         (["sevre"], 'mockserver: no command "sevre"; did you mean "serve"?\n'),
         (["zzz"], 'mockserver: no command "zzz"; there are serve, check, explain, ask, schema, init\n'),
-        (["serve", "--prot", "1"], "mockserver: No such option '--prot'. Did you mean '--port'?\n"),
+        (["serve", "--prot", "1"], "mockserver: No such option '--prot'. (Did you mean one of: '--host', '--port'?)\n"),
         (["ask"], "mockserver: Missing argument 'TEXT'.\n"),
     ],
 )
@@ -50,7 +50,7 @@ def test_a_broken_rules_file_is_one_line(command: str, tmp_path: Path) -> None:
     ran = run(command, *arguments)
     assert ran.code == 2
     assert len(ran.err.splitlines()) == 1
-    assert f'{rules}:2:23: unknown predicate "contain"; did you mean "contains"?' in ran.err
+    assert f'{rules}:2:24: unknown predicate "contain"; did you mean "contains"?' in ran.err
     assert "more: mockserver check" in ran.err
 
 

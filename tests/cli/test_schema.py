@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import jsonschema_rs
-import yaml
 
+from mockserver.positions import read
 from tests.kit.program import run
 
 
 def test_the_schema_accepts_what_ships_and_refuses_mistakes(root: Path) -> None:
     validator = jsonschema_rs.validator_for(json.loads(run("schema").out))
     for file in (root / "rules.yaml", root / "mockserver" / "cli" / "starter.yaml"):
-        validator.validate(yaml.safe_load(file.read_text()))
+        validator.validate(read(file.read_text(), file.name).data)
     for wrong in (
         {"rules": [{"then": {"txt": "a"}}]},
         {"rules": [{"when": {"modle": "a"}, "then": {"text": "a"}}]},

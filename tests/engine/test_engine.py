@@ -142,7 +142,7 @@ def test_ids_are_stable_unless_they_are_to_be_unique() -> None:
 
 
 def test_a_rule_that_fails_is_named() -> None:
-    answered = ask(local('rules: [{name: broken, then: {text: "{{ match.nothing }}"}}]'), "x")
+    answered = ask(local('rules: [{name: broken, then: {text: "{{ tool_result.json.sky }}"}}]'), "x")
     assert answered.status == 500
     assert "rules.yaml:1" in answered.json["error"]["message"]
     assert answered.source.endswith("broken")

@@ -44,7 +44,7 @@ class Local:
 
     live: Live
 
-    def ask(
+    def ask(  # size: the parts of a request
         self,
         path: str,
         body: Any = None,

@@ -67,7 +67,7 @@ ROWS: Mapping[str, Row] = {
     "invalid_key": Row(401, "authentication_error", "invalid_api_key"),
     "missing_key": Row(401, "authentication_error", "invalid_api_key"),
     "billing": Row(402, "insufficient_quota", "insufficient_quota"),
-    "forbidden": Row(403, "permission_error", "forbidden"),
+    "forbidden": Row(403, "insufficient_quota", "insufficient_quota"),
     "model_not_found": Row(503, "server_error", "model_not_found"),
     "not_found": Row(404, _REQUEST, "not_found"),
     "unmatched": Row(404, _REQUEST, "not_found"),

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from mockserver.core.call import Json
 from mockserver.core.errors import Place, RuleError
 from mockserver.engine.complaints import complaints
-from mockserver.engine.conditions import All, Condition
+from mockserver.engine.conditions import All, Condition, implied
 from mockserver.engine.features import Known, check_features
 from mockserver.engine.matchers import Report, compile_when
 from mockserver.engine.site import Site
@@ -190,4 +190,4 @@ def _groups(when: Json) -> Iterator[str]:
 
 
 _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
-_FOR_AN_ANSWER = compile_when({"operation": {"in": list(GENERATIVE)}}, lambda message, path: None)
+_FOR_AN_ANSWER = implied(compile_when({"operation": {"in": list(GENERATIVE)}}, lambda message, path: None))

@@ -58,7 +58,6 @@ class _Compiler:
             usage=_usage(then.usage),
             prompt_safety=verdicts(then.annotate, None, "prompt"),
             headers=compile_headers(then.headers, site.at("headers")),
-            pinned=kind != "generate",
         )
         return self._choices(kind, then, site).into(lambda choices: replace(draft, choices=choices))
 

@@ -44,7 +44,7 @@ def same(expected: str, actual: str) -> bool:
     """Whether a text is as expected, a line of three dots standing for any lines."""
     pieces = re.split(r"^\.\.\.$\n?", expected.rstrip() + "\n", flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
-    lines = "".join(line.rstrip() + "\n" for line in actual.rstrip().splitlines())
+    lines = "\n".join(line.rstrip() for line in actual.rstrip().splitlines()) + "\n"
     return re.fullmatch(pattern, lines) is not None
 
 

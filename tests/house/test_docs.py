@@ -46,7 +46,13 @@ def test_blocks_are_found_with_their_titles() -> None:
 
 @pytest.mark.parametrize(
     ("expected", "actual", "equal"),
-    [("a\n", "a", True), ("a\n...\nd\n", "a\nb\nc\nd\n", True), ("a\n...\n", "a\n", True), ("a\n", "a\nb\n", False)],
+    [
+        ("", "", True),
+        ("a\n", "a", True),
+        ("a\n...\nd\n", "a\nb\nc\nd\n", True),
+        ("a\n...\n", "a\n", True),
+        ("a\n", "a\nb\n", False),
+    ],
 )
 def test_three_dots_stand_for_any_lines(expected: str, actual: str, equal: bool) -> None:
     assert same(expected, actual) is equal

@@ -23,9 +23,12 @@ class Complaint:
 
 def complaints(error: ValidationError, model: type[Table], name: str) -> Iterator[Complaint]:
     """Everything that pydantic found wrong with a table; `name` is what the table as a whole is called."""
-    for details in error.errors(include_url=False):
-        path = tuple(step for step in details["loc"] if not _is_tag(step))
-        yield _complaint(details, path, _Wanted(model, name))
+    found = [(details, tuple(filter(_is_step, details["loc"]))) for details in error.errors(include_url=False)]
+    misspelt = {path[:-1] for details, path in found if details["type"] == "extra_forbidden"}
+    for details, path in found:
+        # A key that is missing beside one that is unknown is most often the same one.
+        if details["type"] != "missing" or path[:-1] not in misspelt:
+            yield _complaint(details, path, _Wanted(model, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,8 @@ def _hint(details: ErrorDetails) -> str:
         case "string_type" if isinstance(value, bool | int | float):
             return "; put it in quotes"
         case "literal_error" if isinstance(value, str):
-            return did_you_mean(value, _literals(details))
+            known = _literals(details)
+            return "; write it without quotes" if value in known else did_you_mean(value, known)
     return ""
 
 
@@ -109,8 +113,8 @@ def _table_in(annotation: Any) -> type[Table] | None:
     return next((found for part in get_args(annotation) if (found := _table_in(part))), None)
 
 
-def _is_tag(step: str | int) -> bool:
-    return isinstance(step, str) and step in ("<number>", "<text>", "<table>", "<list>", "[key]")
+def _is_step(step: str | int) -> bool:
+    return step not in ("<number>", "<text>", "<table>", "<list>", "[key]")
 
 
 def _cut(name: str) -> str:

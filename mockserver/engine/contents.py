@@ -100,35 +100,32 @@ def _part(part: PartSpec, cut: Cut, notes: _Notes, site: Site) -> Recipe[Part]:
 
 
 def _tool_use(call: ToolCallSpec, cut: Cut, site: Site) -> Recipe[Part]:
-    kind = "function" if call.input is None else "custom"
+    return _tool_call(call, site).into(lambda made: ToolUse(made, cut))
+
+
+def _tool_call(call: ToolCallSpec, site: Site) -> Recipe[ToolCall]:
     identity, name = call.id or "", call.name
-    return _arguments(call, site).into(lambda text: ToolUse(ToolCall(identity, name, text, kind), cut))
-
-
-def _arguments(call: ToolCallSpec, site: Site) -> Recipe[str]:
     if call.input is not None:
         if call.arguments is not None:
             site.at("input").refuse_key('"input" and "arguments" are two ways to say it; keep one')
-        return site.at("input").text(call.input)
+        return site.at("input").text(call.input).into(lambda text: ToolCall(identity, name, text, "custom"))
     match call.arguments:
         case None | "auto":
-            return _automatic(call.name)
-        case str(text):
-            return site.at("arguments").text(text)
+            return Recipe(lambda moment: _automatic(moment, identity, name))
+        case str() as source:
+            arguments = site.at("arguments").text(source)
         case table:
-            return json_text(table, site.at("arguments"))
+            arguments = json_text(table, site.at("arguments"))
+    return arguments.into(lambda text: ToolCall(identity, name, text))
 
 
-def _automatic(tool: str) -> Recipe[str]:
-    """Arguments that fit the schema of the tool; none where the request does not offer it."""
-
-    def make(moment: Moment) -> str:
-        if moment.call.tool(tool) is None:
-            return "{}"
-        made = moment.generate("arguments", {"tool": tool}, 0)
-        return next((part.call.arguments for part in made.parts if isinstance(part, ToolUse)), "{}")
-
-    return Recipe(make)
+def _automatic(moment: Moment, identity: str, name: str) -> ToolCall:
+    """A call whose arguments fit the tool's schema; without any where the request does not offer the tool."""
+    if moment.call.tool(name) is not None:
+        for part in moment.generate("arguments", {"tool": name}, 0).parts:
+            if isinstance(part, ToolUse):
+                return replace(part.call, id=identity)
+    return ToolCall(identity, name, "{}")
 
 
 def _check_pieces(pieces: list[str], parts: Recipe[tuple[Part, ...]], site: Site) -> None:

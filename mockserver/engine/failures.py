@@ -69,7 +69,7 @@ def _free(error: ErrorSpec, site: Site) -> Failure:
 def _reason(name: str, site: Site) -> str:
     if name in _WORDS:
         return _WORDS[name]
-    hint = did_you_mean(name, _WORDS) or f"; there is {', '.join(_WORDS)}"
+    hint = did_you_mean(name, _WORDS) or f"; it is one of {', '.join(_WORDS)}"
     number = "; write the number without quotes" if name.isdecimal() else hint
     site.refuse(f'unknown error "{name[:60]}"{number}')
     return "server_error"

@@ -15,7 +15,7 @@ def check_features(when: Json, then: ThenSpec | None, site: Site, known: Known) 
     named = list(_named(when.get("dialect") if isinstance(when, Mapping) else None))
     for path, dialect in named:
         if dialect not in known:
-            hint = did_you_mean(dialect, known) or f"; there is {', '.join(known)}"
+            hint = did_you_mean(dialect, known) or f"; it is one of {', '.join(known)}"
             site.at("when", "dialect", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
     dialects = [dialect for _, dialect in named if dialect in known]
     for path, feature in _used(then, ()) if then is not None and dialects else ():

@@ -12,7 +12,8 @@ from mockserver.engine.site import Site
 
 def json_text(value: Json, site: Site) -> Recipe[str]:
     """The recipe for the JSON text of a value; what JSON cannot say is told to `site`."""
-    return json_value(value, site).into(lambda made: _dumped(made, site))
+    json_bytes(value, site)
+    return json_value(value, site).into(_dumped)
 
 
 def json_value(value: Json, site: Site) -> Recipe[Json]:
@@ -28,6 +29,7 @@ def json_value(value: Json, site: Site) -> Recipe[Json]:
             return together(json_value(item, site.at(index)) for index, item in enumerate(value)).into(list)
         case float() if not math.isfinite(value):
             site.refuse("JSON has no number like this; write null or a text")
+            return fixed(None)
     return fixed(value)
 
 
@@ -40,5 +42,5 @@ def json_bytes(value: Json, site: Site) -> bytes:
         return b"null"
 
 
-def _dumped(value: Json, site: Site) -> str:
-    return json_bytes(value, site).decode()
+def _dumped(value: Json) -> str:
+    return to_json(value).decode()

@@ -1,7 +1,7 @@
 """Rules: what the rules files say, read, checked and compiled. All mistakes of all files are told at once."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from mockserver.engine.site import Site
 from mockserver.engine.spec import RulesFile, RuleSpec
 from mockserver.engine.templates import Templates
 from mockserver.engine.then import Responder, compile_then
-from mockserver.positions import Document, Mistakes, raise_if_any
+from mockserver.positions import Document, Mistakes, collector_at_rest, raise_if_any
 
 GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
 
@@ -53,14 +53,14 @@ class Rule:
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
 
 
-def load(documents: Sequence[Document], known: Known, generators: Collection[str] | None = None) -> tuple[Rule, ...]:
+def load(documents: Sequence[Document], known: Known) -> tuple[Rule, ...]:
     """The rules of several files, in order; `known` names the dialects and their features.
 
-    `generators` are the kinds that `generate` can name, by default those of this package. Raises RuleError with every
-    mistake of every file.
+    Raises RuleError with every mistake of every file.
     """
-    loader = _Loader(known, _generators() if generators is None else generators)
-    rules = [rule for document in documents for rule in loader.rules(document)]
+    loader = _Loader(known)
+    with collector_at_rest():
+        rules = [rule for document in documents for rule in loader.rules(document)]
     raise_if_any(loader.mistakes, RuleError)
     return tuple(rules)
 
@@ -68,9 +68,8 @@ def load(documents: Sequence[Document], known: Known, generators: Collection[str
 class _Loader:
     """Reads one document after the other; names are unique across all of them."""
 
-    def __init__(self, known: Known, generators: Collection[str]) -> None:
+    def __init__(self, known: Known) -> None:
         self.known = known
-        self.generators = generators
         self.templates = Templates()
         self.names: dict[str, str] = {}  # and where each stands
         self.mistakes: list[Mistakes] = []
@@ -109,7 +108,7 @@ class _Loader:
             name=name,
             where=f"{place.file}:{place.line}" if place else site.mistakes.document.file,
             when=when,
-            then=compile_then(model.then, there, self.generators),
+            then=compile_then(model.then, there),
             times=model.times,
             state=state,
             spec=raw,
@@ -120,9 +119,7 @@ class _Loader:
         if name is None:
             return site.rule
         here = site.at("name")
-        if not name.isprintable() or name != name.strip():
-            here.refuse("a name is one line of visible characters, without spaces at its ends")
-        elif name in self.names:
+        if name in self.names:
             here.refuse(f'the name "{name}" is taken: {self.names[name]} has it already')
         place = site.mistakes.document.place(here.path)
         self.names.setdefault(name, f"{place.file}:{place.line}" if place else site.rule)
@@ -149,12 +146,6 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
     return rules if isinstance(rules, list | tuple) else ()
 
 
-def _generators() -> Collection[str]:
-    from mockserver.engine.generate import GENERATORS  # rules can be read without the model
-
-    return GENERATORS
-
-
 def _checked(spec: Json, site: Site) -> RuleSpec | None:
     """The rule as a model, or None where its shape is wrong, which is told to `site`."""
     try:
@@ -172,8 +163,7 @@ def _condition(spec: Mapping[str, Json], site: Site) -> Condition:
     condition = All() if spec.get("when") is None else compile_when(spec["when"], report)
     if condition.uses & {"operation", "path"}:
         return condition
-    parts = condition.parts if isinstance(condition, All) else (condition,)
-    return All((*parts, _FOR_AN_ANSWER)) if parts else _FOR_AN_ANSWER
+    return All((condition, _FOR_AN_ANSWER))
 
 
 def _groups(when: Json) -> Iterator[str]:

@@ -5,7 +5,7 @@ What a value means beyond its shape is decided where it is compiled.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, Tag
+from pydantic import Field, Tag
 
 from mockserver.engine.table import Duration, Headers, Share, Table, TextOrNumber, Whole, either
 
@@ -152,13 +152,13 @@ class ErrorSpec(Table):
 
 
 class GenerateSpec(Table):
-    """What a generator is to make; further keys go to the generator."""
+    """What a generator is to make."""
 
-    model_config = ConfigDict(extra="allow")
     example = "{kind: prose, tokens: 80}"
 
     kind: str = Field(description="name of the generator")
     tokens: int | None = Field(None, ge=1, description="about how many tokens to make")
+    schema_: dict[str, Any] | None = Field(None, alias="schema", description="the JSON Schema to satisfy, for schema")
 
 
 class RawSpec(Table):
@@ -170,9 +170,7 @@ class RawSpec(Table):
     status: int = Field(200, ge=200, le=599, description="HTTP status")
     headers: Headers | None = Field(None, description="headers of the reply")
     body: Any = Field(None, description="text as it is sent, or a value that is sent as JSON")
-    frames: list[Any] | None = Field(
-        None, description="sent piece by piece: texts as they are, values as JSON events"
-    )
+    frames: list[Any] | None = Field(None, description="sent piece by piece: texts as they are, values as JSON events")
 
 
 class UsageSpec(Table):

@@ -105,7 +105,7 @@ class Templates:
             if not self._has_filter(name):
                 yield f'there is no filter "{name}" in templates{did_you_mean(name, _FILTERS)}'
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
-            yield f'write "{call}" without parentheses'
+            yield f'"{call}" is a value, not a function; leave out the parentheses'
 
     def _has_filter(self, name: str) -> bool:
         try:
@@ -185,7 +185,7 @@ def _no_group(name: str, groups: frozenset[str]) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return f"; there is {', '.join(names)}"
+    return f"; it is one of {', '.join(names)}"
 
 
 VARIABLES = (*CONTEXT, "fake")
@@ -193,7 +193,7 @@ VARIABLES = (*CONTEXT, "fake")
 _CODE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
 _FILTER = re.compile(r"\|\s*([A-Za-z_]\w*)")
-_FAKE_CALL = re.compile(r"\bfake\.\w+\(")
+_FAKE_CALL = re.compile(r"\b(fake\.\w+)\(")
 _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
 # For did-you-mean only: the engine does not tell which filters it has.
 _FILTERS = (

@@ -1,14 +1,15 @@
 """`then` compiled: from what a rule says to a Responder, so that a call only runs what is left to do."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import accumulate
 
 from mockserver.core.plan import Text, Timing
 from mockserver.engine.contents import compile_content, cut_of, finished
 from mockserver.engine.draft import Draft, DraftChoice, Moment, Response
 from mockserver.engine.failures import compile_error, compile_trip
+from mockserver.engine.generate import GENERATORS
 from mockserver.engine.headers import compile_headers
 from mockserver.engine.kinds import kind_of
 from mockserver.engine.raw import compile_raw
@@ -22,92 +23,87 @@ Responder = Callable[[Moment], Response]
 _Choices = Recipe[tuple[DraftChoice, ...]]
 
 
-def compile_then(then: ThenSpec, site: Site, generators: Collection[str]) -> Responder:
+def compile_then(then: ThenSpec, site: Site) -> Responder:
     """The responder of a rule; whatever is wrong with its `then` is told to `site`."""
-    return _Compiler(frozenset(generators)).response(then, site).make
+    return _response(then, site).make
 
 
-@dataclass(frozen=True, slots=True)
-class _Compiler:
-    """Knows the names of the generators; everything else stands in the rule."""
+def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
+    timing = _timing(then.timing, site.at("timing"))
+    match kind_of(then, site):
+        case "error":
+            return compile_error(then, site).into(lambda failure: Response(failure, timing))
+        case "content_filter":
+            return compile_trip(then, site).into(lambda failure: Response(failure, timing))
+        case "raw" if then.raw is not None:
+            return compile_raw(then.raw, site.at("raw")).into(lambda raw: Response(raw, timing))
+        case "steps":
+            return _steps(then.steps or [], site.at("steps"))
+        case "one_of":
+            return _one_of(then.one_of or [], site.at("one_of"))
+        case None:
+            return fixed(Response(Draft(())))
+        case kind:
+            return _draft(kind, then, site).into(lambda draft: Response(draft, timing))
 
-    generators: frozenset[str]
 
-    def response(self, then: ThenSpec, site: Site) -> Recipe[Response]:
-        timing = _timing(then.timing, site.at("timing"))
-        match kind_of(then, site):
-            case "error":
-                return compile_error(then, site).into(lambda failure: Response(failure, timing))
-            case "content_filter":
-                return compile_trip(then, site).into(lambda failure: Response(failure, timing))
-            case "raw" if then.raw is not None:
-                return compile_raw(then.raw, site.at("raw")).into(lambda raw: Response(raw, timing))
-            case "steps":
-                return self._steps(then.steps or [], site.at("steps"))
-            case "one_of":
-                return self._one_of(then.one_of or [], site.at("one_of"))
-            case None:
-                return fixed(Response(Draft(())))
-            case kind:
-                return self._draft(kind, then, site).into(lambda draft: Response(draft, timing))
+def _draft(kind: str, then: ThenSpec, site: Site) -> Recipe[Draft]:
+    model, usage = then.model, _usage(then.usage)
+    safety = verdicts(then.annotate, None, "prompt")
+    headers = compile_headers(then.headers, site.at("headers"))
+    return _choices(kind, then, site).into(lambda choices: Draft(choices, model, usage, safety, headers))
 
-    def _draft(self, kind: str, then: ThenSpec, site: Site) -> Recipe[Draft]:
-        draft = Draft(
-            (),
-            model=then.model,
-            usage=_usage(then.usage),
-            prompt_safety=verdicts(then.annotate, None, "prompt"),
-            headers=compile_headers(then.headers, site.at("headers")),
-        )
-        return self._choices(kind, then, site).into(lambda choices: replace(draft, choices=choices))
 
-    def _choices(self, kind: str, then: ThenSpec, site: Site) -> _Choices:
-        match kind:
-            case "choices":
-                return together(_choice(choice, site.at("choices", at)) for at, choice in enumerate(then.choices or []))
-            case "echo":
-                cut = cut_of(then.chunks)
-                echo = Recipe(lambda moment: DraftChoice((Text(moment.call.last_user, cut),)))
-                return together((finished(then, site, echo),))
-            case "generate":
-                return self._generated(then, site)
-        return together((compile_content(then, site),))
+def _choices(kind: str, then: ThenSpec, site: Site) -> _Choices:
+    match kind:
+        case "choices":
+            return together(_choice(choice, site.at("choices", at)) for at, choice in enumerate(then.choices or []))
+        case "echo":
+            cut = cut_of(then.chunks)
+            echo = Recipe(lambda moment: DraftChoice((Text(moment.call.last_user, cut),)))
+            return together((finished(then, site, echo),))
+        case "generate":
+            return _generated(then, site)
+    return together((compile_content(then, site),))
 
-    def _generated(self, then: ThenSpec, site: Site) -> _Choices:
-        spec = then.generate
-        kind = spec.kind if isinstance(spec, GenerateSpec) else str(spec)
-        options = spec.model_dump(exclude_unset=True, exclude={"kind"}) if isinstance(spec, GenerateSpec) else {}
-        if kind not in self.generators:
-            hint = did_you_mean(kind, self.generators) or f"; there is {', '.join(sorted(self.generators))}"
-            (site.at("generate", "kind") if isinstance(spec, GenerateSpec) else site.at("generate")).refuse(
-                f'unknown generator "{kind[:60]}"{hint}'
-            )
 
-        def make(moment: Moment) -> tuple[DraftChoice, ...]:
-            return tuple(moment.generate(kind, options, index) for index in range(moment.call.n))
+def _generated(then: ThenSpec, site: Site) -> _Choices:
+    spec = then.generate if isinstance(then.generate, GenerateSpec) else GenerateSpec(kind=then.generate or "auto")
+    kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
+    if kind not in KINDS:
+        hint = did_you_mean(kind, KINDS) or f"; it is one of {', '.join(KINDS)}"
+        here = site.at("generate", "kind") if spec is then.generate else site.at("generate")
+        here.refuse(f'unknown generator "{kind[:60]}"{hint}')
+    if spec.schema_ is not None and kind != "schema":
+        site.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
 
-        ending = finished(then, site, fixed(DraftChoice(()))).known[0]
-        if ending == DraftChoice(()):
-            return Recipe(make)
-        return Recipe(make).into(lambda made: tuple(replace(ending, parts=choice.parts) for choice in made))
+    def make(moment: Moment) -> tuple[DraftChoice, ...]:
+        return tuple([moment.generate(kind, options, index) for index in range(moment.call.n)])
 
-    def _steps(self, steps: list[ThenSpec], site: Site) -> Recipe[Response]:
-        """One for each turn of the conversation; the last repeats."""
-        makers = [self.response(step, site.at(at)).make for at, step in enumerate(steps)]
-        last = len(makers) - 1
-        return Recipe(lambda moment: makers[min(moment.call.turn, last)](moment))
-
-    def _one_of(self, branches: list[BranchSpec], site: Site) -> Recipe[Response]:
-        """One of several, the same one as long as the conversation goes on."""
-        makers = [self.response(branch.then, site.at(at, "then")).make for at, branch in enumerate(branches)]
-        *bounds, total = accumulate(branch.weight for branch in branches)
-        labels = ("one_of", site.rule, site.label)
-
-        def make(moment: Moment) -> Response:
-            drawn = moment.seed.fraction(*labels, moment.call.opening) * total
-            return makers[bisect_right(bounds, drawn)](moment)
-
+    ending = finished(then, site, fixed(DraftChoice(()))).known[0]
+    if ending == DraftChoice(()):
         return Recipe(make)
+    return Recipe(make).into(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
+
+
+def _steps(steps: list[ThenSpec], site: Site) -> Recipe[Response]:
+    """One for each turn of the conversation; the last repeats."""
+    makers = [_response(step, site.at(at)).make for at, step in enumerate(steps)]
+    last = len(makers) - 1
+    return Recipe(lambda moment: makers[min(moment.call.turn, last)](moment))
+
+
+def _one_of(branches: list[BranchSpec], site: Site) -> Recipe[Response]:
+    """One of several, the same one as long as the conversation goes on."""
+    makers = [_response(branch.then, site.at(at, "then")).make for at, branch in enumerate(branches)]
+    *bounds, total = accumulate(branch.weight for branch in branches)
+    labels = ("one_of", site.rule, site.label)
+
+    def make(moment: Moment) -> Response:
+        drawn = moment.seed.fraction(*labels, moment.call.opening) * total
+        return makers[bisect_right(bounds, drawn)](moment)
+
+    return Recipe(make)
 
 
 def _choice(choice: ChoiceSpec, site: Site) -> Recipe[DraftChoice]:
@@ -138,3 +134,7 @@ def _timing(timing: TimingSpec | None, site: Site) -> Timing | None:
             )
         per_token = 1 / timing.tokens_per_second
     return Timing(timing.first_token or 0.0, per_token, timing.jitter or 0.0, timing.total)
+
+
+# What `generate` can name: arguments belong to a tool call.
+KINDS = tuple(name for name in GENERATORS if name != "arguments")

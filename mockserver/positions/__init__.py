@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from mockserver.core.call import Json
 from mockserver.core.errors import Mistake, MockserverError, Place
-from mockserver.positions.reader import NOWHERE, Inner, Problem, Spot, parse
+from mockserver.positions.reader import NOWHERE, Inner, Problem, Spot, collector_at_rest, parse
+
+__all__ = ["Document", "Mistakes", "Path", "collector_at_rest", "did_you_mean", "raise_if_any", "read"]
 
 Path = tuple[str | int, ...]
 

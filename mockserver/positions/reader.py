@@ -42,10 +42,22 @@ def parse(text: str) -> tuple[Json, Spot, Sequence[Problem]]:
     if forbidden := _FORBIDDEN.search(text):
         lines = (text[: forbidden.start()] + "|").splitlines()
         return None, NOWHERE, ((_forbidden(forbidden[0]), len(lines) - 1, len(lines[-1]) - 1),)
-    with _collector_at_rest():
+    with collector_at_rest():
         parser = _Parser(text)
         data, spot = parser.document()
     return data, spot, parser.problems
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Without garbage collection, which would walk what grows again and again: longer than the work itself."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _Stop(Exception):  # noqa: N818  # a signal
@@ -198,18 +210,6 @@ class _Parser:
         self.problems.append((words, event.start_mark.line, event.start_mark.column))
         if len(self.problems) >= MAX_PROBLEMS:
             raise _Stop
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Without garbage collection, which would walk the growing tree again and again: longer than the reading itself."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _short(name: str) -> str:

@@ -3,7 +3,8 @@
 A fenced block whose info string ends in `title=NAME` is a file; an `output` block after it is what the running server
 says to the change. A `console` block holds commands after `$ ` and what they print; a command that ends in `&` runs
 until the next such command or the end of the page. A `python` block is a script; an `output` block after it is what it
-prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other language are not run.
+prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other language are not
+run.
 """
 
 import os
@@ -56,6 +57,7 @@ class Reader:
     port: int = field(default_factory=lambda: _free_port())
     running: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     heard: int = 0  # how much of what the server says has been read
+    patience: float = 20  # seconds that it may take to say something
 
     def follow(self, text: str) -> list[str]:
         """Do what the page says; what did not come out as it says."""
@@ -82,7 +84,7 @@ class Reader:
         return "".join(log.read_text() for log in sorted(self.folder.glob("server-*.log")))
 
     def _listen(self, line: int, expected: str) -> Iterator[str]:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + self.patience
         while not same(expected, said := self._said()[self.heard :]):
             if time.monotonic() > deadline:
                 yield f"line {line}: the server says\n{said}"

@@ -22,6 +22,7 @@ from mockserver.engine.predicates import PREDICATES
 from mockserver.engine.rules import load
 from mockserver.engine.spec import ErrorSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
 from mockserver.engine.table import Table
+from mockserver.engine.then import KINDS as KINDS_OF_TEXT
 from mockserver.positions import Document
 from mockserver.settings import Settings, flag, variable
 
@@ -92,7 +93,7 @@ def _beside() -> str:
 
 
 def _generators() -> str:
-    abouts = {name: (make.__doc__ or "").partition("\n")[0] for name, make in GENERATORS.items()}
+    abouts = {name: (GENERATORS[name].__doc__ or "").partition("\n")[0] for name in KINDS_OF_TEXT}
     return _table(
         ("kind", "what it makes"),
         [(f"`{name}`", _OPTION.sub(r"`\1`", about)) for name, about in abouts.items()],

@@ -138,7 +138,6 @@ class Settings(BaseModel):
     source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
     reload: bool = Field(True, description="Watch the rules files and swap a good change in at once.")
     log: Literal["none", "text", "json"] = Field("none", description="A line on standard output for each request.")
-    workers: int = Field(1, ge=1, description="The number of processes that serve.")
 
 
 def assemble(

@@ -47,7 +47,6 @@ def test_defaults() -> None:
         "source_headers": True,
         "reload": True,
         "log": "none",
-        "workers": 1,
     }
 
 
@@ -155,7 +154,6 @@ def test_names_as_they_are_written_elsewhere() -> None:
             '13: max_body: "10 potatoes" is not a size; write 512KB, 10MB or a whole number of bytes',
         ),
         ("max_body: 0", "13: max_body must be at least 1, not 0"),
-        ("workers: 0", "12: workers must be at least 1, not 0"),
         ("timing: fast", '11: timing must be a table, not "fast"'),
         (
             "timing: {first_token: soon}",

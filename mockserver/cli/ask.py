@@ -59,7 +59,7 @@ def _shown(outcome: Answer | Models | Raw) -> str:
         case Models():
             return "\n".join(outcome.names)
         case Raw():
-            return b"".join(outcome.frames or (outcome.body,)).decode("utf-8", "backslashreplace")
+            return _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
 
 
 def _part(part: Part) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mockserver.core.call import Json, ToolCall
-from mockserver.core.http import Headers
+from mockserver.core.http import Frame, Headers
 from mockserver.core.tokens import Chunks
 
 SEVERITIES = ("safe", "low", "medium", "high")
@@ -144,12 +144,12 @@ class Failure(Exception):  # noqa: N818  # it is a value first
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Bytes as a rule gives them: a body, or the frames of a stream."""
+    """Bytes as a rule gives them: a body, or the frames of a stream; a Frame among them is framed as ever."""
 
     status: int
     headers: Headers
     body: bytes = b""
-    frames: tuple[bytes, ...] | None = None
+    frames: tuple[Frame | bytes, ...] | None = None
 
 
 Outcome = Answer | Models | Failure | Raw

@@ -58,13 +58,14 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 def _body(said: Said, failure: Failure, call: Call | None) -> Mapping[str, Json]:
     """Three fields, and more for some statuses (`wire/azure-inference.md`, Errors)."""
-    common = {"error": said.kind, "message": said.message, "status": said.status}
+    words = {"error": said.kind, "message": said.message}
     match said.status:
         case 401 | 404 | 429:
-            return common
+            return {**words, "status": said.status}
         case 422:
-            return {"code": str(said.code), "detail": _detail(failure, said, call), **common}
-    return {"code": str(said.code), **common, "param": said.param or ""}
+            detail = _detail(failure, said, call)
+            return {"code": str(said.code), "detail": detail, **words, "status": said.status}
+    return {"code": str(said.code), **words, "param": said.param or "", "status": said.status}
 
 
 def _detail(failure: Failure, said: Said, call: Call | None) -> Mapping[str, Json]:

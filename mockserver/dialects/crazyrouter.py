@@ -10,7 +10,7 @@ from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, retry_aft
 from mockserver.dialects._listing import models_body, parse_models
 from mockserver.dialects._openai import parse_chat
 from mockserver.dialects._openai_words import refuse_without_code
-from mockserver.dialects._parse import bearer, read_object
+from mockserver.dialects._parse import Complaint, bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.formats.chat import ChatStyle
 
@@ -18,7 +18,15 @@ NAME = "crazyrouter"
 
 
 def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields go upstream, strict or not
-    return parse_chat(http, read_object(http), dialect=NAME, refuse=refuse_without_code)
+    return parse_chat(http, read_object(http), dialect=NAME, refuse=_refuse)
+
+
+def _refuse(complaint: Complaint) -> Failure:
+    """The words for a bad parameter. They name it, as the envelope has no place for its name."""
+    failure = refuse_without_code(complaint)
+    if failure.message is None or complaint.where in failure.message:
+        return failure
+    return Failure("bad_parameter", f"{failure.message} (parameter: '{complaint.where}')")
 
 
 def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
@@ -67,7 +75,7 @@ ROWS: Mapping[str, Row] = {
     "invalid_key": Row(401, "authentication_error", "invalid_api_key"),
     "missing_key": Row(401, "authentication_error", "invalid_api_key"),
     "billing": Row(402, "insufficient_quota", "insufficient_quota"),
-    "forbidden": Row(403, "permission_error", "forbidden"),
+    "forbidden": Row(403, "insufficient_quota", "insufficient_quota"),
     "model_not_found": Row(503, "server_error", "model_not_found"),
     "not_found": Row(404, _REQUEST, "not_found"),
     "unmatched": Row(404, _REQUEST, "not_found"),

@@ -28,39 +28,51 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
     """The draft within the request's limits, counted, signed and dated."""
     identity = call.fingerprint + author.mark
     last = len(draft.choices) - 1
-    choices = tuple(_choice(call, draft.choices[min(i, last)], author.seed, (identity, str(i))) for i in range(call.n))
+    limited = [_limited(call, draft.choices[min(i, last)]) for i in range(call.n)]
+    choices = tuple(_choice(call, each, author.seed, (identity, str(i))) for i, each in enumerate(limited))
     return Answer(
         id=author.seed.alnum(64, "id", identity),
         created=author.clock.now(),
         model=draft.model or call.model,
         choices=choices,
-        usage=_usage(call, choices, draft),
+        usage=_usage(call, limited, draft),
         system_fingerprint=author.seed.hex(10, "system fingerprint", call.model),
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
     )
 
 
-def _choice(call: Call, draft: DraftChoice, seed: Seed, identity: tuple[str, str]) -> Choice:
-    parts, finish = _limited(call, draft)
-    signed = tuple(_signed(part, seed, (*identity, str(at))) for at, part in enumerate(parts))
-    weighed = _weighed(call, draft, parts, seed) if call.logprobs is not None or draft.logprobs else None
-    return Choice(signed, finish=draft.finish or finish, safety=draft.safety, logprobs=weighed)
+@dataclass(frozen=True, slots=True)
+class _Limited:
+    """What remains of a draft's choice, why it ends, and how many tokens it has."""
+
+    draft: DraftChoice
+    parts: Parts
+    finish: str
+    tokens: int
 
 
-def _limited(call: Call, draft: DraftChoice) -> tuple[Parts, str]:
-    """The parts that remain, and why they end."""
+def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]) -> Choice:
+    draft = limited.draft
+    signed = tuple(_signed(part, seed, (*identity, str(at))) for at, part in enumerate(limited.parts))
+    asked = call.logprobs is not None or draft.logprobs
+    weighed = _weighed(call, draft, limited.parts, seed) if asked else None
+    return Choice(signed, finish=draft.finish or limited.finish, safety=draft.safety, logprobs=weighed)
+
+
+def _limited(call: Call, draft: DraftChoice) -> _Limited:
     parts = draft.parts if call.parallel_tool_calls else _one_call(draft.parts)
     finish = "stop"
     if call.stop:
         parts = _stopped(parts, call.stop)
     if draft.filter_after is not None:
         parts, finish = _shortened(parts, draft.filter_after), "content_filter"
-    if call.max_tokens is not None and weight(parts) > call.max_tokens:
-        parts, finish = _shortened(parts, call.max_tokens), "length"
+    tokens = weight(parts)
+    if call.max_tokens is not None and tokens > call.max_tokens:
+        parts, finish, tokens = _shortened(parts, call.max_tokens), "length", call.max_tokens
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
         finish = "tool_calls"
-    return parts, finish
+    return _Limited(draft, parts, finish, tokens)
 
 
 def _one_call(parts: Parts) -> Parts:
@@ -141,13 +153,14 @@ def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[
     )
 
 
-def _usage(call: Call, choices: tuple[Choice, ...], draft: Draft) -> Usage:
+def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
     """Tokens of prompt and completion; what a rule states wins."""
     stated = draft.usage
-    reasoning = sum(count(part.text) for choice in choices for part in choice.parts if isinstance(part, Reasoning))
+    thoughts = (part for choice in choices for part in choice.parts if isinstance(part, Reasoning))
+    reasoning = sum(count(thought.text) for thought in thoughts)
     return Usage(
         prompt=stated.get("prompt", call.prompt_tokens),
-        completion=stated.get("completion", sum(weight(choice.parts) for choice in choices)),
+        completion=stated.get("completion", sum(choice.tokens for choice in choices)),
         reasoning=stated.get("reasoning", reasoning),
         cached=stated.get("cached", 0),
     )

@@ -19,7 +19,7 @@ NO_GROUPS: Groups = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One predicate held against one field."""
+    """One predicate held against one field. Nobody wrote an `implied` one."""
 
     field: Field
     predicate: str
@@ -27,6 +27,7 @@ class Leaf:
     test: Test
     lens: Lens = PLAIN
     negative: bool = False
+    implied: bool = False
 
     @property
     def leaves(self) -> tuple["Leaf", ...]:
@@ -48,12 +49,14 @@ class Leaf:
     def findings(self, call: Call) -> tuple[Finding, ...]:
         """What was wanted, what stood there, whether it held; a pattern that takes too long does not."""
         actual = self.field.read(call)
+        ok = self._ok(actual)
         predicate = f"not {self.predicate}" if self.negative else self.predicate
-        return (Finding(self.field.name, predicate, self.expected, actual, self._ok(actual)),)
+        return () if ok and self.implied else (Finding(self.field.name, predicate, self.expected, actual, ok),)
 
     def share(self, call: Call) -> tuple[int, int]:
         """How many of its conditions hold, and how many there are."""
-        return int(self._ok(self.field.read(call))), 1
+        ok = self._ok(self.field.read(call))
+        return (0, 0) if ok and self.implied else (int(ok), 1)
 
     def negated(self) -> "Leaf":
         """The leaf that holds when this one does not."""
@@ -154,6 +157,17 @@ class Either:
 
 
 Condition = Leaf | All | Either
+
+
+def implied(condition: Condition) -> Condition:
+    """The same, as nobody wrote it: reports speak of it only where it fails."""
+    match condition:
+        case Leaf():
+            return replace(condition, implied=True)
+        case All():
+            return All(tuple(map(implied, condition.parts)))
+        case Either():
+            return Either(tuple(map(implied, condition.branches)))
 
 
 def _nearness(condition: Condition, call: Call) -> float:

@@ -29,7 +29,6 @@ class Draft:
     usage: Mapping[str, int] = field(default_factory=dict)  # prompt, completion, reasoning, cached: stated by a rule
     prompt_safety: Safety = ()
     headers: Headers = ()
-    pinned: bool = False  # True: the text is the rule's, which a provider's default length never cuts
 
 
 Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]

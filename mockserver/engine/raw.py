@@ -1,7 +1,7 @@
 """Replies that a rule gives byte by byte."""
 
 from mockserver.core.call import Json
-from mockserver.core.http import Headers
+from mockserver.core.http import Frame, Headers
 from mockserver.core.plan import Raw
 from mockserver.engine.headers import compile_headers
 from mockserver.engine.json_text import json_bytes
@@ -22,10 +22,15 @@ def compile_raw(raw: RawSpec, site: Site) -> Recipe[Raw]:
 
 def _reply(raw: RawSpec, headers: Headers, site: Site) -> Raw:
     if raw.frames is not None:
-        frames = tuple(_bytes(frame, site.at("frames", at)) for at, frame in enumerate(raw.frames))
+        frames = tuple(_frame(frame, site.at("frames", at)) for at, frame in enumerate(raw.frames))
         return Raw(raw.status, headers, frames=frames)
     body = _bytes(raw.body, site.at("body")) if "body" in raw.model_fields_set else b""
     return Raw(raw.status, headers, body)
+
+
+def _frame(value: Json, site: Site) -> Frame | bytes:
+    """Text is sent as it is; any other value is the JSON of an event."""
+    return _bytes(value, site) if isinstance(value, str) else Frame(json_bytes(value, site))
 
 
 def _content_type(raw: RawSpec) -> str:

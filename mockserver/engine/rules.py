@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from mockserver.core.call import Call, Json
+from mockserver.core.call import Json
 from mockserver.core.errors import Place, RuleError
-from mockserver.core.exchange import Finding
 from mockserver.engine.complaints import complaints
-from mockserver.engine.conditions import All, Condition
+from mockserver.engine.conditions import All, Condition, implied
 from mockserver.engine.features import Known, check_features
 from mockserver.engine.matchers import Report, compile_when
 from mockserver.engine.site import Site
@@ -64,20 +63,6 @@ def load(documents: Sequence[Document], known: Known) -> tuple[Rule, ...]:
         rules = [rule for document in documents for rule in loader.rules(document)]
     raise_if_any(loader.mistakes, RuleError)
     return tuple(rules)
-
-
-class _ForAnAnswer(All):
-    """A condition, and that the call is for an answer, which reports mention only where it is not."""
-
-    __slots__ = ()
-
-    def findings(self, call: Call) -> tuple[Finding, ...]:
-        stated, implied = self.parts
-        return stated.findings(call) if implied.holds(call) is not None else super().findings(call)
-
-    def share(self, call: Call) -> tuple[int, int]:
-        stated, implied = self.parts
-        return stated.share(call) if implied.holds(call) is not None else super().share(call)
 
 
 class _Loader:
@@ -178,7 +163,7 @@ def _condition(spec: Mapping[str, Json], site: Site) -> Condition:
     condition = All() if spec.get("when") is None else compile_when(spec["when"], report)
     if condition.uses & {"operation", "path"}:
         return condition
-    return _ForAnAnswer((condition, _ASKS_FOR_AN_ANSWER))
+    return All((condition, _FOR_AN_ANSWER))
 
 
 def _groups(when: Json) -> Iterator[str]:
@@ -195,4 +180,4 @@ def _groups(when: Json) -> Iterator[str]:
 
 
 _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
-_ASKS_FOR_AN_ANSWER = compile_when({"operation": {"in": list(GENERATIVE)}}, lambda message, path: None)
+_FOR_AN_ANSWER = implied(compile_when({"operation": {"in": list(GENERATIVE)}}, lambda message, path: None))

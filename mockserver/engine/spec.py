@@ -170,7 +170,7 @@ class RawSpec(Table):
     status: int = Field(200, ge=200, le=599, description="HTTP status")
     headers: Headers | None = Field(None, description="headers of the reply")
     body: Any = Field(None, description="text as it is sent, or a value that is sent as JSON")
-    frames: list[Any] | None = Field(None, description="what is sent piece by piece: texts, or values sent as JSON")
+    frames: list[Any] | None = Field(None, description="sent piece by piece: texts as they are, values as JSON events")
 
 
 class UsageSpec(Table):

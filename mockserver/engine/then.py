@@ -48,10 +48,10 @@ def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
 
 
 def _draft(kind: str, then: ThenSpec, site: Site) -> Recipe[Draft]:
-    model, usage, pinned = then.model, _usage(then.usage), kind != "generate"
+    model, usage = then.model, _usage(then.usage)
     safety = verdicts(then.annotate, None, "prompt")
     headers = compile_headers(then.headers, site.at("headers"))
-    return _choices(kind, then, site).into(lambda choices: Draft(choices, model, usage, safety, headers, pinned))
+    return _choices(kind, then, site).into(lambda choices: Draft(choices, model, usage, safety, headers))
 
 
 def _choices(kind: str, then: ThenSpec, site: Site) -> _Choices:

@@ -1,11 +1,12 @@
 """What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from mockserver.core.call import Json
-from mockserver.core.errors import ConfigError
+from mockserver.core.errors import ConfigError, MockserverError
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.dialects import discover
@@ -17,6 +18,9 @@ from mockserver.server.served import Served
 from mockserver.settings import Settings, assemble
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryStore
+
+One = TypeVar("One")
+Other = TypeVar("Other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +63,26 @@ def start(sources: Sources, *, journal: Journal | None = None) -> Live:
 
 def compose(sources: Sources, store: Store) -> tuple[Settings, Engine]:
     """Settings and engine as the sources say now; nothing running is touched. Raises MockserverError."""
-    documents = sources.documents()
-    settings = assemble(sources.flags, sources.environ, documents, dialects=discover())
-    dialects = discover()
-    rules = load(documents, {name: dialect.features for name, dialect in dialects.items()})
+    documents, dialects = sources.documents(), discover()
+    features = {name: dialect.features for name, dialect in dialects.items()}
+    settings, rules = _both(
+        lambda: assemble(sources.flags, sources.environ, documents, dialects=dialects),
+        lambda: load(documents, features),
+    )
     return settings, Engine(rules, policy(settings), store, {name: d.models for name, d in dialects.items()})
+
+
+def _both(one: Callable[[], One], other: Callable[[], Other]) -> tuple[One, Other]:
+    """What both make; where both find mistakes, all of them are told at once."""
+    try:
+        first = one()
+    except MockserverError as error:
+        try:
+            other()
+        except MockserverError as more:
+            raise ConfigError(*error.mistakes, *more.mistakes) from None
+        raise
+    return first, other()
 
 
 def policy(settings: Settings) -> Policy:

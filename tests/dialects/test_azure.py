@@ -155,7 +155,7 @@ def test_400_against_422(azure: Any, fields: dict[str, Any], status: int, where:
     body = json.loads(reply.body)
     assert reply.status == body["status"] == status
     if status == 400:
-        assert list(body) == ["code", "error", "message", "status", "param"]
+        assert list(body) == ["code", "error", "message", "param", "status"]
         assert (body["code"], body["param"]) == ("BadRequest", where)
     else:
         loc, value = where

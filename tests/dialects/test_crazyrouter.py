@@ -130,3 +130,14 @@ def test_errors(crazyrouter: Any, reason: str, status: int, kind: str, code: str
     headers = dict(reply.headers)
     assert (headers["retry-after"], headers["content-length"]) == ("2", str(len(reply.body)))
     assert headers["x-request-id"].startswith("req_")
+
+
+def test_the_words_name_the_parameter_as_the_envelope_cannot(crazyrouter: Any) -> None:
+    reply = crazyrouter.refuses({"verbosity": "loud"})
+    assert json.loads(reply.body)["error"]["message"] == (
+        "Invalid value: 'loud'. Supported values are: 'low', 'medium', and 'high'. (parameter: 'verbosity')"
+    )
+    reply = crazyrouter.refuses({"temperature": "hot"})
+    assert json.loads(reply.body)["error"]["message"] == (
+        "Invalid type for 'temperature': expected a decimal, but got a string instead."
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.errors import RuleError
 from mockserver.core.exchange import Finding
-from mockserver.engine.conditions import All, Condition, Either
+from mockserver.engine.conditions import All, Condition, Either, implied
 from mockserver.engine.matchers import compile_when
 from tests.kit.calls import call
 
@@ -86,6 +86,14 @@ def test_findings_of_any_are_those_of_the_nearest_branch() -> None:
         Finding("model", "equals", "o3", "gpt-4o", False),
         Finding("stream", "equals", False, False, True),
     )
+
+
+def test_what_nobody_wrote_is_told_only_where_it_fails() -> None:
+    for when, told in (({"all": [YES, CITY]}, 0), ({"any": [NO, YES]}, 0), ({**YES, **NO}, 1), ({"any": [NO, NO]}, 1)):
+        unwritten = implied(compiled(when))
+        assert unwritten.holds(ASKED) == compiled(when).holds(ASKED)
+        assert len(unwritten.findings(ASKED)) == told
+        assert unwritten.share(ASKED) == (0, told)
 
 
 def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_explaining() -> None:

@@ -1,5 +1,6 @@
 import pytest
 
+from mockserver.core.http import Frame
 from mockserver.core.plan import Raw
 from tests.kit.rules import respond, then_mistakes
 
@@ -16,7 +17,9 @@ MADE = {
     "{raw: {headers: {Content-Type: text/html, x-a: b}, body: <p>}}": Raw(
         200, (("content-type", "text/html"), ("x-a", "b")), b"<p>"
     ),
-    '{raw: {frames: ["data: {\\n\\n", {a: 1}, 2]}}': Raw(200, EVENTS, frames=(b"data: {\n\n", b'{"a":1}', b"2")),
+    '{raw: {frames: ["data: {\\n\\n", {a: 1}, 2]}}': Raw(
+        200, EVENTS, frames=(b"data: {\n\n", Frame(b'{"a":1}'), Frame(b"2"))
+    ),
     "{raw: {frames: []}}": Raw(200, EVENTS, frames=()),
 }
 

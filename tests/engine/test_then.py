@@ -20,7 +20,6 @@ def test_an_answer_with_all_that_goes_with_it():
         usage={"prompt": 1, "completion": 2, "reasoning": 3, "cached": 4},
         prompt_safety=(Verdict("hate", "low"),),
         headers=(("x-a", "b"),),
-        pinned=True,
     )
 
 
@@ -61,7 +60,6 @@ def test_an_echo_is_what_the_user_said():
 def test_generated_answers_are_made_for_each_choice():
     made = draft("{generate: {kind: prose, tokens: 20}}", moment(call("hi", n=3)))
     assert len({choice.parts[0].text for choice in made.choices}) == 3
-    assert not made.pinned
     assert draft("{generate: prose}").choices == draft("{generate: {kind: prose}}").choices
     (ended,) = draft("{generate: prose, finish: length}").choices
     assert ended == DraftChoice(draft("{generate: prose}").choices[0].parts, finish="length")

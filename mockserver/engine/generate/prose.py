@@ -65,14 +65,18 @@ def _up_to(pieces: Iterator[str], tokens: int) -> list[str]:
     taken: list[str] = []
     while tokens > 0:
         taken.append(next(pieces))
-        tokens -= count(taken[-1])
+        tokens -= _weight(taken[-1])
     return taken
 
 
 def _within(pieces: list[str], tokens: int) -> list[str]:
     """The pieces that fit into so many tokens, but always the first."""
-    fitting = takewhile(lambda total: total <= tokens, accumulate(map(count, pieces)))
+    fitting = takewhile(lambda total: total <= tokens, accumulate(map(_weight, pieces)))
     return pieces[: max(1, sum(1 for _ in fitting))]
+
+
+def _weight(piece: str) -> int:
+    return count(piece.lstrip("\n"))  # the blank line is part of the full stop's token
 
 
 def _paragraphs(lexicon: tuple[str, ...], rng: Random) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from math import ceil, floor, inf, isfinite
+from math import ceil, floor, inf
 from typing import TypeVar
 
 from mockserver.core.call import Json
@@ -36,8 +36,6 @@ def _number(schema: Mapping[str, Json], name: str, rng: Random) -> Json:
         return _multiple(schema, name, rng)
     low, high = _range(schema, name, 0.0)
     drawn = low + (high - low) * (0.1 + 0.8 * rng.random())
-    if not isfinite(drawn):
-        return low
     return rounded if low < (rounded := round(drawn, 2)) < high else drawn
 
 

@@ -1,8 +1,9 @@
 """Makes an instance of a JSON Schema: plausible by the names of properties, and checked against the schema itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from urllib.parse import unquote
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure
@@ -54,13 +55,18 @@ class _Maker:
         if "const" in schema:
             return schema["const"]
         if "enum" in schema:
-            return self.rng.choice(schema["enum"])
+            return self._one_of(schema["enum"])
         if self.variant == 0 and ("default" in schema or schema.get("examples")):
             return schema["default"] if "default" in schema else schema["examples"][0]
         kind = self._type(schema, depth)
         if kind in ("object", "array"):
             return self._object(schema, depth) if kind == "object" else self._array(schema, name, depth)
         return SCALARS[kind](schema, name, self.rng)
+
+    def _one_of(self, values: Sequence[Json]) -> Json:
+        if not values:
+            raise DeadEndError
+        return self.rng.choice(values)
 
     def _resolved(self, schema: Mapping[str, Json]) -> Mapping[str, Json]:
         """The schema with its `$ref` and `allOf` merged into it."""
@@ -76,7 +82,7 @@ class _Maker:
 
     def _target(self, pointer: str) -> Json:
         found = self.root
-        for step in pointer.split("/")[1:]:
+        for step in unquote(pointer).split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
             try:
                 found = found[int(step) if isinstance(found, list) else step]
@@ -104,9 +110,9 @@ class _Maker:
         return str(kinds[-1] if depth > _DEEP else kinds[self.variant % len(kinds)])
 
     def _object(self, schema: Mapping[str, Json], depth: int) -> Json:
-        required = schema.get("required", ())
-        properties = {name: schema.get("additionalProperties", True) for name in required}
-        properties |= schema.get("properties", {})
+        required, further = schema.get("required", ()), schema.get("additionalProperties", True)
+        properties = dict(schema.get("properties", {}))
+        properties |= {name: further for name in required if name not in properties}
         asked = [name for name in properties if name in required or self._extra(depth)]
         more = schema.get("minProperties", 0) - len(asked)
         asked += [name for name in properties if name not in asked][: max(0, more)]

@@ -1,0 +1,268 @@
+"""OpenAI's own client, asking for whole answers."""
+
+import json
+
+import openai
+import pydantic
+import pytest
+from openai import OpenAI
+from openai.types.chat import ChatCompletionMessageParam
+
+from tests.clients.asked import CODE, MODEL, RUN_CODE, TIME, WEATHER, ZONE, Person, say
+
+MANY_SCRIPTS = 'Grüße, 世界! 👩‍🚀 naïve "quotes"\n\\ and a tab\t.'
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+MESSAGES: list[ChatCompletionMessageParam] = [
+    {"role": "developer", "content": "Be brief."},
+    {"role": "system", "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "brief."}]},
+    {
+        "role": "user",
+        "name": "ada",
+        "content": [
+            {"type": "text", "text": "Look and listen:"},
+            {"type": "image_url", "image_url": {"url": PIXEL, "detail": "low"}},
+            {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}},
+            {"type": "file", "file": {"file_id": "file-1"}},
+        ],
+    },
+    {"role": "assistant", "refusal": "No."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+            {"id": "call_2", "type": "custom", "custom": {"name": "g", "input": "free text"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "call_1", "content": [{"type": "text", "text": "done"}]},
+    {"role": "function", "name": "f", "content": "done"},
+]
+
+
+def test_a_text(client: OpenAI) -> None:
+    completion = client.chat.completions.create(model=MODEL, messages=say("hello"))
+
+    assert completion.id.startswith("chatcmpl-")
+    assert len(completion.id) == len("chatcmpl-") + 29
+    assert completion.object == "chat.completion"
+    assert completion.created == 1_700_000_000
+    assert completion.model == MODEL
+    assert completion.service_tier == "default"
+    assert completion.system_fingerprint
+    assert completion.system_fingerprint.startswith("fp_")
+    [choice] = completion.choices
+    assert (choice.index, choice.finish_reason, choice.logprobs) == (0, "stop", None)
+    assert choice.message.role == "assistant"
+    assert choice.message.content == "Hello! How can I help you today?"
+    assert (choice.message.refusal, choice.message.tool_calls) == (None, None)
+
+
+def test_usage(client: OpenAI) -> None:
+    usage = client.chat.completions.create(model=MODEL, messages=say("hello")).usage
+
+    assert usage
+    assert usage.prompt_tokens > 0
+    assert usage.completion_tokens > 0
+    assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
+    assert usage.prompt_tokens_details
+    assert usage.prompt_tokens_details.cached_tokens == 0
+    assert usage.completion_tokens_details
+    assert usage.completion_tokens_details.reasoning_tokens == 0
+
+
+def test_many_scripts(client: OpenAI) -> None:
+    completion = client.chat.completions.create(model=MODEL, messages=say("many scripts"))
+
+    assert completion.choices[0].message.content == MANY_SCRIPTS
+
+
+def test_a_tool_call_and_what_follows(client: OpenAI) -> None:
+    messages = say("weather in Paris, please")
+    first = client.chat.completions.create(model=MODEL, messages=messages, tools=[WEATHER]).choices[0]
+
+    assert (first.finish_reason, first.message.content) == ("tool_calls", None)
+    assert first.message.tool_calls
+    [call] = first.message.tool_calls
+    assert call.type == "function"
+    assert call.id.startswith("call_")
+    assert call.function.name == "get_weather"
+    assert json.loads(call.function.arguments) == {"city": "Paris", "unit": "celsius"}
+
+    result = {"role": "tool", "tool_call_id": call.id, "content": '{"sky": "sunny", "city": "Paris"}'}
+    conversation = [*messages, first.message, result]
+    second = client.chat.completions.create(model=MODEL, messages=conversation, tools=[WEATHER]).choices[0]
+
+    assert (second.finish_reason, second.message.content) == ("stop", "It is sunny in Paris.")
+
+
+def test_two_tool_calls(client: OpenAI) -> None:
+    tools = [WEATHER, TIME]
+    choice = client.chat.completions.create(model=MODEL, messages=say("weather and time"), tools=tools).choices[0]
+
+    calls = choice.message.tool_calls or []
+    assert [call.type for call in calls] == ["function", "function"]
+    assert len({call.id for call in calls}) == 2
+    arguments = [json.loads(call.function.arguments) for call in calls if call.type == "function"]
+    assert arguments == [{"city": "Paris", "unit": "celsius"}, {"zone": ZONE}]
+
+
+def test_a_tool_that_takes_free_text(client: OpenAI) -> None:
+    choice = client.chat.completions.create(model=MODEL, messages=say("compute"), tools=[RUN_CODE]).choices[0]
+
+    [call] = choice.message.tool_calls or []
+    assert call.type == "custom"
+    assert (call.custom.name, call.custom.input) == ("run_code", CODE)
+    assert choice.finish_reason == "tool_calls"
+
+
+def test_a_forced_tool(client: OpenAI) -> None:
+    completion = client.chat.completions.create(
+        model=MODEL,
+        messages=say("anything at all"),
+        tools=[WEATHER, TIME],
+        tool_choice={"type": "function", "function": {"name": "get_time"}},
+    )
+
+    [call] = completion.choices[0].message.tool_calls or []
+    assert call.type == "function"
+    assert call.function.name == "get_time"
+    assert json.loads(call.function.arguments).keys() == {"zone"}
+
+
+def test_only_one_tool_call_where_the_client_wants_no_more(client: OpenAI) -> None:
+    completion = client.chat.completions.create(
+        model=MODEL, messages=say("weather and time"), tools=[WEATHER, TIME], parallel_tool_calls=False
+    )
+
+    assert len(completion.choices[0].message.tool_calls or []) == 1
+
+
+def test_alternatives(client: OpenAI) -> None:
+    completion = client.chat.completions.create(model=MODEL, messages=say("alternatives"), n=2)
+
+    assert [(choice.index, choice.message.content) for choice in completion.choices] == [
+        (0, "the first"),
+        (1, "and the second"),
+    ]
+
+
+def test_a_refusal(client: OpenAI) -> None:
+    choice = client.chat.completions.create(model=MODEL, messages=say("forbidden")).choices[0]
+
+    assert (choice.message.content, choice.finish_reason) == (None, "stop")
+    assert choice.message.refusal == "I cannot help with that."
+
+
+def test_a_filtered_prompt(client: OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.chat.completions.create(model=MODEL, messages=say("filtered prompt"))
+
+    assert raised.value.code == "content_policy_violation"
+    assert raised.value.type == "invalid_request_error"
+
+
+def test_a_filtered_completion(client: OpenAI) -> None:
+    choice = client.chat.completions.create(model=MODEL, messages=say("filtered completion")).choices[0]
+
+    assert choice.finish_reason == "content_filter"
+    assert "The knight raised his sword and then everything went dark.".startswith(choice.message.content or "?")
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_a_limit_of_tokens(client: OpenAI, limit: str) -> None:
+    completion = client.chat.completions.create(model=MODEL, messages=say("count"), extra_body={limit: 3})
+
+    assert completion.choices[0].finish_reason == "length"
+    assert completion.choices[0].message.content == "one two three"
+    assert completion.usage
+    assert completion.usage.completion_tokens == 3
+
+
+@pytest.mark.parametrize("stop", [" five", ["nine", " five"]])
+def test_a_stop_sequence(client: OpenAI, stop: str | list[str]) -> None:
+    choice = client.chat.completions.create(model=MODEL, messages=say("count"), stop=stop).choices[0]
+
+    assert (choice.message.content, choice.finish_reason) == ("one two three four", "stop")
+
+
+def test_logprobs(client: OpenAI) -> None:
+    choice = client.chat.completions.create(
+        model=MODEL, messages=say("count"), logprobs=True, top_logprobs=2, max_tokens=3
+    ).choices[0]
+
+    assert choice.logprobs
+    assert choice.logprobs.content
+    assert "".join(token.token for token in choice.logprobs.content) == choice.message.content
+    for token in choice.logprobs.content:
+        assert token.logprob <= 0
+        assert bytes(token.bytes or []).decode() == token.token
+        assert len(token.top_logprobs) == 2
+
+
+def test_what_a_rule_states_wins(client: OpenAI) -> None:
+    raw = client.chat.completions.with_raw_response.create(model=MODEL, messages=say("extras"))
+    completion = raw.parse()
+
+    assert raw.headers["x-route"] == "blue"
+    assert completion.model == "resolved-model"
+    assert completion.usage
+    assert (completion.usage.prompt_tokens, completion.usage.completion_tokens) == (40, 12)
+    assert completion.usage.prompt_tokens_details
+    assert completion.usage.prompt_tokens_details.cached_tokens == 30
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: message["role"])
+def test_every_kind_of_message_is_understood(client: OpenAI, message: ChatCompletionMessageParam) -> None:
+    completion = client.chat.completions.create(model=MODEL, messages=[message, *say("hello")])
+
+    assert completion.choices[0].message.content == "Hello! How can I help you today?"
+
+
+def test_sources(client: OpenAI) -> None:
+    message = client.chat.completions.create(model=MODEL, messages=say("sources")).choices[0].message
+
+    assert message.annotations
+    assert message.annotations[0].url_citation.url == "https://example.com/manual"
+
+
+def test_parse(client: OpenAI) -> None:
+    completion = client.chat.completions.parse(model=MODEL, messages=say("a person"), response_format=Person)
+
+    assert completion.choices[0].message.parsed == Person(name="Ada Lovelace", age=36)
+
+
+def test_parse_tells_a_wrong_answer(client: OpenAI) -> None:
+    with pytest.raises(pydantic.ValidationError, match="age"):
+        client.chat.completions.parse(model=MODEL, messages=say("nobody"), response_format=Person)
+
+
+def test_parse_fills_the_schema_where_no_rule_does(client: OpenAI) -> None:
+    completion = client.chat.completions.parse(model=MODEL, messages=say("anybody"), response_format=Person)
+
+    assert isinstance(completion.choices[0].message.parsed, Person)
+
+
+def test_parse_shows_a_refusal(client: OpenAI) -> None:
+    choice = client.chat.completions.parse(model=MODEL, messages=say("forbidden"), response_format=Person).choices[0]
+
+    assert (choice.message.parsed, choice.message.refusal) == (None, "I cannot help with that.")
+
+
+def test_parse_reads_the_arguments_of_tools(client: OpenAI) -> None:
+    tools = [WEATHER, TIME]
+    choice = client.chat.completions.parse(model=MODEL, messages=say("weather and time"), tools=tools).choices[0]
+
+    parsed = [call.function.parsed_arguments for call in choice.message.tool_calls or []]
+    assert parsed == [{"city": "Paris", "unit": "celsius"}, {"zone": ZONE}]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "error"),
+    [
+        ("long story", openai.LengthFinishReasonError),
+        ("filtered completion", openai.ContentFilterFinishReasonError),
+    ],
+)
+def test_parse_refuses_what_is_not_whole(client: OpenAI, prompt: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        client.chat.completions.parse(model=MODEL, messages=say(prompt), response_format=Person)

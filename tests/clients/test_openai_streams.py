@@ -1,0 +1,167 @@
+"""OpenAI's own client, asking for streams and reading them chunk by chunk."""
+
+import json
+from collections import Counter
+from typing import Any
+
+import openai
+import pytest
+from openai import OpenAI
+from openai.types.chat import ChatCompletionChunk
+
+from tests.clients.asked import MODEL, TIME, WEATHER, ZONE, say
+from tests.clients.test_openai import MANY_SCRIPTS
+from tests.kit.served import Served
+from tests.kit.strict import frames
+from tests.kit.witness import Witness
+
+
+def chunks(client: OpenAI, prompt: str, **asked: Any) -> list[ChatCompletionChunk]:
+    return list(client.chat.completions.create(model=MODEL, messages=say(prompt), stream=True, **asked))
+
+
+def text(chunks: list[ChatCompletionChunk], index: int = 0) -> str:
+    return "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices if choice.index == index)
+
+
+def finishes(chunks: list[ChatCompletionChunk]) -> list[tuple[int, str]]:
+    return [
+        (choice.index, choice.finish_reason) for chunk in chunks for choice in chunk.choices if choice.finish_reason
+    ]
+
+
+def test_a_text(client: OpenAI) -> None:
+    heard = chunks(client, "hello")
+
+    assert {(chunk.id, chunk.object, chunk.created, chunk.model) for chunk in heard} == {
+        (heard[0].id, "chat.completion.chunk", 1_700_000_000, MODEL)
+    }
+    assert heard[0].choices[0].delta.role == "assistant"
+    assert [chunk.choices[0].delta.role for chunk in heard[1:]] == [None] * (len(heard) - 1)
+    assert text(heard) == "Hello! How can I help you today?"
+    assert len(heard) > 4
+    assert finishes(heard) == [(0, "stop")]
+    assert heard[-1].choices[0].finish_reason == "stop"
+    assert [chunk.usage for chunk in heard] == [None] * len(heard)
+
+
+def test_headers(client: OpenAI, witness: Witness) -> None:
+    chunks(client, "hello")
+    headers = witness.last.headers
+
+    assert headers["content-type"] == "text/event-stream; charset=utf-8"
+    assert headers["cache-control"] == "no-cache"
+    assert "content-length" not in headers
+    assert "content-encoding" not in headers
+    assert headers["x-request-id"].startswith("req_")
+
+
+def test_the_terminator_comes_last_and_once(client: OpenAI, witness: Witness) -> None:
+    heard = chunks(client, "hello")
+    *data, end = frames(bytes(witness.last.body))
+
+    assert end == b"[DONE]"
+    assert len(data) == len(heard)
+
+
+def test_many_scripts_one_character_at_a_time(client: OpenAI) -> None:
+    heard = chunks(client, "many scripts")
+
+    assert text(heard) == MANY_SCRIPTS
+    assert {len(chunk.choices[0].delta.content or "") for chunk in heard} == {0, 1}
+
+
+def test_usage_when_asked_for(client: OpenAI) -> None:
+    *before, last = chunks(client, "hello", stream_options={"include_usage": True})
+
+    assert [chunk.usage for chunk in before] == [None] * len(before)
+    assert last.choices == []
+    plain = client.chat.completions.create(model=MODEL, messages=say("hello"))
+    assert last.usage == plain.usage
+    assert last.id == plain.id
+
+
+def test_alternatives(client: OpenAI) -> None:
+    heard = chunks(client, "alternatives", n=2)
+
+    assert [text(heard, 0), text(heard, 1)] == ["the first", "and the second"]
+    assert sorted(finishes(heard)) == [(0, "stop"), (1, "stop")]
+    roles = Counter(choice.index for chunk in heard for choice in chunk.choices if choice.delta.role)
+    assert roles == {0: 1, 1: 1}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked", "expected"),
+    [
+        ("count", {"max_tokens": 3}, ("one two three", "length")),
+        ("count", {"max_completion_tokens": 3}, ("one two three", "length")),
+        ("count", {"stop": " five"}, ("one two three four", "stop")),
+        ("long story", {}, ("Once upon a time there was", "length")),
+    ],
+)
+def test_where_it_ends(client: OpenAI, prompt: str, asked: dict[str, Any], expected: tuple[str, str]) -> None:
+    heard = chunks(client, prompt, **asked)
+
+    assert (text(heard), heard[-1].choices[0].finish_reason) == expected
+
+
+def test_logprobs(client: OpenAI) -> None:
+    heard = chunks(client, "count", logprobs=True, top_logprobs=1)
+    tokens = [token for chunk in heard if (seen := chunk.choices[0].logprobs) for token in seen.content or []]
+
+    assert "".join(token.token for token in tokens) == text(heard) == "one two three four five six seven eight nine ten"
+    assert {len(token.top_logprobs) for token in tokens} == {1}
+
+
+def test_fragments_of_tool_calls(client: OpenAI) -> None:
+    heard = chunks(client, "weather and time", tools=[WEATHER, TIME])
+    fragments = [call for chunk in heard for call in chunk.choices[0].delta.tool_calls or []]
+
+    assert [fragment.index for fragment in fragments] == sorted(fragment.index for fragment in fragments)
+    assert [fragment.function.name for fragment in fragments if fragment.function and fragment.function.name] == [
+        "get_weather",
+        "get_time",
+    ]
+    assert len({fragment.id for fragment in fragments if fragment.id}) == 2
+    pieces = ["", ""]
+    for fragment in fragments:
+        assert fragment.function
+        assert len(fragment.function.arguments or "") <= 3
+        pieces[fragment.index] += fragment.function.arguments or ""
+    assert [json.loads(piece) for piece in pieces] == [{"city": "Paris", "unit": "celsius"}, {"zone": ZONE}]
+    assert finishes(heard) == [(0, "tool_calls")]
+
+
+def test_a_refusal(client: OpenAI) -> None:
+    heard = chunks(client, "forbidden")
+
+    assert "".join(chunk.choices[0].delta.refusal or "" for chunk in heard) == "I cannot help with that."
+    assert text(heard) == ""
+
+
+def test_sources(client: OpenAI) -> None:
+    heard = chunks(client, "sources")
+    [annotations] = [extra["annotations"] for chunk in heard if (extra := chunk.choices[0].delta.model_extra)]
+
+    assert annotations[0]["url_citation"]["url"] == "https://example.com/manual"
+    assert text(heard) == "See the manual."
+
+
+def test_an_error_after_a_chunk(server: Served) -> None:
+    heard: list[ChatCompletionChunk] = []
+    with OpenAI(base_url=server.base("openai"), api_key="sk-test") as client:
+        stream = client.chat.completions.create(model=MODEL, messages=say("fail half-way"), stream=True)
+        with pytest.raises(openai.APIError, match="The server had an error") as raised:
+            heard.extend(stream)
+
+    assert [chunk.id for chunk in heard] == ["1"]
+    assert type(raised.value) is openai.APIError
+    assert raised.value.type == "server_error"
+
+
+def test_a_filtered_prompt_is_refused_before_any_chunk(client: OpenAI, witness: Witness) -> None:
+    with pytest.raises(openai.BadRequestError) as raised:
+        chunks(client, "filtered prompt")
+
+    assert raised.value.code == "content_policy_violation"
+    assert witness.last.headers["content-type"] == "application/json"

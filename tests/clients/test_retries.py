@@ -1,0 +1,100 @@
+"""What the clients do on their own when a call fails, and what the server sees of it."""
+
+import httpx2
+import openai
+import pytest
+from openai import AsyncOpenAI, OpenAI
+
+from tests.clients.asked import MODEL, say
+from tests.kit.served import Served
+from tests.kit.witness import Witness
+
+
+def seen(server: Served, witness: Witness) -> list[tuple[int, str]]:
+    """Status and namespace of every call that the client made, by the server's own journal."""
+    numbers = [heard.number for heard in witness.heard]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers))), "somebody else called meanwhile"
+    return [(server.logged(number)["status"], server.logged(number)["namespace"]) for number in numbers]
+
+
+@pytest.mark.parametrize(("model", "status"), [("busy-twice", 429), ("broken-twice", 500)])
+@pytest.mark.parametrize("stream", [False, True])
+def test_failing_twice_then_succeeding(
+    client: OpenAI, server: Served, witness: Witness, *, model: str, status: int, stream: bool
+) -> None:
+    namespace = f"{model}-{stream}"
+    own = client.with_options(base_url=server.base("openai", namespace))
+
+    with own.chat.completions.with_streaming_response.create(model=model, messages=say("please"), stream=stream) as raw:
+        raw.read()
+        assert raw.retries_taken == 2
+
+    assert witness.last.headers["x-mockserver-source"].endswith("after the failures")
+    assert seen(server, witness) == [(status, namespace), (status, namespace), (200, namespace)]
+
+
+async def test_failing_twice_then_succeeding_async(async_client: AsyncOpenAI, server: Served, witness: Witness) -> None:
+    own = async_client.with_options(base_url=server.base("openai", "async"))
+    completion = await own.chat.completions.create(model="busy-twice", messages=say("please"))
+
+    assert completion.choices[0].message.content == "At last."
+    assert seen(server, witness) == [(429, "async"), (429, "async"), (200, "async")]
+
+
+def test_a_client_that_gives_up_earlier(client: OpenAI, server: Served, witness: Witness) -> None:
+    own = client.with_options(base_url=server.base("openai", "impatient"), max_retries=1)
+
+    with pytest.raises(openai.RateLimitError) as raised:
+        own.chat.completions.create(model="busy-twice", messages=say("please"))
+
+    assert raised.value.response.headers["retry-after"] == "0.01"
+    assert raised.value.response.headers["retry-after-ms"] == "10"
+    assert raised.value.response.headers["x-ratelimit-remaining-requests"] == "0"
+    assert len(witness.heard) == 2
+
+
+def test_a_rule_that_forbids_retries(client: OpenAI, witness: Witness) -> None:
+    with pytest.raises(openai.RateLimitError):
+        client.chat.completions.create(model="stubborn", messages=say("please"))
+
+    assert witness.last.headers["x-should-retry"] == "false"
+    assert len(witness.heard) == 1
+
+
+def test_the_attempt_is_told_to_rules(client: OpenAI, server: Served, witness: Witness) -> None:
+    own = client.with_options(base_url=server.base("openai", "attempts"))
+    completion = own.chat.completions.create(model="third-time", messages=say("please"))
+
+    assert completion.choices[0].message.content == "The third attempt."
+    assert [heard.status for heard in witness.heard] == [503, 503, 200]
+
+
+def test_a_client_that_leaves_in_the_middle(client: OpenAI, server: Served, witness: Witness) -> None:
+    stream = client.chat.completions.create(model=MODEL, messages=say("trickle"), stream=True)
+    assert next(stream).choices[0].delta.role == "assistant"
+    stream.close()
+
+    assert server.logged(witness.last.number)["ended"] == "client left"
+    completion = client.chat.completions.create(model=MODEL, messages=say("hello"))
+    assert completion.choices[0].message.content == "Hello! How can I help you today?"
+
+
+async def test_many_clients_that_leave(async_client: AsyncOpenAI, server: Served, witness: Witness) -> None:
+    for _ in range(20):
+        stream = await async_client.chat.completions.create(model=MODEL, messages=say("trickle"), stream=True)
+        await anext(stream)
+        await stream.close()
+
+    assert {server.logged(heard.number)["ended"] for heard in witness.heard} == {"client left"}
+    completion = await async_client.chat.completions.create(model=MODEL, messages=say("hello"))
+    assert completion.choices[0].message.content == "Hello! How can I help you today?"
+
+
+def test_a_client_that_does_not_wait(client: OpenAI, server: Served, witness: Witness) -> None:
+    client.chat.completions.create(model=MODEL, messages=say("hello"))
+    hasty = client.with_options(timeout=httpx2.Timeout(30, read=0.2), max_retries=0)
+    with pytest.raises(openai.APITimeoutError):
+        hasty.chat.completions.create(model=MODEL, messages=say("trickle"))
+
+    assert server.logged(witness.last.number + 1)["ended"] == "client left"
+    assert client.chat.completions.create(model=MODEL, messages=say("hello")).choices[0].message.content

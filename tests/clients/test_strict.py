@@ -1,0 +1,90 @@
+"""The checks that the witness makes: a test that cannot fail is a defect, so here they do."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.kit.strict import check_chunk, check_completion, frames
+
+COMPLETION: dict[str, Any] = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "m",
+    "choices": [
+        {
+            "index": 0,
+            "message": {"role": "assistant", "content": "x", "refusal": None},
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+    ],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+}
+CHUNK: dict[str, Any] = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion.chunk",
+    "created": 1,
+    "model": "m",
+    "choices": [{"index": 0, "delta": {"content": "x"}, "finish_reason": None}],
+}
+
+
+def test_what_is_right_passes() -> None:
+    check_completion(json.dumps(COMPLETION).encode(), "openai")
+    check_chunk(json.dumps(CHUNK).encode(), "openai")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"created": 1.0},
+        {"created": "1"},
+        {"object": "chat.completion.chunk"},
+        {"surprise": 1},
+        {"choices": [{**COMPLETION["choices"][0], "finish_reason": None}]},
+        {"choices": [{**COMPLETION["choices"][0], "message": {"role": "assistant"}}]},
+        {"choices": [{**COMPLETION["choices"][0], "content_filter_results": {}}]},
+        {"prompt_filter_results": []},
+        {"usage": {"prompt_tokens": 1, "completion_tokens": 1}},
+    ],
+)
+def test_what_is_wrong_in_a_completion_does_not(wrong: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, AssertionError)):
+        check_completion(json.dumps({**COMPLETION, **wrong}).encode(), "openai")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"object": "chat.completion"},
+        {"surprise": 1},
+        {"choices": [{"index": 0, "delta": {"content": 1}, "finish_reason": None}]},
+        {"choices": [{"index": 0, "delta": {"tool_calls": [{"function": {"arguments": ""}}]}, "finish_reason": None}]},
+        {"choices": [{"delta": {}, "finish_reason": None}]},
+    ],
+)
+def test_what_is_wrong_in_a_chunk_does_not(wrong: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, AssertionError)):
+        check_chunk(json.dumps({**CHUNK, **wrong}).encode(), "openai")
+
+
+def test_documented_keys_pass_where_they_are_documented() -> None:
+    text = json.dumps({**COMPLETION, "prompt_filter_results": []}).encode()
+
+    check_completion(text, "skytells")
+    with pytest.raises(AssertionError, match="prompt_filter_results"):
+        check_completion(text, "crazyrouter")
+
+
+def test_frames() -> None:
+    assert frames(b'data: {"a":1}\n\ndata: [DONE]\n\n') == [b'{"a":1}', b"[DONE]"]
+
+
+@pytest.mark.parametrize(
+    "stream", [b"data:x\n\n", b"data:  x\n\n", b": ping\n\n", b"data: x\r\n\r\n", b"event: a\ndata: x\n\n", b"\n\n"]
+)
+def test_frames_that_a_strict_client_cannot_read(stream: bytes) -> None:
+    with pytest.raises(AssertionError):
+        frames(stream)

@@ -1,0 +1,37 @@
+"""What our user reads of a mistake."""
+
+import pytest
+
+from mockserver.core.errors import CassetteError, ConfigError, Mistake, MockserverError, Place, RuleError
+
+PLACE = Place("rules.yaml", 14, 7, "    model: gpt")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "line", "shown"),
+    [
+        (Mistake("no rules"), "no rules", "no rules"),
+        (Mistake("no rules", Place("a.yaml", 1, 1)), "a.yaml:1:1: no rules", "a.yaml:1:1: no rules"),
+        (
+            Mistake("unknown key", PLACE),
+            "rules.yaml:14:7: unknown key  [model: gpt]",
+            "rules.yaml:14:7: unknown key\n   14 |     model: gpt\n      |       ^",
+        ),
+        (
+            Mistake("odd", Place("a.yaml", 123456, 1, "x")),
+            "a.yaml:123456:1: odd  [x]",
+            "a.yaml:123456:1: odd\n123456 | x\n       | ^",
+        ),
+    ],
+)
+def test_a_mistake_as_text(mistake: Mistake, line: str, shown: str) -> None:
+    assert str(mistake) == line
+    assert mistake.shown() == shown
+
+
+@pytest.mark.parametrize("error", [ConfigError, RuleError, CassetteError])
+def test_errors_list_all_mistakes(error: type[MockserverError]) -> None:
+    raised = error("first", Mistake("second", PLACE))
+    assert raised.mistakes == (Mistake("first"), Mistake("second", PLACE))
+    assert str(raised) == "first\nrules.yaml:14:7: second  [model: gpt]"
+    assert isinstance(raised, MockserverError)

@@ -1,0 +1,77 @@
+"""Chance that follows from a number and labels only. The values are pinned: to change them changes every answer."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.seed import FROZEN_AT, Clock, Seed, monotonic
+
+
+def test_pinned_values() -> None:
+    seed = Seed(7)
+    assert seed.digest("a", size=4).hex() == "2e12acf4"
+    assert seed.stream("a").random() == 0.9682293164919974
+    assert seed.fraction("a") == 0.029675628366682708
+    assert seed.alnum(12, "a") == "VRNlqtg7sqf3"
+    assert seed.hex(10, "a") == "91cb892568"
+
+
+def test_every_label_and_seed_has_its_own_stream() -> None:
+    drawn = [
+        Seed(value).stream(*labels).random()
+        for value in (0, 1)
+        for labels in ((), ("a",), ("b",), ("a", "b"), ("ab",), ("b", "a"))
+    ]
+    assert len(set(drawn)) == len(drawn)
+
+
+def test_streams_do_not_disturb_each_other() -> None:
+    one, other = Seed().stream("one"), Seed().stream("other")
+    alone = [Seed().stream("one").random()]
+    other.random()
+    assert [one.random()] == alone
+
+
+def test_nothing_hangs_on_the_process() -> None:
+    program = "from mockserver.core.seed import Seed; print(Seed(3).stream('x', 'y').random(), Seed(3).alnum(64))"
+    printed = {
+        subprocess.run(
+            [sys.executable, "-c", program], env={"PYTHONHASHSEED": hashed}, capture_output=True, check=True
+        ).stdout
+        for hashed in ("0", "1")
+    }
+    assert len(printed) == 1
+
+
+@given(st.text(st.characters()), st.integers(1, 64))
+def test_identifiers_have_their_length_and_letters(label: str, length: int) -> None:
+    made = Seed(1).alnum(length, label)
+    assert len(made) == length
+    assert made.isascii()
+    assert made.isalnum()
+
+
+@given(st.text(st.characters()))
+def test_fractions_are_below_one(label: str) -> None:
+    assert 0 <= Seed(1).fraction(label) < 1
+
+
+@pytest.mark.parametrize("length", [1, 10, 128])
+def test_hex_digits(length: int) -> None:
+    made = Seed(1).hex(length, "x")
+    assert len(made) == length
+    assert set(made) <= set("0123456789abcdef")
+
+
+def test_clocks() -> None:
+    assert Clock().now() == FROZEN_AT == 1_700_000_000
+    assert Clock(5).now() == 5
+    assert abs(Clock(None).now() - time.time()) < 5
+
+
+def test_durations_only_grow() -> None:
+    assert monotonic() <= monotonic()

@@ -1,0 +1,206 @@
+"""What a chat can do, as data: for each feature what a rule answers and what the request asks beside the messages.
+
+The model's name is the feature's, and the rule is found by it. Knows no dialect but for how each is reached.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+Json = Any
+
+URLS = {
+    "openai": "/openai/v1/chat/completions",
+    "skytells": "/skytells/v1/chat/completions",
+    "crazyrouter": "/crazyrouter/v1/chat/completions",
+    "azure": "/azure/chat/completions?api-version=2024-05-01-preview",
+}
+# Azure's own API knows neither `n` nor `stream_options`: they are the model's business.
+HEADERS: Mapping[str, Mapping[str, str]] = {"azure": {"extra-parameters": "pass-through"}}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """`then` of its rule (None: no rule, so that the answer is generated), and what the request adds to the usual."""
+
+    then: Mapping[str, Json] | None = None
+    body: Mapping[str, Json] = field(default_factory=dict)
+    needs: str | None = None  # a feature that the dialect must have
+
+
+def rules() -> str:
+    """A rules file with one rule for each feature and each failure."""
+    thens = {**{name: feature.then for name, feature in FEATURES.items()}, **FAILURES}
+    listed = [{"name": name, "when": {"model": name}, "then": then} for name, then in thens.items() if then is not None]
+    return yaml.safe_dump({"version": 1, "rules": listed}, sort_keys=False)
+
+
+def request(name: str, *, stream: bool = False, usage: bool = False) -> dict[str, Json]:
+    """The body that asks for a feature or a failure."""
+    added = FEATURES[name].body if name in FEATURES else {}
+    body = {"model": name, "messages": [{"role": "user", "content": "Say something about the sea."}], **added}
+    if stream:
+        body["stream"] = True
+    if usage:
+        body["stream_options"] = {"include_usage": True}
+    return body
+
+
+_CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+_WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": _CITY}}
+_TIME = {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object", "properties": {}}}}
+_NOTE = {"type": "custom", "custom": {"name": "take_note"}}
+_TOOLS = {"tools": [_WEATHER, _TIME]}
+_CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city":"Oslo"}'}}
+_TOLD = [
+    {"role": "user", "content": "How is the weather in Oslo?"},
+    {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+    {"role": "tool", "tool_call_id": "call_1", "content": '{"sky": "clear"}'},
+]
+_SECOND_TURN = [
+    {"role": "user", "content": "Hello."},
+    {"role": "assistant", "content": "First."},
+    {"role": "user", "content": "Go on."},
+]
+_CITATION = {
+    "type": "url_citation",
+    "url_citation": {"start_index": 0, "end_index": 5, "title": "Sea", "url": "https://example.org/sea"},
+}
+_ODD = 'line one\nline two\r\n\u2028\u2029 "quoted" \\ tab\t nul-like \u0001 👩\u200d👩\u200d👧 e\u0301 مرحبا 𝔘'
+_SEA = "The sea is wide, deep and never quite still."
+
+FEATURES: Mapping[str, Feature] = {
+    "text": Feature({"text": "Hello! How can I help you today?"}),
+    "text-of-parts": Feature(
+        {"text": "Seen."}, {"messages": [{"role": "user", "content": [{"type": "text", "text": "Look."}]}]}
+    ),
+    "empty-text": Feature({"text": ""}),
+    "odd-text": Feature({"text": _ODD}),
+    "words": Feature({"text": _SEA, "chunks": "word"}),
+    "characters": Feature({"text": _ODD, "chunks": "char"}),
+    "sized": Feature({"text": _SEA, "chunks": {"size": 7}}),
+    "pieces": Feature({"text": "abcdef", "chunks": ["a", "bcd", "ef"]}),
+    "reasoning": Feature({"reasoning": "The user wants the sea.", "text": _SEA}),
+    "refusal": Feature({"refusal": "I can't help with that."}),
+    "annotations": Feature({"text": _SEA, "annotations": [_CITATION]}),
+    "json": Feature({"json": {"name": "Ada", "born": 1815, "tags": ["a", None, True]}}),
+    "tool-call": Feature({"tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]}, _TOOLS),
+    "tool-call-in-characters": Feature(
+        {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Łódź 🌊"}}], "chunks": "char"}, _TOOLS
+    ),
+    "tool-calls": Feature(
+        {
+            "tool_calls": [
+                {"name": "get_weather", "arguments": {"city": "Oslo"}},
+                {"name": "get_time", "arguments": {}},
+                {"name": "get_weather", "arguments": {"city": "Rome"}},
+            ]
+        },
+        _TOOLS,
+    ),
+    "one-tool-call": Feature(
+        {"tool_calls": [{"name": "get_time", "arguments": {}}, {"name": "get_weather", "arguments": {"city": "Rome"}}]},
+        {**_TOOLS, "parallel_tool_calls": False},
+    ),
+    "tool-call-auto": Feature({"tool_calls": [{"name": "get_weather", "arguments": "auto"}]}, _TOOLS),
+    "text-and-tool-call": Feature(
+        {"text": "Let me see.", "tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]}, _TOOLS
+    ),
+    "custom-tool-call": Feature(
+        {"tool_calls": [{"name": "take_note", "input": "the sea"}]}, {"tools": [_NOTE]}, needs="custom_tools"
+    ),
+    "tool-result": Feature({"text": "It is {{ tool_result.json.sky }}."}, {**_TOOLS, "messages": _TOLD}),
+    "parts": Feature(
+        {
+            "parts": [
+                {"reasoning": "First the call."},
+                {"text": "One moment."},
+                {"tool_call": {"name": "get_weather", "arguments": {"city": "Oslo"}}},
+            ]
+        },
+        _TOOLS,
+    ),
+    "n": Feature({"text": _SEA}, {"n": 3}),
+    "n-of-tool-calls": Feature(
+        {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]}, {**_TOOLS, "n": 2}
+    ),
+    "choices": Feature({"choices": [{"text": "A short one."}, {"text": _SEA}, {"refusal": "No."}]}, {"n": 3}),
+    "fewer-choices-than-n": Feature({"choices": [{"text": "One."}, {"text": "Two."}]}, {"n": 4}),
+    "stop": Feature({"text": _SEA}, {"stop": ", deep"}),
+    "stops": Feature({"text": _SEA}, {"stop": ["still", "never"]}),
+    "stop-at-once": Feature({"text": _SEA}, {"stop": "The"}),
+    "max-tokens": Feature({"text": _SEA}, {"max_tokens": 4}),
+    "max-tokens-of-n": Feature({"text": _SEA}, {"max_tokens": 4, "n": 2}),
+    "max-tokens-of-reasoning": Feature({"reasoning": "A long thought about the sea.", "text": _SEA}, {"max_tokens": 3}),
+    "max-tokens-of-a-tool-call": Feature(
+        {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]}, {**_TOOLS, "max_tokens": 3}
+    ),
+    "max-tokens-of-pieces": Feature({"text": "abc def ghi", "chunks": ["ab", "c def", " ghi"]}, {"max_tokens": 2}),
+    "finish": Feature({"text": _SEA, "finish": "length"}),
+    "usage": Feature({"text": _SEA, "usage": {"prompt_tokens": 100, "completion_tokens": 50}}),
+    "resolved-model": Feature({"text": _SEA, "model": "resolved-model-2"}),
+    "headers": Feature({"text": _SEA, "headers": {"x-custom": "yes"}}),
+    "logprobs": Feature({"text": _SEA}, {"logprobs": True, "top_logprobs": 2}),
+    "logprobs-alone": Feature({"text": _SEA}, {"logprobs": True}),
+    "logprobs-in-words": Feature({"text": _SEA, "chunks": "word"}, {"logprobs": True, "top_logprobs": 1}),
+    "logprobs-stated": Feature({"text": "Yes.", "logprobs": [-0.25]}, {"logprobs": True}),
+    "filtered": Feature(
+        {
+            "text": _SEA,
+            "content_filter": {"on": "completion", "category": "violence", "severity": "medium", "after_tokens": 5},
+        },
+        needs="content_filter",
+    ),
+    "filtered-at-once": Feature(
+        {
+            "text": _SEA,
+            "content_filter": {"on": "completion", "category": "hate", "severity": "high", "after_tokens": 0},
+        },
+        needs="content_filter",
+    ),
+    "filtered-material": Feature(
+        {"text": _SEA, "content_filter": {"on": "completion", "category": "protected_material_text"}},
+        needs="content_filter",
+    ),
+    "annotated": Feature(
+        {"text": _SEA, "annotate": {"completion": {"violence": "low"}, "prompt": {"hate": "low"}}},
+        needs="filter_annotations",
+    ),
+    "echo": Feature({"echo": True}),
+    "prose": Feature({"generate": {"kind": "prose", "tokens": 20}}),
+    "lorem": Feature({"generate": {"kind": "lorem", "tokens": 12}}),
+    "template": Feature({"text": "{{ call.model }}: {{ last_user }} {{ fake.name }}"}),
+    "steps": Feature({"steps": [{"text": "First."}, {"text": "Second."}]}, {"messages": _SECOND_TURN}),
+    "one-of": Feature(
+        {"one_of": [{"weight": 1, "then": {"text": "Heads."}}, {"weight": 1, "then": {"text": "Tails."}}]}
+    ),
+    "generated": Feature(),
+    "generated-n": Feature(body={"n": 2}),
+    "generated-short": Feature(body={"max_tokens": 3}),
+    "generated-with-logprobs": Feature(body={"logprobs": True, "top_logprobs": 1, "max_tokens": 3}),
+}
+
+FAILURES: Mapping[str, Mapping[str, Json]] = {
+    "bad-request": {"error": 400},
+    "invalid-key": {"error": "invalid_key"},
+    "billing": {"error": 402},
+    "forbidden": {"error": 403},
+    "model-not-found": {"error": "model_not_found"},
+    "conflict": {"error": 409},
+    "context-length": {"error": "context_length"},
+    "unprocessable": {"error": "unprocessable"},
+    "rate-limit": {"error": "rate_limit", "retry_after": "2s"},
+    "quota": {"error": "quota"},
+    "server-error": {"error": 500},
+    "bad-gateway": {"error": 502},
+    "overloaded": {"error": "overloaded"},
+    "timeout": {"error": "timeout"},
+    "filtered-prompt": {"error": "content_filter"},
+    "violent-prompt": {"content_filter": {"on": "prompt", "category": "violence", "severity": "high"}},
+    "jailbreak": {"content_filter": {"on": "prompt", "category": "jailbreak"}},
+    "free-error": {
+        "error": {"status": 418, "code": "teapot", "type": "tea", "message": "I'm a teapot.", "param": "cup"}
+    },
+}

@@ -1,0 +1,119 @@
+"""Every kind of generated answer, and that nothing but the stream decides it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call, Json, Message, Tool, ToolCall
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Text, ToolUse
+from mockserver.core.seed import Seed
+from mockserver.engine.draft import DraftChoice
+from mockserver.engine.generate import GENERATORS
+
+WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = (Tool("look", parameters=WEATHER), Tool("stop"), Tool("shell", kind="custom"), Tool("any", parameters={}))
+
+
+def call(**more: Any) -> Call:
+    http = HttpRequest("POST", "/v1/chat/completions")
+    return Call("openai", "chat", "m", http, meaning=0, messages=(Message("user", "Hi there"),), tools=TOOLS, **more)
+
+
+def made(kind: str, options: Mapping[str, Json] | None = None, seed: int = 0, **more: Any) -> DraftChoice:
+    return GENERATORS[kind](call(**more), Seed(seed).stream("test"), options or {})
+
+
+def text(choice: DraftChoice) -> str:
+    (part,) = choice.parts
+    assert isinstance(part, Text)
+    return part.text
+
+
+def use(choice: DraftChoice) -> ToolCall:
+    (part,) = choice.parts
+    assert isinstance(part, ToolUse)
+    return part.call
+
+
+def test_kinds() -> None:
+    assert set(GENERATORS) == {"auto", "prose", "lorem", "words", "echo", "schema", "json", "arguments"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ({}, "prose"),
+        ({"response_format": "text"}, "prose"),
+        ({"response_format": "json_object"}, "json"),
+        ({"response_format": "json_schema", "schema": WEATHER}, "schema"),
+    ],
+)
+def test_auto_does_what_the_format_asks_for(asked: dict[str, Any], kind: str) -> None:
+    assert made("auto", **asked) == made(kind, **asked)
+
+
+@pytest.mark.parametrize("kind", sorted(set(GENERATORS) - {"echo", "arguments"}))
+def test_the_stream_decides(kind: str) -> None:
+    asked: dict[str, Any] = {"response_format": "json_schema", "schema": WEATHER}
+    answers = [made(kind, seed=seed, **asked) for seed in range(4)]
+    assert answers == [made(kind, seed=seed, **asked) for seed in range(4)]
+    assert len(set(map(text, answers))) > 1
+
+
+def test_json_is_an_object() -> None:
+    found = json.loads(text(made("json")))
+    assert list(found) == ["topic", "answer", "confidence", "tags"]
+
+
+def test_schema_of_the_options_wins_over_that_of_the_call() -> None:
+    assert list(json.loads(text(made("schema", schema=WEATHER)))) == ["city"]
+    assert text(made("schema", {"schema": {"const": "é"}}, schema=WEATHER)) == '"é"'
+    assert isinstance(json.loads(text(made("schema"))), str)
+
+
+def test_arguments_fit_the_tool() -> None:
+    asked = use(made("arguments", {"tool": "look"}))
+    assert asked == ToolCall("", "look", asked.arguments)
+    assert list(json.loads(asked.arguments)) == ["city"]
+
+
+@pytest.mark.parametrize("tool", ["stop", "any", "unknown"])
+def test_no_parameters_no_arguments(tool: str) -> None:
+    assert use(made("arguments", {"tool": tool})) == ToolCall("", tool, "{}")
+
+
+def test_a_custom_tool_gets_free_text() -> None:
+    asked = use(made("arguments", {"tool": "shell"}))
+    assert asked.kind == "custom"
+    assert asked.arguments.endswith((".", "?"))
+
+
+PROGRAM = """
+from mockserver.core.call import Call, Message
+from mockserver.core.http import HttpRequest
+from mockserver.core.seed import Seed
+from mockserver.engine.generate import GENERATORS
+from mockserver.engine.generate.logprobs import logprobs
+schema = {"properties": {"name": {}, "tags": {"items": {"enum": ["a", "b", "c"]}}, "at": {"format": "date-time"}}}
+call = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=(Message("user", "Hi"),), schema=schema)
+for kind in ("auto", "prose", "lorem", "words", "echo", "schema", "json"):
+    print(GENERATORS[kind](call, Seed(5).stream(kind), {}))
+print(logprobs("What is it?", Seed(5).stream("logprobs"), 3))
+"""
+
+
+def test_nothing_hangs_on_the_process(root: Path) -> None:
+    def printed(hashed: str) -> bytes:
+        environment = {**os.environ, "PYTHONHASHSEED": hashed, "PYTHONPATH": str(root), "PYTHONIOENCODING": "utf-8"}
+        return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True).stdout
+
+    first = printed("0")
+    assert first.count(b"\n") == 8
+    assert {printed("1"), printed("4294967295")} == {first}

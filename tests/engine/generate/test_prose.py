@@ -1,0 +1,80 @@
+"""Text that is seeded, and as long as it should be."""
+
+import re
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call, Message
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure, Text
+from mockserver.core.seed import Seed
+from mockserver.core.tokens import count
+from mockserver.engine.generate.prose import echo, lorem, phrase, prose, sentence, words
+
+SENTENCES = re.compile(r"(?:[A-Z][\w, ]*[.?](?: |\n\n|$))+")
+
+
+def call(**more: Any) -> Call:
+    return Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, **more)
+
+
+def written(generator: Any, options: dict[str, Any] | None = None, seed: int = 0, **more: Any) -> str:
+    (part,) = generator(call(**more), Seed(seed).stream("test"), options or {}).parts
+    assert isinstance(part, Text)
+    return part.text
+
+
+def test_pinned_texts() -> None:
+    assert written(prose, {"tokens": 1}) == "Game bed phone, hundred fill admit line change."
+    assert written(lorem, {"tokens": 1}) == "Iste blanditiis saepe, modi illum ad occaecati dicta."
+    assert written(words, {"tokens": 4}) == "eat game bed phone"
+
+
+@pytest.mark.parametrize("generator", [prose, lorem])
+def test_it_is_made_of_sentences(generator: Any) -> None:
+    for seed in range(20):
+        assert SENTENCES.fullmatch(written(generator, {"tokens": 300}, seed))
+
+
+def test_natural_length() -> None:
+    lengths = [count(written(prose, seed=seed)) for seed in range(200)]
+    assert 20 <= min(lengths) < 30
+    assert 80 < max(lengths) < 110
+
+
+@pytest.mark.parametrize("tokens", [1, 40, 500, 3000])
+@pytest.mark.parametrize("generator", [prose, lorem, words])
+def test_a_length_is_reached_within_a_sentence(generator: Any, tokens: int) -> None:
+    longest = 5 if generator is words else 60
+    assert tokens <= count(written(generator, {"tokens": tokens})) < tokens + longest
+
+
+def test_long_texts_have_paragraphs() -> None:
+    assert "\n\n" in written(prose, {"tokens": 400})
+
+
+def test_the_request_s_limit_is_kept_where_a_sentence_fits() -> None:
+    for seed in range(50):
+        text = written(prose, seed=seed, max_tokens=30)
+        assert SENTENCES.fullmatch(text)
+        assert count(text) <= 30
+    assert SENTENCES.fullmatch(written(prose, max_tokens=1))
+    assert count(written(prose, {"tokens": 50}, max_tokens=10)) >= 50
+
+
+@pytest.mark.parametrize("tokens", [0, -1, 1.5, True, "many", None, 10**9])
+def test_a_length_that_cannot_be(tokens: Any) -> None:
+    with pytest.raises(Failure, match=re.escape(f"generate: tokens must be a number from 1 to 100000, not {tokens!r}")):
+        written(prose, {"tokens": tokens})
+
+
+def test_echo() -> None:
+    assert written(echo, messages=(Message("user", "Hi"), Message("assistant", "Yes?"))) == "Hi"
+    assert written(echo) == ""
+
+
+def test_pieces_of_prose() -> None:
+    rng = Seed(0).stream("x")
+    assert sentence(rng).endswith((".", "?"))
+    assert len(phrase(rng, 3).split()) == 3

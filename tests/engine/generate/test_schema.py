@@ -1,0 +1,204 @@
+"""Instances satisfy their schemas, or a Failure says why there is none."""
+
+import json
+import time
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.core.plan import Failure
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.schema import instance
+
+TREE = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "children": {"type": "array", "items": {"$ref": "#"}},
+        "next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]},
+    },
+    "required": ["name", "children", "next"],
+    "additionalProperties": False,
+}
+ORDER = {
+    "type": "object",
+    "properties": {"id": {"$ref": "#/$defs/a~1b~0c"}, "lines": {"type": "array", "items": {"$ref": "#/$defs/line"}}},
+    "required": ["id", "lines"],
+    "$defs": {
+        "a/b~c": {"type": "integer", "minimum": 1000},
+        "line": {"properties": {"price": {"type": "number", "exclusiveMinimum": 0, "maximum": 0.5}}},
+    },
+}
+
+FORMATS = "date date-time time duration email hostname ipv4 ipv6 uri uuid unknown"
+SATISFIABLE: list[Any] = [
+    None,
+    True,
+    {},
+    {"const": [1, {"a": None}]},
+    {"enum": ["a", 2, None]},
+    {"type": "boolean"},
+    {"type": "null"},
+    {"type": ["string", "null"], "maxLength": 3},
+    {"type": ["null"]},
+    {"type": "string", "minLength": 40},
+    {"type": "string", "minLength": 5, "maxLength": 5},
+    {"minLength": 2},
+    {"type": "integer", "minimum": 5, "maximum": 5},
+    {"type": "integer", "minimum": 10**20},
+    {"type": "integer", "maximum": -500},
+    {"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5},
+    {"type": "integer", "multipleOf": 1000},
+    {"type": "integer", "minimum": 1.5, "maximum": 2.5},
+    {"type": "number", "minimum": 0.2, "maximum": 0.3},
+    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e-9},
+    {"type": "number", "multipleOf": 0.05},
+    {"type": "number", "minimum": -1e308, "maximum": 1e308},
+    {"minimum": 7},
+    {"type": "array", "minItems": 5},
+    {"type": "array", "maxItems": 0},
+    {"type": "array", "items": {"type": "integer"}, "minItems": 2, "uniqueItems": True},
+    {"type": "array", "items": {"enum": [1, 2, 3]}, "minItems": 3, "maxItems": 3, "uniqueItems": True},
+    {"prefixItems": [{"type": "string"}, {"type": "boolean"}], "items": False, "minItems": 2},
+    {"items": {"type": "string"}},
+    {"type": "object", "required": ["unknown"]},
+    {"required": ["n"], "additionalProperties": {"type": "integer"}},
+    {"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 2},
+    {"properties": {"a": False, "b": {"type": "string"}}},
+    {"properties": {"a": {"type": "string", "default": 5}}, "required": ["a"]},
+    {"anyOf": [False, {"type": "integer"}]},
+    {"anyOf": [True, False]},
+    {"oneOf": [{"type": "integer", "minimum": 0}, {"type": "integer", "minimum": -3, "maximum": 10}]},
+    {"oneOf": [{"type": "string", "minLength": 3, "maxLength": 1}, {"const": "b"}]},
+    {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {}, "b": {}}},
+    {
+        "allOf": [
+            {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+            {"properties": {"b": {"type": "integer"}}, "required": ["b"]},
+            True,
+        ]
+    },
+    {"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/y"}, "y": {"type": "integer"}}},
+    {"$ref": "#/$defs/a%20b", "$defs": {"a b": {"type": "integer"}}},
+    {"$ref": "#/anyOf/1", "anyOf": [{"type": "string"}, {"type": "string", "format": "date"}]},
+    {"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 1, "exclusiveMinimum": True},
+    {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}], "minItems": 2},
+    TREE,
+    ORDER,
+    {"not": {"type": "string"}, "type": ["string", "integer"]},
+    *({"type": "string", "format": kind} for kind in FORMATS.split()),
+]
+
+
+def made(schema: Any, seed: int = 0) -> Any:
+    return instance(schema, Seed(seed).stream("schema"))
+
+
+@pytest.mark.parametrize("schema", SATISFIABLE, ids=str)
+def test_instances_satisfy(schema: Any) -> None:
+    validator = jsonschema_rs.validator_for(True if schema is None else schema, validate_formats=True)
+    for seed in range(10):
+        found = made(schema, seed)
+        assert validator.is_valid(found), found
+        json.dumps(found, allow_nan=False)
+
+
+DEEP: Any = {"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}
+WIDE: Any = {"properties": {f"p{i}": {"anyOf": [{"$ref": "#"}] * 9} for i in range(9)}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        False,
+        {"type": "array", "minItems": 10**9},
+        {"type": "array", "minItems": 99, "items": {"type": "array", "minItems": 99, "items": {"minItems": 99}}},
+        {"type": "string", "minLength": 10**9},
+        {"type": "string", "minLength": 3, "maxLength": 2},
+        {"type": "integer", "minimum": 5, "maximum": 3},
+        {"type": "number", "multipleOf": 1e-320},
+        {"type": "array", "items": {"const": 1}, "minItems": 2, "uniqueItems": True},
+        {"allOf": [{"type": "string"}, False]},
+        {"anyOf": [False, False]},
+        {"enum": []},
+        {"$id": "http://a.test/b", "$ref": "http://a.test/b#/$defs/x", "$defs": {"x": {}}},  # only local pointers
+        {"$ref": "#"},
+        {"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        DEEP,
+        {**WIDE, "required": list(WIDE["properties"])},
+    ],
+    ids=lambda schema: str(schema)[:60],
+)
+def test_what_cannot_be_made_fails_soon(schema: Any) -> None:
+    started = time.process_time()
+    with pytest.raises(Failure, match="cannot be satisfied: no value was found that it allows") as caught:
+        made(schema)
+    assert caught.value.reason == "bad_parameter"
+    assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "complaint"),
+    [
+        ({"type": "strin"}, '"strin" is not valid'),
+        (5, "5 is not of types"),
+        ({"$ref": "#/$defs/none"}, "Pointer '/$defs/none' does not exist"),
+        ({"$ref": "http://127.0.0.1:9/x.json"}, "http://127.0.0.1:9/x.json is not fetched"),
+        ({"pattern": "("}, 'is not a "regex"'),
+    ],
+)
+def test_a_broken_schema_fails(schema: Any, complaint: str) -> None:
+    with pytest.raises(Failure) as caught:
+        made(schema)
+    assert caught.value.reason == "bad_parameter"
+    assert str(caught.value).startswith("The JSON schema is not valid: ")
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_default_and_examples_are_taken_where_they_fit() -> None:
+    assert made({"type": "string", "default": "d", "examples": ["e"]}) == "d"
+    assert made({"type": "string", "examples": ["e"]}) == "e"
+    assert made({"type": "string", "examples": []}) not in ("d", "e")
+    assert isinstance(made({"type": "string", "examples": [5]}), str)
+
+
+def test_recursion_ends_where_it_may() -> None:
+    for seed in range(20):
+        assert len(json.dumps(made(TREE, seed))) < 20_000
+
+
+def test_order_of_properties_is_kept() -> None:
+    names = ["zulu", "alpha", "mike"]
+    assert list(made({"properties": {name: {"type": "null"} for name in names}, "required": names[::-1]})) == names
+
+
+KEYS = st.sampled_from(["a", "b", "name"])
+PLAIN = (
+    st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-2, 2) | st.sampled_from(["string", "#", "#/anyOf/0"])
+)
+KEYWORDS = (
+    "type $ref anyOf oneOf allOf items prefixItems properties required enum const default examples minItems maxItems "
+    "uniqueItems minLength maxLength minimum exclusiveMaximum multipleOf format not minProperties a name"
+)
+WORDS = st.sampled_from(KEYWORDS.split())
+KINDS = st.sampled_from(["string", "number", "integer", "object", "array", "boolean", "null"])
+SCHEMAS: st.SearchStrategy[Any] = st.recursive(
+    st.booleans() | st.fixed_dictionaries({"type": KINDS}) | PLAIN,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | KEYS, inner | KINDS, max_size=5),
+    max_leaves=15,
+)
+
+
+@given(SCHEMAS)
+@settings(max_examples=300, deadline=None)
+def test_any_schema_gives_an_instance_or_a_failure(schema: Any) -> None:
+    try:
+        found = made(schema)
+    except Failure:
+        return
+    assert jsonschema_rs.is_valid(True if schema is None else schema, found)

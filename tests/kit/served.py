@@ -1,0 +1,109 @@
+"""A server in a process of its own, as a user starts it: rules as text, a free port, and the log that it writes."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from tempfile import TemporaryDirectory
+from threading import Thread
+from typing import IO, Any
+
+from mockserver.dialects import discover
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 30  # seconds for what takes far less than one on an idle machine
+
+
+class Lines(Thread):
+    """The lines of a pipe, read as they come, so that the process never waits for us."""
+
+    def __init__(self, pipe: IO[str]) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._lines: SimpleQueue[str | None] = SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        with self._pipe:
+            for line in self._pipe:
+                self._lines.put(line)
+        self._lines.put(None)
+
+    def next(self) -> str | None:
+        """The next line; None at the end."""
+        try:
+            return self._lines.get(timeout=PATIENCE)
+        except Empty:
+            raise AssertionError(f"the server said nothing for {PATIENCE} s") from None
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running server."""
+
+    address: str  # http://127.0.0.1:port
+    _log: Lines
+    _seen: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    def base(self, dialect: str, namespace: str | None = None) -> str:
+        """What a client of this dialect takes as its base URL; a namespace of one's own keeps counters apart."""
+        front = f"/ns/{namespace}" if namespace else ""
+        return self.address + front + discover()[dialect].mounts[0]
+
+    def logged(self, number: int) -> Mapping[str, Any]:
+        """What the server noted about the call of this number, once that call is over."""
+        while number not in self._seen:
+            line = self._log.next()
+            assert line is not None, f"the server ended before call {number} did"
+            exchange = json.loads(line)
+            self._seen[exchange["seq"]] = exchange
+        return self._seen[number]
+
+
+@contextmanager
+def served(rules: str = "version: 1\n") -> Iterator[Served]:
+    """`mockserver serve` with these rules (the text of a rules file), killed at the end."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "rules.yaml"
+        file.write_text(rules)
+        flags = ("--port", "0", "--log", "json", "--no-reload")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "mockserver", "serve", str(file), *flags],
+            cwd=folder,
+            env=_environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout
+        assert process.stderr
+        said, log = Lines(process.stderr), Lines(process.stdout)
+        try:
+            yield Served(_address(said), log)
+        finally:
+            process.kill()
+            process.wait()
+            said.join()
+            log.join()
+
+
+def _environment() -> dict[str, str]:
+    """This process's own, without what would change the server."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
+    return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+def _address(said: Lines) -> str:
+    """Where the server listens, by its own words. The port is bound before they are said, so nobody has to knock."""
+    heard = []
+    while (line := said.next()) is not None:
+        if found := re.match(r"mockserver listens on (http://\S+)", line):
+            return found[1]
+        heard.append(line)
+    raise AssertionError("the server did not start:\n" + "".join(heard))

@@ -7,7 +7,7 @@ import click
 from pydantic_core import from_json, to_json
 
 from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
-from mockserver.cli.request import Described, chat_path, parsed, put
+from mockserver.cli.request import Described, chat_path, parsed, planned, put
 from mockserver.core.call import Json
 from mockserver.core.http import Reply
 from mockserver.core.plan import Answer, Failure, Models, Part, Raw, Reasoning, Refusal, Text, ToolUse
@@ -35,7 +35,7 @@ def command(  # size: click gives each flag a parameter
         click.echo(f"({served.source})", err=True)
         return
     call = parsed(operation, http, live)
-    plan = asyncio.run(live.engine.plan(call))
+    plan = planned(call, live)
     if isinstance(plan.outcome, Failure):
         reply = endpoint.dialect.fail(http, plan.outcome, call)
         click.echo(f"error {reply.status}: {reply.body.decode()}")

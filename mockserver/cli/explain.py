@@ -1,12 +1,11 @@
 """`mockserver explain`: which rule answers a request, and why each other does not."""
 
-import asyncio
 from pathlib import Path
 
 import click
 
 from mockserver.cli.options import rules_argument, setting_flags, sources, text_of
-from mockserver.cli.request import chat_path, parsed, put, read_request
+from mockserver.cli.request import chat_path, parsed, planned, put, read_request
 from mockserver.core.call import Json
 from mockserver.engine.nearest import lines
 from mockserver.server.live import start
@@ -26,7 +25,7 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     described = read_request(text_of(request_file), request_file, path or chat_path(live.settings.dialect))
     _, operation, http = put(described, live)
     call = parsed(operation, http, live)
-    click.echo(f"answered by: {asyncio.run(live.engine.plan(call)).source}")
+    click.echo(f"answered by: {planned(call, live).source}")
     for rule in live.engine.rules:
         held = rule.when.holds(call) is not None
         click.echo(f'\n{rule.where} "{rule.name}" {"holds" if held else "does not hold"}')

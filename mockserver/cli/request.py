@@ -1,5 +1,6 @@
 """A request described in a file or by flags, put to the engine in this process, without a socket."""
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from mockserver.core.call import Call, Json
 from mockserver.core.errors import ConfigError
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Failure
+from mockserver.core.plan import Failure, Plan
 from mockserver.dialects import Operation, discover
 from mockserver.server.app import Endpoint
 from mockserver.server.live import Live
@@ -78,6 +79,14 @@ def parsed(operation: Operation, http: HttpRequest, live: Live) -> Call:
         return operation.parse(http, live.settings.strict)
     except Failure as failure:
         raise ConfigError(f"the provider would refuse this request: {failure}") from failure
+
+
+def planned(call: Call, live: Live) -> Plan:
+    """What the engine answers; a refusal of its own, such as an unlisted model, is an outcome like any other."""
+    try:
+        return asyncio.run(live.engine.plan(call))
+    except Failure as failure:
+        return Plan(failure, "invalid")
 
 
 def _found(path: str, known: tuple[Place, ...]) -> tuple[Place, dict[str, str]]:

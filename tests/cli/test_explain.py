@@ -63,3 +63,8 @@ def test_text_that_is_not_json_is_named(rules: Path) -> None:
     request = rules.parent / "r.json"
     request.write_text("{")
     assert run("explain", request, rules).err.startswith(f"mockserver: {request}: not JSON: ")
+
+
+def test_a_model_that_the_settings_do_not_list_is_answered_by_no_rule(rules: Path) -> None:
+    rules.write_text(f"settings: {{models: [gpt-5]}}\n{RULES}")
+    assert explain(rules, BODY).startswith("answered by: invalid\n")

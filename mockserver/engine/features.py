@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from mockserver.core.call import Json
+from mockserver.engine.conditions import Condition
+from mockserver.engine.index import pinned
 from mockserver.engine.site import Site
 from mockserver.engine.spec import ContentSpec, ThenSpec
 from mockserver.positions import Path, did_you_mean
@@ -10,15 +12,19 @@ from mockserver.positions import Path, did_you_mean
 Known = Mapping[str, frozenset[str]]  # the features of each dialect
 
 
-def check_features(when: Json, then: ThenSpec | None, site: Site, known: Known) -> None:
-    """Tell `site`, a rule, of unknown dialects in `when`, and of what the dialects named there cannot do."""
-    named = list(_named(when.get("dialect") if isinstance(when, Mapping) else None))
-    for path, dialect in named:
+def check_dialects(when: Json, site: Site, known: Known) -> None:
+    """Tell `site`, a rule, of unknown dialects in its `when`."""
+    for path, dialect in _named(when.get("dialect") if isinstance(when, Mapping) else None):
         if dialect not in known:
             hint = did_you_mean(dialect, known) or f"; it is one of {', '.join(known)}"
             site.at("when", "dialect", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
-    dialects = [dialect for _, dialect in named if dialect in known]
-    for path, feature in _used(then, ()) if then is not None and dialects else ():
+
+
+def check_features(when: Condition, then: ThenSpec, site: Site, known: Known) -> None:
+    """Tell `site`, a rule, of what its `then` uses and a dialect that its condition asks for does not have."""
+    pins = pinned(when, "dialect") or ()
+    dialects = [dialect for dialect in known if dialect in pins]
+    for path, feature in _used(then, ()) if dialects else ():
         lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
         if lacking is not None:
             have = [dialect for dialect in known if feature in known[dialect]]

@@ -10,7 +10,7 @@ from mockserver.core.call import Json
 from mockserver.core.errors import Place, RuleError
 from mockserver.engine.complaints import complaints
 from mockserver.engine.conditions import All, Condition, implied
-from mockserver.engine.features import Known, check_features
+from mockserver.engine.features import Known, check_dialects, check_features
 from mockserver.engine.matchers import Report, compile_when
 from mockserver.engine.site import Site
 from mockserver.engine.spec import RulesFile, RuleSpec
@@ -97,9 +97,10 @@ class _Loader:
         model = _checked(spec, site)
         raw = spec if isinstance(spec, Mapping) else {}
         when = _condition(raw, site)
-        check_features(raw.get("when"), None if model is None else model.then, site, self.known)
+        check_dialects(raw.get("when"), site, self.known)
         if model is None:
             return None
+        check_features(when, model.then, site, self.known)
         name = self._name(model.name, site)
         there = Site(site.mistakes, site.templates, name, (*site.path, "then"), frozenset(_groups(raw.get("when"))))
         place = site.mistakes.document.place(site.path)

@@ -34,10 +34,11 @@ def test_what_a_dialect_cannot_send(then, mistake):
 @pytest.mark.parametrize("dialect", ["plain", "[openai, plain]", "{equals: plain}", "{in: [openai, plain]}"])
 def test_however_the_dialect_is_named(dialect):
     assert len(wrong(f"{{dialect: {dialect}}}", "{refusal: a}")) == 1
+    assert len(wrong(f"{{all: [{{dialect: {dialect}}}, {{model: x}}]}}", "{refusal: a}")) == 1
 
 
 @pytest.mark.parametrize(
-    "when", ["{}", "{dialect: p*}", "{dialect: {glob: plain}}", "{dialect: openai}", "{dialect: 3}"]
+    "when", ["{}", "{dialect: p*}", "{dialect: {glob: pl*n}}", "{dialect: openai}", "{dialect: 3}"]
 )
 def test_where_nothing_is_pinned_everything_may_stand(when):
     if "3" in when:

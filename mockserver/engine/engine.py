@@ -16,9 +16,9 @@ from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment
 from mockserver.engine.generate import GENERATORS
-from mockserver.engine.index import RuleIndex
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
+from mockserver.engine.when.index import RuleIndex
 
 START = "start"  # the state in which every scenario begins
 

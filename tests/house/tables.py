@@ -14,15 +14,15 @@ from mockserver.core.errors import RuleError
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure
 from mockserver.dialects import FEATURES, Dialect, discover
-from mockserver.engine.fields import FIELDS
 from mockserver.engine.generate import GENERATORS
-from mockserver.engine.kinds import BESIDE, OUTCOMES
-from mockserver.engine.matchers import GROUPS, KINDS, MODIFIERS
-from mockserver.engine.predicates import PREDICATES
 from mockserver.engine.rules import load
-from mockserver.engine.spec import ErrorSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
-from mockserver.engine.table import Table
-from mockserver.engine.then import KINDS as KINDS_OF_TEXT
+from mockserver.engine.spec.models import ErrorSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
+from mockserver.engine.spec.table import Table
+from mockserver.engine.then.kinds import BESIDE, OUTCOMES
+from mockserver.engine.then.responder import KINDS as KINDS_OF_TEXT
+from mockserver.engine.when.fields import FIELDS
+from mockserver.engine.when.matchers import GROUPS, KINDS, MODIFIERS
+from mockserver.engine.when.predicates import PREDICATES
 from mockserver.positions import Document
 from mockserver.settings import Settings, flag, variable
 

@@ -10,9 +10,9 @@ import pytest
 
 from mockserver.core.plan import DETECTIONS_OF_COMPLETION, DETECTIONS_OF_PROMPT, HARMS, SEVERITIES
 from mockserver.dialects import discover
-from mockserver.engine.context import CALL, MEMBERS
-from mockserver.engine.spec import UsageSpec
-from mockserver.engine.templates import VARIABLES
+from mockserver.engine.spec.models import UsageSpec
+from mockserver.engine.templates.context import CALL, MEMBERS
+from mockserver.engine.templates.templates import VARIABLES
 from tests.house.tables import TABLES, filled, names
 
 ROOT = Path(__file__).parents[2]

@@ -12,8 +12,8 @@ from mockserver.core.seed import Seed
 from mockserver.engine.draft import Draft, DraftChoice, Moment, Response
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.rules import Rule, load
-from mockserver.engine.site import Site
-from mockserver.engine.templates import Templates
+from mockserver.engine.templates.templates import Templates
+from mockserver.engine.then.site import Site
 from mockserver.positions import Document, Mistakes, read
 from tests.kit.calls import call
 

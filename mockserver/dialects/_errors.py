@@ -115,6 +115,7 @@ OPENAI_WORDS: Words = {
     "billing": "Your account is not active, please check your billing details on our website.",
     "forbidden": "Country, region, or territory not supported",
     "model_not_found": "The model `{model}` does not exist or you do not have access to it.",
+    "unknown_model": "The model `{model}` does not exist or you do not have access to it.",
     "not_found": "The requested object does not exist.",
     "unmatched": "No rule answers this request.",
     "route_not_found": "Invalid URL ({method} {path})",

@@ -66,7 +66,9 @@ def _complaint(details: ErrorDetails, path: Path, wanted: _Wanted) -> Complaint:
             key = details["ctx"]["key"]
             return Complaint(f'"{_cut(key)}" has no value; give it one, or leave the key out', (*path, key), key=True)
         case "invalid_key":
-            return Complaint(f"a key must be a text, not {shown(path[-1])}", path[:-1])
+            return Complaint(_NO_TEXT + shown(path[-1]), path[:-1])
+        case "string_type" if details["loc"][-1:] == ("[key]",):
+            return Complaint(_NO_TEXT + shown(path[-1]), path[:-1])
     value = details["input"]
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
     example = _example(wanted.at(path)) if details["type"] in ("model_type", "dict_type") else ""
@@ -129,6 +131,7 @@ def _at_least(details: ErrorDetails) -> str:
     return f"at least {details['ctx']['ge']:g}"
 
 
+_NO_TEXT = "a key must be a text, not "
 # What was expected, by pydantic's name for the mistake.
 _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "expected": lambda details: details["msg"],

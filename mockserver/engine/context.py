@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from pydantic_core import to_json
+from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Call, Json, Message
 from mockserver.engine import tool_results
@@ -46,13 +46,16 @@ def shown(value: Json) -> str:
     """A value as it stands in the text: text as it is, everything else as JSON."""
     if isinstance(value, str):
         return value
-    return to_json(value, fallback=_bare).decode()
+    try:
+        return to_json(value, fallback=_bare).decode()
+    except PydanticSerializationError:
+        raise TypeError("this is no value; a method wants its parentheses") from None
 
 
 def _bare(value: object) -> Json:
     if isinstance(value, Table):
         return dict(value)
-    raise TypeError("this is no value; a method wants its parentheses")
+    raise TypeError
 
 
 def _call(call: Call) -> Json:

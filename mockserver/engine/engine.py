@@ -79,8 +79,7 @@ class Engine:
         """Refuse a model that the settings do not list."""
         models = self.policy.models
         if models is not None and model and not any(fnmatchcase(model, pattern) for pattern in models):
-            # 404 even where the dialect says 503: what a client sends must never look like a fault of the server.
-            raise Failure("model_not_found", status=404, param="model", details={"model": model})
+            raise Failure("unknown_model", details={"model": model})
 
     async def _attempt(self, call: Call) -> int:
         """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""

@@ -112,5 +112,6 @@ _HIDDEN = frozenset((
     *("generator", "enum", "bothify", "hexify", "lexify", "numerify", "locale", "language_code", "current_country"),
     *("binary", "csv", "dsv", "fixed_width", "image", "json", "json_bytes", "psv", "tar", "tsv", "xml", "zip"),
     *("passport_dates", "passport_full", "passport_gender", "profile", "simple_profile", "time_series", "time_delta"),
+    *("color", "color_hsl", "color_hsv", "color_rgb", "color_rgb_float"),  # have a chance of their own
     *("uuid1", "uuid7", "timezone_object"),
 ))  # fmt: skip

@@ -12,6 +12,8 @@ def rules_schema() -> dict[str, Json]:
     schema: dict[str, Json] = _tidy(RulesFile.model_json_schema())
     when = when_schema()
     definitions = {**schema["$defs"], **when.pop("$defs")}
+    for key in RulesFile.nullable:
+        schema["properties"][key] = {"anyOf": [schema["properties"][key], {"type": "null"}]}
     rule = definitions["RuleSpec"]["properties"]
     rule["when"] = {**when, "description": rule["when"]["description"]}
     return {

@@ -104,6 +104,8 @@ class Templates:
         for name in dict.fromkeys(_FILTER.findall(code)):
             if not self._has_filter(name):
                 yield f'there is no filter "{name}" in templates{did_you_mean(name, _FILTERS)}'
+        for tag in dict.fromkeys(_LOADS.findall(source)):
+            yield f'"{tag}" has nothing to load: every template stands alone'
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
             yield f'"{call}" is a value, not a function; leave out the parentheses'
 
@@ -127,7 +129,6 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         auto_escape_callback=lambda _: False,
         finalizer=_final,
-        debug=False,
     )
     environment.remove_global("debug")  # prints all that is known
     environment.remove_filter("format")  # a width of 2,000,000,000 costs as much
@@ -194,6 +195,7 @@ _CODE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
 _FILTER = re.compile(r"\|\s*([A-Za-z_]\w*)")
 _FAKE_CALL = re.compile(r"\b(fake\.\w+)\(")
+_LOADS = re.compile(r"\{%[-+]?\s*(extends|from|import|include)\b")
 _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
 # For did-you-mean only: the engine does not tell which filters it has.
 _FILTERS = (

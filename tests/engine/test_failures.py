@@ -58,8 +58,8 @@ BAD = {
     "{error: '429'}": '8: unknown error "429"; write the number without quotes',
     "{error: unmatched}": (
         '8: unknown error "unmatched"; it is one of bad_parameter, content_filter, context_length, invalid_key, '
-        "billing, forbidden, model_not_found, timeout, conflict, too_large, unsupported_media_type, unprocessable, "
-        "rate_limit, quota, server_error, bad_gateway, overloaded, gateway_timeout"
+        "billing, forbidden, model_not_found, unknown_model, timeout, conflict, too_large, unsupported_media_type, "
+        "unprocessable, rate_limit, quota, server_error, bad_gateway, overloaded, gateway_timeout"
     ),
     "{error: {message: x}}": '8: "error" needs a status, such as {status: 429, message: Slow down}',
     "{error: {reason: ratelimit}}": '17: unknown error "ratelimit"; did you mean "rate_limit"?',

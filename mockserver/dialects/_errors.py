@@ -71,7 +71,9 @@ class Phrasebook:
         }
         facts["key"] = masked(str(facts["key"]))
         words = self.words[reason].format_map({key: clip(str(value)) for key, value in facts.items()})
-        return f"{words} Did you mean {failure.details['nearest']}?" if "nearest" in failure.details else words
+        if "nearest" not in failure.details:
+            return words
+        return f"{words.removesuffix('.')}. Did you mean {failure.details['nearest']}?"
 
 
 def masked(key: str) -> str:

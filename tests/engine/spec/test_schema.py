@@ -4,14 +4,14 @@ import json
 
 import jsonschema_rs
 import pytest
-from tests.engine.test_contents import ENDED, MADE
-from tests.engine.test_failures import MADE as FAILURES
-from tests.engine.test_kinds import GOOD
-from tests.engine.test_raw import MADE as RAW
 
 from mockserver.engine.rules import load
 from mockserver.engine.spec.schema import rules_schema
 from mockserver.positions import read
+from tests.engine.then.test_contents import ENDED, MADE
+from tests.engine.then.test_failures import MADE as FAILURES
+from tests.engine.then.test_kinds import GOOD
+from tests.engine.then.test_raw import MADE as RAW
 from tests.kit.rules import KNOWN
 
 SCHEMA = rules_schema()

@@ -125,7 +125,8 @@ class Settings(BaseModel):
         description="The time that answers carry: frozen, real, Unix seconds or an ISO 8601 time.",
     )
     ids: Literal["stable", "unique"] = Field(
-        "stable", description="Ids that follow from the request's meaning, or that never repeat."
+        "stable",
+        description="Ids that follow from the request's meaning, or that never repeat while it runs.",
     )
     tokenizer: Literal["approx"] = Field("approx", description="How tokens are counted: approx is a fast estimate.")
     models: Models = Field(

@@ -82,7 +82,7 @@ def parsed(operation: Operation, http: HttpRequest, live: Live) -> Call:
 
 
 def planned(call: Call, live: Live) -> Plan:
-    """What the server would answer, and why; the source is `invalid` where it refuses before any rule answers."""
+    """What the engine answers; a refusal of its own, such as an unlisted model, is an outcome like any other."""
     try:
         return asyncio.run(live.engine.plan(call))
     except Failure as failure:

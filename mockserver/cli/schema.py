@@ -4,7 +4,7 @@ import json
 
 import click
 
-from mockserver.engine.schema_export import rules_schema
+from mockserver.engine.spec.schema import rules_schema
 
 
 @click.command()

@@ -13,12 +13,14 @@ from mockserver.core.call import Json
 from mockserver.core.exchange import Exchange
 from mockserver.dialects import discover
 from mockserver.server.live import Live, Sources, start
+from mockserver.server.routes import bare
+from mockserver.settings import Settings
 from mockserver.state.journal import Journal
 
 
 @click.command()
 @rules_argument
-@setting_flags("host", "port", "dialect", "unmatched", "seed", "clock", "ids", "tokenizer", "strict", "reload", "log")
+@setting_flags(*Settings.model_fields)
 def command(rules: tuple[Path, ...], **flags: Json) -> None:
     """Serve RULES (rules.yaml of this folder, if there is one) until Ctrl-C.
 
@@ -43,10 +45,12 @@ def banner(live: Live, given: Sources, port: int) -> str:
     """Where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     files = ", ".join(map(str, given.files)) or "no rules file"
-    bases = [f"  {name:<12} http://{host}:{port}{dialect.mounts[0]}" for name, dialect in discover().items()]
+    address, spoken = f"http://{host}:{port}", live.settings.dialect
+    bases = [f"  {name:<12} {address}{dialect.mounts[0]}" for name, dialect in discover().items()]
+    bases.append(f"  {'':<12} {address}{bare(discover()[spoken].mounts[0])}  (speaks {spoken})")
     return "\n".join(
         [
-            f"mockserver listens on http://{host}:{port}  ({len(live.engine.rules)} rules from {files};"
+            f"mockserver listens on {address}  ({len(live.engine.rules)} rules from {files};"
             f" unmatched: {live.settings.unmatched})",
             *bases,
         ]

@@ -189,6 +189,7 @@ REASONS: dict[str, int] = {
     "billing": 402,
     "forbidden": 403,
     "model_not_found": 404,
+    "unknown_model": 404,  # one that the settings do not list: the client's mistake in every dialect
     "not_found": 404,  # an object, a response id
     "unmatched": 404,  # no rule answers, and generating is off
     "route_not_found": 404,
@@ -212,7 +213,7 @@ REASON_OF_STATUS: dict[int, str] = {
     401: "invalid_key",
     402: "billing",
     403: "forbidden",
-    404: "model_not_found",
+    404: "unknown_model",
     405: "method_not_allowed",
     408: "timeout",
     409: "conflict",

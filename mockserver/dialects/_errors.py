@@ -71,7 +71,9 @@ class Phrasebook:
         }
         facts["key"] = masked(str(facts["key"]))
         words = self.words[reason].format_map({key: clip(str(value)) for key, value in facts.items()})
-        return f"{words} Did you mean {failure.details['nearest']}?" if "nearest" in failure.details else words
+        if "nearest" not in failure.details:
+            return words
+        return f"{words.removesuffix('.')}. Did you mean {failure.details['nearest']}?"
 
 
 def masked(key: str) -> str:
@@ -115,6 +117,7 @@ OPENAI_WORDS: Words = {
     "billing": "Your account is not active, please check your billing details on our website.",
     "forbidden": "Country, region, or territory not supported",
     "model_not_found": "The model `{model}` does not exist or you do not have access to it.",
+    "unknown_model": "The model `{model}` does not exist or you do not have access to it.",
     "not_found": "The requested object does not exist.",
     "unmatched": "No rule answers this request.",
     "route_not_found": "Invalid URL ({method} {path})",

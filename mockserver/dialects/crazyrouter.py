@@ -77,6 +77,7 @@ ROWS: Mapping[str, Row] = {
     "billing": Row(402, "insufficient_quota", "insufficient_quota"),
     "forbidden": Row(403, "insufficient_quota", "insufficient_quota"),
     "model_not_found": Row(503, "server_error", "model_not_found"),
+    "unknown_model": Row(404, _REQUEST, "model_not_found"),
     "not_found": Row(404, _REQUEST, "not_found"),
     "unmatched": Row(404, _REQUEST, "not_found"),
     "route_not_found": Row(404, _REQUEST, "not_found"),

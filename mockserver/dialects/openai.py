@@ -113,6 +113,7 @@ ROWS: Mapping[str, Row] = {
     "billing": Row(402, _REQUEST, "billing_not_active"),
     "forbidden": Row(403, _REQUEST),
     "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
+    "unknown_model": Row(404, _REQUEST, "model_not_found", "model"),
     "not_found": Row(404, _REQUEST),
     "unmatched": Row(404, _REQUEST),
     "route_not_found": Row(404, _REQUEST),

@@ -16,9 +16,9 @@ from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment
 from mockserver.engine.generate import GENERATORS
-from mockserver.engine.index import RuleIndex
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
+from mockserver.engine.when.index import RuleIndex
 
 START = "start"  # the state in which every scenario begins
 
@@ -79,7 +79,7 @@ class Engine:
         """Refuse a model that the settings do not list."""
         models = self.policy.models
         if models is not None and model and not any(fnmatchcase(model, pattern) for pattern in models):
-            raise Failure("model_not_found", param="model", details={"model": model})
+            raise Failure("unknown_model", details={"model": model})
 
     async def _attempt(self, call: Call) -> int:
         """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import Finding
-from mockserver.engine.conditions import Condition
+from mockserver.engine.when.conditions import Condition
 
 SHOWN = 80  # characters of a value
 MOST_LINES = 12  # findings of one rule

@@ -8,14 +8,14 @@ from pydantic import ValidationError
 
 from mockserver.core.call import Json
 from mockserver.core.errors import Place, RuleError
-from mockserver.engine.complaints import complaints
-from mockserver.engine.conditions import All, Condition, implied
-from mockserver.engine.features import Known, check_features
-from mockserver.engine.matchers import Report, compile_when
-from mockserver.engine.site import Site
-from mockserver.engine.spec import RulesFile, RuleSpec
-from mockserver.engine.templates import Templates
-from mockserver.engine.then import Responder, compile_then
+from mockserver.engine.spec.complaints import complaints
+from mockserver.engine.spec.models import RulesFile, RuleSpec
+from mockserver.engine.templates.templates import Templates
+from mockserver.engine.then.features import Known, check_dialects, check_features
+from mockserver.engine.then.responder import Responder, compile_then
+from mockserver.engine.then.site import Site
+from mockserver.engine.when.conditions import All, Condition, implied
+from mockserver.engine.when.matchers import Report, compile_when
 from mockserver.positions import Document, Mistakes, collector_at_rest, raise_if_any
 
 GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
@@ -97,9 +97,10 @@ class _Loader:
         model = _checked(spec, site)
         raw = spec if isinstance(spec, Mapping) else {}
         when = _condition(raw, site)
-        check_features(raw.get("when"), None if model is None else model.then, site, self.known)
+        check_dialects(raw.get("when"), site, self.known)
         if model is None:
             return None
+        check_features(when, model.then, site, self.known)
         name = self._name(model.name, site)
         there = Site(site.mistakes, site.templates, name, (*site.path, "then"), frozenset(_groups(raw.get("when"))))
         place = site.mistakes.document.place(site.path)

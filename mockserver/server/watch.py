@@ -28,4 +28,5 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
         except MockserverError as error:
             say("\n".join(["not reloaded, the rules before still hold:", *(m.shown() for m in error.mistakes)]))
         else:
-            say(f"reloaded {len(live.engine.rules)} rules")
+            count = len(live.engine.rules)
+            say(f"reloaded: {count} rule{'s' * (count != 1)}")

@@ -65,14 +65,14 @@ def test_text_that_is_not_json_is_named(rules: Path) -> None:
     assert run("explain", request, rules).err.startswith(f"mockserver: {request}: not JSON: ")
 
 
-def test_a_model_that_the_settings_do_not_list_is_refused_before_the_rules(rules: Path) -> None:
-    rules.write_text(f"settings: {{models: [gpt-4o]}}\n{RULES}")
+def test_a_model_that_the_settings_do_not_list_is_answered_by_no_rule(rules: Path) -> None:
+    rules.write_text(f"settings: {{models: [gpt-5]}}\n{RULES}")
     assert explain(rules, BODY).startswith("answered by: invalid: model_not_found\n")
 
 
 def test_a_pattern_that_takes_too_long_is_told(rules: Path) -> None:
     rules.write_text("rules:\n  - {when: {last_user: {regex: '(?:a|aa|b?a)+c(a*)*d'}}, then: {text: x}}\n")
-    out = explain(rules, {"model": "m", "messages": [{"role": "user", "content": "a" * 60 + "cd"[:1] + "a" * 40}]})
+    out = explain(rules, {"model": "m", "messages": [{"role": "user", "content": "a" * 60 + "c" + "a" * 40}]})
     assert f'{rules}:2 "rule 1" fails: the pattern ' in out
 
 

@@ -21,7 +21,8 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
     first, *bases = text.splitlines()
     assert first == f"mockserver listens on http://127.0.0.1:8123  (1 rules from {rules}; unmatched: generate)"
     assert [line.split() for line in bases] == [
-        [name, f"http://127.0.0.1:8123{dialect.mounts[0]}"] for name, dialect in discover().items()
+        *([name, f"http://127.0.0.1:8123{dialect.mounts[0]}"] for name, dialect in discover().items()),
+        ["http://127.0.0.1:8123/v1", "(speaks", "openai)"],
     ]
 
 

@@ -32,7 +32,7 @@ class Feature:
 
 def rules() -> str:
     """A rules file with one rule for each feature and each failure."""
-    thens = {name: feature.then for name, feature in FEATURES.items()} | FAILURES
+    thens = {**{name: feature.then for name, feature in FEATURES.items()}, **FAILURES}
     listed = [{"name": name, "when": {"model": name}, "then": then} for name, then in thens.items() if then is not None]
     return yaml.safe_dump({"version": 1, "rules": listed}, sort_keys=False)
 

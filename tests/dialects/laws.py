@@ -13,16 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
-from openai.types.chat import ChatCompletion as TheirCompletion
-from openai.types.chat import ChatCompletionChunk as TheirChunk
-from pydantic import TypeAdapter
 
-from mockserver.formats.chat_objects import ChatCompletion, ChatCompletionChunk
 from tests.kit.local import Answered
 
 Json = Any
 SCHEMAS = Path(__file__).parent / "schemas"
-OUR_COMPLETION, OUR_CHUNK = TypeAdapter(ChatCompletion), TypeAdapter(ChatCompletionChunk)
 _SSE = re.compile(rb"(?:data: [^\r\n]+\n\n)+")
 _SPOKEN = ("content", "refusal", "reasoning_content")
 
@@ -223,17 +218,6 @@ def has_shape(value: Json, dialect: str, name: str) -> None:
     assert not found, f"{dialect} {name}: {found}\n{value}"
     wrong = list(_out_of_order(value, {"$ref": f"#/$defs/{name}"}, schema))
     assert not wrong, f"{dialect} {name}: keys out of order: {wrong}"
-
-
-def has_our_type(value: Json) -> None:
-    adapter = OUR_COMPLETION if value["object"] == "chat.completion" else OUR_CHUNK
-    adapter.validate_python(value, strict=True, extra="forbid")
-
-
-def has_their_type(value: Json, *, closed: bool) -> None:
-    """OpenAI's own types, strictly; `closed`: without a key that they do not know."""
-    theirs = TheirCompletion if value["object"] == "chat.completion" else TheirChunk
-    theirs.model_validate(value, strict=True, extra="forbid" if closed else None)
 
 
 @cache

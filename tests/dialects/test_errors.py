@@ -92,7 +92,7 @@ def test_an_unknown_path_names_the_nearest() -> None:
     http = HttpRequest("POST", "/chat/completion\ud800")
     failure = Failure("route_not_found", details={"nearest": "/v1/chat/completions"})
     assert book.say(failure, http, None).message == (
-        "Invalid URL (POST /chat/completion?) Did you mean /v1/chat/completions?"
+        "Invalid URL (POST /chat/completion?). Did you mean /v1/chat/completions?"
     )
 
 

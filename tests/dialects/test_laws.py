@@ -113,10 +113,6 @@ def test_keys_out_of_order_are_found() -> None:
         laws.has_shape({"object": "list", "data": [dict(reversed(model.items()))]}, "openai", "models")
 
 
-def test_keys_that_are_unknown_or_of_another_type_are_found() -> None:
+def test_keys_that_are_unknown_are_found() -> None:
     with pytest.raises(AssertionError, match="extra"):
         laws.has_shape({"object": "list", "data": [], "extra": 1}, "openai", "models")
-    with pytest.raises(ValueError, match="extra"):
-        laws.has_our_type({"object": "chat.completion", "extra": 1})
-    with pytest.raises(ValueError, match="created"):
-        laws.has_their_type({**GOOD.chunks[0], "created": 1.0}, closed=False)

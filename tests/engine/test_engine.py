@@ -115,6 +115,12 @@ def test_models_that_the_settings_do_not_list_do_not_exist() -> None:
     assert ask(server, "x").status == 200
 
 
+def test_an_unknown_model_is_never_a_fault_of_the_server() -> None:
+    body = {"model": "gpt-3", "messages": [{"role": "user", "content": "x"}]}
+    refused = local(models=["mine"]).ask("/crazyrouter/v1/chat/completions", body)
+    assert (refused.status, refused.json["error"]["code"]) == (404, "model_not_found")
+
+
 @pytest.mark.parametrize(
     ("settings", "names"),
     [

@@ -7,9 +7,9 @@ import pytest
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import Finding
-from mockserver.engine.conditions import Condition
-from mockserver.engine.matchers import compile_when
 from mockserver.engine.nearest import lines, nearest, report, shown
+from mockserver.engine.when.conditions import Condition
+from mockserver.engine.when.matchers import compile_when
 from tests.kit.calls import call
 
 

@@ -1,9 +1,10 @@
 """Runs a page of documentation as a reader would: files are written, commands and scripts run, output compared.
 
-A fenced block whose info string ends in `title=NAME` is a file. A `console` block holds commands after `$ ` and what
-they print; a command that ends in `&` runs until the page ends. A `python` block is a script; an `output` block after
-it is what it prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other
-language are not run.
+A fenced block whose info string ends in `title=NAME` is a file; an `output` block after it is what the running server
+says to the change. A `console` block holds commands after `$ ` and what they print; a command that ends in `&` runs
+until the next such command or the end of the page. A `python` block is a script; an `output` block after it is what it
+prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other language are not
+run.
 """
 
 import os
@@ -44,7 +45,7 @@ def same(expected: str, actual: str) -> bool:
     """Whether a text is as expected, a line of three dots standing for any lines."""
     pieces = re.split(r"^\.\.\.$\n?", expected.rstrip() + "\n", flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
-    lines = "".join(line.rstrip() + "\n" for line in actual.rstrip().splitlines())
+    lines = "\n".join(line.rstrip() for line in actual.rstrip().splitlines()) + "\n"
     return re.fullmatch(pattern, lines) is not None
 
 
@@ -55,24 +56,40 @@ class Reader:
     folder: Path
     port: int = field(default_factory=lambda: _free_port())
     running: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    heard: int = 0  # how much of what the server says has been read
+    patience: float = 20  # seconds that it may take to say something
 
     def follow(self, text: str) -> list[str]:
         """Do what the page says; what did not come out as it says."""
         wrong: list[str] = []
-        printed = ""
+        printed: str | None = None  # by a script; None after a file, where the server speaks next
         try:
             for block in blocks(text.replace("8000", str(self.port))):
                 if block.title:
+                    self.heard, printed = len(self._said()), None
                     (self.folder / block.title).write_text(block.body)
                 elif block.language == "console":
                     wrong += self._session(block)
                 elif block.language == "python":
                     printed = self._run([sys.executable, "-c", block.body])
-                elif block.language == "output" and not same(block.body, printed):
+                elif block.language == "output" and printed is None:
+                    wrong += self._listen(block.line, block.body)
+                elif block.language == "output" and not same(block.body, printed or ""):
                     wrong.append(f"line {block.line}: the script prints\n{printed}")
         finally:
             self._stop()
         return wrong
+
+    def _said(self) -> str:
+        return "".join(log.read_text() for log in sorted(self.folder.glob("server-*.log")))
+
+    def _listen(self, line: int, expected: str) -> Iterator[str]:
+        deadline = time.monotonic() + self.patience
+        while not same(expected, said := self._said()[self.heard :]):
+            if time.monotonic() > deadline:
+                yield f"line {line}: the server says\n{said}"
+                return
+            time.sleep(0.02)
 
     def _session(self, block: Block) -> Iterator[str]:
         for step in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
@@ -82,6 +99,7 @@ class Reader:
                 command = command[:-1] + more.removeprefix("> ")
             if command.endswith("&"):
                 self._start(command[:-1])
+                yield from self._listen(block.line, expected) if expected.strip() else ()
             elif not same(expected, printed := self._run(["bash", "-c", command])):
                 yield f"line {block.line}: `{command}` prints\n{printed}"
 
@@ -92,13 +110,16 @@ class Reader:
         return done.stdout + done.stderr
 
     def _start(self, command: str) -> None:
-        process = subprocess.Popen(
-            ["bash", "-c", f"exec {command}"],
-            cwd=self.folder,
-            env=_environment() | {"MOCKSERVER_PORT": str(self.port)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        self._stop()
+        self.heard = len(self._said())
+        with (self.folder / f"server-{len(self.running)}.log").open("wb") as log:
+            process = subprocess.Popen(
+                ["bash", "-c", f"exec {command}"],
+                cwd=self.folder,
+                env=_environment() | {"MOCKSERVER_PORT": str(self.port)},
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
         self.running.append(process)
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and process.poll() is None:
@@ -111,8 +132,9 @@ class Reader:
 
     def _stop(self) -> None:
         for process in self.running:
-            process.send_signal(signal.SIGTERM)
-            process.wait(timeout=20)
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(timeout=20)
 
 
 def _environment() -> dict[str, str]:

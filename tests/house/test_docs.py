@@ -40,13 +40,42 @@ def test_the_reader_notices_what_is_wrong(tmp_path: Path) -> None:
     assert Reader(tmp_path).follow(WRONG) == ["line 5: `echo no` prints\nno\n", "line 14: the script prints\n1\n"]
 
 
+SERVED = """
+```console
+$ mockserver serve rules.yaml &
+mockserver whispers
+$ curl -s http://127.0.0.1:8000/v1/models/gpt-4o | cut -c 1-15
+{"id":"gpt-4o",
+```
+```yaml title=rules.yaml
+rules: 7
+```
+```output
+not reloaded
+```
+"""
+
+
+def test_the_reader_listens_to_the_server(tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text("rules: []\n")
+    started, reloaded = Reader(tmp_path, patience=1).follow(SERVED)
+    assert started.startswith("line 2: the server says\nmockserver listens on http://127.0.0.1:")
+    assert reloaded.startswith("line 11: the server says\nnot reloaded, the rules before still hold:\nrules.yaml:1:8: ")
+
+
 def test_blocks_are_found_with_their_titles() -> None:
     assert list(blocks("a\n```yaml title=r.yaml\nx: 1\n```\n")) == [Block("yaml", "r.yaml", "x: 1\n", 2)]
 
 
 @pytest.mark.parametrize(
     ("expected", "actual", "equal"),
-    [("a\n", "a", True), ("a\n...\nd\n", "a\nb\nc\nd\n", True), ("a\n...\n", "a\n", True), ("a\n", "a\nb\n", False)],
+    [
+        ("", "", True),
+        ("a\n", "a", True),
+        ("a\n...\nd\n", "a\nb\nc\nd\n", True),
+        ("a\n...\n", "a\n", True),
+        ("a\n", "a\nb\n", False),
+    ],
 )
 def test_three_dots_stand_for_any_lines(expected: str, actual: str, equal: bool) -> None:
     assert same(expected, actual) is equal

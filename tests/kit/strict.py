@@ -16,7 +16,13 @@ from mockserver.formats import chat_objects
 DOCUMENTED: dict[str, frozenset[str]] = {
     "openai": frozenset({"choices[].delta.annotations"}),  # streamed by the live API
     "skytells": frozenset({"choices[].content_filter_results", "prompt_filter_results"}),
-    "crazyrouter": frozenset({"choices[].message.reasoning_content", "choices[].delta.reasoning_content"}),
+    "crazyrouter": frozenset(
+        {
+            "choices[].message.reasoning_content",
+            "choices[].delta.reasoning_content",
+            "choices[].delta.annotations",
+        }
+    ),
     "azure": frozenset({"choices[].message.reasoning_content", "choices[].delta.reasoning_content"}),
 }
 

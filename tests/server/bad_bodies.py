@@ -166,3 +166,36 @@ OF_OPENAI: Mapping[str, tuple[Json, ...]] = {
     "functions": (5, [], [{}]),
     "function_call": (5, "always", {"name": "f"}),
 }
+
+
+SCHEMAS: Mapping[str, Json] = {
+    "a huge text": {"type": "string", "minLength": 10**9},
+    "an absurd text": {"type": "string", "minLength": 10**30},
+    "a huge array": {"type": "array", "minItems": 10**9},
+    "a huge object": {"type": "object", "minProperties": 10**9},
+    "arrays in arrays": {
+        "type": "array",
+        "minItems": 1000,
+        "items": {"type": "array", "minItems": 1000, "items": {"type": "array", "minItems": 1000}},
+    },
+    "a slow pattern": {"type": "string", "pattern": "^(a+)+$"},
+    "a huge pattern": {"type": "string", "pattern": "(((a{1000}){1000}){1000}){1000}"},
+    "a broken pattern": {"type": "string", "pattern": "(("},
+    "a huge number": {"type": "integer", "minimum": 1e308},
+    "a tiny step": {"type": "integer", "multipleOf": 1e-300},
+    "no step": {"type": "integer", "multipleOf": 0},
+    "nothing between": {"type": "integer", "minimum": 5, "maximum": 3},
+    "a reference to itself": {"$ref": "#"},
+    "no end": {
+        "$ref": "#/properties/x/$defs/n",
+        "$defs": {"n": {"type": "array", "minItems": 1, "items": {"$ref": "#"}}},
+    },
+    "a reference abroad": {"$ref": "http://example.org/schema.json"},
+    "a reference to a file": {"$ref": "file:///etc/passwd"},
+    "types that are none": {"type": ["nope", 5]},
+    "nothing to choose from": {"enum": []},
+    "no branch": {"anyOf": []},
+    "false": {"allOf": [False]},
+    "keys of other types": {"type": "object", "properties": 5, "required": [{}]},
+    "a long format": {"type": "string", "format": "nope" * 10_000},
+}

@@ -1,13 +1,17 @@
 """Whatever body a client sends, it gets its dialect's own error with a 4xx: never a 5xx, a traceback or a hang."""
 
 import json
+import time
+from functools import cache
 from typing import Any
 
 import pytest
 
 from tests.dialects.features import URLS
-from tests.server.bad_bodies import BROKEN, OBJECT, OF_OPENAI, TYPES, deep, with_text
-from tests.server.refusals import HI, ask, assert_refused, assert_sound, named
+from tests.dialects.laws import has_shape
+from tests.kit.asgi import App, app
+from tests.server.bad_bodies import BROKEN, OBJECT, OF_OPENAI, SCHEMAS, TYPES, deep, with_text
+from tests.server.refusals import HI, PATIENCE, ask, assert_refused, assert_sound, named
 
 Json = Any
 
@@ -62,7 +66,25 @@ def test_a_missing_field_is_refused(dialect: str, field: str) -> None:
         assert field in named(answered)
 
 
-JUNK = (None, True, -1, 0, 10**30, 1.5, -0.0, 5e-324, "", "x", "\x00", "x" * 5000, [], [None], [[[]]], {}, OBJECT)
+JUNK: tuple[Json, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    10**30,
+    1.5,
+    -0.0,
+    5e-324,
+    "",
+    "x",
+    "\x00",
+    "x" * 5000,
+    [],
+    [None],
+    [[[]]],
+    {},
+    OBJECT,
+)
 
 
 @pytest.mark.parametrize("dialect", URLS)
@@ -74,3 +96,32 @@ def test_junk_in_every_field_harms_nobody(dialect: str) -> None:
                 assert_sound(answered, dialect)
                 if dialect != "azure":
                     break
+
+
+@pytest.mark.parametrize("dialect", URLS)
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_a_nasty_schema_gets_arguments_or_a_4xx(dialect: str, schema: Json) -> None:
+    parameters = {"type": "object", "properties": {"x": schema}, "required": ["x"]}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
+    begun = time.perf_counter()
+    answered = caller().ask(URLS[dialect], {**HI, "tools": tools})
+    assert time.perf_counter() - begun < PATIENCE
+    if answered.status == 200:
+        json.loads(answered.json["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"])
+    else:
+        assert 400 <= answered.status < 500
+        has_shape(answered.json, dialect, "error")
+
+
+@cache
+def caller() -> App:
+    """A server that calls the first tool with arguments made from its schema."""
+    return app("rules: [{then: {tool_calls: [{name: f, arguments: auto}]}}]")
+
+
+@pytest.mark.parametrize("dialect", URLS)
+def test_as_many_choices_as_may_be_asked_for(dialect: str) -> None:
+    body = {**HI, "n": 128, "stream": True, "logprobs": True, "top_logprobs": 20}
+    answered = ask(dialect, body, headers={"extra-parameters": "pass-through"})
+    assert answered.status == 200
+    assert answered.body.endswith(b"data: [DONE]\n\n")

@@ -56,12 +56,12 @@ async def test_changes_are_noticed_and_told(file: Path) -> None:
             while said.empty():  # the watch may not stand yet when the first change is made
                 file.write_text(BETTER)
                 await asyncio.sleep(0.05)
-            assert await said.get() == "reloaded 1 rules"
+            assert await said.get() == "reloaded: 1 rule"
             assert names(live) == ["b"]
             replacement = file.with_suffix(".new")
             replacement.write_text(BROKEN)
             replacement.replace(file)  # as editors save
-            while (text := await said.get()) == "reloaded 1 rules":
+            while (text := await said.get()) == "reloaded: 1 rule":
                 pass
             assert text.startswith("not reloaded, the rules before still hold:\n")
             assert "txt" in text

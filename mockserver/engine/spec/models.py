@@ -1,0 +1,270 @@
+"""The rules file as its author writes it: models that check the shape, and from which the editor's JSON Schema is made.
+
+What a value means beyond its shape is decided where it is compiled.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, Tag
+
+from mockserver.engine.spec.table import Duration, Headers, Share, Table, TextOrNumber, Whole, either
+
+Severity = Literal["safe", "low", "medium", "high"]
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
+
+
+class SizeSpec(Table):
+    """Pieces of so many characters."""
+
+    example = "{size: 7}"
+
+    size: int = Field(ge=1, description="characters in each piece")
+
+
+Chunks = Annotated[
+    Annotated[Literal["token", "word", "char"], Tag("<text>")]
+    | Annotated[SizeSpec, Tag("<table>")]
+    | Annotated[list[str], Tag("<list>")],
+    either("token, word, char, {size: 7} or a list of pieces"),
+]
+
+
+class ToolCallSpec(Table):
+    """A tool call of the answer."""
+
+    example = "{name: get_weather, arguments: {city: Paris}}"
+
+    name: str = Field(min_length=1, description="name of the tool")
+    arguments: (
+        Annotated[
+            Annotated[dict[str, Any], Tag("<table>")] | Annotated[str, Tag("<text>")],
+            either("a table, a text that is sent as it is, or auto"),
+        ]
+        | None
+    ) = Field(None, description="a table, a text that is sent as it is, or auto (from the tool's schema)")
+    input: str | None = Field(None, description="free text, for a tool that takes it")
+    id: str | None = Field(None, min_length=1, description="id of the call; made when absent")
+
+
+class PartSpec(Table):
+    """One part of an answer: a table with one of these keys, and perhaps how a stream cuts it."""
+
+    example = "{text: Hello}"
+
+    reasoning: str | None = Field(None, description="what the model thinks")
+    text: str | None = Field(None, description="what the client reads")
+    refusal: str | None = Field(None, description="why the model declines")
+    tool_call: ToolCallSpec | None = Field(None, description="a tool call")
+    chunks: Chunks | None = Field(None, description="how a stream cuts this part")
+
+
+class FilterSpec(Table):
+    """A content filter that trips."""
+
+    example = "{on: completion, category: violence}"
+
+    on: Literal["prompt", "completion"] = Field(description="what the filter objects to")
+    category: Literal[
+        "hate",
+        "self_harm",
+        "sexual",
+        "violence",
+        "jailbreak",
+        "protected_material_text",
+        "protected_material_code",
+    ] = Field("violence", description="what it objects to in it")
+    severity: Literal["low", "medium", "high"] | None = Field(None, description="how bad it is; high when absent")
+    after_tokens: Whole | None = Field(None, description="tokens of the completion that get through")
+
+
+class HarmsSpec(Table):
+    """Severities by category."""
+
+    example = "{violence: low}"
+
+    hate: Severity | None = None
+    self_harm: Severity | None = None
+    sexual: Severity | None = None
+    violence: Severity | None = None
+
+
+class PromptHarmsSpec(HarmsSpec):
+    """What filters saw in the prompt."""
+
+    jailbreak: bool | None = None
+
+
+class CompletionHarmsSpec(HarmsSpec):
+    """What filters saw in the completion."""
+
+    protected_material_text: bool | None = None
+    protected_material_code: bool | None = None
+
+
+class AnnotateSpec(Table):
+    """Severities that filters report without tripping."""
+
+    example = "{prompt: {violence: low}}"
+
+    prompt: PromptHarmsSpec | None = Field(None, description="severities of the prompt")
+    completion: CompletionHarmsSpec | None = Field(None, description="severities of the completion")
+
+
+class ContentSpec(Table):
+    """What an answer (or one of its choices) says."""
+
+    example = "{text: Hello}"
+    nullable = frozenset(("json",))
+
+    text: str | None = Field(None, description="the answer's text, a template")
+    json_: Any = Field(None, alias="json", description="a value that is sent as JSON text; its texts are templates")
+    refusal: str | None = Field(None, description="why the model declines")
+    tool_calls: list[ToolCallSpec] | None = Field(None, min_length=1, description="tools that the model calls")
+    parts: list[PartSpec] | None = Field(None, min_length=1, description="reasoning, texts and calls in this order")
+    reasoning: str | None = Field(None, description="what the model thinks before it speaks")
+    annotations: list[dict[str, Any]] | None = Field(None, description="annotations of the text, as the API has them")
+    logprobs: list[Annotated[float, Field(le=0, allow_inf_nan=False)]] | None = Field(
+        None, description="log probabilities of the text's tokens, one by one"
+    )
+    finish: Finish | None = Field(None, description="the finish reason, whatever would follow from the request")
+    chunks: Chunks | None = Field(None, description="how a stream cuts texts and arguments")
+    content_filter: FilterSpec | None = Field(None, description="a content filter that trips")
+    annotate: AnnotateSpec | None = Field(None, description="severities that filters report without tripping")
+
+
+class ChoiceSpec(ContentSpec):
+    """One of several alternative answers."""
+
+
+class ErrorSpec(Table):
+    """A free error."""
+
+    example = "{status: 429, message: Slow down}"
+
+    status: int | None = Field(None, ge=400, le=599, description="HTTP status")
+    reason: str | None = Field(None, description="a short name, such as rate_limit")
+    code: TextOrNumber | None = Field(None, description="the error's code")
+    type: str | None = Field(None, description="the error's type")
+    message: str | None = Field(None, description="what it says, a template")
+    param: str | None = Field(None, description="the parameter it blames")
+    retry_after: Duration | None = Field(None, description="when to try again")
+    headers: Headers | None = Field(None, description="headers of the reply")
+
+
+class GenerateSpec(Table):
+    """What a generator is to make."""
+
+    example = "{kind: prose, tokens: 80}"
+
+    kind: str = Field(description="name of the generator")
+    tokens: int | None = Field(None, ge=1, description="about how many tokens to make")
+    schema_: dict[str, Any] | None = Field(None, alias="schema", description="the JSON Schema to satisfy, for schema")
+
+
+class RawSpec(Table):
+    """A reply byte by byte."""
+
+    example = "{status: 200, body: hello}"
+    nullable = frozenset(("body",))
+
+    status: int = Field(200, ge=200, le=599, description="HTTP status")
+    headers: Headers | None = Field(None, description="headers of the reply")
+    body: Any = Field(None, description="text as it is sent, or a value that is sent as JSON")
+    frames: list[Any] | None = Field(None, description="sent piece by piece: texts as they are, values as JSON events")
+
+
+class UsageSpec(Table):
+    """Tokens that the answer states."""
+
+    example = "{prompt_tokens: 10, completion_tokens: 5}"
+
+    prompt_tokens: Whole | None = None
+    completion_tokens: Whole | None = None
+    reasoning_tokens: Whole | None = None
+    cached_tokens: Whole | None = None
+
+
+class TimingSpec(Table):
+    """When the answer goes out."""
+
+    example = "{first_token: 300ms, per_token: 12ms}"
+
+    first_token: Duration | None = Field(None, description="until the first token")
+    per_token: Duration | None = Field(None, description="for each token")
+    tokens_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        None, description="another way to say per_token"
+    )
+    total: Duration | None = Field(None, description="for the whole answer")
+    jitter: Share | None = Field(None, description="how much the pace varies, as a share")
+
+
+class BranchSpec(Table):
+    """One branch of `one_of`."""
+
+    example = "{weight: 2, then: {text: Hello}}"
+
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(1.0, description="how often, against the others")
+    then: "ThenSpec" = Field(description="the answer of this branch")
+
+
+class ThenSpec(ContentSpec):
+    """The answer of a rule."""
+
+    choices: list[ChoiceSpec] | None = Field(
+        None, min_length=1, description="different answers for n; the last repeats"
+    )
+    error: (
+        Annotated[
+            Annotated[int, Tag("<number>")] | Annotated[str, Tag("<text>")] | Annotated[ErrorSpec, Tag("<table>")],
+            either("a status such as 429, a short name such as rate_limit, or a table"),
+        ]
+        | None
+    ) = Field(None, description="a status, a short name or a table")
+    retry_after: Duration | None = Field(None, description="when to try again, beside an error")
+    generate: (
+        Annotated[
+            Annotated[str, Tag("<text>")] | Annotated[GenerateSpec, Tag("<table>")],
+            either("the name of a generator, or a table with its kind"),
+        ]
+        | None
+    ) = Field(None, description="a generated answer: a kind, or a table")
+    echo: Literal[True] | None = Field(None, description="the last user message again")
+    raw: RawSpec | None = Field(None, description="a reply byte by byte")
+    steps: list["ThenSpec"] | None = Field(None, min_length=1, description="one answer per turn; the last repeats")
+    one_of: list[BranchSpec] | None = Field(None, min_length=1, description="one of these, chosen by seed")
+    usage: UsageSpec | None = Field(None, description="tokens that the answer states")
+    model: str | None = Field(None, description="the model that the answer names")
+    headers: Headers | None = Field(None, description="headers of the reply")
+    timing: TimingSpec | None = Field(None, description="when the answer goes out")
+
+
+class StateSpec(Table):
+    """A scenario: the rule answers in one state and leads to another."""
+
+    example = "{is: start, becomes: asked}"
+
+    is_: str = Field("start", alias="is", description="the state in which the rule answers; start at first")
+    becomes: str | None = Field(None, description="the state after it; absent: it stays")
+
+
+class RuleSpec(Table):
+    """When a request is like this, answer like that."""
+
+    example = "{when: {model: gpt-4o*}, then: {text: Hello}}"
+
+    name: str | None = Field(None, min_length=1, max_length=120, description="what reports call the rule")
+    when: Any = Field(None, description="what a request must be like; absent: every call for an answer")
+    then: ThenSpec = Field(description="the answer")
+    times: int | None = Field(None, ge=1, description="how many calls it answers before it steps aside")
+    state: StateSpec | None = Field(None, description="a scenario that the rule belongs to")
+
+
+class RulesFile(Table):
+    """Rules of mockserver: requests and the answers to them, the first that holds answers."""
+
+    example = "{version: 1, rules: [...]}"
+    nullable = frozenset(("rules", "settings"))
+
+    version: Literal[1] = Field(1, description="version of the file's format")
+    settings: dict[str, Any] | None = Field(None, description="settings of the server")
+    rules: list[RuleSpec] | None = Field(None, description="the rules, in the order in which they are tried")

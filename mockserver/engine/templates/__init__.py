@@ -1,0 +1,1 @@
+"""Texts that are made for each call: sandboxed templates over plain, read-only values."""

@@ -1,0 +1,1 @@
+"""What a rule answers: each kind of `then` compiled to a responder."""

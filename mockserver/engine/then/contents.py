@@ -1,0 +1,155 @@
+"""What an answer says: texts, JSON, refusals, tool calls and reasoning become the parts of a choice."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from mockserver.core.call import Json, ToolCall
+from mockserver.core.plan import Part, Reasoning, Refusal, Text, ToolUse
+from mockserver.core.tokens import Chunks as Cut
+from mockserver.engine.draft import DraftChoice, Moment
+from mockserver.engine.spec.models import Chunks, ContentSpec, PartSpec, SizeSpec, ToolCallSpec
+from mockserver.engine.then.json_text import json_text, json_value
+from mockserver.engine.then.recipe import Recipe, both, fixed, together
+from mockserver.engine.then.safety import check_filter, verdicts
+from mockserver.engine.then.site import Site
+
+_Notes = Recipe[tuple[Json, ...]]
+_NO_NOTES: _Notes = fixed(())
+
+
+def compile_content(content: ContentSpec, site: Site) -> Recipe[DraftChoice]:
+    """The recipe for one choice."""
+    parts = together(_parts(content, site))
+    if isinstance(content.chunks, list):
+        _check_pieces(content.chunks, parts, site.at("chunks"))
+    return finished(content, site, parts.into(DraftChoice))
+
+
+def finished(content: ContentSpec, site: Site, choice: Recipe[DraftChoice]) -> Recipe[DraftChoice]:
+    """The choice with the finish, the log probabilities and the filters that a rule states."""
+    trip = content.content_filter
+    if trip is not None:
+        check_filter(trip, site.at("content_filter"))
+    finish = content.finish or ("content_filter" if trip is not None else None)
+    logprobs = None if content.logprobs is None else tuple(content.logprobs)
+    safety = verdicts(content.annotate, trip, "completion")
+    after = None if trip is None else trip.after_tokens
+    if (finish, logprobs, safety, after) == (None, None, (), None):
+        return choice
+    return choice.into(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
+
+
+def cut_of(chunks: Chunks | None) -> Cut:
+    """How texts are cut, as the core says it."""
+    match chunks:
+        case None:
+            return "token"
+        case SizeSpec(size=size):
+            return size
+        case list():
+            return tuple(chunks)
+    return chunks
+
+
+def _parts(content: ContentSpec, site: Site) -> Iterator[Recipe[Part]]:
+    cut, notes = cut_of(content.chunks), _annotations(content, site)
+    if content.reasoning is not None:
+        # An exact list of pieces is of the text; what is thought before it is cut as usual.
+        thought = "token" if isinstance(cut, tuple) else cut
+        yield site.at("reasoning").text(content.reasoning).into(lambda text: Reasoning(text, thought))
+    if content.text is not None:
+        yield _text(site.at("text").text(content.text), cut, notes)
+    if "json_" in content.model_fields_set:
+        yield _text(json_text(content.json_, site.at("json")), cut, notes)
+    if content.refusal is not None:
+        yield site.at("refusal").text(content.refusal).into(lambda text: Refusal(text, cut))
+    for index, call in enumerate(content.tool_calls or ()):
+        yield _tool_use(call, cut, site.at("tool_calls", index))
+    for index, part in enumerate(content.parts or ()):
+        chunks = content.chunks if part.chunks is None else part.chunks
+        yield _part(part, cut_of(chunks), notes, site.at("parts", index))
+        if part.text is not None:
+            notes = _NO_NOTES  # they are of the first text
+
+
+def _annotations(content: ContentSpec, site: Site) -> _Notes:
+    if not content.annotations:
+        return _NO_NOTES
+    return json_value(content.annotations, site.at("annotations")).into(tuple)
+
+
+def _text(text: Recipe[str], cut: Cut, notes: _Notes) -> Recipe[Part]:
+    return both(text, notes, lambda made, noted: Text(made, cut, noted))
+
+
+def _part(part: PartSpec, cut: Cut, notes: _Notes, site: Site) -> Recipe[Part]:
+    made: Recipe[Part] = fixed(Text(""))
+    if len(part.model_fields_set - {"chunks"}) != 1:
+        site.refuse("a part has exactly one of reasoning, text, refusal and tool_call")
+    elif part.reasoning is not None:
+        made = site.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
+    elif part.text is not None:
+        made = _text(site.at("text").text(part.text), cut, notes)
+    elif part.refusal is not None:
+        made = site.at("refusal").text(part.refusal).into(lambda text: Refusal(text, cut))
+    elif part.tool_call is not None:
+        made = _tool_use(part.tool_call, cut, site.at("tool_call"))
+    if isinstance(part.chunks, list):
+        _check_pieces(part.chunks, together((made,)), site.at("chunks"))
+    return made
+
+
+def _tool_use(call: ToolCallSpec, cut: Cut, site: Site) -> Recipe[Part]:
+    return _tool_call(call, site).into(lambda made: ToolUse(made, cut))
+
+
+def _tool_call(call: ToolCallSpec, site: Site) -> Recipe[ToolCall]:
+    identity, name = call.id or "", call.name
+    if call.input is not None:
+        if call.arguments is not None:
+            site.at("input").refuse_key('"input" and "arguments" are two ways to say it; keep one')
+        return site.at("input").text(call.input).into(lambda text: ToolCall(identity, name, text, "custom"))
+    match call.arguments:
+        case None | "auto":
+            return Recipe(lambda moment: _automatic(moment, identity, name))
+        case str() as source:
+            arguments = site.at("arguments").text(source)
+        case table:
+            arguments = json_text(table, site.at("arguments"))
+    return arguments.into(lambda text: ToolCall(identity, name, text))
+
+
+def _automatic(moment: Moment, identity: str, name: str) -> ToolCall:
+    """A call whose arguments fit the tool's schema; without any where the request does not offer the tool."""
+    if moment.call.tool(name) is not None:
+        for part in moment.generate("arguments", {"tool": name}, 0).parts:
+            if isinstance(part, ToolUse):
+                return replace(part.call, id=identity)
+    return ToolCall(identity, name, "{}")
+
+
+def _check_pieces(pieces: list[str], parts: Recipe[tuple[Part, ...]], site: Site) -> None:
+    """An exact list of pieces is of one text, which must be the same for every call."""
+    if not parts.known:
+        site.refuse("pieces need a text without templates; use token, word, char or {size: 7}")
+        return
+    texts = [_words(part) for part in parts.known[0]]
+    if len(parts.known[0]) > 1 and isinstance(parts.known[0][0], Reasoning):
+        texts = texts[1:]
+    if len(texts) != 1:
+        site.refuse("pieces are of one text, and here are several; give each its own chunks under parts")
+    elif "".join(pieces) != texts[0]:
+        site.refuse(f"these pieces do not join to the text: {_first_difference(''.join(pieces), texts[0])}")
+
+
+def _words(part: Part) -> str:
+    return part.call.arguments if isinstance(part, ToolUse) else part.text
+
+
+def _first_difference(joined: str, text: str) -> str:
+    at = next((i for i, (a, b) in enumerate(zip(joined, text, strict=False)) if a != b), min(len(joined), len(text)))
+    return f"after {at} characters they have {_next(joined, at)}, the text has {_next(text, at)}"
+
+
+def _next(text: str, at: int) -> str:
+    return f'"{text[at : at + 12]}"' if text[at:] else "nothing more"

@@ -1,0 +1,85 @@
+"""Which keys of `then` go together: exactly one kind of answer, and beside it only what such an answer can take."""
+
+from collections.abc import Collection, Mapping
+
+from mockserver.engine.spec.models import ContentSpec
+from mockserver.engine.then.site import Site
+
+SAYS = ("text", "json", "refusal")  # one of these, with or without tool calls, is one kind: content
+
+
+def kind_of(then: ContentSpec, site: Site) -> str | None:
+    """The kind of answer that a table gives, a key of BESIDE; None, and `site` is told, unless there is exactly one."""
+    given = {field.alias or name: name for name, field in type(then).model_fields.items()}
+    keys = [key for key, name in given.items() if name in then.model_fields_set]
+    outcomes = [key for key in keys if key in OUTCOMES and (key != "content_filter" or _trips_on_prompt(then))]
+    if not outcomes:
+        site.refuse(_nothing(keys, then))
+        return None
+    kind = OUTCOMES[outcomes[0]]
+    spoken = [key for key in outcomes if key in SAYS]
+    other = next((key for key in outcomes if OUTCOMES[key] != kind), spoken[1] if len(spoken) > 1 else None)
+    if other is not None:
+        site.at(other).refuse_key(f'"{outcomes[0]}" and "{other}" are two answers; keep one{_HINTS.get(other, "")}')
+        return None
+    for key in keys:
+        if key not in outcomes and key not in BESIDE[kind]:
+            hint = _INSTEAD.get((kind, key)) or _INSTEAD.get((kind, ""), "")
+            site.at(key).refuse_key(f'"{key}" does not go with "{outcomes[0]}"{hint}')
+    return kind
+
+
+def _trips_on_prompt(then: ContentSpec) -> bool:
+    return then.content_filter is not None and then.content_filter.on == "prompt"
+
+
+def _nothing(keys: Collection[str], then: ContentSpec) -> str:
+    if "content_filter" in keys:
+        return '"content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
+    if "retry_after" in keys:
+        return '"retry_after" goes with an error; add error: 429'
+    answers = [key for key in OUTCOMES if key in {f.alias or name for name, f in type(then).model_fields.items()}]
+    return f"there is no answer here; write one of {', '.join(answers)}"
+
+
+# The keys that are answers, and the kind of answer that each is.
+OUTCOMES: Mapping[str, str] = {
+    "text": "content",
+    "json": "content",
+    "refusal": "content",
+    "tool_calls": "content",
+    "parts": "parts",
+    "choices": "choices",
+    "error": "error",
+    "content_filter": "content_filter",  # on the prompt; on the completion it stands beside a text
+    "generate": "generate",
+    "echo": "echo",
+    "raw": "raw",
+    "steps": "steps",
+    "one_of": "one_of",
+}
+
+_REPLY = frozenset(("usage", "model", "headers", "timing"))
+_ENDING = frozenset(("finish", "content_filter", "annotate"))
+# What can stand beside each kind of answer.
+BESIDE: Mapping[str, frozenset[str]] = {
+    "content": _REPLY | _ENDING | {"reasoning", "annotations", "logprobs", "chunks"},
+    "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks"},
+    "choices": _REPLY | {"annotate"},
+    "error": frozenset(("retry_after", "headers", "timing")),
+    "content_filter": frozenset(("annotate", "headers", "timing")),
+    "generate": _REPLY | _ENDING,
+    "echo": _REPLY | _ENDING | {"chunks"},
+    "raw": frozenset(("timing",)),
+    "steps": frozenset(),
+    "one_of": frozenset(),
+}
+
+_HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
+_INSTEAD: Mapping[tuple[str, str], str] = {
+    ("parts", "reasoning"): "; put {reasoning: ...} into the list",
+    ("raw", "headers"): '; put it into "raw"',
+    ("choices", ""): "; put it into each choice",
+    ("steps", ""): "; put it into each step",
+    ("one_of", ""): '; put it into the "then" of each branch',
+}

@@ -1,0 +1,140 @@
+"""`then` compiled: from what a rule says to a Responder, so that a call only runs what is left to do."""
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import accumulate
+
+from mockserver.core.plan import Text, Timing
+from mockserver.engine.draft import Draft, DraftChoice, Moment, Response
+from mockserver.engine.generate import GENERATORS
+from mockserver.engine.spec.models import BranchSpec, ChoiceSpec, GenerateSpec, ThenSpec, TimingSpec, UsageSpec
+from mockserver.engine.then.contents import compile_content, cut_of, finished
+from mockserver.engine.then.failures import compile_error, compile_trip
+from mockserver.engine.then.headers import compile_headers
+from mockserver.engine.then.kinds import kind_of
+from mockserver.engine.then.raw import compile_raw
+from mockserver.engine.then.recipe import Recipe, fixed, together
+from mockserver.engine.then.safety import verdicts
+from mockserver.engine.then.site import Site
+from mockserver.positions import did_you_mean
+
+Responder = Callable[[Moment], Response]
+_Choices = Recipe[tuple[DraftChoice, ...]]
+
+
+def compile_then(then: ThenSpec, site: Site) -> Responder:
+    """The responder of a rule; whatever is wrong with its `then` is told to `site`."""
+    return _response(then, site).make
+
+
+def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
+    timing = _timing(then.timing, site.at("timing"))
+    match kind_of(then, site):
+        case "error":
+            return compile_error(then, site).into(lambda failure: Response(failure, timing))
+        case "content_filter":
+            return compile_trip(then, site).into(lambda failure: Response(failure, timing))
+        case "raw" if then.raw is not None:
+            return compile_raw(then.raw, site.at("raw")).into(lambda raw: Response(raw, timing))
+        case "steps":
+            return _steps(then.steps or [], site.at("steps"))
+        case "one_of":
+            return _one_of(then.one_of or [], site.at("one_of"))
+        case None:
+            return fixed(Response(Draft(())))
+        case kind:
+            return _draft(kind, then, site).into(lambda draft: Response(draft, timing))
+
+
+def _draft(kind: str, then: ThenSpec, site: Site) -> Recipe[Draft]:
+    model, usage = then.model, _usage(then.usage)
+    safety = verdicts(then.annotate, None, "prompt")
+    headers = compile_headers(then.headers, site.at("headers"))
+    return _choices(kind, then, site).into(lambda choices: Draft(choices, model, usage, safety, headers))
+
+
+def _choices(kind: str, then: ThenSpec, site: Site) -> _Choices:
+    match kind:
+        case "choices":
+            return together(_choice(choice, site.at("choices", at)) for at, choice in enumerate(then.choices or []))
+        case "echo":
+            cut = cut_of(then.chunks)
+            echo = Recipe(lambda moment: DraftChoice((Text(moment.call.last_user, cut),)))
+            return together((finished(then, site, echo),))
+        case "generate":
+            return _generated(then, site)
+    return together((compile_content(then, site),))
+
+
+def _generated(then: ThenSpec, site: Site) -> _Choices:
+    spec = then.generate if isinstance(then.generate, GenerateSpec) else GenerateSpec(kind=then.generate or "auto")
+    kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
+    if kind not in KINDS:
+        hint = did_you_mean(kind, KINDS) or f"; it is one of {', '.join(KINDS)}"
+        here = site.at("generate", "kind") if spec is then.generate else site.at("generate")
+        here.refuse(f'unknown generator "{kind[:60]}"{hint}')
+    if spec.schema_ is not None and kind != "schema":
+        site.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
+
+    def make(moment: Moment) -> tuple[DraftChoice, ...]:
+        return tuple([moment.generate(kind, options, index) for index in range(moment.call.n)])
+
+    ending = finished(then, site, fixed(DraftChoice(()))).known[0]
+    if ending == DraftChoice(()):
+        return Recipe(make)
+    return Recipe(make).into(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
+
+
+def _steps(steps: list[ThenSpec], site: Site) -> Recipe[Response]:
+    """One for each turn of the conversation; the last repeats."""
+    makers = [_response(step, site.at(at)).make for at, step in enumerate(steps)]
+    last = len(makers) - 1
+    return Recipe(lambda moment: makers[min(moment.call.turn, last)](moment))
+
+
+def _one_of(branches: list[BranchSpec], site: Site) -> Recipe[Response]:
+    """One of several, the same one as long as the conversation goes on."""
+    makers = [_response(branch.then, site.at(at, "then")).make for at, branch in enumerate(branches)]
+    *bounds, total = accumulate(branch.weight for branch in branches)
+    labels = ("one_of", site.rule, site.label)
+
+    def make(moment: Moment) -> Response:
+        drawn = moment.seed.fraction(*labels, moment.call.opening) * total
+        return makers[bisect_right(bounds, drawn)](moment)
+
+    return Recipe(make)
+
+
+def _choice(choice: ChoiceSpec, site: Site) -> Recipe[DraftChoice]:
+    if choice.content_filter is not None and choice.content_filter.on == "prompt":
+        site.at("content_filter", "on").refuse(
+            "all choices have one prompt; let the filter trip beside them, or on: completion"
+        )
+    elif choice.annotate is not None and choice.annotate.prompt is not None:
+        site.at("annotate", "prompt").refuse_key('all choices have one prompt; put this beside "choices"')
+    elif kind_of(choice, site) is not None:
+        return compile_content(choice, site)
+    return fixed(DraftChoice(()))
+
+
+def _usage(usage: UsageSpec | None) -> dict[str, int]:
+    stated = {} if usage is None else usage.model_dump(exclude_none=True)
+    return {name.removesuffix("_tokens"): tokens for name, tokens in stated.items()}
+
+
+def _timing(timing: TimingSpec | None, site: Site) -> Timing | None:
+    if timing is None:
+        return None
+    per_token = timing.per_token or 0.0
+    if timing.tokens_per_second is not None:
+        if timing.per_token is not None:
+            site.at("tokens_per_second").refuse_key(
+                '"tokens_per_second" and "per_token" are two ways to say it; keep one'
+            )
+        per_token = 1 / timing.tokens_per_second
+    return Timing(timing.first_token or 0.0, per_token, timing.jitter or 0.0, timing.total)
+
+
+# What `generate` can name: arguments belong to a tool call.
+KINDS = tuple(name for name in GENERATORS if name != "arguments")

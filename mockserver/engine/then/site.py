@@ -1,0 +1,53 @@
+"""Where one stands in a rule while it is compiled: what the rule says of itself, and a way to complain right there."""
+
+from dataclasses import dataclass, replace
+
+from mockserver.engine.templates.templates import Templates, Where
+from mockserver.engine.then.recipe import Recipe
+from mockserver.positions import Mistakes, Path
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A path into a rules file. `groups` are the named groups of the rule's regular expressions."""
+
+    mistakes: Mistakes
+    templates: Templates
+    rule: str
+    path: Path = ()
+    groups: frozenset[str] = frozenset()
+
+    def at(self, *steps: str | int) -> "Site":
+        """The site below this one."""
+        return replace(self, path=(*self.path, *steps))
+
+    @property
+    def label(self) -> str:
+        """The path inside the rule, as a label for its random streams: moving the rule changes nothing."""
+        return "/".join(map(str, self.path[2:]))
+
+    def text(self, source: str) -> Recipe[str]:
+        """The recipe for the text that stands here, which may be a template."""
+        return self.templates.compile(source, self)
+
+    def refuse(self, message: str) -> None:
+        """Note a mistake in the value that stands here."""
+        self.mistakes.add(message, self.path)
+
+    def refuse_key(self, message: str) -> None:
+        """Note a mistake in the key that stands here."""
+        self.mistakes.add(message, self.path, key=True)
+
+    def refuse_line(self, message: str, line: int) -> None:
+        """Note a mistake in one line (from 1) of the text that stands here."""
+        self.mistakes.add_place(message, self.mistakes.document.inside(self.path, line))
+
+    def where(self) -> Where:
+        """How each line of the text that stands here is called; the document itself is not kept for that."""
+        document = self.mistakes.document
+        start, first = document.place(self.path), document.inside(self.path, 1)
+        if start is None or first is None:
+            known_as = f"{document.file} {self.rule}"
+            return lambda _: known_as
+        file, at, is_block = start.file, first.line, first.line > start.line
+        return lambda line: f"{file}:{at + line - 1 if is_block else at}"

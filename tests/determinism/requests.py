@@ -1,0 +1,124 @@
+"""The requests whose answers are golden. As a script it asks them all and prints what each got, for other processes
+and other interpreters:
+
+    python -m tests.determinism.requests [--shuffle N] [--url http://127.0.0.1:8000]
+
+Imports nothing but mockserver and the standard library.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import sha256
+from http.client import HTTPConnection
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import urlsplit
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, request, rules
+from tests.kit.asgi import app
+
+GOLDEN = Path(__file__).with_name("golden.json")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request of the golden set."""
+
+    name: str
+    path: str
+    body: bytes = b""
+    headers: Mapping[str, str] | None = None
+    method: str = "POST"
+
+
+def requests() -> tuple[Request, ...]:
+    """Every dialect with every feature and failure, with broken bodies, and its look-ups."""
+    return tuple(found for dialect in URLS for found in _of(dialect))
+
+
+def ask_here(asked: Sequence[Request]) -> dict[str, str]:
+    """What each got from one server in this process, all at once."""
+    router = app(rules())
+
+    async def answer(one: Request) -> str:
+        got = await router.answer(one.path, one.body, headers=one.headers or {}, method=one.method)
+        return _told(got.status, got.body)
+
+    async def answer_all() -> list[str]:
+        return await asyncio.gather(*map(answer, asked))
+
+    return dict(zip([one.name for one in asked], asyncio.run(answer_all()), strict=True))
+
+
+def ask_there(asked: Sequence[Request], url: str) -> dict[str, str]:
+    """What each got from a server at `url`, eight at a time."""
+    with ThreadPoolExecutor(8) as pool:
+        told = pool.map(lambda one: _fetch(one, url), asked)
+        return dict(zip([one.name for one in asked], told, strict=True))
+
+
+def shuffled(asked: Sequence[Request], seed: int) -> list[Request]:
+    """The same in another order."""
+    return Random(seed).sample(asked, len(asked))
+
+
+def _fetch(one: Request, url: str) -> str:
+    connection = HTTPConnection(urlsplit(url).netloc, timeout=20)
+    connection.request(one.method, one.path, one.body, dict(one.headers or {}))
+    answer = connection.getresponse()
+    told = _told(answer.status, answer.read())
+    connection.close()
+    return told
+
+
+def _told(status: int, body: bytes) -> str:
+    return f"{status} {sha256(body).hexdigest()}"
+
+
+def _of(dialect: str) -> Iterator[Request]:
+    url, headers = URLS[dialect], HEADERS.get(dialect)
+    for name in (*FEATURES, *FAILURES):
+        yield Request(f"{dialect} {name}", url, _json(request(name)), headers)
+    for name in FEATURES:
+        yield Request(f"{dialect} {name} streamed", url, _json(request(name, stream=True, usage=True)), headers)
+    for name, body in _INVALID.items():
+        yield Request(f"{dialect} {name}", url, body, headers)
+    root = url.partition("/chat")[0]
+    yield Request(f"{dialect} models", f"{root}/models", method="GET")
+    yield Request(f"{dialect} info", f"{root}/info?api-version=2024-05-01-preview", method="GET")
+    yield Request(f"{dialect} unknown path", f"{root}/chat/complete")
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+_INVALID: Mapping[str, bytes] = {
+    "broken body": b'{"model": "m",',
+    "no messages": b'{"model": "m"}',
+    "bad temperature": _json({**request("text"), "temperature": -1}),
+    "bad role": _json({**request("text"), "messages": [{"role": "robot", "content": ""}]}),
+    "several wrong fields": _json({**request("text"), "n": "two", "top_p": [], "stop": {}}),
+}
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description="Ask every golden request and print what each got.")
+    parser.add_argument("--shuffle", type=int, metavar="N", help="ask in another order")
+    parser.add_argument("--url", help="ask the server at this address instead of one in this process")
+    options = parser.parse_args()
+    asked = requests() if options.shuffle is None else shuffled(requests(), options.shuffle)
+    print(json.dumps(ask_there(asked, options.url) if options.url else ask_here(asked)))
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,64 @@
+from typing import Annotated
+
+import pytest
+from pydantic import Field, Tag, ValidationError
+
+from mockserver.engine.spec.table import Duration, Headers, Share, Table, TextOrNumber, Whole, either
+
+
+class Sample(Table):
+    nullable = frozenset(("anything",))
+
+    text: str = ""
+    wait: Duration = 0.0
+    part: Share = 0.0
+    count: Whole = 0
+    code: TextOrNumber = ""
+    headers: Headers = Field(default_factory=dict)
+    anything: object = 1
+    pick: Annotated[Annotated[str, Tag("<text>")] | Annotated[list[int], Tag("<list>")], either("a text or a list")] = (
+        ""
+    )
+
+
+GOOD = [
+    ({"text": "a", "anything": None}, "text", "a"),
+    ({"wait": "300ms"}, "wait", 0.3),
+    ({"wait": 2}, "wait", 2.0),
+    ({"part": "20%"}, "part", 0.2),
+    ({"count": 0}, "count", 0),
+    ({"code": 7}, "code", 7),
+    ({"code": "x"}, "code", "x"),
+    ({"headers": {"a": 1, "b": "2"}}, "headers", {"a": 1, "b": "2"}),
+    ({"pick": [1]}, "pick", [1]),
+]
+
+BAD = [
+    ({"text": 1}, "string_type", ("text",)),
+    ({"text": None}, "empty", ()),
+    ({"other": 1}, "extra_forbidden", ("other",)),
+    ({"wait": "soon"}, "expected", ("wait",)),
+    ({"wait": None}, "empty", ()),
+    ({"part": 2}, "expected", ("part",)),
+    ({"count": -1}, "greater_than_equal", ("count",)),
+    ({"count": True}, "int_type", ("count",)),
+    ({"code": 1.5}, "int_type", ("code", "<number>")),
+    ({"code": True}, "expected", ("code",)),
+    ({"pick": {}}, "expected", ("pick",)),
+    ({"pick": 1}, "expected", ("pick",)),
+    ({"pick": ["a"]}, "int_type", ("pick", "<list>", 0)),
+    ([], "model_type", ()),
+]
+
+
+@pytest.mark.parametrize(("table", "key", "value"), GOOD)
+def test_what_fits(table, key, value):
+    assert getattr(Sample.model_validate(table), key) == value
+
+
+@pytest.mark.parametrize(("table", "kind", "path"), BAD)
+def test_what_does_not_is_one_mistake(table, kind, path):
+    with pytest.raises(ValidationError) as caught:
+        Sample.model_validate(table)
+    (error,) = caught.value.errors()
+    assert (error["type"], error["loc"]) == (kind, path)

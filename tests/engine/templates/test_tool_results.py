@@ -1,0 +1,39 @@
+import pytest
+
+from mockserver.core.call import Message, ToolCall
+from mockserver.engine.templates.tool_results import last, since_last_user
+from tests.kit.calls import call, told
+
+ASKED = Message("assistant", tool_calls=(ToolCall("1", "sky", "{}"), ToolCall("2", "sea", "{}")))
+
+
+def test_a_result_has_name_text_and_json():
+    assert last(call(*told('{"sky": "grey"}'))) == {
+        "name": "get_weather",
+        "text": '{"sky": "grey"}',
+        "json": {"sky": "grey"},
+    }
+
+
+@pytest.mark.parametrize("text", ["grey", "", "{", "[" * 10_000])
+def test_a_text_that_is_no_json_has_none(text):
+    assert last(call(*told(text)))["json"] is None
+
+
+def test_a_result_counts_as_last_only_in_last_place():
+    assert last(call(*told("grey"), Message("assistant", "It is grey."))) is None
+    assert last(call(*told("grey"), "And now?")) is None
+    assert last(call()) is None
+
+
+def test_the_results_since_the_user_spoke():
+    results = (Message("tool", "1", tool_call_id="1"), Message("tool", "2", tool_call_id="2"))
+    made = call(*told("old"), "again", ASKED, *results)
+    assert [(r["name"], r["json"]) for r in since_last_user(made)] == [("sky", 1), ("sea", 2)]
+    assert [r["name"] for r in since_last_user(call(ASKED, *results))] == ["sky", "sea"]
+    assert since_last_user(call(*told("old"), "again")) == ()
+
+
+def test_a_result_of_an_unknown_call_keeps_the_name_it_carries():
+    assert last(call("hi", Message("function", "x", name="look")))["name"] == "look"
+    assert last(call("hi", Message("tool", "x", tool_call_id="9")))["name"] == ""

@@ -1,0 +1,235 @@
+from time import perf_counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mockserver.core.errors import MockserverError, RuleError
+from mockserver.engine.rules import GENERATIVE, Rule, State, load
+from mockserver.positions import Document, read
+from tests.kit.calls import call
+from tests.kit.rules import KNOWN, loaded, mistakes, moment
+
+FILE = """\
+version: 1
+settings: {seed: 7}
+rules:
+  - name: weather
+    when: {last_user: {regex: 'weather in (?P<city>[a-z]+)', ignore_case: true}}
+    then: {text: "Fine in {{ match.city }}."}
+    times: 2
+    state: {is: asked, becomes: told}
+  - then: {text: Hello}
+"""
+
+
+def test_a_rule_knows_its_name_and_place():
+    weather, rest = loaded(FILE, "rules.yaml")
+    assert (weather.name, weather.where, weather.source) == ("weather", "rules.yaml:4", "rule rules.yaml:4 weather")
+    assert (rest.name, rest.where, rest.source) == ("rule 2", "rules.yaml:9", "rule rules.yaml:9")
+    assert str(weather.place) == "rules.yaml:4:5"
+    assert weather.spec["when"] == {"last_user": {"regex": "weather in (?P<city>[a-z]+)", "ignore_case": True}}
+
+
+def test_a_rule_answers_what_it_matches():
+    weather, _ = loaded(FILE)
+    made = call("Weather in Rome?")
+    groups = weather.when.holds(made)
+    assert groups == {"city": "Rome"}
+    assert weather.then(moment(made, groups)).outcome.choices[0].parts[0].text == "Fine in Rome."
+
+
+def test_a_rule_that_counts():
+    weather, rest = loaded(FILE)
+    assert (weather.times, weather.state, weather.counts) == (2, State("asked", "told"), True)
+    assert (rest.times, rest.state, rest.counts) == (None, None, False)
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("{is: a, becomes: b}", State("a", "b")),
+        ("{becomes: b}", State("start", "b")),
+        ("{is: a}", State("a", "a")),
+        ("{}", State("start", "start")),
+    ],
+)
+def test_scenarios_begin_as_start_and_may_stay(state, expected):
+    (rule,) = loaded(f"rules: [{{state: {state}, then: {{text: a}}}}]")
+    assert rule.state == expected
+
+
+def operations(when):
+    (rule,) = loaded(f"rules: [{{when: {when}, then: {{text: a}}}}]")
+    return {
+        name for name in (*GENERATIVE, "models", "model") if rule.when.holds(call("hi", operation=name)) is not None
+    }
+
+
+@pytest.mark.parametrize(
+    ("when", "expected"),
+    [
+        ("{}", set(GENERATIVE)),
+        ("{last_user: hi}", set(GENERATIVE)),
+        ("{last_user: hi, model: gpt*}", set(GENERATIVE)),
+        ("{last_user: no}", set()),
+        ("{operation: models}", {"models"}),
+        ("{any: [{operation: model}, {last_user: no}]}", {"model"}),
+        ("{not: {operation: chat}}", {"completions", "responses", "models", "model"}),
+        ("{path: '*'}", {*GENERATIVE, "models", "model"}),
+    ],
+)
+def test_without_operation_or_path_a_rule_is_for_answers(when, expected):
+    assert operations(when) == expected
+
+
+def test_that_a_call_is_for_an_answer_is_told_only_where_it_is_not():
+    (rule,) = loaded("rules: [{when: {model: x}, then: {text: a}}]")
+    assert [finding.field for finding in rule.when.findings(call("hi"))] == ["model"]
+    assert rule.when.share(call("hi", model="x")) == (1, 1)
+    other = call("hi", model="x", operation="models")
+    assert [(finding.field, finding.ok) for finding in rule.when.findings(other)] == [
+        ("model", True),
+        ("operation", False),
+    ]
+    assert rule.when.share(other) == (1, 2)
+
+
+def test_several_files_in_order():
+    documents = [read("rules: [{name: a, then: {text: a}}]", "a.yaml"), read("rules: [{then: {text: b}}]", "b.yaml")]
+    rules = load(documents, KNOWN)
+    assert [(rule.name, rule.where) for rule in rules] == [("a", "a.yaml:1"), ("rule 2", "b.yaml:1")]
+
+
+def test_names_are_taken_once_across_files():
+    text = "rules:\n  - {name: a, then: {text: a}}\n"
+    with pytest.raises(RuleError) as caught:
+        load([read(text, "a.yaml"), read(text, "b.yaml")], KNOWN)
+    assert str(caught.value) == (
+        'b.yaml:2:12: the name "a" is taken: a.yaml:2 has it already  [- {name: a, then: {text: a}}]'
+    )
+
+
+def test_the_mistakes_of_all_files_come_at_once():
+    documents = [
+        read("version: 9\nrules:\n  - when: {last_user: {contain: x}}\n    then: {txt: a}\n", "a.yaml"),
+        read("rules:\n  - then: {text: '{{ lastuser }}'}\n  - when: {dialect: plane}\n    then: {text: a}\n", "b.yaml"),
+    ]
+    with pytest.raises(RuleError) as caught:
+        load(documents, KNOWN)
+    assert [str(mistake) for mistake in caught.value.mistakes] == [
+        'a.yaml:1:10: "version" expects 1, not 9  [version: 9]',
+        'a.yaml:3:24: unknown predicate "contain"; did you mean "contains"?  [- when: {last_user: {contain: x}}]',
+        'a.yaml:4:12: unknown key "txt"; did you mean "text"?  [then: {txt: a}]',
+        'b.yaml:2:18: there is no "lastuser" in templates; did you mean "last_user"?  '
+        "[- then: {text: '{{ lastuser }}'}]",
+        'b.yaml:3:21: unknown dialect "plane"; did you mean "plain"?  [- when: {dialect: plane}]',
+    ]
+
+
+def test_a_mistake_shows_its_line():
+    with pytest.raises(RuleError) as caught:
+        loaded("rules:\n  - then: {txt: a}\n", "rules.yaml")
+    assert caught.value.mistakes[0].shown() == (
+        'rules.yaml:2:12: unknown key "txt"; did you mean "text"?\n    2 |   - then: {txt: a}\n      |            ^'
+    )
+
+
+@pytest.mark.parametrize("text", ["", "rules:", "rules: []", "version: 1", "settings: {seed: 7}"])
+def test_files_without_rules(text):
+    assert loaded(text) == ()
+
+
+def test_rules_that_never_stood_in_a_file():
+    (rule,) = load([Document.of({"rules": [{"name": "a", "then": {"text": "b"}}]}, "<test>")], KNOWN)
+    assert (rule.where, rule.source, rule.place) == ("<test>", "rule <test> a", None)
+    with pytest.raises(RuleError, match=r'^the name "a" is taken: rule 1 has it already$'):
+        load([Document.of({"rules": [{"name": "a", "then": {"text": "b"}}] * 2}, "<test>")], KNOWN)
+
+
+def test_groups_in_any_regular_expression_are_known():
+    when = "{any: [{model: {regex: '(?<kind>x)'}}, {body: {'a': {regex: '(?P<city>y)'}}}]}"
+    assert loaded(f"rules: [{{when: {when}, then: {{text: '{{{{ match.kind }}}}{{{{ match.city }}}}'}}}}]")
+
+
+def test_thousands_of_mistakes_are_cut_short():
+    started = perf_counter()
+    with pytest.raises(RuleError) as caught:
+        loaded("rules:\n" + "  - then: {txt: a}\n" * 5_000)
+    assert len(caught.value.mistakes) == 100
+    assert perf_counter() - started < 5
+
+
+def test_values_nested_without_end_are_refused():
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(RuleError, match="this rule is nested too deeply"):
+        load([Document.of({"rules": [{"then": {"json": deep}}]}, "<test>")], KNOWN)
+
+
+def test_what_a_rule_keeps_does_not_hold_its_file():
+    import gc
+    import weakref
+
+    class Text(str):
+        __slots__ = ("__weakref__",)
+
+    line = Text("x" * 1000)
+    document = Document({"rules": [{"then": {"text": "{{ last_user }}"}}]}, "r.yaml", (line,))
+    kept = weakref.ref(line)
+    rules = load([document], KNOWN)
+    del document, line
+    gc.collect()
+    assert rules[0].then(moment()).outcome
+    assert kept() is None
+
+
+WORDS = st.sampled_from(
+    ["rules", "version", "settings", "name", "when", "then", "times", "state", "text", "json", "refusal", "tool_calls",
+     "parts", "choices", "error", "generate", "echo", "raw", "steps", "one_of", "weight", "content_filter", "on",
+     "prompt", "completion", "category", "severity", "annotate", "chunks", "size", "timing", "usage", "headers",
+     "arguments", "auto", "status", "retry_after", "body", "frames", "is", "becomes", "last_user", "model", "dialect",
+     "openai", "plain", "regex", "(?P<x>a)", "{{ match.x }}", "{{ last_user }}", "{{ fake.name }}", "{% if", "2s", "*"]
+)  # fmt: skip
+SCALARS = WORDS | st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS | st.text(max_size=4), inner, max_size=4),
+    max_leaves=16,
+)
+THENS = st.dictionaries(WORDS, VALUES, min_size=1, max_size=3)
+RULES = st.fixed_dictionaries({"then": THENS | VALUES}, optional={"when": VALUES, "name": VALUES, "times": VALUES})
+LINES = [*FILE.splitlines(keepends=True), "  - then: {error: 429}\n", "    x: [\n", "\n"]
+FILES = VALUES | st.fixed_dictionaries({"rules": st.lists(RULES | VALUES, max_size=3)})
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=2_000)
+@given(FILES)
+def test_any_structure_loads_or_is_refused(content):
+    try:
+        rules = load([Document.of(content, "<test>")], KNOWN)
+    except RuleError as error:
+        assert_told(error)
+    else:
+        assert all(isinstance(rule, Rule) for rule in rules)
+
+
+def assert_told(error: MockserverError) -> None:
+    assert error.mistakes
+    assert all(mistake.message for mistake in error.mistakes)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=2_000)
+@given(st.lists(st.sampled_from(LINES)))
+def test_any_shuffled_file_loads_or_is_refused(lines):
+    try:
+        loaded("".join(lines))
+    except MockserverError as error:
+        assert_told(error)
+
+
+def test_a_mistake_in_when_points_at_its_key():
+    assert mistakes("rules:\n  - when:\n      model: {contain: x}\n    then: {text: a}\n") == [
+        '3:15: unknown predicate "contain"; did you mean "contains"?'
+    ]

@@ -1,0 +1,135 @@
+import pytest
+
+from mockserver.core.call import Tool, ToolCall
+from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
+from mockserver.engine.draft import DraftChoice
+from tests.kit.calls import call
+from tests.kit.rules import draft, moment, parts, then_mistakes
+
+
+def use(name, arguments, identity="", kind="function"):
+    return ToolUse(ToolCall(identity, name, arguments, kind))
+
+
+MADE = {
+    "{text: hi}": (Text("hi"),),
+    "{text: ''}": (Text(""),),
+    "{json: {a: 1}}": (Text('{"a":1}'),),
+    "{json: null}": (Text("null"),),
+    "{refusal: never}": (Refusal("never"),),
+    "{text: '{{ last_user }}!'}": (Text("hello!"),),
+    "{reasoning: hm, text: hi, tool_calls: [{name: f}]}": (Reasoning("hm"), Text("hi"), use("f", "{}")),
+    "{tool_calls: [{name: f, arguments: {a: '{{ last_user }}'}, id: c}]}": (use("f", '{"a":"hello"}', "c"),),
+    "{tool_calls: [{name: f, arguments: '{\"a\": {{ call.turn }}'}]}": (use("f", '{"a": 0'),),
+    "{tool_calls: [{name: f, arguments: auto}, {name: g, input: 'free {{ last_user }}'}]}": (
+        use("f", "{}"),
+        use("g", "free hello", kind="custom"),
+    ),
+    "{text: hi, annotations: [{type: x, url: '{{ last_user }}'}]}": (
+        Text("hi", annotations=({"type": "x", "url": "hello"},)),
+    ),
+    "{parts: [{reasoning: hm}, {text: a}, {tool_call: {name: f}}, {text: b}, {refusal: c}], annotations: [{n: 1}]}": (
+        Reasoning("hm"),
+        Text("a", annotations=({"n": 1},)),
+        use("f", "{}"),
+        Text("b"),
+        Refusal("c"),
+    ),
+    "{text: hi, chunks: char}": (Text("hi", "char"),),
+    "{text: hi, chunks: {size: 1}}": (Text("hi", 1),),
+    "{text: hi, chunks: [h, i]}": (Text("hi", ("h", "i")),),
+    "{text: hi, reasoning: hm, chunks: [h, i]}": (Reasoning("hm"), Text("hi", ("h", "i"))),
+    "{json: [1], chunks: ['[1', ']']}": (Text("[1]", ("[1", "]")),),
+    "{refusal: no, chunks: word}": (Refusal("no", "word"),),
+    "{tool_calls: [{name: f, arguments: {}}], chunks: ['{', '}']}": (ToolUse(ToolCall("", "f", "{}"), ("{", "}")),),
+    "{parts: [{text: ab, chunks: [a, b]}, {text: c}], chunks: char}": (Text("ab", ("a", "b")), Text("c", "char")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("then", "made"), MADE.items())
+def test_the_parts_of_an_answer(then, made):
+    assert parts(then) == made
+
+
+ENDED = {
+    "{text: a, finish: length}": DraftChoice((Text("a"),), finish="length"),
+    "{text: a, logprobs: [-0.5, 0]}": DraftChoice((Text("a"),), logprobs=(-0.5, 0.0)),
+    "{text: a, content_filter: {on: completion, after_tokens: 3}}": DraftChoice(
+        (Text("a"),),
+        finish="content_filter",
+        safety=(Verdict("violence", "high", filtered=True),),
+        filter_after=3,
+    ),
+    "{text: a, finish: stop, content_filter: {on: completion, category: protected_material_code}}": DraftChoice(
+        (Text("a"),), finish="stop", safety=(Verdict("protected_material_code", filtered=True, detected=True),)
+    ),
+    "{text: '{{ last_user }}', annotate: {completion: {hate: low}}}": DraftChoice(
+        (Text("hello"),), safety=(Verdict("hate", "low"),)
+    ),
+}
+
+
+@pytest.mark.parametrize(("then", "choice"), ENDED.items())
+def test_how_a_choice_ends(then, choice):
+    assert draft(then).choices == (choice,)
+
+
+AUTO = "{tool_calls: [{name: f, arguments: auto, id: c}, {name: f}]}"
+
+
+def test_arguments_that_fit_the_tool():
+    schema = {"type": "object", "properties": {"n": {"const": 3}}, "required": ["n"]}
+    made = moment(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("f", parameters=schema),)}))
+    assert parts(AUTO, made) == (use("f", '{"n":3}', "c"), use("f", '{"n":3}'))
+
+
+def test_arguments_of_a_tool_that_takes_free_text():
+    made = moment(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("f", kind="custom"),)}))
+    (first, second) = parts(AUTO, made)
+    assert (first.call.kind, first.call.id, second.call.id) == ("custom", "c", "")
+    assert first.call.arguments
+
+
+def test_arguments_of_a_tool_that_is_not_offered():
+    assert parts(AUTO) == (use("f", "{}", "c"), use("f", "{}"))
+
+
+def test_a_generator_without_a_call_leaves_arguments_empty():
+    made = moment(call("hi", tools=["f"]))
+    silent = made.__class__(made.call, {}, made.seed, lambda kind, options, index: DraftChoice(()))
+    assert parts(AUTO, silent) == (use("f", "{}", "c"), use("f", "{}"))
+
+
+BAD = {
+    "{parts: [{}]}": "9: a part has exactly one of reasoning, text, refusal and tool_call",
+    "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal and tool_call",
+    "{tool_calls: [{name: a, input: x, arguments: {}}]}": (
+        '24: "input" and "arguments" are two ways to say it; keep one'
+    ),
+    "{text: abc, chunks: [a, bd]}": (
+        '20: these pieces do not join to the text: after 2 characters they have "d", the text has "c"'
+    ),
+    "{text: abc, chunks: [a, b]}": (
+        '20: these pieces do not join to the text: after 2 characters they have nothing more, the text has "c"'
+    ),
+    "{text: '{{ last_user }}', chunks: [a, b]}": (
+        "34: pieces need a text without templates; use token, word, char or {size: 7}"
+    ),
+    "{text: a, tool_calls: [{name: b, arguments: {}}], chunks: [a]}": (
+        "58: pieces are of one text, and here are several; give each its own chunks under parts"
+    ),
+    "{parts: [{text: ab, chunks: [a]}]}": (
+        '28: these pieces do not join to the text: after 1 characters they have nothing more, the text has "b"'
+    ),
+    "{text: a, content_filter: {on: completion, category: jailbreak}}": (
+        '53: "jailbreak" is found in the prompt only; write on: prompt'
+    ),
+    "{text: a, annotations: [{u: '{{ x'}]}": (
+        "28: this template cannot be read: unexpected end of input, expected end of variable block"
+    ),
+}
+
+
+@pytest.mark.parametrize(("then", "mistake"), BAD.items())
+def test_contents_that_cannot_be(then, mistake):
+    assert then_mistakes(then) == [mistake]

@@ -1,0 +1,75 @@
+import pytest
+
+from mockserver.engine.spec.models import ThenSpec
+from mockserver.engine.then.kinds import BESIDE, OUTCOMES
+from tests.kit.rules import loaded, then_mistakes
+
+ANSWERS = "text, json, refusal, tool_calls, parts, choices, error, content_filter, generate, echo, raw, steps, one_of"
+
+BAD = {
+    "{}": f"0: there is no answer here; write one of {ANSWERS}",
+    "{finish: stop}": f"0: there is no answer here; write one of {ANSWERS}",
+    "{retry_after: 2s}": '0: "retry_after" goes with an error; add error: 429',
+    "{content_filter: {on: completion}}": (
+        '0: "content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
+    ),
+    "{text: a, json: {}}": '10: "text" and "json" are two answers; keep one',
+    "{json: null, refusal: a}": '13: "json" and "refusal" are two answers; keep one',
+    "{text: a, error: 429}": '10: "text" and "error" are two answers; keep one',
+    "{error: 429, text: a}": '1: "text" and "error" are two answers; keep one',
+    "{parts: [{text: a}], tool_calls: [{name: b}]}": '1: "tool_calls" and "parts" are two answers; keep one',
+    "{text: a, content_filter: {on: prompt}}": (
+        '10: "text" and "content_filter" are two answers; keep one, or write on: completion'
+    ),
+    "{error: 429, finish: stop}": '13: "finish" does not go with "error"',
+    "{text: a, retry_after: 1}": '10: "retry_after" does not go with "text"',
+    "{parts: [{text: a}], reasoning: x}": (
+        '21: "reasoning" does not go with "parts"; put {reasoning: ...} into the list'
+    ),
+    "{choices: [{text: a}], finish: stop}": '23: "finish" does not go with "choices"; put it into each choice',
+    "{choices: [{finish: stop}]}": (
+        "11: there is no answer here; write one of text, json, refusal, tool_calls, parts, content_filter"
+    ),
+    "{raw: {body: a}, headers: {a: b}}": '17: "headers" does not go with "raw"; put it into "raw"',
+    "{steps: [{text: a}], timing: {total: 3}}": '21: "timing" does not go with "steps"; put it into each step',
+    "{one_of: [{then: {text: a}}], model: x}": (
+        '30: "model" does not go with "one_of"; put it into the "then" of each branch'
+    ),
+    "{echo: true, logprobs: [-1]}": '13: "logprobs" does not go with "echo"',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("then", "mistake"), BAD.items())
+def test_exactly_one_answer_and_what_goes_with_it(then, mistake):
+    assert then_mistakes(then) == [mistake]
+
+
+def test_everything_that_does_not_go_is_told():
+    assert len(then_mistakes("{error: 429, finish: stop, usage: {}, chunks: char}")) == 3
+
+
+GOOD = (
+    "{text: a, reasoning: b, annotations: [], logprobs: [-1], finish: stop, usage: {}, model: m, headers: {},"
+    " chunks: char, timing: {}, annotate: {}, content_filter: {on: completion}}",
+    "{text: a, tool_calls: [{name: b}]}",
+    "{json: null}",
+    "{refusal: a, tool_calls: [{name: b}]}",
+    "{parts: [{text: a}], annotations: [], logprobs: [-1], finish: stop, chunks: char}",
+    "{choices: [{text: a, finish: length}], usage: {}, model: m, headers: {}, timing: {}, annotate: {}}",
+    "{error: 429, retry_after: 1, headers: {}, timing: {}}",
+    "{content_filter: {on: prompt}, annotate: {}, headers: {}, timing: {}}",
+    "{generate: prose, finish: stop, usage: {}, model: m}",
+    "{echo: true, chunks: char}",
+    "{raw: {}, timing: {}}",
+)
+
+
+@pytest.mark.parametrize("then", GOOD)
+def test_what_goes_together(then):
+    assert loaded(f"rules: [{{then: {then}}}]")
+
+
+def test_every_key_of_then_has_its_place():
+    keys = {field.alias or name for name, field in ThenSpec.model_fields.items()}
+    assert set(OUTCOMES) | frozenset().union(*BESIDE.values()) == keys
+    assert set(BESIDE) == set(OUTCOMES.values())

@@ -1,0 +1,137 @@
+from collections import Counter
+
+import pytest
+
+from mockserver.core.call import Message
+from mockserver.core.plan import Failure, Text, Timing, Verdict
+from mockserver.engine.draft import Draft, DraftChoice
+from tests.kit.calls import call
+from tests.kit.rules import draft, loaded, moment, respond, text, then_mistakes
+
+
+def test_an_answer_with_all_that_goes_with_it():
+    made = draft(
+        "{text: hi, model: m, usage: {prompt_tokens: 1, completion_tokens: 2, reasoning_tokens: 3, cached_tokens: 4},"
+        " headers: {X-A: b}, annotate: {prompt: {hate: low}}}"
+    )
+    assert made == Draft(
+        (DraftChoice((Text("hi"),)),),
+        model="m",
+        usage={"prompt": 1, "completion": 2, "reasoning": 3, "cached": 4},
+        prompt_safety=(Verdict("hate", "low"),),
+        headers=(("x-a", "b"),),
+    )
+
+
+def test_what_is_the_same_for_every_call_is_made_once():
+    (rule,) = loaded("rules: [{then: {text: hi, finish: stop, usage: {prompt_tokens: 3}}}]")
+    assert rule.then(moment()) is rule.then(moment(call("other")))
+
+
+TIMES = {
+    "{}": Timing(),
+    "{first_token: 300ms, per_token: 12ms, jitter: 20%, total: 2s}": Timing(0.3, 0.012, 0.2, 2.0),
+    "{tokens_per_second: 20}": Timing(per_token=0.05),
+    "{first_token: 1}": Timing(first_token=1.0),
+}
+
+
+@pytest.mark.parametrize(("timing", "expected"), TIMES.items())
+@pytest.mark.parametrize("answer", ["text: hi", "error: 429", "raw: {}", "content_filter: {on: prompt}", "echo: true"])
+def test_any_answer_has_its_time(answer, timing, expected):
+    assert respond(f"{{{answer}, timing: {timing}}}").timing == expected
+    assert respond(f"{{{answer}}}").timing is None
+
+
+def test_choices_differ():
+    made = draft("{choices: [{text: a, finish: length}, {text: '{{ last_user }}'}, {refusal: c}], model: m}")
+    assert [choice.parts[0].text for choice in made.choices] == ["a", "hello", "c"]
+    assert made.choices[0].finish == "length"
+    assert made.model == "m"
+
+
+def test_an_echo_is_what_the_user_said():
+    assert text("{echo: true}", moment(call("a", Message("assistant", "b"), "c {{ 7*7 }}"))) == "c {{ 7*7 }}"
+    assert draft("{echo: true, chunks: char, finish: length}").choices == (
+        DraftChoice((Text("hello", "char"),), finish="length"),
+    )
+
+
+def test_generated_answers_are_made_for_each_choice():
+    made = draft("{generate: {kind: prose, tokens: 20}}", moment(call("hi", n=3)))
+    assert len({choice.parts[0].text for choice in made.choices}) == 3
+    assert draft("{generate: prose}").choices == draft("{generate: {kind: prose}}").choices
+    (ended,) = draft("{generate: prose, finish: length}").choices
+    assert ended == DraftChoice(draft("{generate: prose}").choices[0].parts, finish="length")
+
+
+def test_a_schema_goes_to_its_generator():
+    assert text("{generate: {kind: schema, schema: {const: 3}}}") == "3"
+
+
+def conversation(turns):
+    said = [message for turn in range(turns) for message in ("more", Message("assistant", str(turn)))]
+    return moment(call("begin", *said[1:], "more") if turns else call("begin"))
+
+
+def test_steps_follow_the_conversation_and_the_last_repeats():
+    then = "{steps: [{text: a}, {error: 429}, {text: 'c {{ call.turn }}'}]}"
+    assert [text(then, conversation(turns)) for turns in (0, 2, 5)] == ["a", "c 2", "c 5"]
+    assert isinstance(respond(then, conversation(1)).outcome, Failure)
+
+
+ONE_OF = "{one_of: [{then: {text: a}}, {weight: 3, then: {text: b}}, {weight: 0.0001, then: {text: c}}]}"
+
+
+def test_one_of_several_by_weight():
+    counts = Counter(text(ONE_OF, moment(call(f"hello {i}"))) for i in range(400))
+    assert 60 < counts["a"] < 140
+    assert 260 < counts["b"] < 340
+
+
+def test_a_conversation_keeps_its_branch():
+    for i in range(20):
+        opening = f"hello {i}"
+        first = text(ONE_OF, moment(call(opening)))
+        assert text(ONE_OF, moment(call(opening, Message("assistant", "hi"), "and now?"))) == first
+
+
+def test_the_seed_and_the_name_decide_and_nothing_else_does():
+    branches = "one_of: [" + ", ".join(f"{{then: {{text: t{i}}}}}" for i in range(50)) + "]"
+
+    def chosen(file, name, seed):
+        rule = loaded(file.replace("NAME", name).replace("THEN", f"{{{branches}}}"))[-1]
+        return rule.then(moment(seed=seed)).outcome.choices[0].parts[0].text
+
+    alone, below = "rules: [{name: NAME, then: THEN}]", "rules: [{then: {text: x}}, {name: NAME, then: THEN}]"
+    assert chosen(alone, "a", 0) == chosen(below, "a", 0)
+    assert len({chosen(alone, name, seed) for name in "abcd" for seed in (0, 1)}) > 4
+
+
+def test_steps_and_branches_go_into_each_other():
+    then = "{steps: [{one_of: [{then: {text: a}}]}, {one_of: [{then: {steps: [{text: b}, {text: c}]}}]}]}"
+    assert [text(then, conversation(turns)) for turns in (0, 1)] == ["a", "c"]
+
+
+BAD = {
+    "{generate: proze}": '11: unknown generator "proze"; did you mean "prose"?',
+    "{generate: {kind: arguments}}": '18: unknown generator "arguments"; it is one of auto,',
+    "{generate: {kind: prose, schema: {}}}": '25: "schema" does not go with kind: prose; write kind: schema',
+    "{text: a, timing: {per_token: 1, tokens_per_second: 3}}": (
+        '33: "tokens_per_second" and "per_token" are two ways to say it; keep one'
+    ),
+    "{choices: [{text: a, content_filter: {on: prompt}}]}": (
+        "42: all choices have one prompt; let the filter trip beside them, or on: completion"
+    ),
+    "{choices: [{text: a, annotate: {prompt: {hate: low}}}]}": (
+        '32: all choices have one prompt; put this beside "choices"'
+    ),
+    "{steps: [{text: a}, {text: b, error: 429}]}": '30: "text" and "error" are two answers; keep one',
+    "{one_of: [{then: {}}]}": "17: there is no answer here; write one of",
+}
+
+
+@pytest.mark.parametrize(("then", "mistake"), BAD.items())
+def test_answers_that_cannot_be(then, mistake):
+    (found,) = then_mistakes(then)
+    assert found.startswith(mistake)

@@ -1,0 +1,137 @@
+"""The tree of conditions: what holds, what is found, how `not` goes down to the leaves."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.core.errors import RuleError
+from mockserver.core.exchange import Finding
+from mockserver.engine.when.conditions import All, Condition, Either, implied
+from mockserver.engine.when.matchers import compile_when
+from tests.kit.calls import call
+
+ASKED = call("What is the weather in Paris?", tools=("get_weather",))
+YES: dict[str, Any] = {"model": "gpt-4o"}
+NO: dict[str, Any] = {"model": "o3"}
+CITY: dict[str, Any] = {"last_user": {"regex": r"in (?P<city>\w+)"}}
+DAY: dict[str, Any] = {"last_user": {"regex": "(?P<day>What)"}}
+
+
+@pytest.mark.parametrize(
+    ("when", "groups"),
+    [
+        ({}, {}),
+        (YES, {}),
+        (NO, None),
+        (CITY, {"city": "Paris"}),
+        ({**YES, **CITY}, {"city": "Paris"}),
+        ({**NO, **CITY}, None),
+        ({"all": [CITY, DAY]}, {"city": "Paris", "day": "What"}),
+        ({"all": [YES, NO]}, None),
+        ({"any": [NO, YES]}, {}),
+        ({"any": [NO, CITY, DAY]}, {"city": "Paris"}),
+        ({"any": [NO, {}]}, {}),
+        ({"any": [NO, NO]}, None),
+        ({"any": [NO, CITY], **YES}, {"city": "Paris"}),
+        ({"not": NO}, {}),
+        ({"not": YES}, None),
+        ({"not": CITY}, None),
+        ({"not": {**YES, "stream": True}}, {}),
+        ({"not": {"any": [NO, YES]}}, None),
+        ({"not": {"any": [NO, NO]}}, {}),
+        ({"not": {"not": YES}}, {}),
+        ({"not": {"header.absent": "x"}}, {}),
+        ({"header.absent": {"exists": False}}, {}),
+        ({"not": {"header.absent": {"exists": False}}}, None),
+    ],
+)
+def test_holds(when: dict[str, Any], groups: dict[str, str] | None) -> None:
+    condition = compiled(when)
+    assert condition.holds(ASKED) == groups
+    held, total = condition.share(ASKED)
+    findings = condition.findings(ASKED)
+    assert (held, total) == (sum(finding.ok for finding in findings), len(findings))
+    assert (held == total) == (groups is not None)
+
+
+def test_groups_cannot_be_changed_by_who_gets_them() -> None:
+    groups: Any = compiled(YES).holds(ASKED)
+    with pytest.raises(TypeError):
+        groups["city"] = "Rome"
+
+
+def test_findings_are_all_there_without_a_short_cut() -> None:
+    findings = compiled({**NO, "tools": {"includes": "get_weather"}, "header.x": "1"}).findings(ASKED)
+    assert findings == (
+        Finding("model", "equals", "o3", "gpt-4o", False),
+        Finding("tools", "includes", "get_weather", ("get_weather",), True),
+        Finding("header.x", "equals", "1", None, False),
+    )
+
+
+def test_findings_of_not_are_read_by_themselves() -> None:
+    assert compiled({"not": {**YES, "stream": False}}).findings(ASKED) == (
+        Finding("model", "not equals", "gpt-4o", "gpt-4o", False),
+    )
+    assert compiled({"not": {"any": [YES, NO]}}).findings(ASKED) == (
+        Finding("model", "not equals", "gpt-4o", "gpt-4o", False),
+        Finding("model", "not equals", "o3", "gpt-4o", True),
+    )
+    assert compiled({"not": {"not": YES}}).findings(ASKED) == (Finding("model", "equals", "gpt-4o", "gpt-4o", True),)
+
+
+def test_findings_of_any_are_those_of_the_nearest_branch() -> None:
+    branches = [NO, {**NO, "stream": False}, {**NO, "stream": True}, {**NO, "operation": "chat"}]
+    assert compiled({"any": branches}).findings(ASKED) == (
+        Finding("model", "equals", "o3", "gpt-4o", False),
+        Finding("stream", "equals", False, False, True),
+    )
+
+
+def test_what_nobody_wrote_is_told_only_where_it_fails() -> None:
+    for when, told in (({"all": [YES, CITY]}, 0), ({"any": [NO, YES]}, 0), ({**YES, **NO}, 1), ({"any": [NO, NO]}, 1)):
+        unwritten = implied(compiled(when))
+        assert unwritten.holds(ASKED) == compiled(when).holds(ASKED)
+        assert len(unwritten.findings(ASKED)) == told
+        assert unwritten.share(ASKED) == (0, told)
+
+
+def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_explaining() -> None:
+    condition = compiled({"last_user": {"regex": "(?:(?:a|aa)+)+c"}})
+    asked = call("a" * 60 + "bc")
+    with pytest.raises(RuleError, match="takes over"):
+        condition.holds(asked)
+    (finding,) = condition.findings(asked)
+    assert not finding.ok
+    assert condition.share(asked) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("when", "uses"),
+    [
+        ({}, set()),
+        ({**YES, "attempt": 2}, {"model", "attempt"}),
+        ({"header.x-id": "1", "param.a.b": 1}, {"header", "param"}),
+        ({"tool_result": {"name": "x", "json": {"exists": True}}}, {"tool_result"}),
+        ({"body": {"a.b": 1}}, {"body"}),
+        ({"any": [YES, {"turn": 1}]}, {"model", "turn"}),
+        ({"any": [YES, {"not": {"turn": 1}}], "all": [{"key": "x"}]}, {"model", "turn", "key"}),
+    ],
+)
+def test_uses(when: dict[str, Any], uses: set[str]) -> None:
+    assert compiled(when).uses == uses
+
+
+def test_nothing_holds_where_there_is_no_branch() -> None:
+    empty = Either()
+    assert empty.holds(ASKED) is None
+    assert empty.findings(ASKED) == ()
+    assert empty.share(ASKED) == (0, 1)
+    assert empty.negated() == All()
+
+
+def compiled(when: dict[str, Any]) -> Condition:
+    mistakes: list[object] = []
+    condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
+    assert mistakes == []
+    return condition

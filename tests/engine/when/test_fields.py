@@ -1,0 +1,223 @@
+"""Each field reads what it says, and None where the request has no such thing."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call, Message, ToolChoice
+from mockserver.engine.when.fields import FIELDS, Family, Field, expression, find
+from tests.kit.calls import Web, call, told
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:"}}
+TALK = (
+    Message("system", "Be brief."),
+    Message("user", "Hi"),
+    Message("assistant", "Hello"),
+    Message("developer", "Be kind."),
+    Message("user", "Bye", parts=(IMAGE, {"type": "input_audio"}, {"type": "input_image"})),
+)
+WEB = Web({"X-Id": "7", "Authorization": "bearer  sk-1"}, {"api-version": "1"}, "ns1")
+RAW = {"user": "ann", "metadata": {"a.b": "c"}, "stop": ["x", {"y": 1}], "n": 0}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("dialect", "openai"),
+        ("operation", "chat"),
+        ("path", "/chat/completions"),
+        ("model", "gpt-4o"),
+        ("stream", True),
+        ("last_user", "Bye"),
+        ("last_message", "Bye"),
+        ("system", "Be brief.\nBe kind."),
+        ("conversation", "Be brief.\nHi\nHello\nBe kind.\nBye"),
+        ("turn", 1),
+        ("tools", ("get_weather", "get_time")),
+        ("tool_choice", "auto"),
+        ("tool_result", None),
+        ("response_format", "json_object"),
+        ("images", 2),
+        ("param.user", "ann"),
+        ("param.n", 0),
+        ("param.absent", None),
+        ("param.stop.1.y", 1),
+        ("param.stop.2", None),
+        ("param.stop.99999999999999999999", None),
+        ("param.stop.1.y.z", None),
+        ("header.x-id", "7"),
+        ("header.X-ID", "7"),
+        ("header.absent", None),
+        ("query.api-version", "1"),
+        ("query.absent", None),
+        ("metadata.a.b", "c"),
+        ("metadata.absent", None),
+        ("key", "sk-1"),
+        ("attempt", 2),
+        ("namespace", "ns1"),
+        ("prompt_tokens", 9),
+    ],
+)
+def test_field(name: str, value: Any) -> None:
+    asked = call(
+        *TALK,
+        tools=("get_weather", "get_time"),
+        web=WEB,
+        raw=RAW,
+        stream=True,
+        attempt=2,
+        tool_choice=ToolChoice("auto"),
+        response_format="json_object",
+    )
+    field = find(name)
+    assert field is not None
+    assert field.read(asked) == value
+    assert field.read(asked) == value, "reading keeps nothing that changes the value"
+
+
+@pytest.mark.parametrize("name", ["last_user", "last_message", "system", "conversation", "tool_result", "key"])
+def test_what_is_not_there_is_none(name: str) -> None:
+    assert read(name, call()) is None
+
+
+def test_an_empty_message_is_there() -> None:
+    assert read("last_user", call("")) == ""
+    assert read("last_message", call("")) == ""
+
+
+def test_metadata_of_another_shape_has_no_entries() -> None:
+    assert read("metadata.a", call(raw={"metadata": "text"})) is None
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [
+        (ToolChoice("none"), "none"),
+        (ToolChoice("named", ("get_weather",)), "get_weather"),
+        (ToolChoice("named", ("a", "b")), "named"),
+        (ToolChoice("required", ("a",)), "required"),
+    ],
+)
+def test_tool_choice(choice: ToolChoice, value: str) -> None:
+    assert read("tool_choice", call(tool_choice=choice)) == value
+
+
+@pytest.mark.parametrize(
+    ("headers", "value"),
+    [
+        ({"authorization": "Bearer a", "api-key": "b"}, "a"),
+        ({"authorization": "Basic a", "api-key": "b", "x-api-key": "c"}, "b"),
+        ({"x-api-key": "c"}, "c"),
+        ({"authorization": "Basic a"}, None),
+    ],
+)
+def test_key(headers: dict[str, str], value: str | None) -> None:
+    assert read("key", call(web=Web(headers))) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [('{"sky": "blue"}', {"sky": "blue"}), ("blue", None), ("[" * 100_000, None), ("9" * 5000, None)],
+)
+def test_tool_result(text: str, parsed: Any) -> None:
+    assert read("tool_result", call(*told(text))) == {"name": "get_weather", "text": text, "json": parsed}
+
+
+def test_a_result_without_its_call_has_the_name_it_gives_itself() -> None:
+    result = read("tool_result", call(Message("function", "42", name="answer")))
+    assert (result["name"], result["json"]) == ("answer", 42)
+
+
+def test_a_result_that_does_not_stand_last_is_over() -> None:
+    assert read("tool_result", call(*told("x"), "next")) is None
+
+
+def test_members_of_a_tool_result() -> None:
+    field = FIELDS["tool_result"]
+    assert isinstance(field, Field)
+    values = {name: (member.read(call(*told("[1]"))), member.read(call())) for name, member in field.members.items()}
+    assert values == {"name": ("get_weather", None), "text": ("[1]", None), "json": ([1], None)}
+
+
+@pytest.mark.parametrize(
+    ("name", "family"), [("model", "model"), ("header.x.y", "header"), ("tool_result", "tool_result")]
+)
+def test_family(name: str, family: str) -> None:
+    field = find(name)
+    assert field is not None
+    assert field.family == family
+
+
+def test_the_family_of_expressions() -> None:
+    assert expression("a.b").family == "body"
+
+
+@pytest.mark.parametrize("name", ["", "nothing", "header", "header.", "body.x", "tools.x", ".x", "header.<name>"])
+def test_unknown_names(name: str) -> None:
+    assert find(name) is None
+
+
+def test_a_header_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match='"ж" cannot be the name of a header'):
+        find("header.ж")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("messages[0].content", "hi"),
+        ("length(messages)", 1),
+        ("absent", None),
+        ("length(absent)", None),
+        ("messages[::0]", None),
+        ("sum(messages)", None),
+    ],
+)
+def test_expression(text: str, value: Any) -> None:
+    assert expression(text).read(call(raw={"messages": [{"content": "hi"}]})) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("foo[", "cannot read the expression: Incomplete expression at column 4"),
+        ("", "cannot read the expression: Invalid JMESPath expression: cannot be empty."),
+        (
+            "a b",
+            'cannot read the expression: Unexpected token: b: Parse error at column 2, token "b" (UNQUOTED_IDENTIFIER)',
+        ),
+        ("foo[*].size(@)", "cannot read the expression: there is no function size()"),
+        ("length()", "cannot read the expression: length() takes 1 argument, not 0"),
+        ("join(@)", "cannot read the expression: join() takes 2 arguments, not 1"),
+        ("not_null()", "cannot read the expression: not_null() takes 1 argument, not 0"),
+    ],
+)
+def test_an_expression_that_cannot_be_read(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match="cannot read") as caught:
+        expression(text)
+    assert str(caught.value) == message
+
+
+def test_more_arguments_where_a_function_takes_any_number() -> None:
+    assert expression("not_null(a, b, c)").read(call(raw={"c": 1})) == 1
+
+
+def test_a_copy_of_a_call_reads_anew() -> None:
+    first = call("one")
+    assert read("conversation", first) == "one"
+    assert read("conversation", replace(first, messages=(Message("user", "two"),))) == "two"
+
+
+def test_every_field_is_named_after_its_key_and_documented() -> None:
+    for key, field in FIELDS.items():
+        name = f"{field.prefix}<name>" if isinstance(field, Family) else field.name
+        assert name == key
+        assert field.doc
+        assert field.kind in ("text", "number", "boolean", "list", "json")
+
+
+def read(name: str, asked: Call) -> Any:
+    field = find(name)
+    assert field is not None
+    return field.read(asked)

@@ -1,0 +1,220 @@
+"""The index never leaves out a rule that holds, and leaves out most that do not."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.core.call import Call
+from mockserver.engine.when.conditions import Condition
+from mockserver.engine.when.index import RuleIndex, pinned
+from mockserver.engine.when.matchers import compile_when
+from tests.kit.calls import Web, call
+
+ASKED = call("Where is order 00042, Straße 5?", tools=("get_order",), raw={"n": 1, "stop": ["a", "b"], "o": {"x": 1}})
+
+# Tables that cannot hold for ASKED, each found out by the index alone.
+LEFT_OUT: list[dict[str, Any]] = [
+    {"model": "o3"},
+    {"model": {"equals": "O3", "ignore_case": True}},
+    {"model": ["o3", "o4-m*"]},
+    {"model": "o3-*"},
+    {"turn": 3},
+    {"stream": True},
+    {"last_user": {"contains": "order 00043"}},
+    {"last_user": {"contains": ["order", "invoice"]}},
+    {"last_user": "*order 00043*"},
+    {"last_user": {"starts_with": "When"}},
+    {"last_user": {"ends_with": "5!?"}},
+    {"last_user": {"regex": r"order 00043 (?P<x>\w+)"}},
+    {"last_user": {"contains": "STRASSEN", "ignore_case": True}},
+    {"last_user": {"contains": "is  invoice", "ignore_space": True}},
+    {"tools": "get_sky"},
+    {"tools": {"includes": ["get_order", "get_the_sky"]}},
+    {"param.n": 2},
+    {"param.stop": {"includes": "c"}},
+    {"param.n": {"includes": "c"}},
+    {"param.o": "c"},
+    {"param.n": "*cde*"},
+    {"header.absent": "1"},
+    {"body": {"n": 2}},
+    {"tool_result": {"name": "get_order"}},
+    {"operation": "chat", "last_user": {"contains": "order 00043"}},
+    {"any": [{"last_user": "*order 00043*"}, {"model": "o3"}]},
+    {"all": [{"model": "gpt-4o"}, {"model": "gpt-4o-mini"}]},
+]
+
+# Tables that do not hold either, but give the index nothing to look up.
+TRIED: list[dict[str, Any]] = [
+    {"last_user": {"contains": "zz"}},
+    {"last_user": {"regex": "q|z"}},
+    {"last_user": {"regex": "INVOICE", "ignore_case": True}},
+    {"model": {"in": ["*x*", "o3"]}},
+    {"not": {"model": "gpt-4o"}},
+    {"turn": {"gt": 3}},
+    {"param.o": {"equals": {"x": 2}}},
+    {"param.stop": {"includes": 1}},
+    {"tools": []},
+    {"any": [{"model": "o3"}, {"turn": {"gt": 3}}]},
+    {"last_user": {"contains": "\ud800\ud800\ud800"}},
+]
+
+HOLDING: list[dict[str, Any]] = [
+    {},
+    {"model": "gpt-4o"},
+    {"model": {"equals": "GPT-4O", "ignore_case": True}},
+    {"model": ["o3", "gpt*"]},
+    {"model": ["o3", "gpt-4o"]},
+    {"turn": 0},
+    {"turn": [0, 1]},
+    {"stream": False},
+    {"last_user": {"contains": "order 00042"}},
+    {"last_user": {"contains": ["order", "Where"]}},
+    {"last_user": "Where*order*5?"},
+    {"last_user": {"regex": r"order (?P<number>\d+)"}},
+    {"last_user": {"contains": "STRASSE", "ignore_case": True}},
+    {"last_user": {"contains": " is   order", "ignore_space": True}},
+    {"last_user": {"contains": "IS\nORDER", "ignore_space": True, "ignore_case": True}},
+    {"tools": {"includes": "GET_ORDER", "ignore_case": True}},
+    {"tools": "get_*"},
+    {"param.stop": {"includes": ["a", "b"]}},
+    {"param.n": 1},
+    {"param.n": 1.0},
+    {"any": [{"model": "o3"}, {"last_user": {"contains": "order"}}]},
+    {"not": {"model": "o3"}},
+]
+
+
+@pytest.mark.parametrize("when", LEFT_OUT, ids=str)
+def test_left_out(when: dict[str, Any]) -> None:
+    assert candidates([when], ASKED) == []
+
+
+@pytest.mark.parametrize("when", TRIED, ids=repr)
+def test_tried_though_it_does_not_hold(when: dict[str, Any]) -> None:
+    assert compiled(when).holds(ASKED) is None
+    assert candidates([when], ASKED) == [0]
+
+
+@pytest.mark.parametrize("when", HOLDING, ids=str)
+def test_what_holds_is_a_candidate(when: dict[str, Any]) -> None:
+    assert compiled(when).holds(ASKED) is not None
+    assert candidates([when], ASKED) == [0]
+
+
+def test_candidates_come_in_order_and_once() -> None:
+    tables = [*LEFT_OUT, *HOLDING, *TRIED, *HOLDING]
+    found = candidates(tables, ASKED)
+    assert found == sorted(set(found))
+    assert set(range(len(LEFT_OUT), len(tables))) <= set(found)
+
+
+def test_no_rules_no_candidates() -> None:
+    assert candidates([], ASKED) == []
+
+
+def test_of_many_rules_that_share_a_condition_only_the_right_one_is_tried() -> None:
+    tables = [{"operation": "chat", "last_user": {"contains": f"order {n:05d}"}} for n in range(1000)]
+    assert candidates(tables, ASKED) == [42]
+
+
+def test_a_piece_is_found_across_the_windows_of_a_long_text() -> None:
+    tables = [{"last_user": {"contains": "needle in the hay"}}, {"last_user": {"contains": "needle"}}]
+    for at in range(32_768 - 20, 32_768 + 3):
+        assert candidates(tables, call("x" * at + "needle in the hay" + "y" * 40_000)) == [0, 1]
+
+
+def test_halves_of_surrogate_pairs_hide_nothing() -> None:
+    assert candidates([{"last_user": {"contains": "order"}}], call("\ud800 order \udfff")) == [0]
+
+
+PIECES = ["abc", "ABC", "ab", "  ", " abc  abc", "ß", "SS", "İstanbul", "i̇st", "*", r"\*", "\n", "\ud800", "x", "ſab"]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
+FLAGS = st.fixed_dictionaries({}, optional={"ignore_case": st.booleans(), "ignore_space": st.booleans()})
+TEXT_TESTS = st.one_of(
+    TEXTS,
+    st.lists(TEXTS, min_size=1, max_size=3),
+    st.builds(
+        lambda name, text, flags: {name: text, **flags},
+        st.sampled_from(["equals", "glob", "contains", "starts_with", "ends_with", "regex"]),
+        TEXTS,
+        FLAGS,
+    ),
+    st.builds(lambda texts, flags: {"contains": texts, **flags}, st.lists(TEXTS, min_size=1, max_size=2), FLAGS),
+)
+JSON_TESTS = st.one_of(st.sampled_from([0, 1, 1.0, True, False, "abc"]), TEXT_TESTS)
+TOOLS_TESTS = st.one_of(
+    TEXTS,
+    st.lists(TEXTS, max_size=2),
+    st.builds(lambda texts, flags: {"includes": texts, **flags}, st.lists(TEXTS, min_size=1, max_size=2), FLAGS),
+)
+FIELD_TESTS: dict[str, st.SearchStrategy[Any]] = {
+    "last_user": TEXT_TESTS,
+    "model": TEXT_TESTS,
+    "header.x": TEXT_TESTS,
+    "param.p": JSON_TESTS,
+    "tools": TOOLS_TESTS,
+    "turn": st.sampled_from([0, [0, 1], {"lt": 1}]),
+    "stream": st.booleans(),
+}
+WHENS = st.recursive(
+    st.fixed_dictionaries({}, optional=FIELD_TESTS),
+    lambda inner: st.one_of(
+        st.builds(lambda tables: {"any": tables}, st.lists(inner, min_size=1, max_size=2)),
+        st.builds(lambda tables: {"all": tables}, st.lists(inner, min_size=1, max_size=2)),
+        st.builds(lambda table: {"not": table or {"turn": 1}}, inner),
+    ),
+    max_leaves=4,
+)
+CALLS = st.builds(
+    lambda text, model, tools, param, stream: call(
+        text, model=model, tools=tools, stream=stream, raw={"p": param}, web=Web({"x": "abc"})
+    ),
+    TEXTS,
+    TEXTS,
+    st.lists(TEXTS, max_size=2),
+    st.one_of(st.sampled_from([0, 1, True, None, ["abc"], {"a": 1}]), TEXTS),
+    st.booleans(),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(WHENS, max_size=6), CALLS)
+def test_every_rule_that_holds_is_a_candidate(tables: list[dict[str, Any]], asked: Call) -> None:
+    conditions = [compile_when(table, lambda message, path: None) for table in tables]
+    holding = [row for row, condition in enumerate(conditions) if condition.holds(asked) is not None]
+    found = list(RuleIndex(conditions).candidates(asked))
+    assert set(holding) <= set(found)
+    assert found == sorted(set(found))
+
+
+@pytest.mark.parametrize(
+    ("when", "values"),
+    [
+        ({}, None),
+        ({"model": "x"}, None),
+        ({"dialect": "azure"}, {"azure"}),
+        ({"dialect": ["azure", "openai"], "model": "x"}, {"azure", "openai"}),
+        ({"dialect": "az*"}, None),
+        ({"dialect": ["azure", "op*"]}, None),
+        ({"not": {"dialect": "azure"}}, None),
+        ({"any": [{"dialect": "azure", "model": "a very long name"}, {"dialect": "openai"}]}, {"azure", "openai"}),
+        ({"any": [{"dialect": "azure"}, {"model": "x"}]}, None),
+        ({"all": [{"dialect": ["azure", "openai"]}, {"dialect": "azure"}]}, {"azure"}),
+    ],
+)
+def test_pinned(when: dict[str, Any], values: set[str] | None) -> None:
+    assert pinned(compiled(when), "dialect") == values
+
+
+def candidates(tables: Sequence[dict[str, Any]], asked: Call) -> list[int]:
+    return list(RuleIndex([compiled(table) for table in tables]).candidates(asked))
+
+
+def compiled(when: dict[str, Any]) -> Condition:
+    mistakes: list[object] = []
+    condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
+    assert mistakes == []
+    return condition

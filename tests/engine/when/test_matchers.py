@@ -1,0 +1,242 @@
+"""Tables of `when`: what they mean, and what is said about those that are wrong."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.call import Message
+from mockserver.engine.when.matchers import FIELDS, PREDICATES, compile_when
+from tests.kit.calls import Web, call, told
+
+ASKED = call(
+    Message("system", "Be brief."),
+    "What is the weather in Paris?",
+    tools=("get_weather", "get_time"),
+    web=Web({"x-id": "7"}),
+    raw={"temperature": 0.5, "stop": ["a"], "format": {"type": "json"}, "zero": 0, "empty": []},
+)
+
+
+@pytest.mark.parametrize(
+    ("when", "holds"),
+    [
+        # bare values
+        ({"model": "gpt-4o"}, True),
+        ({"model": "gpt-*"}, True),
+        ({"model": "GPT-4o"}, False),
+        ({"model": ["o3", "gpt-*"]}, True),
+        ({"model": ["o3"]}, False),
+        ({"turn": 0}, True),
+        ({"turn": [1, 2]}, False),
+        ({"stream": False}, True),
+        ({"tools": "get_weather"}, True),
+        ({"tools": "*_time"}, True),
+        ({"tools": "get_sky"}, False),
+        ({"tools": ["get_weather", "get_time"]}, True),
+        ({"tools": ["get_weather"]}, False),
+        ({"param.temperature": 0.5}, True),
+        ({"param.temperature": [0, 0.5]}, True),
+        ({"param.stop": {"equals": ["a"]}}, True),
+        ({"param.format.type": "js*"}, True),
+        ({"header.X-Id": "7"}, True),
+        # tables
+        ({"last_user": {"contains": "weather", "ends_with": "?"}}, True),
+        ({"last_user": {"contains": "weather", "ends_with": "!"}}, False),
+        ({"last_user": {"contains": "WEATHER", "ignore_case": True}}, True),
+        ({"last_user": {"contains": "WEATHER", "ignore_case": False}}, False),
+        ({"last_user": {"contains": "the  weather", "ignore_space": True}}, True),
+        ({"param.format": {"subset": {"type": "json"}}}, True),
+        ({"param.temperature": {"gte": 0.5, "lt": 1}}, True),
+        ({"param.absent": {"lt": 1}}, False),
+        ({"tools": {"length": {"gte": 2}}}, True),
+        ({"tools": {"exists": True}}, True),
+        # body
+        ({"body": "temperature"}, True),
+        ({"body": "zero"}, True),
+        ({"body": "empty"}, False),
+        ({"body": "absent"}, False),
+        ({"body": "temperature > `1`"}, False),
+        ({"body": {"stop[0]": "a", "temperature": {"lt": 1}}}, True),
+        ({"body": {"stop[0]": "b"}}, False),
+        # tool_result
+        ({"tool_result": {"exists": False}}, True),
+        ({"tool_result": {"name": "*"}}, False),
+    ],
+)
+def test_meaning(when: dict[str, Any], holds: bool) -> None:
+    assert mistakes(when) == []
+    assert (compile_when(when, print).holds(ASKED) is not None) is holds
+
+
+@pytest.mark.parametrize(
+    ("spec", "holds"),
+    [
+        ({"name": "get_weather"}, True),
+        ({"name": "get_*", "text": {"contains": "sky"}, "json": {"subset": {"sky": "blue"}}}, True),
+        ({"exists": True}, True),
+        ({"exists": True, "name": "x"}, False),
+        ({"json": {"schema": {"required": ["city"]}}}, False),
+    ],
+)
+def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
+    when = {"tool_result": spec}
+    assert mistakes(when) == []
+    assert (compile_when(when, print).holds(call(*told('{"sky": "blue"}'))) is not None) is holds
+
+
+@pytest.mark.parametrize(
+    ("when", "path", "message"),
+    [
+        ("model", (), 'expected a table of fields, not "model"'),
+        (None, (), "expected a table of fields, not null"),
+        ({"last_usr": "x"}, ("last_usr",), 'unknown field "last_usr"; did you mean "last_user"?'),
+        ({5: "x"}, (5,), 'unknown field "5"'),
+        ({"header": {"x": "1"}}, ("header",), 'unknown field "header"; did you mean "header.<name>"?'),
+        ({"header.ж": "1"}, ("header.ж",), '"ж" cannot be the name of a header'),
+        ({"nto": {}}, ("nto",), 'unknown field "nto"; did you mean "not"?'),
+        ({"model": 4}, ("model",), '"model" is text, not 4; put it in quotes'),
+        ({"model": ["a", 4]}, ("model",), '"in" expects a list of values, each text, not ["a", 4]'),
+        ({"turn": "1*"}, ("turn",), '"turn" is a number, not "1*"'),
+        ({"turn": True}, ("turn",), '"turn" is a number, not true'),
+        ({"stream": "yes"}, ("stream",), '"stream" is true or false, not "yes"'),
+        ({"tools": [1]}, ("tools",), '"tools" is a list of texts, not [1]'),
+        ({"tools": 1}, ("tools",), '"includes" expects an element, or a list of elements, not 1'),
+        (
+            {"model": None},
+            ("model",),
+            "nothing stands here; {exists: false} is the way to say that a field is absent",
+        ),
+        ({"model": {"contain": "x"}}, ("model", "contain"), 'unknown predicate "contain"; did you mean "contains"?'),
+        (
+            {"param.format": {"type": "json"}},
+            ("param.format", "type"),
+            'unknown predicate "type"; an object is compared with subset: {...} or equals: {...}',
+        ),
+        ({"model": {"lt": 1}}, ("model", "lt"), '"lt" cannot apply to "model", which is text'),
+        ({"turn": {"contains": "1"}}, ("turn", "contains"), '"contains" cannot apply to "turn", which is a number'),
+        (
+            {"tools": {"contains": "x"}},
+            ("tools", "contains"),
+            '"contains" cannot apply to "tools", which is a list of texts; did you mean "includes"?',
+        ),
+        ({"turn": {"lt": "1"}}, ("turn", "lt"), '"lt" expects a number, not "1"'),
+        ({"model": {"exists": "no"}}, ("model", "exists"), '"exists" expects true or false, not "no"'),
+        ({"model": {"in": []}}, ("model", "in"), '"in" expects a list of values, each text, not []'),
+        ({"model": {"contains": [1]}}, ("model", "contains"), '"contains" expects text, or a list of texts, not [1]'),
+        ({"model": {"equals": None}}, ("model", "equals"), '"model" is text, not null'),
+        ({"param.a": {"equals": None}}, ("param.a", "equals"), '"param.a" is JSON, not null'),
+        (
+            {"model": {"length": {"les": 1}}},
+            ("model", "length", "les"),
+            'unknown comparison "les"; a length has equals, lt, lte, gt, gte',
+        ),
+        ({"model": {"regex": "a(b"}}, ("model", "regex"), "cannot read the pattern: missing ) at position 3"),
+        (
+            {"stream": {}},
+            ("stream",),
+            '"stream" has no predicate here, such as equals, in, exists',
+        ),
+        (
+            {"model": {"exists": True, "ignore_case": True}},
+            ("model", "ignore_case"),
+            '"ignore_case" changes nothing here, where no text is compared',
+        ),
+        (
+            {"turn": {"equals": 1, "ignore_space": True}},
+            ("turn", "ignore_space"),
+            '"ignore_space" changes nothing here, where no text is compared',
+        ),
+        (
+            {"model": {"equals": "a", "ignore_case": "yes"}},
+            ("model", "ignore_case"),
+            '"ignore_case" expects true or false, not "yes"',
+        ),
+        (
+            {"header.x": {"exists": False, "equals": "a"}},
+            ("header.x", "exists"),
+            'where "exists" is false, nothing else can hold',
+        ),
+        ({"turn": {"gt": 3, "lt": 2}}, ("turn", "lt"), "no number is more than 3 and less than 2"),
+        ({"turn": {"gte": 2, "lt": 2}}, ("turn", "lt"), "no number is at least 2 and less than 2"),
+        (
+            {"model": {"length": {"gte": 2, "lte": 1}}},
+            ("model", "length", "lte"),
+            "no number is at least 2 and at most 1",
+        ),
+        ({"any": []}, ("any",), '"any" expects a list of tables, each like `when` itself, not []'),
+        (
+            {"all": {"model": "a"}},
+            ("all",),
+            '"all" expects a list of tables, each like `when` itself, not {"model": "a"}',
+        ),
+        ({"any": [{}, {"modl": "a"}]}, ("any", 1, "modl"), 'unknown field "modl"; did you mean "model"?'),
+        ({"any": ["a"]}, ("any", 0), 'expected a table of fields, not "a"'),
+        ({"not": {}}, ("not",), '"not" without a condition never holds'),
+        ({"not": {"modl": "a"}}, ("not", "modl"), 'unknown field "modl"; did you mean "model"?'),
+        (
+            {"tool_result": "x"},
+            ("tool_result",),
+            '"tool_result" expects a table of name, text, json, exists, not "x"',
+        ),
+        ({"tool_result": {"nam": "x"}}, ("tool_result", "nam"), '"tool_result" has no "nam"; did you mean "name"?'),
+        (
+            {"tool_result": {"qqq": "x"}},
+            ("tool_result", "qqq"),
+            '"tool_result" has no "qqq"; it has name, text, json, exists',
+        ),
+        ({"tool_result": {"exists": 1}}, ("tool_result", "exists"), '"exists" expects true or false, not 1'),
+        ({"tool_result": {"name": 1}}, ("tool_result", "name"), '"tool_result.name" is text, not 1; put it in quotes'),
+        ({"body": 1}, ("body",), '"body" expects a JMESPath expression, or a table of them, not 1'),
+        ({"body": "a["}, ("body",), "cannot read the expression: Incomplete expression at column 2"),
+        ({"body": {"a[": 1}}, ("body", "a["), "cannot read the expression: Incomplete expression at column 2"),
+        ({"body": {"a": {"lt": "b"}}}, ("body", "a", "lt"), '"lt" expects a number, not "b"'),
+        (
+            {"turn": "x" * 100},
+            ("turn",),
+            f'"turn" is a number, not "{"x" * 58}…',
+        ),
+    ],
+)
+def test_mistakes(when: Any, path: tuple[str | int, ...], message: str) -> None:
+    assert mistakes(when) == [(path, message)]
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    when = {"modl": "a", "turn": {"lt": "x", "gtt": 1}, "any": [{"stream": "x"}], "body": "["}
+    assert [path for path, _ in mistakes(when)] == [
+        ("modl",),
+        ("turn", "lt"),
+        ("turn", "gtt"),
+        ("any", 0, "stream"),
+        ("body",),
+    ]
+
+
+@pytest.mark.parametrize("when", [{"turn": {"gte": 2, "lte": 2}}, {"turn": {"gt": 1, "lt": 2}}, {"tools": []}])
+def test_no_mistakes(when: dict[str, Any]) -> None:
+    assert mistakes(when) == []
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text("ab*([1\\", max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from([*PREDICATES, "ignore_case"]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+NAMES = [name.replace("<name>", "x") for name in FIELDS]
+
+
+@given(st.dictionaries(st.sampled_from([*NAMES, "any", "all", "not"]), ANYTHING, max_size=3))
+def test_any_table_is_read_or_refused_and_never_fails_on_a_call(when: dict[str, Any]) -> None:
+    condition = compile_when(when, lambda message, path: None)
+    held, total = condition.share(ASKED)
+    assert (condition.holds(ASKED) is not None) == (held == total)
+
+
+def mistakes(when: Any) -> list[tuple[tuple[str | int, ...], str]]:
+    found: list[tuple[tuple[str | int, ...], str]] = []
+    compile_when(when, lambda message, path: found.append((path, message)))
+    return found

@@ -1,0 +1,189 @@
+"""Every predicate against values that hold and values that do not."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.errors import RuleError
+from mockserver.engine.when.predicates import PLAIN, PREDICATES, Lens, UnfitError, part_of, pieces, same
+
+FOLD, SQUEEZE, BOTH = Lens(fold=True), Lens(squeeze=True), Lens(fold=True, squeeze=True)
+
+# predicate, expected, values that hold, values that do not
+PLAINLY: list[tuple[str, Any, list[Any], list[Any]]] = [
+    ("equals", "a*", ["a*"], ["ab", "A*", None, 1]),
+    ("equals", 1, [1, 1.0], [2, True, "1", None]),
+    ("equals", True, [True], [1, "true", False, None]),
+    ("equals", ["a", "b"], [["a", "b"], ("a", "b")], [["b", "a"], ["a"], "ab", None]),
+    ("equals", {"a": [1]}, [{"a": [1]}], [{"a": [True]}, {"a": [1], "b": 2}, {"b": [1]}, None]),
+    ("in", ["a", "b"], ["a", "b"], ["c", "A", None, ["a"]]),
+    ("in", ["a*", "b"], ["abc", "b"], ["bc", None]),
+    ("in", [1, "a"], [1, "a"], [True, 2, None]),
+    ("glob", "gpt-4o*", ["gpt-4o", "gpt-4o-mini", "gpt-4o\n"], ["a gpt-4o", "GPT-4o", None, 4]),
+    ("glob", "*b*", ["b", "abc", "a\nb\nc"], ["ac", "", None, ["b"]]),
+    ("glob", "a*b*c", ["abc", "a-b-c", "abbcc"], ["acb", "ac", "xabc", "abcx", None, 3]),
+    ("glob", "ab*ba", ["abba", "ab-ba"], ["aba", "ab"]),
+    ("glob", "*ab*ab", ["abab", "ab-ab"], ["ab", "aab"]),
+    ("glob", r"2\*3", ["2*3"], ["2*33", "23", r"2\*3"]),
+    ("glob", r"*\**", ["a*b", "*"], ["ab"]),
+    ("glob", "*", ["", "a"], [None, 1]),
+    ("glob", "**", ["", "a"], [None]),
+    ("contains", "b", ["abc", "b"], ["ac", "B", None, ["b"]]),
+    ("contains", ["a", "b"], ["ba"], ["a", "b", None]),
+    ("starts_with", "ab", ["abc", "ab"], ["xab", "a", None, ["ab"]]),
+    ("ends_with", "ab", ["cab", "ab"], ["abx", "b", None]),
+    ("regex", "a.c", ["xabcx"], ["ac", "ABC", None, 5]),
+    ("regex", "^$", [""], ["a"]),
+    ("lt", 2, [1, 1.5, -1], [2, 3, True, "1", None]),
+    ("lte", 2, [2, 1], [3, None]),
+    ("gt", 2, [3, 2.5, 10**400], [2, 1, "3", None]),
+    ("gte", 2, [2, 3], [1, True, None]),
+    ("includes", "a", [["a", "b"], ("a",)], [["b"], "a", (), None]),
+    ("includes", ["a", "b"], [["b", "c", "a"]], [["a"], None]),
+    ("includes", "get_*", [["x", "get_time"]], [["x"], [1], None]),
+    ("includes", 1, [[1]], [[True], ["1"]]),
+    ("exists", True, ["", 0, False, [], {}, ("a",)], [None, ()]),
+    ("exists", False, [None, ()], ["", 0, False]),
+    ("length", 2, ["ab", [1, 2], (1, 2), {"a": 1, "b": 2}], ["a", 2, None]),
+    ("length", {"gt": 1, "lte": 3}, ["ab", "abc"], ["a", "abcd", None]),
+    ("length", {"equals": 0}, ["", ()], ["a", None]),
+    ("subset", {"a": {"b": 1}}, [{"a": {"b": 1, "c": 2}, "d": 3}], [{"a": {"c": 2}}, {"a": 1}, None, []]),
+    ("subset", [{"a": 1}, 2], [[2, 3, {"a": 1, "b": 2}]], [[2], {"a": 1}, None]),
+    ("subset", {"a": None}, [{"a": None}], [{}, {"a": 1}]),
+    ("schema", {"type": "object", "required": ["a"]}, [{"a": 1}], [{}, 1, None]),
+    ("schema", True, [1, "a"], [None]),
+    ("schema", {"type": "string"}, ["a"], ["\ud800", 1]),
+]
+
+
+@pytest.mark.parametrize(("name", "expected", "good", "bad"), PLAINLY)
+def test_predicate(name: str, expected: Any, good: list[Any], bad: list[Any]) -> None:
+    test = PREDICATES[name].build(expected, PLAIN)
+    assert [value for value in good if test(value) is not True] == []
+    assert [value for value in bad if test(value) is not False] == []
+
+
+def test_every_predicate_is_tried_here_and_documented() -> None:
+    assert {name for name, *_ in PLAINLY} == set(PREDICATES)
+    assert all(predicate.doc and predicate.kinds for predicate in PREDICATES.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "lens", "good", "bad"),
+    [
+        ("equals", "Straße", FOLD, ["STRASSE", "straße"], ["strase"]),
+        ("equals", "a b", SQUEEZE, ["a  b", " a\n\tb "], ["ab", "A b"]),
+        ("equals", " A  b", BOTH, ["a b", "A\nB"], ["ab"]),
+        ("in", ["A", "b*"], FOLD, ["a", "BC"], ["c"]),
+        ("glob", "A*C", FOLD, ["abc", "AXC"], ["ab"]),
+        ("glob", "A", FOLD, ["a"], ["b"]),
+        ("glob", "* b  c *", SQUEEZE, ["a\nb c d"], ["a bc d"]),
+        ("contains", "ẞ", FOLD, ["ass"], ["as"]),
+        ("contains", ["A", "B  c"], BOTH, ["xa B C"], ["a bc"]),
+        ("starts_with", "AB", FOLD, ["abc"], ["ba"]),
+        ("ends_with", "b c", SQUEEZE, ["a b\nc\n"], ["bc"]),
+        ("regex", "a b", FOLD, ["A B"], ["A  B"]),
+        ("regex", "a b", SQUEEZE, ["a \n b"], ["A b"]),
+        ("regex", "a b$", BOTH, ["A \n B\n"], ["ab"]),
+        ("includes", "GET_*", FOLD, [["get_time"]], [["x"]]),
+        ("includes", "A", FOLD, [["a"]], [["b"]]),
+        ("equals", 1, FOLD, [1], [2]),
+    ],
+)
+def test_lenses(name: str, expected: Any, lens: Lens, good: list[Any], bad: list[Any]) -> None:
+    test = PREDICATES[name].build(expected, lens)
+    assert [value for value in good if not test(value)] == []
+    assert [value for value in bad if test(value)] == []
+    assert test(None) is False
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "groups"),
+    [
+        (r"in (?P<city>\w+)", "weather in Paris?", {"city": "Paris"}),
+        (r"(?P<a>x)|(?P<b>y)", "y", {"a": "", "b": "y"}),
+        (r"in (\w+)", "in Paris", True),
+    ],
+)
+def test_named_groups(pattern: str, text: str, groups: Any) -> None:
+    assert PREDICATES["regex"].build(pattern, PLAIN)(text) == groups
+
+
+def test_a_pattern_that_takes_too_long() -> None:
+    test = PREDICATES["regex"].build("(?:(?:a|aa)+)+c", FOLD)
+    with pytest.raises(RuleError) as caught:
+        test("a" * 60)
+    assert str(caught.value) == (
+        'the pattern "(?:(?:a|aa)+)+c" takes over 0.1 s, or all memory, on this request; make it simpler'
+    )
+
+
+def test_a_long_pattern_is_shown_cut() -> None:
+    test = PREDICATES["regex"].build("(?:(?:a|aa)+)+c" + "(?:xyz)?" * 20, FOLD)
+    with pytest.raises(RuleError, match=r"^the pattern .{80}…\" takes over") as caught:
+        test("a" * 60)
+    assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "message", "path"),
+    [
+        ("regex", "a(b", "cannot read the pattern: missing ) at position 3", ()),
+        (
+            "regex",
+            "(?a)(?u)x",
+            "cannot read the pattern: ASCII, LOCALE and UNICODE flags are mutually incompatible",
+            (),
+        ),
+        ("regex", "a{99999999999}", "cannot read the pattern: repeat count too big at position 2", ()),
+        ("length", {"les": 1}, 'unknown comparison "les"; a length has equals, lt, lte, gt, gte', ("les",)),
+        ("length", {"lt": "1"}, '"lt" expects a number here', ("lt",)),
+        (
+            "schema",
+            {"type": "objekt"},
+            "not a JSON Schema: \"objekt\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+            (),
+        ),
+    ],
+)
+def test_what_can_never_be_compared(name: str, expected: Any, message: str, path: tuple[str, ...]) -> None:
+    with pytest.raises(UnfitError) as caught:
+        PREDICATES[name].build(expected, PLAIN)
+    assert (str(caught.value), caught.value.path) == (message, path)
+
+
+def test_a_schema_fetches_nothing() -> None:
+    with pytest.raises(UnfitError, match="is outside of this schema, and nothing is fetched"):
+        PREDICATES["schema"].build({"$ref": "http://127.0.0.1:9/x"}, PLAIN)
+
+
+def test_a_pattern_of_many_stars_stays_quick() -> None:
+    test = PREDICATES["glob"].build("*a" * 50 + "*b", PLAIN)
+    assert test("a" * 100_000) is False
+    assert test("a" * 100_000 + "b") is True
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["", "a", "*"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(JSON, JSON)
+def test_equality_is_that_of_json(one: Any, other: Any) -> None:
+    assert same(one, other) == (json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True))
+    assert same(one, one)
+    assert part_of(one, one)
+
+
+@given(st.lists(st.text("ab*", max_size=3), min_size=1), st.lists(st.text("ab*", max_size=3)))
+def test_a_pattern_fits_whatever_stands_for_its_stars(literal: list[str], between: list[str]) -> None:
+    pattern = "*".join(piece.replace("*", r"\*") for piece in literal)
+    assert pieces(pattern) == tuple(literal)
+    gaps = [*between, *[""] * len(literal)][: len(literal) - 1]
+    text = literal[0] + "".join(gap + piece for gap, piece in zip(gaps, literal[1:], strict=True))
+    assert PREDICATES["glob"].build(pattern, PLAIN)(text)

@@ -1,0 +1,198 @@
+"""The tables of the documentation, made from the code that they describe.
+
+A page marks where a table stands: `<!-- table: NAME -->`, the table, `<!-- end -->`.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mockserver.cli import COMMANDS
+from mockserver.cli.serve import command as serve
+from mockserver.core.errors import RuleError
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure
+from mockserver.dialects import FEATURES, Dialect, discover
+from mockserver.engine.generate import GENERATORS
+from mockserver.engine.rules import load
+from mockserver.engine.spec.models import ErrorSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
+from mockserver.engine.spec.table import Table
+from mockserver.engine.then.kinds import BESIDE, OUTCOMES
+from mockserver.engine.then.responder import KINDS as KINDS_OF_TEXT
+from mockserver.engine.when.fields import FIELDS
+from mockserver.engine.when.matchers import GROUPS, KINDS, MODIFIERS
+from mockserver.engine.when.predicates import PREDICATES
+from mockserver.positions import Document
+from mockserver.settings import Settings, flag, variable
+
+_MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
+_OPTION = re.compile(r'`options\["(\w+)"\]`')
+
+
+def filled(page: str) -> str:
+    """The page with each of its tables as the code has it now."""
+    return _MARKED.sub(lambda found: f"{found['name']}{found['arrow']}\n{TABLES[found['name']]()}\n\n", page)
+
+
+def names(page: str) -> Iterator[str]:
+    """The names of the tables that stand in a page."""
+    return (found["name"] for found in _MARKED.finditer(page))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _fields() -> str:
+    return _table(
+        ("field", "is", "what it reads"),
+        [(f"`{name}`", KINDS[field.kind][0], field.doc) for name, field in FIELDS.items()],
+    )
+
+
+def _predicates() -> str:
+    kinds = {"text": "text", "number": "numbers", "boolean": "true/false", "list": "lists", "json": "JSON"}
+    rows = [
+        (f"`{name}`", ", ".join(kinds[kind] for kind in predicate.kinds), predicate.doc)
+        for name, predicate in PREDICATES.items()
+    ]
+    return _table(("predicate", "applies to", "holds when the field"), rows)
+
+
+def _modifiers() -> str:
+    return _table(("beside a predicate", "what it changes"), [(f"`{name}`", doc) for name, doc in MODIFIERS.items()])
+
+
+def _groups() -> str:
+    return _table(("group", "holds when"), [(f"`{name}`", doc) for name, doc in GROUPS.items()])
+
+
+def _keys(table: type[Table]) -> Mapping[str, str]:
+    """The keys of a table of the rules file, each with what it is."""
+    return {field.alias or name: field.description or "" for name, field in table.model_fields.items()}
+
+
+def _described(table: type[Table]) -> Callable[[], str]:
+    return lambda: _table(("key", "what it is"), [(f"`{key}`", about) for key, about in _keys(table).items()])
+
+
+def _answers() -> str:
+    rows = [(f"`{key}`", about) for key, about in _keys(ThenSpec).items() if key in OUTCOMES]
+    return _table(("answer", "what it is"), rows)
+
+
+def _beside() -> str:
+    rows = [
+        (f"`{key}`", about, ", ".join(f"`{answer}`" for answer, kind in OUTCOMES.items() if key in BESIDE[kind]))
+        for key, about in _keys(ThenSpec).items()
+        if any(key in beside for beside in BESIDE.values())
+    ]
+    return _table(("beside it", "what it is", "goes with"), rows)
+
+
+def _generators() -> str:
+    abouts = {name: (GENERATORS[name].__doc__ or "").partition("\n")[0] for name in KINDS_OF_TEXT}
+    return _table(
+        ("kind", "what it makes"),
+        [(f"`{name}`", _OPTION.sub(r"`\1`", about)) for name, about in abouts.items()],
+    )
+
+
+def _settings() -> str:
+    flags = {option.name for option in serve.params}
+    rows = [
+        (
+            f"`{name}`",
+            f"`{flag(name)}`" if name in flags else "",
+            f"`{variable(name)}`",
+            _default(name),
+            field.description or "",
+        )
+        for name, field in Settings.model_fields.items()
+    ]
+    return _table(("setting", "flag of `serve`", "variable", "default", "meaning"), rows)
+
+
+def _default(name: str) -> str:
+    shown = Settings.model_json_schema()["properties"][name].get("default")
+    return "none" if shown is None or isinstance(shown, dict) else f"`{json.dumps(shown).strip(chr(34))}`"
+
+
+def _commands() -> str:
+    return _table(("command", "what it does"), [(f"`mockserver {name}`", about) for name, about in COMMANDS.items()])
+
+
+def _dialects() -> str:
+    rows = [
+        (f"`{dialect.name}`", ", ".join(f"`{mount}`" for mount in dialect.mounts), _operations(dialect))
+        for dialect in discover().values()
+    ]
+    return _table(("dialect", "mounted at", "operations"), rows)
+
+
+def _operations(dialect: Dialect) -> str:
+    return ", ".join(f"`{operation.method} {operation.path}`" for operation in dialect.operations)
+
+
+def _features() -> str:
+    spoken = discover().values()
+    rows = [
+        (f"`{name}`", about, *("yes" if name in dialect.features else "no" for dialect in spoken))
+        for name, about in FEATURES.items()
+    ]
+    return _table(("feature", "what it is", *(dialect.name for dialect in spoken)), rows)
+
+
+def _errors() -> str:
+    spoken = discover().values()
+    rows = [(f"`{name}`", *(_answered(dialect, name) for dialect in spoken)) for name in REASONS if _is_short(name)]
+    return _table(("short form", *(dialect.name for dialect in spoken)), rows)
+
+
+def _statuses() -> str:
+    return _table(("status", "stands for"), [(f"{status}", f"`{name}`") for status, name in REASON_OF_STATUS.items()])
+
+
+def _is_short(name: str) -> bool:
+    """Whether a rule may name this error."""
+    document = Document.of({"version": 1, "rules": [{"then": {"error": name}}]}, "rules.yaml")
+    try:
+        return bool(load((document,), {}))
+    except RuleError:
+        return False
+
+
+def _answered(dialect: Dialect, reason: str) -> str:
+    reply = dialect.fail(HttpRequest("POST", "/chat/completions"), Failure(reason), None)
+    return f"{reply.status} `{_code(reply)}`"
+
+
+def _code(reply: Reply) -> str:
+    error: Mapping[str, Any] | str = json.loads(reply.body)["error"]
+    if isinstance(error, str):
+        return dict(reply.headers)["x-ms-error-code"]
+    return str(error["code"] or error["type"])
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "answers": _answers,
+    "beside": _beside,
+    "commands": _commands,
+    "dialects": _dialects,
+    "error": _described(ErrorSpec),
+    "errors": _errors,
+    "features": _features,
+    "fields": _fields,
+    "filter": _described(FilterSpec),
+    "generators": _generators,
+    "groups": _groups,
+    "modifiers": _modifiers,
+    "predicates": _predicates,
+    "rule": _described(RuleSpec),
+    "settings": _settings,
+    "statuses": _statuses,
+    "timing": _described(TimingSpec),
+    "tool-call": _described(ToolCallSpec),
+}

@@ -1,0 +1,52 @@
+"""Every name that a user can write stands in the documentation, and every table there says what the code says.
+
+`pytest tests/house/test_tables.py --update` writes the tables into the pages.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mockserver.core.plan import DETECTIONS_OF_COMPLETION, DETECTIONS_OF_PROMPT, HARMS, SEVERITIES
+from mockserver.dialects import discover
+from mockserver.engine.spec.models import UsageSpec
+from mockserver.engine.templates.context import CALL, MEMBERS
+from mockserver.engine.templates.templates import VARIABLES
+from tests.house.tables import TABLES, filled, names
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_say_what_the_code_says(page: Path, update: bool) -> None:
+    if update:
+        page.write_text(filled(page.read_text()))
+    text = page.read_text()
+    assert text == filled(text), f"{page.name}: run pytest tests/house/test_tables.py --update"
+
+
+def test_every_table_stands_in_a_page() -> None:
+    assert {name for page in PAGES for name in names(page.read_text())} == set(TABLES)
+
+
+NAMES = {
+    "rules.md": [*VARIABLES, *CALL, *MEMBERS["tool_result"], *UsageSpec.model_fields],
+    "errors.md": [*HARMS, *DETECTIONS_OF_PROMPT, *DETECTIONS_OF_COMPLETION, *SEVERITIES],
+    "dialects.md": list(discover()),
+    "README.md": list(discover()),
+}
+
+
+@pytest.mark.parametrize(("page", "word"), [(page, word) for page, words in NAMES.items() for word in words])
+def test_every_name_stands_in_its_page(page: str, word: str) -> None:
+    (path,) = (path for path in PAGES if path.name == page)
+    assert re.search(rf"`[^`\n]*\b{word}\b[^`\n]*`|^## {word}$", path.read_text(), re.MULTILINE)
+
+
+def test_an_old_table_is_noticed() -> None:
+    page = "<!-- table: groups -->\nold\n<!-- end -->\n"
+    assert filled(page) != page
+    assert filled(filled(page)) == filled(page)
+    assert "at least one of these tables holds" in filled(page)

@@ -1,0 +1,96 @@
+"""Rules from text, and what they come to, without a server."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call, Json
+from mockserver.core.errors import RuleError
+from mockserver.core.plan import Part, ToolUse
+from mockserver.core.seed import Seed
+from mockserver.engine.draft import Draft, DraftChoice, Moment, Response
+from mockserver.engine.generate import GENERATORS
+from mockserver.engine.rules import Rule, load
+from mockserver.engine.templates.templates import Templates
+from mockserver.engine.then.site import Site
+from mockserver.positions import Document, Mistakes, read
+from tests.kit.calls import call
+
+KNOWN = {
+    "openai": frozenset(("refusal", "annotations", "reasoning", "custom_tools")),
+    "skytells": frozenset(("content_filter", "filter_annotations")),
+    "azure": frozenset(("content_filter",)),
+    "plain": frozenset[str](),
+}
+
+
+def loaded(text: str, file: str = "r.yaml") -> tuple[Rule, ...]:
+    """The rules of a file."""
+    return load([read(text, file)], KNOWN)
+
+
+def mistakes(text: str) -> list[str]:
+    """What is wrong with a rules file, as `line:column: message`."""
+    with pytest.raises(RuleError) as caught:
+        loaded(text)
+    return [f"{m.place.line}:{m.place.column}: {m.message}" for m in caught.value.mistakes if m.place is not None]
+
+
+def then_mistakes(then: str) -> list[str]:
+    """What is wrong with a `then`, written on one line, as `column: message`; its own first column is 0."""
+    found = mistakes(f"rules:\n  - then: {then}\n")
+    return [f"{int(column) - 11}:{message}" for line, column, message in (m.split(":", 2) for m in found)]
+
+
+def moment(made: Call | None = None, match: Mapping[str, str] | None = None, *, seed: int = 0) -> Moment:
+    """A call at the moment that a rule answers it."""
+    made = made or call("hello")
+
+    def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
+        return GENERATORS[kind](made, Seed(seed).stream(kind, str(index)), options)
+
+    return Moment(made, match or {}, Seed(seed), generate)
+
+
+def respond(then: str, at: Moment | None = None) -> Response:
+    """What a `then`, written on one line, comes to."""
+    (rule,) = loaded(f"rules: [{{name: a rule, then: {then}}}]")
+    return rule.then(at or moment())
+
+
+def draft(then: str, at: Moment | None = None) -> Draft:
+    """The draft that a `then` comes to."""
+    outcome = respond(then, at).outcome
+    assert isinstance(outcome, Draft)
+    return outcome
+
+
+def parts(then: str, at: Moment | None = None) -> tuple[Part, ...]:
+    """The parts of the first choice that a `then` comes to."""
+    return draft(then, at).choices[0].parts
+
+
+def text(then: str, at: Moment | None = None) -> str:
+    """The text (or the arguments) of the last part that a `then` comes to."""
+    part = parts(then, at)[-1]
+    return part.call.arguments if isinstance(part, ToolUse) else part.text
+
+
+def rendered(template: str, at: Moment | None = None, *groups: str) -> str:
+    """What a template comes to, in a rule whose regular expressions have these groups."""
+    document = Document.of({"rules": [{"then": {"text": template}}]}, "r.yaml")
+    site = Site(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
+    recipe = site.text(template)
+    site.mistakes.raise_if_any(RuleError)
+    return recipe.make(at or moment())
+
+
+def site(content: Any = None, *path: str | int) -> Site:
+    """A place in a document that was never a file."""
+    return Site(Mistakes(Document.of(content, "r.yaml")), Templates(), "a rule", path)
+
+
+def said(where: Site) -> list[str]:
+    """What was complained of at a site."""
+    return [mistake.message for mistake in where.mistakes.found]

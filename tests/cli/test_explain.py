@@ -67,7 +67,7 @@ def test_text_that_is_not_json_is_named(rules: Path) -> None:
 
 def test_a_model_that_the_settings_do_not_list_is_answered_by_no_rule(rules: Path) -> None:
     rules.write_text(f"settings: {{models: [gpt-5]}}\n{RULES}")
-    assert explain(rules, BODY).startswith("answered by: invalid: model_not_found\n")
+    assert explain(rules, BODY).startswith("answered by: invalid: unknown_model\n")
 
 
 def test_a_pattern_that_takes_too_long_is_told(rules: Path) -> None:

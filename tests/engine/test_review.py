@@ -1,5 +1,7 @@
 """Rules that can never answer, and rules that count: found by reading alone."""
 
+import time
+
 import pytest
 
 from mockserver.engine.review import review
@@ -22,6 +24,9 @@ def remarks(*rules: str) -> list[str]:
         ("when: {model: 'gpt*'}", "when: {model: gpt-4o}"),
         ("when: {model: a}", "when: {model: a, stream: true}"),
         ("when: {last_user: {contains: a}}", "when: {last_user: {contains: a, starts_with: b}}"),
+        ("when: {}", "when: {operation: chat}"),
+        ("when: {}", "when: {operation: {in: [chat, responses]}, model: a}"),
+        ("when: {operation: models}", "when: {operation: models, key: a}"),
         ("when: {any: [{model: a}, {model: b}]}", "when: {any: [{model: a}, {model: b}], stream: true}"),
     ],
 )
@@ -39,6 +44,10 @@ def test_a_rule_behind_a_wider_one_never_answers(earlier: str, later: str) -> No
         ("when: {model: 'a[b]*'}", "when: {model: ab}"),
         ("when: {last_user: {contains: a, ignore_case: true}}", "when: {last_user: {starts_with: b}}"),
         ("when: {not: {model: a}}", "when: {model: b}"),
+        ("when: {}", "when: {operation: models}"),
+        ("when: {}", "when: {operation: {in: [chat, models]}}"),
+        ("when: {}", "when: {path: '*'}"),
+        ("when: {body: '*'}", "when: {body: user}"),
     ],
 )
 def test_no_remark_without_proof(earlier: str, later: str) -> None:
@@ -52,3 +61,11 @@ def test_a_rule_that_steps_aside_shadows_nothing() -> None:
 def test_everything_that_counts_is_named() -> None:
     state = "state: {is: a, becomes: b}, times: 2, when: {attempt: 1}"
     assert remarks(state) == ["r0 depends on the order of arrival: it uses times, state, attempt"]
+
+
+def test_thousands_of_rules_take_no_ages() -> None:
+    rules = [f"when: {{model: gpt-4o, last_user: '*number {number} *'}}" for number in range(2_000)]
+    server = local("rules:\n" + "".join(f"  - {{{rule}, then: {{text: x}}}}\n" for rule in [*rules, rules[0]]))
+    begun = time.monotonic()
+    assert [remark.rule.name for remark in review(server.live.engine.rules)] == ["rule 2001"]
+    assert time.monotonic() - begun < 2

@@ -68,8 +68,8 @@ class Templates:
             origin.refuse_line("this template holds half of a character (a lone surrogate)", 1)
             return fixed(source)
         complaints = list(self._complaints(source, variables, origin))
-        for complaint in complaints:
-            origin.refuse_line(complaint, 1)
+        for complaint, culprit in complaints:
+            origin.refuse_line(complaint, _line_of(culprit, source))
         return fixed(source) if complaints else self._recipe(name, variables, origin)
 
     def _recipe(self, name: str, variables: Iterable[str], origin: Origin) -> Recipe[str]:
@@ -87,34 +87,42 @@ class Templates:
 
         return Recipe(make)
 
-    def _complaints(self, source: str, variables: Iterable[str], origin: Origin) -> Iterator[str]:
-        """What compiles but must fail on every call."""
+    def _complaints(self, source: str, variables: Iterable[str], origin: Origin) -> Iterator[tuple[str, str]]:
+        """What compiles but must fail on every call, and the word that is to blame."""
         for variable in sorted(variables):
             root, _, member = variable.partition(".")
             member = member.partition(".")[0]
             if root == "fake" and member and member not in _fakes():
-                yield f'there is no "fake.{member}"{did_you_mean(member, _fakes())}'
+                yield f'there is no "fake.{member}"{did_you_mean(member, _fakes())}', variable
             elif root == "match" and member and member not in origin.groups:
-                yield _no_group(member, origin.groups)
+                yield _no_group(member, origin.groups), variable
             elif root in MEMBERS and member and member not in MEMBERS[root]:
-                yield f'"{root}" has no "{member}"{did_you_mean(member, MEMBERS[root]) or _listed(MEMBERS[root])}'
+                hint = did_you_mean(member, MEMBERS[root]) or _listed(MEMBERS[root])
+                yield f'"{root}" has no "{member}"{hint}', variable
             elif root not in VARIABLES and root not in self._environment.globals:
-                yield f'there is no "{root}" in templates{did_you_mean(root, VARIABLES) or _listed(VARIABLES)}'
+                yield f'there is no "{root}" in templates{did_you_mean(root, VARIABLES) or _listed(VARIABLES)}', root
+        yield from self._slips(_INERT.sub("", source))
+
+    def _slips(self, source: str) -> Iterator[tuple[str, str]]:
+        """The same of names that are no variables; comments and raw text are no part of the source."""
         code = " ".join(_QUOTED.sub('""', part) for part in _CODE.findall(source))
         for name in dict.fromkeys(_FILTER.findall(code)):
-            if not self._has_filter(name):
-                yield f'there is no filter "{name}" in templates{did_you_mean(name, _FILTERS)}'
+            if self._lacks(f"''|{name}", "UnknownFilter"):
+                yield f'there is no filter "{name}" in templates{did_you_mean(name, _FILTERS)}', name
+        for name in dict.fromkeys(_TEST.findall(code)):
+            if self._lacks(f"'' is {name}", "UnknownTest"):
+                yield f'there is no test "{name}" in templates{did_you_mean(name, _TESTS)}', name
         for tag in dict.fromkeys(_LOADS.findall(source)):
-            yield f'"{tag}" has nothing to load: every template stands alone'
+            yield f'"{tag}" has nothing to load: every template stands alone', tag
         for call in dict.fromkeys(_FAKE_CALL.findall(code)):
-            yield f'"{call}" is a value, not a function; leave out the parentheses'
+            yield f'"{call}" is a value, not a function; leave out the parentheses', call
 
-    def _has_filter(self, name: str) -> bool:
+    def _lacks(self, expression: str, kind: str) -> bool:
         try:
-            self._environment.eval_expr(f"''|{name}")
+            self._environment.eval_expr(expression)
         except TemplateError as error:
-            return error.kind != "UnknownFilter"
-        return True
+            return error.kind == kind
+        return False
 
 
 def is_template(source: str) -> bool:
@@ -161,6 +169,12 @@ def _detail(error: TemplateError) -> str:
     return _short(_WORDS.get(error.kind) or error.detail or error.message.partition("\n")[0])
 
 
+def _line_of(culprit: str, source: str) -> int:
+    """The line (from 1) of a text where a word stands first; the first line where it is written in another way."""
+    found = re.search(rf"\b{re.escape(culprit)}\b", source)
+    return source.count("\n", 0, found.start() if found else 0) + 1
+
+
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
@@ -191,16 +205,23 @@ def _listed(names: Iterable[str]) -> str:
 
 VARIABLES = (*CONTEXT, "fake")
 
+# Comments, and what stands as it is.
+_INERT = re.compile(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
 _CODE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
 _FILTER = re.compile(r"\|\s*([A-Za-z_]\w*)")
+_TEST = re.compile(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
 _FAKE_CALL = re.compile(r"\b(fake\.\w+)\(")
 _LOADS = re.compile(r"\{%[-+]?\s*(extends|from|import|include)\b")
 _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
-# For did-you-mean only: the engine does not tell which filters it has.
+# For did-you-mean only: the engine does not tell which filters and tests it has.
 _FILTERS = (
     *("abs", "batch", "bool", "capitalize", "default", "dictsort", "first", "float", "groupby", "indent", "int"),
     *("items", "join", "last", "length", "lines", "list", "lower", "map", "max", "min", "pprint", "reject"),
     *("replace", "reverse", "round", "select", "slice", "sort", "split", "string", "sum", "title", "tojson", "trim"),
     *("unique", "upper", "urlencode"),
+)
+_TESTS = (
+    *("defined", "divisibleby", "endingwith", "eq", "even", "false", "ge", "gt", "in", "iterable", "le", "lower", "lt"),
+    *("mapping", "ne", "none", "number", "odd", "sequence", "startingwith", "string", "true", "undefined", "upper"),
 )

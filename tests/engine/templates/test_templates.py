@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 from mockserver.core.call import Message
 from mockserver.core.errors import RuleError
 from mockserver.core.plan import Failure
+from mockserver.engine.rules import load
 from mockserver.engine.templates.templates import MAX_OUTPUT, is_template
+from mockserver.positions import read
 from tests.kit.calls import call, told
 from tests.kit.rules import mistakes, moment, rendered, respond
 
@@ -43,6 +45,8 @@ def test_what_is_a_template(text, expected):
 
 
 BROKEN = {
+    "{{ last_user is empty }}": 'there is no test "empty" in templates',
+    "{{ last_user is not defind }}": 'there is no test "defind" in templates; did you mean "defined"?',
     "{{ last_user": "this template cannot be read: unexpected end of input, expected end of variable block",
     "{% if %}": "this template cannot be read: unexpected end of block",
     "{% for x in y %}": "this template cannot be read: unexpected end of input, expected end of block",
@@ -190,3 +194,26 @@ def test_any_template_is_refused_or_renders_or_fails(source):
     else:
         return
     assert told_of
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("{% raw %}{{ a|b }} {% include 'c' %}{% endraw %}", "{{ a|b }} {% include 'c' %}"),
+        ("{%- raw -%}{{ fake.name() }}{%- endraw -%}", "{{ fake.name() }}"),
+        ("{# {{ a|b }} #}x", "x"),
+        ("{{ 'this is nothing' }}", "this is nothing"),
+        ("{{ 3 is divisibleby 3 }}", "true"),
+    ],
+)
+def test_names_in_comments_and_raw_text_are_nobodys(template, text):
+    assert rendered(template) == text
+
+
+@pytest.mark.parametrize(("slip", "column"), [("{{ call.modl }}", 9), ("  {{ 1|uper }}", 11), ("{{ last is odd }}", 9)])
+def test_a_slip_is_found_in_its_line(slip, column):
+    document = read(f"rules:\n  - then:\n      text: |\n        one\n        {slip}\n        three\n", "r.yaml")
+    with pytest.raises(RuleError) as caught:
+        load((document,), {})
+    (mistake,) = caught.value.mistakes
+    assert (mistake.place.line, mistake.place.column) == (5, column)

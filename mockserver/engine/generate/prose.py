@@ -55,8 +55,8 @@ def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     """How many tokens the text is to have."""
     natural = rng.randrange(*_NATURAL)
     asked = options.get("tokens", natural)
-    if isinstance(asked, bool) or not isinstance(asked, int) or not 0 < asked <= _LONGEST:
-        raise Failure("server_error", f"generate: tokens must be a number from 1 to {_LONGEST}, not {asked!r}")
+    if isinstance(asked, bool) or not isinstance(asked, int) or not 0 < asked <= MOST_TOKENS:
+        raise Failure("server_error", f"generate: tokens must be a number from 1 to {MOST_TOKENS}, not {asked!r}")
     return asked
 
 
@@ -121,7 +121,7 @@ def _latin() -> tuple[str, ...]:
 
 
 _NATURAL = (20, 80)  # tokens of a text when nobody asks for a length
-_LONGEST = 100_000
+MOST_TOKENS = 100_000
 _WORDS_OF_SENTENCE = (5, 15)
 _SENTENCES_OF_PARAGRAPH = (3, 7)
 _QUESTIONS = 0.06

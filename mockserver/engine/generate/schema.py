@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import Any
 from urllib.parse import unquote
 
 from mockserver.core.call import Json
@@ -14,13 +15,9 @@ from mockserver.engine.generate.scalars import SCALARS, DeadEndError
 
 def instance(schema: Json, rng: Random) -> Json:
     """A value that the schema allows. Raises Failure where the schema is broken or nothing is found that fits."""
-    import jsonschema_rs  # slow to import, and only schemas need it
-
     schema = True if schema is None else schema
-    if references(schema) > _MOST_REFERENCES:
-        raise Failure("bad_parameter", f"The JSON schema has more than {_MOST_REFERENCES:,} references.")
     try:
-        validator = jsonschema_rs.validator_for(schema, retriever=_nothing_remote, validate_formats=True)
+        validator = _validator(schema)
     except ValueError as error:
         raise Failure("bad_parameter", f"The JSON schema is not valid: {str(error).splitlines()[0]}") from None
     for variant in range(_VARIANTS):
@@ -31,6 +28,24 @@ def instance(schema: Json, rng: Random) -> Json:
         if effort(schema, made, partial(_target, schema)) <= _MOST_EFFORT and validator.is_valid(made):
             return made
     raise Failure("bad_parameter", "The JSON schema cannot be satisfied: no value was found that it allows.")
+
+
+def flaw(schema: Json) -> str | None:
+    """What is wrong with a schema, if something is."""
+    try:
+        _validator(schema)
+    except ValueError as error:
+        return str(error).splitlines()[0]
+    return None
+
+
+def _validator(schema: Json) -> Any:
+    """What holds values against a schema. Raises ValueError."""
+    import jsonschema_rs  # slow to import, and only schemas need it
+
+    if references(schema) > _MOST_REFERENCES:
+        raise ValueError(f"it has more than {_MOST_REFERENCES:,} references")
+    return jsonschema_rs.validator_for(schema, retriever=_nothing_remote, validate_formats=True)
 
 
 def _nothing_remote(uri: str) -> Json:

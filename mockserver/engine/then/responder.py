@@ -8,6 +8,8 @@ from itertools import accumulate
 from mockserver.core.plan import Text, Timing
 from mockserver.engine.draft import Draft, DraftChoice, Moment, Response
 from mockserver.engine.generate import GENERATORS
+from mockserver.engine.generate.prose import MOST_TOKENS
+from mockserver.engine.generate.schema import flaw
 from mockserver.engine.spec.models import BranchSpec, ChoiceSpec, GenerateSpec, ThenSpec, TimingSpec, UsageSpec
 from mockserver.engine.then.contents import compile_content, cut_of, finished
 from mockserver.engine.then.failures import compile_error, compile_trip
@@ -76,6 +78,11 @@ def _generated(then: ThenSpec, site: Site) -> _Choices:
         here.refuse(f'unknown generator "{kind[:60]}"{hint}')
     if spec.schema_ is not None and kind != "schema":
         site.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
+    elif spec.schema_ is not None and (broken := flaw(spec.schema_)):
+        site.at("generate", "schema").refuse(f"not a JSON Schema: {broken}")
+
+    if spec.tokens is not None:
+        _check_tokens(spec.tokens, kind, site.at("generate", "tokens"))
 
     def make(moment: Moment) -> tuple[DraftChoice, ...]:
         return tuple([moment.generate(kind, options, index) for index in range(moment.call.n)])
@@ -84,6 +91,13 @@ def _generated(then: ThenSpec, site: Site) -> _Choices:
     if ending == DraftChoice(()):
         return Recipe(make)
     return Recipe(make).into(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
+
+
+def _check_tokens(tokens: int, kind: str, site: Site) -> None:
+    if tokens > MOST_TOKENS:
+        site.refuse(f'"tokens" expects at most {MOST_TOKENS}, not {tokens}')
+    elif kind in KINDS and kind not in _OF_ANY_LENGTH:
+        site.refuse_key(f'"tokens" changes nothing for kind: {kind}; it goes with {", ".join(_OF_ANY_LENGTH)}')
 
 
 def _steps(steps: list[ThenSpec], site: Site) -> Recipe[Response]:
@@ -138,3 +152,4 @@ def _timing(timing: TimingSpec | None, site: Site) -> Timing | None:
 
 # What `generate` can name: arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
+_OF_ANY_LENGTH = ("auto", "prose", "lorem", "words")

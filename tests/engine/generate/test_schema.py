@@ -215,5 +215,5 @@ def test_schemas_that_take_ages_to_validate_are_refused(way: str) -> None:
 
 
 def test_schemas_of_countless_references_are_refused() -> None:
-    with pytest.raises(Failure, match="more than 5,000 references"):
+    with pytest.raises(Failure, match="not valid: it has more than 5,000 references"):
         instance({"$defs": {str(at): {"$ref": "#"} for at in range(5_001)}}, Seed(1).stream("x"))

@@ -116,6 +116,11 @@ def test_steps_and_branches_go_into_each_other():
 BAD = {
     "{generate: proze}": '11: unknown generator "proze"; did you mean "prose"?',
     "{generate: {kind: arguments}}": '18: unknown generator "arguments"; it is one of auto,',
+    "{generate: {kind: schema, schema: {type: objekt}}}": '34: not a JSON Schema: "objekt" is not valid',
+    "{generate: {kind: prose, tokens: 100001}}": '33: "tokens" expects at most 100000, not 100001',
+    "{generate: {kind: echo, tokens: 1}}": (
+        '24: "tokens" changes nothing for kind: echo; it goes with auto, prose, lorem, words'
+    ),
     "{generate: {kind: prose, schema: {}}}": '25: "schema" does not go with kind: prose; write kind: schema',
     "{text: a, timing: {per_token: 1, tokens_per_second: 3}}": (
         '33: "tokens_per_second" and "per_token" are two ways to say it; keep one'

@@ -117,14 +117,14 @@ class _Loader:
         )
 
     def _name(self, name: str | None, site: Site) -> str:
-        if name is None:
-            return site.rule
-        here = site.at("name")
-        if name in self.names:
-            here.refuse(f'the name "{name}" is taken: {self.names[name]} has it already')
+        """What a rule is called: counters and random choices go by it, so that no two may share it."""
+        called, here = (site.rule, site) if name is None else (name, site.at("name"))
+        if called in self.names:
+            nobody = "" if name else "; a rule without a name is called by its number"
+            here.refuse(f'the name "{called}" is taken: {self.names[called]} has it already{nobody}')
         place = site.mistakes.document.place(here.path)
-        self.names.setdefault(name, f"{place.file}:{place.line}" if place else site.rule)
-        return name
+        self.names.setdefault(called, f"{place.file}:{place.line}" if place else site.rule)
+        return called
 
 
 def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:

@@ -101,6 +101,12 @@ def test_several_files_in_order():
     assert [(rule.name, rule.where) for rule in rules] == [("a", "a.yaml:1"), ("rule 2", "b.yaml:1")]
 
 
+def test_no_name_is_that_of_a_rule_without_one():
+    assert mistakes("rules:\n  - {name: rule 2, times: 1, then: {text: a}}\n  - {times: 1, then: {text: b}}\n") == [
+        '3:5: the name "rule 2" is taken: r.yaml:2 has it already; a rule without a name is called by its number'
+    ]
+
+
 def test_names_are_taken_once_across_files():
     text = "rules:\n  - {name: a, then: {text: a}}\n"
     with pytest.raises(RuleError) as caught:

@@ -5,7 +5,7 @@ Knows no wire shape and opens no connection.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Literal
 
 from mockserver.core.call import Call, Json
@@ -19,6 +19,7 @@ from mockserver.engine.generate import GENERATORS
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
 from mockserver.engine.when.index import RuleIndex
+from mockserver.engine.when.predicates import PLAIN, PREDICATES, is_pattern
 
 START = "start"  # the state in which every scenario begins
 
@@ -78,7 +79,7 @@ class Engine:
     def _admit(self, model: str) -> None:
         """Refuse a model that the settings do not list."""
         models = self.policy.models
-        if models is not None and model and not any(fnmatchcase(model, pattern) for pattern in models):
+        if models is not None and model and not any(_fits(pattern, model) for pattern in models):
             raise Failure("unknown_model", details={"model": model})
 
     async def _attempt(self, call: Call) -> int:
@@ -158,7 +159,13 @@ def attempt_told(call: Call) -> int | None:
 
 def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """A plain name as it is; a pattern as those of the names that it fits."""
-    return tuple(name for name in names if fnmatchcase(name, pattern)) if "*" in pattern else (pattern,)
+    return tuple(name for name in names if _fits(pattern, name)) if is_pattern(pattern) else (pattern,)
+
+
+@lru_cache(maxsize=1024)
+def _fits(pattern: str, name: str) -> bool:
+    """Whether a model has this name, `*` being a wildcard as everywhere in rules."""
+    return bool(PREDICATES["glob"].build(pattern, PLAIN)(name))
 
 
 _CATALOGUE = ("models", "model", "info")

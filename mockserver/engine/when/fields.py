@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 
 from mockserver.core.call import Call, Json, Message
-from mockserver.core.tokens import count
 
 Read = Callable[[Call], Json]
 
@@ -109,11 +108,6 @@ def _tool_choice(call: Call) -> str:
 @_kept
 def _images(call: Call) -> int:
     return sum("image" in str(part.get("type", "")) for m in call.messages for part in m.parts)
-
-
-@_kept
-def _prompt_tokens(call: Call) -> int:
-    return sum(count(m.text) for m in call.messages)
 
 
 def _key(call: Call) -> str | None:
@@ -275,7 +269,7 @@ FIELDS: Mapping[str, Field | Family] = {
     "key": Field("key", "text", _key, "the credential as it was sent"),
     "attempt": Field("attempt", "number", attrgetter("attempt"), "which try of the client this is, 1 at first"),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
-    "prompt_tokens": Field("prompt_tokens", "number", _prompt_tokens, "estimated tokens of all messages"),
+    "prompt_tokens": Field("prompt_tokens", "number", attrgetter("prompt_tokens"), "estimated tokens of all messages"),
     "body": Field(
         "body", "json", attrgetter("raw"), "a JMESPath expression that holds for the body, or a table of them"
     ),

@@ -56,7 +56,7 @@ RAW = {"user": "ann", "metadata": {"a.b": "c"}, "stop": ["x", {"y": 1}], "n": 0}
         ("key", "sk-1"),
         ("attempt", 2),
         ("namespace", "ns1"),
-        ("prompt_tokens", 9),
+        ("prompt_tokens", 303),
     ],
 )
 def test_field(name: str, value: Any) -> None:

@@ -82,13 +82,19 @@ def _one_call(parts: Parts) -> Parts:
 
 
 def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:
-    """The parts up to the first stop sequence in the text; it is not part of the text itself."""
-    for at, part in enumerate(parts):
+    """The parts up to the first stop sequence in the text, which may begin in one part and end in another."""
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    found = [place for stop in stops if stop and (place := text.find(stop)) >= 0]
+    if not found:
+        return parts
+    left, kept = min(found), list[Part]()
+    for part in parts:
         if isinstance(part, Text):
-            found = [place for stop in stops if stop and (place := part.text.find(stop)) >= 0]
-            if found:
-                return (*parts[:at], _first_characters(part, min(found)))
-    return parts
+            if left < len(part.text):
+                return (*kept, _first_characters(part, left))
+            left -= len(part.text)
+        kept.append(part)
+    return tuple(kept)
 
 
 def _shortened(parts: Parts, tokens: int) -> Parts:
@@ -97,7 +103,8 @@ def _shortened(parts: Parts, tokens: int) -> Parts:
     for part in parts:
         pieces = split(_words(part))
         if len(pieces) > tokens:
-            kept.append(_first_characters(part, sum(map(len, pieces[:tokens]))))
+            if tokens or not kept:
+                kept.append(_first_characters(part, sum(map(len, pieces[:tokens]))))
             break
         kept.append(part)
         tokens -= len(pieces)

@@ -27,9 +27,10 @@ def bind(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(2048)
-    except OSError as error:
+    except (OSError, TypeError, ValueError) as error:  # the latter two: a name that no host can have
         listener.close()
-        raise ConfigError(f"cannot listen on {host}:{port}: {_why(error)}") from error
+        why = _why(error) if isinstance(error, OSError) else "this is not the name of a host"
+        raise ConfigError(f"cannot listen on {host}:{port}: {why}") from error
     return listener
 
 

@@ -35,6 +35,13 @@ def test_a_host_that_is_not_there_is_told() -> None:
         bind("no.such.host.invalid", 0)
 
 
+@pytest.mark.parametrize("host", ["a..é", "a\0b"])
+def test_a_host_that_cannot_be_is_told(host: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        bind(host, 0)
+    assert str(error.value) == f"cannot listen on {host}:0: this is not the name of a host"
+
+
 @contextmanager
 def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", *arguments]

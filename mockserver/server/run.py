@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import gc
+import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -42,6 +43,11 @@ def _why(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+def _is_fault(record: logging.LogRecord) -> bool:
+    """Whether a log line tells of a fault: a request that ends because the server stops is none."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM."""
 
@@ -65,6 +71,7 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_fault)
     # uvicorn stops in good order on these signals and then raises them again: without handlers that would be a crash
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)

@@ -7,7 +7,7 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Head, Wait, Write
 
-COMPLETE, CLIENT_LEFT = "complete", "client left"
+COMPLETE, CLIENT_LEFT, CUT = "complete", "client left", "cut"
 
 
 async def drive(actions: Iterable[Action], receive: Receive, send: Send) -> str:

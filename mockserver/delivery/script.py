@@ -16,9 +16,12 @@ def script(reply: Reply, timing: Timing, jitter: Draw) -> Iterable[Action]:
     """Actions that put a reply on the wire. Without timing, all frames leave in one write.
 
     A plain body waits as long as its stream would. `jitter` gives a number from -1 to 1 for each frame with tokens.
+    A status that HTTP allows no body gets none, or the client would take it for the next answer.
     """
     head = Head(reply.status, reply.headers)
     timed = timing != _AT_ONCE
+    if reply.status in _WITHOUT_BODY:
+        return (head, Write(b""))
     if reply.frames is None:
         pauses = [Wait(_duration(reply.tokens, timing, jitter))] if timed else []
         return (*pauses, head, Write(reply.body))
@@ -47,6 +50,7 @@ def sse(frame: Frame | bytes) -> bytes:
 
 
 _AT_ONCE = Timing()
+_WITHOUT_BODY = (204, 304)
 
 
 def _paced(head: Head, frames: Iterable[Frame | bytes], timing: Timing, jitter: Draw) -> Iterator[Action]:

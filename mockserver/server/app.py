@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from starlette.routing import Mount, Route, Router
@@ -90,10 +90,8 @@ class Endpoint:
         try:
             served = await self._received(scope, receive, namespace)
             exchange.source, exchange.status = served.source, served.reply.status
-            reply = served.reply
-            if self.live.settings.source_headers:
-                reply = replace(reply, headers=(*reply.headers, *_trace(served.source, exchange.seq)))
-            ended = await drive(script(reply, served.timing, served.jitter), receive, send)
+            trace = _trace(served.source, exchange.seq) if self.live.settings.source_headers else ()
+            ended = await drive(script(served.reply, served.timing, served.jitter, trace), receive, send)
         except ClientLeftError:
             pass
         except asyncio.CancelledError:  # the server stops, and this request was still open
@@ -149,7 +147,7 @@ class Unknown:
             return
         path = path_of(scope)
         dialect = owner(path, discover(), self.live.settings.dialect)
-        endpoint = Endpoint(self.live, dialect, {}, nearest(path, self.known))
+        endpoint = Endpoint(self.live, dialect, {}, nearest(scope["method"], path, self.known))
         await endpoint({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
 

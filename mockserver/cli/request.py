@@ -58,7 +58,7 @@ def put(described: Described, live: Live) -> tuple[Endpoint, Operation, HttpRequ
     """The endpoint and operation that a described request reaches, and the request itself. Raises ConfigError."""
     url = urlsplit(described.path)
     known = places(discover(), live.settings.dialect)
-    place, params = _found(url.path, known)
+    place, params = _found(described.method, url.path, known)
     operation = place.operations.get(described.method)
     if operation is None:
         raise ConfigError(f"{url.path} takes {', '.join(place.operations)}, not {described.method}")
@@ -89,9 +89,9 @@ def planned(call: Call, live: Live) -> Plan:
         return Plan(failure, "invalid")
 
 
-def _found(path: str, known: tuple[Place, ...]) -> tuple[Place, dict[str, str]]:
+def _found(method: str, path: str, known: tuple[Place, ...]) -> tuple[Place, dict[str, str]]:
     found = find(path, known)
     if found is None:
-        near = nearest(path, known)
+        near = nearest(method, path, known)
         raise ConfigError(f"nothing stands at {path}" + (f"; the nearest: {near}" if near else ""))
     return found

@@ -7,7 +7,8 @@ from starlette.types import Message, Receive, Send
 
 from mockserver.core.action import Action, Head, Wait, Write
 
-COMPLETE, CLIENT_LEFT = "complete", "client left"
+MOUTHFUL = 1 << 20  # bytes of a body that are handed over at once
+COMPLETE, CLIENT_LEFT, CUT = "complete", "client left", "cut"
 
 
 async def drive(actions: Iterable[Action], receive: Receive, send: Send) -> str:
@@ -51,8 +52,12 @@ class _Outbox:
             self.head = None
         if self.pieces or last:
             body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
-            await self._send({"type": "http.response.body", "body": body, "more_body": not last})
             self.pieces.clear()
+            while len(body) > MOUTHFUL:
+                await self._send({"type": "http.response.body", "body": body[:MOUTHFUL], "more_body": True})
+                body = body[MOUTHFUL:]
+                await asyncio.sleep(0)  # the others' turn
+            await self._send({"type": "http.response.body", "body": body, "more_body": not last})
 
 
 def _start(head: Head) -> Message:

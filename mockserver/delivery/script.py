@@ -6,19 +6,23 @@ It never sleeps: time is a number in a Wait.
 from collections.abc import Callable, Iterable, Iterator
 
 from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.http import Frame, Reply
+from mockserver.core.http import Frame, Headers, Reply
 from mockserver.core.plan import Timing
 
 Draw = Callable[[], float]
 
 
-def script(reply: Reply, timing: Timing, jitter: Draw) -> Iterable[Action]:
+def script(reply: Reply, timing: Timing, jitter: Draw, more: Headers = ()) -> Iterable[Action]:
     """Actions that put a reply on the wire. Without timing, all frames leave in one write.
 
-    A plain body waits as long as its stream would. `jitter` gives a number from -1 to 1 for each frame with tokens.
+    A plain body waits as long as its stream would. `jitter` gives a number from -1 to 1 for each frame with tokens;
+    `more` are headers that go out after the reply's own.
+    A status that HTTP allows no body gets none, or the client would take it for the next answer.
     """
-    head = Head(reply.status, reply.headers)
+    head = Head(reply.status, (*reply.headers, *more))
     timed = timing != _AT_ONCE
+    if reply.status in _WITHOUT_BODY:
+        return (head, Write(b""))
     if reply.frames is None:
         pauses = [Wait(_duration(reply.tokens, timing, jitter))] if timed else []
         return (*pauses, head, Write(reply.body))
@@ -47,6 +51,7 @@ def sse(frame: Frame | bytes) -> bytes:
 
 
 _AT_ONCE = Timing()
+_WITHOUT_BODY = (204, 304)
 
 
 def _paced(head: Head, frames: Iterable[Frame | bytes], timing: Timing, jitter: Draw) -> Iterator[Action]:

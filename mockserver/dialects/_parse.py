@@ -145,11 +145,13 @@ def _is_suspicious(body: bytes) -> bool:
 _SHAPES = bytes.maketrans(b"123456789E", b"000000000e")
 _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _STRINGS = re.compile(_STRING, re.DOTALL)
-_STRING_OR_NUMBER = re.compile(_STRING + rb"|-?\d[\d.eE+-]*", re.DOTALL)
+_STRING_OR_ENDLESS = re.compile(
+    _STRING + rb"|(?<![\d.])-?(?:\d{200}[\d.eE+-]*|\d[\d.]{0,400}[eE][+-]?\d{3}[\d]*)", re.DOTALL
+)
 
 
 def _refuse_endless_numbers(body: bytes) -> None:
-    for found in _STRING_OR_NUMBER.finditer(body):
+    for found in _STRING_OR_ENDLESS.finditer(body):
         text = found[0]
         if text[0] != ord('"') and float(text) in (float("inf"), float("-inf")):
             line = body.count(b"\n", 0, found.start()) + 1

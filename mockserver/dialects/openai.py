@@ -7,7 +7,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Models
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
-from mockserver.dialects._listing import models_body, parse_models
+from mockserver.dialects._listing import model_operations
 from mockserver.dialects._openai import live_only, parse_chat
 from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import bearer, read_object
@@ -37,15 +37,6 @@ def _tier(body: Mapping[str, Json]) -> Json:
     """The tier that served the request: the one it named, unless it left the choice open."""
     asked = body.get("service_tier")
     return "default" if asked in (None, "auto") else asked
-
-
-def _parse_models(http: HttpRequest, strict: bool) -> Call:
-    return parse_models(NAME, http, strict)
-
-
-def _render_models(call: Call, outcome: Answer | Models) -> Reply:
-    assert isinstance(outcome, Models)  # noqa: S101
-    return json_reply(200, models_body(call, outcome), _headers(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -137,8 +128,7 @@ DIALECT = Dialect(
     mounts=("/openai/v1",),
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, streams=True),
-        Operation("models", "GET", "/models", _parse_models, _render_models),
-        Operation("model", "GET", "/models/{model:path}", _parse_models, _render_models),
+        *model_operations(NAME, _headers),
     ),
     credential=bearer,
     fail=_fail,

@@ -1,8 +1,10 @@
 """The web face: one request becomes a Call, a Plan, a Reply, actions. A reader starts at `Endpoint.handle`."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 
 from starlette.routing import Mount, Route, Router
@@ -10,16 +12,17 @@ from starlette.types import Lifespan, Receive, Scope, Send
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Failure, Plan, Raw
-from mockserver.delivery.drive import CLIENT_LEFT, drive
+from mockserver.core.plan import Failure, Plan, Raw, Timing
+from mockserver.delivery.drive import CLIENT_LEFT, CUT, drive
 from mockserver.delivery.script import script, written
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.server.live import Live
 from mockserver.server.routes import Place, nearest, owner, places, tidy
-from mockserver.server.served import Served
+from mockserver.server.served import Served, steady
 from mockserver.server.snapshot import ClientLeftError, path_of, read_body, snapshot
 
 MEMORABLE = 65_536  # bytes of a request and its answer together, up to which they are remembered
+STOPPING = Failure("overloaded", "The server is stopping.")
 
 log = logging.getLogger("mockserver")
 
@@ -87,12 +90,18 @@ class Endpoint:
         try:
             served = await self._received(scope, receive, namespace)
             exchange.source, exchange.status = served.source, served.reply.status
-            reply = served.reply
-            if self.live.settings.source_headers:
-                reply = replace(reply, headers=(*reply.headers, *_trace(served.source, exchange.seq)))
-            ended = await drive(script(reply, served.timing, served.jitter), receive, send)
+            trace = _trace(served.source, exchange.seq) if self.live.settings.source_headers else ()
+            ended = await drive(script(served.reply, served.timing, served.jitter, trace), receive, send)
         except ClientLeftError:
             pass
+        except asyncio.CancelledError:  # the server stops, and this request was still open
+            ended = CUT
+            refused = self.dialect.fail(snapshot(scope, b"", namespace), STOPPING, None)
+            with suppress(RuntimeError):  # too late: an answer has begun, and breaks off
+                await drive(script(refused, Timing(), steady), receive, send)
+                exchange.source, exchange.status = "invalid", refused.status
+                return
+            raise
         finally:
             self.live.journal.close(exchange, ended)
 
@@ -138,7 +147,7 @@ class Unknown:
             return
         path = path_of(scope)
         dialect = owner(path, discover(), self.live.settings.dialect)
-        endpoint = Endpoint(self.live, dialect, {}, nearest(path, self.known))
+        endpoint = Endpoint(self.live, dialect, {}, nearest(scope["method"], path, self.known))
         await endpoint({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
 

@@ -45,7 +45,7 @@ def _bytes(path: Path) -> bytes:
 
 @dataclass(slots=True)
 class Live:
-    """Settings, engine and memory of a running server. Requests read `engine` once, so a swap hits none half-way."""
+    """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests."""
 
     settings: Settings
     engine: Engine

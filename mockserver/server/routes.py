@@ -47,11 +47,14 @@ def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
     return next(named, dialects[default])
 
 
-def nearest(path: str, known: Sequence[Place]) -> str | None:
-    """The known path that an unknown one most likely meant, with its method, or None."""
-    paths = {place.path: place for place in known}
-    close = get_close_matches(path, paths, n=1, cutoff=0.5)
-    return f"{next(iter(paths[close[0]].operations))} {close[0]}" if close else None
+def nearest(method: str, path: str, known: Sequence[Place]) -> str | None:
+    """The method and path that were most likely meant, or None; a path less alike must take the same method."""
+    for likeness, places in ((0.75, known), (0.55, [p for p in known if method in p.operations])):
+        paths = {place.path: place for place in places}
+        for close in get_close_matches(path, paths, n=1, cutoff=likeness):
+            operations = paths[close].operations
+            return f"{method if method in operations else next(iter(operations))} {close}"
+    return None
 
 
 def tidy(path: str) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import gc
+import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -27,9 +28,10 @@ def bind(host: str, port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(2048)
-    except OSError as error:
+    except (OSError, TypeError, ValueError) as error:  # the latter two: a name that no host can have
         listener.close()
-        raise ConfigError(f"cannot listen on {host}:{port}: {_why(error)}") from error
+        why = _why(error) if isinstance(error, OSError) else "this is not the name of a host"
+        raise ConfigError(f"cannot listen on {host}:{port}: {why}") from error
     return listener
 
 
@@ -39,6 +41,11 @@ def _why(error: OSError) -> str:
     if error.errno == errno.EACCES:
         return "this port needs more rights; choose one above 1023 with --port"
     return error.strerror or str(error)
+
+
+def _is_fault(record: logging.LogRecord) -> bool:
+    """Whether a log line tells of a fault: a request that ends because the server stops is none."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
@@ -64,6 +71,7 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
         proxy_headers=False,
         timeout_graceful_shutdown=GRACE,
     )
+    logging.getLogger("uvicorn.error").addFilter(_is_fault)
     # uvicorn stops in good order on these signals and then raises them again: without handlers that would be a crash
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)

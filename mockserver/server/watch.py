@@ -11,8 +11,12 @@ log = logging.getLogger("mockserver")
 
 
 def reload(live: Live, sources: Sources) -> None:
-    """Swap in the engine that the sources describe now. Raises MockserverError, and then nothing has changed."""
-    _, live.engine = compose(sources, live.store)
+    """Swap in what the sources describe now. Raises MockserverError, and then nothing has changed.
+
+    The bare paths keep their dialect: they stand since the start, as do the socket and the log.
+    """
+    settings, engine = compose(sources, live.store)
+    live.settings, live.engine = settings.model_copy(update={"dialect": live.settings.dialect}), engine
 
 
 async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from mockserver.core.action import Head, Wait, Write
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, drive
+from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MOUTHFUL, drive
 
 HEAD = Head(200, (("a", "b"),))
 START = {"type": "http.response.start", "status": 200, "headers": [(b"a", b"b")]}
@@ -35,6 +35,14 @@ async def test_what_stands_together_leaves_together() -> None:
     connection = Connection()
     ended = await drive([HEAD, Write(b"1"), Write(b"2"), Write(b"3")], connection.receive, connection.send)
     assert (ended, connection.sent) == (COMPLETE, [START, body(b"123")])
+
+
+async def test_a_huge_body_is_handed_over_in_pieces() -> None:
+    connection = Connection()
+    huge = bytes(2 * MOUTHFUL + 5)
+    await drive([HEAD, Write(huge)], connection.receive, connection.send)
+    assert [len(message["body"]) for message in connection.sent[1:]] == [MOUTHFUL, MOUTHFUL, 5]
+    assert [message["more_body"] for message in connection.sent[1:]] == [True, True, False]
 
 
 async def test_a_wait_sends_what_came_before_it() -> None:

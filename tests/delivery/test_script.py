@@ -1,5 +1,8 @@
 """Scripts are lists of actions: no clock and no socket is needed to assert them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from mockserver.core.action import Head, Wait, Write
@@ -33,6 +36,12 @@ def steady() -> float:
 )
 def test_sse_is_byte_exact(frame: Frame | bytes, wire: bytes) -> None:
     assert sse(frame) == wire
+
+
+@pytest.mark.parametrize("status", [204, 304])
+@pytest.mark.parametrize("sent", [{"body": b"{}"}, {"frames": FRAMES}])
+def test_a_status_without_a_body_gets_none(status: int, sent: Mapping[str, Any]) -> None:
+    assert list(script(Reply(status, HEADERS, **sent), Timing(), steady)) == [Head(status, HEADERS), Write(b"")]
 
 
 def test_without_timing_a_plain_body_is_one_write() -> None:

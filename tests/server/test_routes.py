@@ -55,7 +55,21 @@ def test_the_bare_paths_speak_the_default_dialect() -> None:
     ],
 )
 def test_the_nearest_path_is_named(path: str, near: str | None) -> None:
-    assert nearest(path, KNOWN) == near
+    assert nearest(near.split()[0] if near else "POST", path, KNOWN) == near
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "near"),
+    [
+        ("POST", "/v1/models", "GET /v1/models"),  # the path stands, but not for this method
+        ("POST", "/v1/embeddings", None),
+        ("POST", "/v1/responses", None),
+        ("GET", "/v1/chat/completion", "POST /v1/chat/completions"),
+        ("POST", "/v1/chat", "POST /v1/chat/completions"),
+    ],
+)
+def test_the_nearest_path_is_one_for_the_method_where_there_is_one(method: str, path: str, near: str | None) -> None:
+    assert nearest(method, path, KNOWN) == near
 
 
 @pytest.mark.parametrize(

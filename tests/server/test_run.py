@@ -35,6 +35,13 @@ def test_a_host_that_is_not_there_is_told() -> None:
         bind("no.such.host.invalid", 0)
 
 
+@pytest.mark.parametrize("host", ["a..é", "a\0b"])
+def test_a_host_that_cannot_be_is_told(host: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        bind(host, 0)
+    assert str(error.value) == f"cannot listen on {host}:0: this is not the name of a host"
+
+
 @contextmanager
 def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", *arguments]
@@ -48,17 +55,48 @@ def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
         process.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_in_good_order_with_a_stream_open(number: signal.Signals, tmp_path: Path) -> None:
+def asked(body: bytes) -> bytes:
+    """A request for a chat, as bytes."""
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> str:
+    """Rules whose answers do not end in our time."""
     rules = tmp_path / "rules.yaml"
     rules.write_text("rules: [{then: {text: a b c, timing: {per_token: 1h}}}]")
-    body = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
-    with serving(str(rules)) as (process, port), socket.create_connection(("127.0.0.1", port)) as client:
-        client.sendall(head.encode() + body)
+    return str(rules)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_in_good_order_with_a_stream_open(number: signal.Signals, endless: str) -> None:
+    with serving(endless) as (process, port), socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(asked(b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'))
         assert client.recv(100).startswith(b"HTTP/1.1 200 OK\r\n")
         process.send_signal(number)
         assert process.wait(timeout=10) == 0
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    "sent", [asked(b'{"model":"m","messages":[{"role":"user","content":"x"}]}'), asked(b"{}")[:-1]]
+)
+def test_who_still_waits_when_it_stops_is_told_so(sent: bytes, endless: str) -> None:
+    with serving(endless) as (process, port), socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(sent)
+        client.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            client.recv(1)
+        process.send_signal(signal.SIGTERM)
+        client.settimeout(10)
+        got = client.makefile("rb").read()
+        assert process.wait(timeout=10) == 0
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()
+    assert got.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+    assert b'{"error":{"message":"The server is stopping.","type":"server_error"' in got
 
 
 def test_the_port_in_use_is_one_line_and_exit_code_2() -> None:

@@ -36,6 +36,15 @@ def test_reload_swaps_the_engine_and_keeps_what_is_remembered(file: Path) -> Non
     assert live.engine.store is live.store
 
 
+def test_reload_swaps_the_settings_too_but_not_the_dialect_of_the_bare_paths(file: Path) -> None:
+    sources = Sources((file,))
+    live = start(sources)
+    file.write_text("settings: {keys: [sk-test], max_body: 1KB, strict: true, dialect: azure}\n" + BETTER)
+    reload(live, sources)
+    assert (live.settings.keys, live.settings.max_body, live.settings.strict) == (("sk-test",), 1000, True)
+    assert live.settings.dialect == "openai"
+
+
 @pytest.mark.parametrize("content", [BROKEN, "rules: [", None])
 def test_what_is_broken_changes_nothing(file: Path, content: str | None) -> None:
     sources = Sources((file,))

@@ -21,7 +21,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "dialects": ({"core", "formats"}, _TYPES | {"jiter"}),
     "engine": (
         {"core", "units", "positions"},
-        _TYPES | {"faker", "minijinja", "regex", "jsonschema_rs", "ahocorasick_rs", "jmespath"},
+        _TYPES | {"faker", "minijinja", "regex", "rstr", "jsonschema_rs", "ahocorasick_rs", "jmespath"},
     ),
     "delivery": ({"core"}, {"pydantic_core"}),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),

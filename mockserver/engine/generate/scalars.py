@@ -20,6 +20,8 @@ class DeadEndError(Exception):
 
 def _string(schema: Mapping[str, Json], name: str, rng: Random) -> Json:
     kind = schema.get("format")
+    if isinstance(schema.get("pattern"), str):
+        return _by_pattern(schema["pattern"], rng)
     if kind in _FORMATS:
         return _FORMATS[kind](rng)
     least = schema.get("minLength", 0)
@@ -29,6 +31,15 @@ def _string(schema: Mapping[str, Json], name: str, rng: Random) -> Json:
     while len(made) < least:
         made += " " + phrase(rng, 1)
     return made[: schema.get("maxLength", len(made))]
+
+
+def _by_pattern(pattern: str, rng: Random) -> str:
+    from mockserver.engine.generate.pattern import matching  # few schemas have patterns
+
+    made = matching(pattern, rng)
+    if made is None:
+        raise DeadEndError
+    return made
 
 
 def _number(schema: Mapping[str, Json], name: str, rng: Random) -> Json:

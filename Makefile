@@ -14,7 +14,7 @@ setup: .venv/ready
 	@touch $@
 
 serve: setup
-	$(BIN)/mockserver serve rules.yaml --port 8000
+	$(BIN)/mockserver serve rules.yaml
 
 fmt: setup
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from mockserver import __version__
 from mockserver.core.errors import MockserverError
@@ -55,6 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command. A mistake of the user is one line on stderr and exit code 2."""
     try:
         code = commands.main(args=arguments, prog_name="mockserver", standalone_mode=False)
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
     except click.ClickException as error:
         _fail(error.format_message())
     except MockserverError as error:

@@ -26,4 +26,8 @@ def command(rules: tuple[Path, ...]) -> None:
     for remark in remarks:
         click.echo(f'{remark.rule.where}: rule "{remark.rule.name}" {remark.text}')
     files = ", ".join(map(str, given.files)) or "no rules file"
-    click.echo(f"{files}: {len(live.engine.rules)} rules, no mistakes, {len(remarks)} remarks")
+    click.echo(f"{files}: {_many(len(live.engine.rules), 'rule')}, no mistakes, {_many(len(remarks), 'remark')}")
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

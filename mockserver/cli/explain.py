@@ -9,7 +9,7 @@ from mockserver.cli.options import rules_argument, setting_flags, sources, text_
 from mockserver.cli.request import chat_path, parsed, planned, put, read_request
 from mockserver.core.call import Call, Json
 from mockserver.core.errors import RuleError
-from mockserver.engine.engine import attempt_told
+from mockserver.engine.engine import START, attempt_told
 from mockserver.engine.nearest import lines
 from mockserver.engine.rules import Rule
 from mockserver.server.live import start
@@ -34,9 +34,17 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     click.echo(f"answered by: {plan.source}{why}")
     call = replace(call, attempt=attempt_told(call) or 1)
     for rule in live.engine.rules:
-        click.echo(f'\n{rule.where} "{rule.name}" {_verdict(rule, call)}')
+        click.echo(f'\n{rule.where} "{rule.name}" {_verdict(rule, call)}{_counters(rule)}')
         for line in lines(rule.when.findings(call)):
             click.echo(f"  {line}")
+
+
+def _counters(rule: Rule) -> str:
+    """What must hold beside the conditions, for rules that count."""
+    state = f'in state "{rule.state.is_}" (the first is "{START}")' if rule.state is not None else ""
+    times = f"{rule.times} time{'s' * (rule.times != 1)}" if rule.times is not None else ""
+    both = ", ".join(filter(None, (state, times)))
+    return f", but answers only {both}" if both else ""
 
 
 def _verdict(rule: Rule, call: Call) -> str:

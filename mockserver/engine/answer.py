@@ -6,7 +6,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Call
-from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Text, ToolUse, Usage
+from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Safety, Text, ToolUse, Usage
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import Chunks, count, split
 from mockserver.engine.draft import Draft, DraftChoice
@@ -51,25 +51,29 @@ class _Limited:
     finish: str
     tokens: int
 
+    @property
+    def safety(self) -> Safety:
+        """What the filters saw: one that would have cut later has filtered nothing."""
+        tripped = self.finish == "content_filter"
+        return self.draft.safety if tripped else tuple(seen for seen in self.draft.safety if not seen.filtered)
+
 
 def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]) -> Choice:
     draft = limited.draft
     signed = tuple(_signed(part, seed, (*identity, str(at))) for at, part in enumerate(limited.parts))
     asked = call.logprobs is not None or draft.logprobs
     weighed = _weighed(call, draft, limited.parts, seed) if asked else None
-    return Choice(signed, finish=draft.finish or limited.finish, safety=draft.safety, logprobs=weighed)
+    return Choice(signed, finish=draft.finish or limited.finish, safety=limited.safety, logprobs=weighed)
 
 
 def _limited(call: Call, draft: DraftChoice) -> _Limited:
-    parts = draft.parts if call.parallel_tool_calls else _one_call(draft.parts)
-    finish = "stop"
-    if call.stop:
-        parts = _stopped(parts, call.stop)
-    if draft.filter_after is not None:
-        parts, finish = _shortened(parts, draft.filter_after), "content_filter"
-    tokens = weight(parts)
-    if call.max_tokens is not None and tokens > call.max_tokens:
-        parts, finish, tokens = _shortened(parts, call.max_tokens), "length", call.max_tokens
+    whole = draft.parts if call.parallel_tool_calls else _one_call(draft.parts)
+    parts = _stopped(whole, call.stop) if call.stop else whole
+    tokens, finish, trip, most = weight(parts), "stop", draft.filter_after, call.max_tokens
+    if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
+        parts, finish, tokens = _shortened(parts, trip), "content_filter", min(trip, tokens)
+    elif most is not None and tokens > most:
+        parts, finish, tokens = _shortened(parts, most), "length", most
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
         finish = "tool_calls"
     return _Limited(draft, parts, finish, tokens)

@@ -8,6 +8,8 @@ from mockserver.core.http import Headers
 from mockserver.core.plan import Failure, Part, Raw, Safety, Timing
 from mockserver.core.seed import Seed
 
+AT_THE_END = 1 << 62  # more tokens than any text has: a content filter that trips when all has been said
+
 
 @dataclass(frozen=True, slots=True)
 class DraftChoice:
@@ -17,7 +19,7 @@ class DraftChoice:
     finish: str | None = None
     safety: Safety = ()
     logprobs: tuple[float, ...] | None = None  # one for each token of the text, as a rule gives them
-    filter_after: int | None = None  # tokens of text after which a content filter cuts the choice
+    filter_after: int | None = None  # tokens after which a content filter cuts the choice, if it is not over by then
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,10 @@ class Engine:
         settled = not self._counts_attempts
         for at in self._index.candidates(call):
             rule = self.rules[at]
-            groups = self._held(rule, call)
+            try:
+                groups = rule.when.holds(call)
+            except RuleError as error:
+                return Plan(Failure("server_error", f"{rule.source}: {error}", status=500), rule.source)
             if groups is None:
                 continue
             settled = settled and not rule.counts
@@ -90,12 +93,6 @@ class Engine:
             if told is not None
             else await self.store.incr(call.http.namespace, f"attempt {call.fingerprint} {call.stream}")
         )
-
-    def _held(self, rule: Rule, call: Call) -> Mapping[str, str] | None:
-        try:
-            return rule.when.holds(call)
-        except RuleError as error:
-            raise Failure("server_error", f"{rule.source}: {error}", status=500) from error
 
     async def _open(self, rule: Rule, namespace: str) -> bool:
         """Whether the rule still answers, by its `times` and `state`; if so, that is counted."""

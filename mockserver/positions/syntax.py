@@ -44,6 +44,13 @@ def _start(before: str, after: str) -> str:
     return f'a text that starts with "{after[:1]}" must stand in quotes'
 
 
+def _open_table(before: str, after: str) -> str:
+    """A table in braces that goes on where it should not."""
+    if "{{" in before or after.startswith("{{"):
+        return "a text with {{ }} must stand in quotes here, inside the braces of a table"
+    return 'a "," or "}" is missing before this, for the "{" of LINE'
+
+
 def _misfit(before: str, after: str) -> str:
     """Something stands where a key, or the end of the table, should."""
     if "{{" in before and "}" in before:
@@ -75,7 +82,7 @@ _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]
     ("mapping values are not allowed", _here, _COLON),
     ("sequence entries are not allowed", _here, 'a list cannot begin here: put its "-" on a line of its own'),
     ("parsing a flow sequence", _here, 'a "," or "]" is missing before this, for the "[" of LINE'),
-    ("parsing a flow mapping", _here, 'a "," or "}" is missing before this, for the "{" of LINE'),
+    ("parsing a flow mapping", _here, _open_table),
     ("unexpected end of stream", _opening, "this quote is never closed"),
     ("unexpected document", _opening, "this quote is never closed"),
     ("escape", _here, 'no escape that YAML knows; write "\\\\" for a backslash, or use single quotes'),

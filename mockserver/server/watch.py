@@ -10,13 +10,19 @@ from mockserver.server.live import Live, Sources, compose
 log = logging.getLogger("mockserver")
 
 
-def reload(live: Live, sources: Sources) -> None:
-    """Swap in what the sources describe now. Raises MockserverError, and then nothing has changed.
+AT_START = ("host", "port", "dialect", "log", "reload")  # settings that a running server cannot change
 
-    The bare paths keep their dialect: they stand since the start, as do the socket and the log.
+
+def reload(live: Live, sources: Sources) -> tuple[str, ...]:
+    """Swap in what the sources describe now; the names of changed settings that wait for the next start.
+
+    Raises MockserverError, and then nothing has changed.
     """
     settings, engine = compose(sources, live.store)
-    live.settings, live.engine = settings.model_copy(update={"dialect": live.settings.dialect}), engine
+    kept = {name: getattr(live.settings, name) for name in AT_START}
+    waiting = tuple(name for name in AT_START if getattr(settings, name) != kept[name])
+    live.settings, live.engine = settings.model_copy(update=kept), engine
+    return waiting
 
 
 async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
@@ -28,9 +34,10 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
     async for _ in awatch(*folders, watch_filter=mine, debounce=100, step=20, recursive=False):
         try:
-            reload(live, sources)
+            waiting = reload(live, sources)
         except MockserverError as error:
             say("\n".join(["not reloaded, the rules before still hold:", *(m.shown() for m in error.mistakes)]))
         else:
             count = len(live.engine.rules)
-            say(f"reloaded: {count} rule{'s' * (count != 1)}")
+            later = f"; at the next start: {', '.join(waiting)}" if waiting else ""
+            say(f"reloaded: {count} rule{'s' * (count != 1)}{later}")

@@ -17,5 +17,7 @@ def test_the_schema_accepts_what_ships_and_refuses_mistakes(root: Path) -> None:
         {"rules": [{"then": {"txt": "a"}}]},
         {"rules": [{"when": {"modle": "a"}, "then": {"text": "a"}}]},
         {"setings": {}},
+        {"settings": {"sed": 1}},
+        {"settings": {"port": "high"}},
     ):
         assert not validator.is_valid(wrong)

@@ -10,7 +10,7 @@ from mockserver.core.plan import Answer, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import split
 from mockserver.engine.answer import Author, answer
-from mockserver.engine.draft import Draft, DraftChoice
+from mockserver.engine.draft import AT_THE_END, Draft, DraftChoice
 
 AUTHOR = Author(Seed(7), Clock())
 STORY = "One two three four five six."
@@ -60,6 +60,31 @@ def one(asked: Call, given: Draft) -> tuple[tuple[Part, ...], str]:
 )
 def test_limits(asked: dict[str, Any], given: Draft, parts: tuple[Part, ...], finish: str) -> None:
     assert one(call(**asked), given) == (parts, finish)
+
+
+FILTERED = (Verdict("violence", "high", filtered=True), Verdict("hate", "low"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "after", "finish", "seen"),
+    [
+        ({}, 2, "content_filter", FILTERED),
+        ({}, AT_THE_END, "content_filter", FILTERED),
+        ({"max_tokens": 2}, 2, "content_filter", FILTERED),
+        ({"max_tokens": 1}, 2, "length", FILTERED[1:]),
+        ({"max_tokens": 1}, AT_THE_END, "length", FILTERED[1:]),
+        ({"max_tokens": 99}, AT_THE_END, "content_filter", FILTERED),
+        ({"stop": ("two",)}, 2, "stop", FILTERED[1:]),
+        ({"stop": ("two",)}, AT_THE_END, "stop", FILTERED[1:]),
+        ({"stop": ("five",)}, 2, "content_filter", FILTERED),
+    ],
+)
+def test_a_filter_trips_unless_the_answer_is_over_by_then(
+    asked: dict[str, Any], after: int, finish: str, seen: tuple[Verdict, ...]
+) -> None:
+    given = draft(Text(STORY), safety=FILTERED, filter_after=after)
+    choice = answer(call(**asked), given, AUTHOR).choices[0]
+    assert (choice.finish, choice.safety) == (finish, seen)
 
 
 def test_exact_pieces_are_cut_with_the_text() -> None:

@@ -13,7 +13,7 @@ from tests.kit.local import Answered
 
 Json = Any
 HI: Mapping[str, Json] = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
-PATIENCE = 5.0  # seconds; what takes longest here takes one
+PATIENCE = 30.0  # seconds; what takes longest here takes one
 
 
 @cache

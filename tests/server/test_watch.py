@@ -45,6 +45,14 @@ def test_reload_swaps_the_settings_too_but_not_the_dialect_of_the_bare_paths(fil
     assert live.settings.dialect == "openai"
 
 
+def test_settings_that_stand_since_the_start_are_told(file: Path) -> None:
+    sources = Sources((file,))
+    live = start(sources)
+    file.write_text("settings: {port: 9, dialect: azure, seed: 3}\n" + GOOD)
+    assert reload(live, sources) == ("port", "dialect")
+    assert (live.settings.port, live.settings.dialect, live.settings.seed) == (8000, "openai", 3)
+
+
 @pytest.mark.parametrize("content", [BROKEN, "rules: [", None])
 def test_what_is_broken_changes_nothing(file: Path, content: str | None) -> None:
     sources = Sources((file,))

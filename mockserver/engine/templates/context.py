@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Call, Json, Message
+from mockserver.engine import tool_results
 from mockserver.engine.draft import Moment
-from mockserver.engine.templates import tool_results
 
 
 class Table(Mapping[str, Json]):

@@ -139,8 +139,18 @@ def _environment() -> Environment:
         finalizer=_final,
     )
     environment.remove_global("debug")  # prints all that is known
+    environment.remove_global("namespace")  # a text that doubles in a loop outgrows any machine
     environment.remove_filter("format")  # a width of 2,000,000,000 costs as much
+    environment.remove_filter("indent")  # and so does an indent of as much
+    environment.add_filter("replace", _replace)
     return environment
+
+
+def _replace(text: str, old: str = "", new: str = "") -> str:
+    """`replace` within the bounds of a text: the client's words may stand on both sides."""
+    if len(text) + text.count(old) * len(new) > MAX_OUTPUT:
+        raise ValueError(f"replace makes a text of more than {MAX_OUTPUT:,} characters")
+    return text.replace(old, new)
 
 
 def _final(value: Json) -> Json:

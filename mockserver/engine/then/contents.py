@@ -6,8 +6,8 @@ from dataclasses import replace
 from mockserver.core.call import Json, ToolCall
 from mockserver.core.plan import Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import Chunks as Cut
-from mockserver.engine.draft import DraftChoice, Moment
-from mockserver.engine.spec.models import Chunks, ContentSpec, PartSpec, SizeSpec, ToolCallSpec
+from mockserver.engine.draft import AT_THE_END, DraftChoice, Moment
+from mockserver.engine.spec.models import Chunks, ContentSpec, FilterSpec, PartSpec, SizeSpec, ToolCallSpec
 from mockserver.engine.then.json_text import json_text, json_value
 from mockserver.engine.then.recipe import Recipe, both, fixed, together
 from mockserver.engine.then.safety import check_filter, verdicts
@@ -30,13 +30,19 @@ def finished(content: ContentSpec, site: Site, choice: Recipe[DraftChoice]) -> R
     trip = content.content_filter
     if trip is not None:
         check_filter(trip, site.at("content_filter"))
-    finish = content.finish or ("content_filter" if trip is not None else None)
     logprobs = None if content.logprobs is None else tuple(content.logprobs)
     safety = verdicts(content.annotate, trip, "completion")
-    after = None if trip is None else trip.after_tokens
+    finish, after = content.finish, _filter_after(trip)
     if (finish, logprobs, safety, after) == (None, None, (), None):
         return choice
     return choice.into(lambda made: replace(made, finish=finish, logprobs=logprobs, safety=safety, filter_after=after))
+
+
+def _filter_after(trip: FilterSpec | None) -> int | None:
+    """After how many tokens a filter trips, if there is one: at the end of the text where it does not say."""
+    if trip is None:
+        return None
+    return AT_THE_END if trip.after_tokens is None else trip.after_tokens
 
 
 def cut_of(chunks: Chunks | None) -> Cut:

@@ -68,7 +68,7 @@ BESIDE: Mapping[str, frozenset[str]] = {
     "choices": _REPLY | {"annotate"},
     "error": frozenset(("retry_after", "headers", "timing")),
     "content_filter": frozenset(("annotate", "headers", "timing")),
-    "generate": _REPLY | _ENDING,
+    "generate": _REPLY | _ENDING | {"chunks"},
     "echo": _REPLY | _ENDING | {"chunks"},
     "raw": frozenset(("timing",)),
     "steps": frozenset(),

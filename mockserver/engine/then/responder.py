@@ -84,8 +84,13 @@ def _generated(then: ThenSpec, site: Site) -> _Choices:
     if spec.tokens is not None:
         _check_tokens(spec.tokens, kind, site.at("generate", "tokens"))
 
+    cut = cut_of(then.chunks)
+    if isinstance(cut, tuple):
+        site.at("chunks").refuse("pieces need a text that is known; use token, word, char or {size: 7}")
+
     def make(moment: Moment) -> tuple[DraftChoice, ...]:
-        return tuple([moment.generate(kind, options, index) for index in range(moment.call.n)])
+        made = (moment.generate(kind, options, index) for index in range(moment.call.n))
+        return tuple([replace(choice, parts=tuple([replace(p, chunks=cut) for p in choice.parts])) for choice in made])
 
     ending = finished(then, site, fixed(DraftChoice(()))).known[0]
     if ending == DraftChoice(()):

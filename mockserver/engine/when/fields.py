@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 
-from mockserver.core.call import Call, Json, Message
+from mockserver.core.call import Call, Json
+from mockserver.engine import tool_results
 
 Read = Callable[[Call], Json]
 
@@ -118,24 +119,7 @@ def _key(call: Call) -> str | None:
     return call.http.header("x-api-key") if key is None else key
 
 
-@_kept
-def _tool_result(call: Call) -> Mapping[str, Json] | None:
-    last = call.messages[-1] if call.messages else None
-    if last is None or last.role not in ("tool", "function"):
-        return None
-    return {"name": _tool_name(call, last), "text": last.text, "json": _parsed(last.text)}
-
-
-def _tool_name(call: Call, result: Message) -> str | None:
-    calls = (tool_call for message in reversed(call.messages) for tool_call in message.tool_calls)
-    return next((made.name for made in calls if made.id == result.tool_call_id), result.name)
-
-
-def _parsed(text: str) -> Json:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+_tool_result = _kept(tool_results.last)
 
 
 def _of_tool_result(name: str) -> Read:
@@ -249,7 +233,7 @@ _TOOL_RESULT = {
 FIELDS: Mapping[str, Field | Family] = {
     "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect that is spoken"),
     "operation": Field("operation", "text", attrgetter("operation"), "what is asked for: chat, models, ..."),
-    "path": Field("path", "text", attrgetter("http.path"), "path below the dialect's base"),
+    "path": Field("path", "text", attrgetter("http.path"), "path as the client asked, without a namespace in front"),
     "model": Field("model", "text", attrgetter("model"), "name of the model that is asked"),
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether the answer is to be streamed"),
     "last_user": Field("last_user", "text", _last_user, "text of the last user message"),
@@ -267,9 +251,14 @@ FIELDS: Mapping[str, Field | Family] = {
     "query.<name>": Family("query.", "text", _query, "a parameter of the query string"),
     "metadata.<name>": Family("metadata.", "json", _metadata, "an entry of the request's metadata"),
     "key": Field("key", "text", _key, "the credential as it was sent"),
-    "attempt": Field("attempt", "number", attrgetter("attempt"), "which try of the client this is, 1 at first"),
+    "attempt": Field(
+        "attempt",
+        "number",
+        attrgetter("attempt"),
+        "the client's try, 1 at first: its retry header, else repeats",
+    ),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
-    "prompt_tokens": Field("prompt_tokens", "number", attrgetter("prompt_tokens"), "estimated tokens of all messages"),
+    "prompt_tokens": Field("prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage"),
     "body": Field(
         "body", "json", attrgetter("raw"), "a JMESPath expression that holds for the body, or a table of them"
     ),

@@ -32,7 +32,9 @@ def test_the_text_matches(pattern: str) -> None:
         assert len(text) <= 400
 
 
-@pytest.mark.parametrize("pattern", [r"^\p{L}+$", "(", "((a{1000}){1000}){1000}", "(" * 5000 + ")" * 5000, "[^ -~\\s\\w-]"])
+@pytest.mark.parametrize(
+    "pattern", [r"^\p{L}+$", "(", "((a{1000}){1000}){1000}", "(" * 5000 + ")" * 5000, "[^ -~\\s\\w-]"]
+)
 def test_what_cannot_be_written_is_none(pattern: str) -> None:
     assert matching(pattern, Seed(0).stream("x")) is None
 

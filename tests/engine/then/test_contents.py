@@ -2,7 +2,7 @@ import pytest
 
 from mockserver.core.call import Tool, ToolCall
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
-from mockserver.engine.draft import DraftChoice
+from mockserver.engine.draft import AT_THE_END, DraftChoice
 from tests.kit.calls import call
 from tests.kit.rules import draft, moment, parts, then_mistakes
 
@@ -56,12 +56,14 @@ ENDED = {
     "{text: a, logprobs: [-0.5, 0]}": DraftChoice((Text("a"),), logprobs=(-0.5, 0.0)),
     "{text: a, content_filter: {on: completion, after_tokens: 3}}": DraftChoice(
         (Text("a"),),
-        finish="content_filter",
         safety=(Verdict("violence", "high", filtered=True),),
         filter_after=3,
     ),
     "{text: a, finish: stop, content_filter: {on: completion, category: protected_material_code}}": DraftChoice(
-        (Text("a"),), finish="stop", safety=(Verdict("protected_material_code", filtered=True, detected=True),)
+        (Text("a"),),
+        finish="stop",
+        safety=(Verdict("protected_material_code", filtered=True, detected=True),),
+        filter_after=AT_THE_END,
     ),
     "{text: '{{ last_user }}', annotate: {completion: {hate: low}}}": DraftChoice(
         (Text("hello"),), safety=(Verdict("hate", "low"),)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from mockserver.core.call import Call, Json, Message
 
-ToolResult = Mapping[str, Json]  # name, text, json (None where the text is none)
+ToolResult = Mapping[str, Json]  # name (None where no call has the result's id), text, json (None where it is none)
 
 
 def last(call: Call) -> ToolResult | None:
@@ -30,9 +30,9 @@ def _read(call: Call, result: Message) -> ToolResult:
     return {"name": _name(call, result), "text": result.text, "json": _parsed(result.text)}
 
 
-def _name(call: Call, result: Message) -> str:
+def _name(call: Call, result: Message) -> str | None:
     calls = (tool_call for message in reversed(call.messages) for tool_call in message.tool_calls)
-    return next((made.name for made in calls if made.id == result.tool_call_id), result.name or "")
+    return next((made.name for made in calls if made.id == result.tool_call_id), result.name)
 
 
 def _parsed(text: str) -> Json:

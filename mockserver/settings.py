@@ -114,7 +114,7 @@ class Settings(BaseModel):
 
     host: str = Field("127.0.0.1", min_length=1, description="The address to listen on; loopback only by default.")
     port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
-    dialect: str = Field("openai", description="The dialect of the bare paths, such as /v1.")
+    dialect: str = Field("openai", description="The dialect of the bare paths: /v1 for openai, / for azure.")
     unmatched: Literal["generate", "error"] = Field(
         "generate", description="What a request gets that no rule answers: generated text, or the dialect's 404."
     )

@@ -1,5 +1,6 @@
 """`mockserver explain`: which rule answers a request, and why each other does not."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,21 +35,24 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     click.echo(f"answered by: {plan.source}{why}")
     call = replace(call, attempt=attempt_told(call) or 1)
     for rule in live.engine.rules:
-        click.echo(f'\n{rule.where} "{rule.name}" {_verdict(rule, call)}{_counters(rule)}')
+        click.echo(f'\n{rule.where} "{rule.name}" {_verdict(rule, call)}')
         for line in lines(rule.when.findings(call)):
+            click.echo(f"  {line}")
+        for line in _counters(rule):
             click.echo(f"  {line}")
 
 
-def _counters(rule: Rule) -> str:
-    """What must hold beside the conditions, for rules that count."""
-    state = f'in state "{rule.state.is_}" (the first is "{START}")' if rule.state is not None else ""
-    times = f"{rule.times} time{'s' * (rule.times != 1)}" if rule.times is not None else ""
-    both = ", ".join(filter(None, (state, times)))
-    return f", but answers only {both}" if both else ""
+def _counters(rule: Rule) -> Iterator[str]:
+    """What else must hold for rules that count, told as for a first call."""
+    if rule.state is not None:
+        yield f'ok    state "{START}"' if rule.state.is_ == START else f'MISS  state "{rule.state.is_}": got "{START}"'
+    if rule.times is not None:
+        yield f"ok    times {rule.times}: got 1"
 
 
 def _verdict(rule: Rule, call: Call) -> str:
     try:
-        return "does not hold" if rule.when.holds(call) is None else "holds"
+        elsewhere = rule.state is not None and rule.state.is_ != START
+        return "does not hold" if elsewhere or rule.when.holds(call) is None else "holds"
     except RuleError as error:
         return f"fails: {error}"

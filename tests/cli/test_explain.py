@@ -44,6 +44,19 @@ def test_a_whole_request_may_be_described(rules: Path) -> None:
     assert explain(rules, request).startswith("answered by: rule")
 
 
+COUNTING = """rules:
+  - {name: paid, state: {is: paid}, then: {text: a}}
+  - {name: twice, times: 2, then: {text: b}}
+"""
+
+
+def test_counters_are_told_as_for_a_first_call(rules: Path) -> None:
+    rules.write_text(COUNTING)
+    out = explain(rules, BODY)
+    assert f'{rules}:2 "paid" does not hold\n  MISS  state "paid": got "start"\n' in out
+    assert f'{rules}:3 "twice" holds\n  ok    times 2: got 1\n' in out
+
+
 @pytest.mark.parametrize(
     ("content", "error"),
     [

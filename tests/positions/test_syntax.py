@@ -28,6 +28,7 @@ BROKEN = {
     "a: [1, 2": '1:4: this "[" is never closed',
     "a: {b: 1": '1:4: this "{" is never closed',
     "a: {b: 1\nc: 2": '2:2: a "," or "}" is missing before this, for the "{" of line 1',
+    "a: {b: x {{ y }}}": "1:10: a text with {{ }} must stand in quotes here, inside the braces of a table",
     "a: [1\nb: 2": '2:2: a "," or "]" is missing before this, for the "[" of line 1',
     "a: 'x": "1:4: this quote is never closed",
     'a: "x': "1:4: this quote is never closed",

@@ -38,10 +38,10 @@ class ToolCallSpec(Table):
     arguments: (
         Annotated[
             Annotated[dict[str, Any], Tag("<table>")] | Annotated[str, Tag("<text>")],
-            either("a table, a text that is sent as it is, or auto"),
+            either("a table, a JSON text, or auto"),
         ]
         | None
-    ) = Field(None, description="a table, a text that is sent as it is, or auto (from the tool's schema)")
+    ) = Field(None, description="a table, a JSON text, or auto (from the tool's schema)")
     input: str | None = Field(None, description="free text, for a tool that takes it")
     id: str | None = Field(None, min_length=1, description="id of the call; made when absent")
 

@@ -111,6 +111,8 @@ def _tool_use(call: ToolCallSpec, cut: Cut, site: Site) -> Recipe[Part]:
 
 def _tool_call(call: ToolCallSpec, site: Site) -> Recipe[ToolCall]:
     identity, name = call.id or "", call.name
+    site.at("name").refuse_template(name)
+    site.at("id").refuse_template(identity)
     if call.input is not None:
         if call.arguments is not None:
             site.at("input").refuse_key('"input" and "arguments" are two ways to say it; keep one')

@@ -17,6 +17,7 @@ def compile_headers(table: Mapping[str, str | int] | None, site: Site) -> Header
     for name, value in (table or {}).items():
         for complaint in filter(None, (_name(name), _value(str(value)))):
             site.at(name).refuse(complaint)
+        site.at(name).refuse_template(str(value))
     return tuple((name.lower(), str(value)) for name, value in (table or {}).items())
 
 

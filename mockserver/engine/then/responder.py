@@ -50,6 +50,8 @@ def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
 
 
 def _draft(kind: str, then: ThenSpec, site: Site) -> Recipe[Draft]:
+    if then.model is not None:
+        site.at("model").refuse_template(then.model)
     model, usage = then.model, _usage(then.usage)
     safety = verdicts(then.annotate, None, "prompt")
     headers = compile_headers(then.headers, site.at("headers"))
@@ -101,8 +103,9 @@ def _generated(then: ThenSpec, site: Site) -> _Choices:
 def _check_tokens(tokens: int, kind: str, site: Site) -> None:
     if tokens > MOST_TOKENS:
         site.refuse(f'"tokens" expects at most {MOST_TOKENS}, not {tokens}')
-    elif kind in KINDS and kind not in _OF_ANY_LENGTH:
-        site.refuse_key(f'"tokens" changes nothing for kind: {kind}; it goes with {", ".join(_OF_ANY_LENGTH)}')
+    elif kind in _OF_GIVEN_LENGTH:
+        others = ", ".join(name for name in KINDS if name not in _OF_GIVEN_LENGTH)
+        site.refuse_key(f'"tokens" changes nothing for kind: {kind}; it goes with {others}')
 
 
 def _steps(steps: list[ThenSpec], site: Site) -> Recipe[Response]:
@@ -157,4 +160,4 @@ def _timing(timing: TimingSpec | None, site: Site) -> Timing | None:
 
 # What `generate` can name: arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
-_OF_ANY_LENGTH = ("auto", "prose", "lorem", "words")
+_OF_GIVEN_LENGTH = ("echo", "schema", "json")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from mockserver.engine.templates.templates import Templates, Where
+from mockserver.engine.templates.templates import Templates, Where, is_template
 from mockserver.engine.then.recipe import Recipe
 from mockserver.positions import Mistakes, Path
 
@@ -37,6 +37,11 @@ class Site:
     def refuse_key(self, message: str) -> None:
         """Note a mistake in the key that stands here."""
         self.mistakes.add(message, self.path, key=True)
+
+    def refuse_template(self, text: str) -> None:
+        """Note a mistake if the text looks like a template, as none can stand here."""
+        if is_template(text):
+            self.refuse("no template can stand here: this is sent as it is")
 
     def refuse_line(self, message: str, line: int) -> None:
         """Note a mistake in one line (from 1) of the text that stands here."""

@@ -14,11 +14,15 @@ from mockserver.engine import tool_results
 Read = Callable[[Call], Json]
 
 
+OPERATIONS = ("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "info")
+FORMATS = ("text", "json_object", "json_schema")
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """One field of `when`: its kind (text, number, boolean, list or json) says which predicates apply.
 
-    A field with `members` is written as a table of these.
+    A field with `members` is written as a table of these; one with `values` can be nothing else.
     """
 
     name: str
@@ -26,6 +30,7 @@ class Field:
     read: Read = field(compare=False)
     doc: str = field(compare=False)
     members: Mapping[str, "Field"] = field(default_factory=dict, compare=False)
+    values: tuple[str, ...] = field(default=(), compare=False)  # all that it can be, where that is known
 
     @property
     def family(self) -> str:
@@ -232,7 +237,9 @@ _TOOL_RESULT = {
 
 FIELDS: Mapping[str, Field | Family] = {
     "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect that is spoken"),
-    "operation": Field("operation", "text", attrgetter("operation"), "what is asked for: chat, models, ..."),
+    "operation": Field(
+        "operation", "text", attrgetter("operation"), "what is asked for: chat, models, ...", {}, OPERATIONS
+    ),
     "path": Field("path", "text", attrgetter("http.path"), "path as the client asked, without a namespace in front"),
     "model": Field("model", "text", attrgetter("model"), "name of the model that is asked"),
     "stream": Field("stream", "boolean", attrgetter("stream"), "whether the answer is to be streamed"),
@@ -244,7 +251,9 @@ FIELDS: Mapping[str, Field | Family] = {
     "tools": Field("tools", "list", _tools, "names of the tools that are offered"),
     "tool_choice": Field("tool_choice", "text", _tool_choice, "none, auto, required, or the tool that is named"),
     "tool_result": Field("tool_result", "json", _tool_result, "a tool's result that stands last", members=_TOOL_RESULT),
-    "response_format": Field("response_format", "text", attrgetter("response_format"), "type of the response format"),
+    "response_format": Field(
+        "response_format", "text", attrgetter("response_format"), "type of the response format", {}, FORMATS
+    ),
     "images": Field("images", "number", _images, "number of images in the conversation"),
     "param.<name>": Family("param.", "json", _param, "a field of the body; dots descend into it"),
     "header.<name>": Family("header.", "text", _header, "a header of the request, in any case"),

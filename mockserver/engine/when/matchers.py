@@ -171,8 +171,7 @@ def _misfit(field: Field, name: str, expected: Json) -> str | None:
     """Why this predicate cannot stand here, if it cannot."""
     if name not in PREDICATES:
         hint = did_you_mean(name, (*PREDICATES, *MODIFIERS))
-        nested = "; an object is compared with subset: {...} or equals: {...}" if field.kind == "json" else ""
-        return f'unknown predicate "{name}"{hint or nested}'
+        return f'unknown predicate "{name}"{hint or _instead(field, name)}'
     predicate = PREDICATES[name]
     kind, of_kind = KINDS[field.kind]
     if field.kind not in predicate.kinds:
@@ -180,11 +179,30 @@ def _misfit(field: Field, name: str, expected: Json) -> str | None:
         return f'"{name}" cannot apply to "{field.name}", which is {kind}{instead}'
     words, accepts = SHAPES[predicate.shape]
     if accepts(expected, of_kind):
-        return None
+        return _never(field, name, expected)
     if predicate.shape != "value":
         return f'"{name}" expects {words.format(kind=kind)}, not {_shown(expected)}'
     quotes = "; put it in quotes" if field.kind == "text" and isinstance(expected, int | float) else ""
     return f'"{field.name}" is {kind}, not {_shown(expected)}{quotes}'
+
+
+def _instead(field: Field, name: str) -> str:
+    """What an unknown predicate may have meant, where no known one is spelled like it."""
+    if name in GROUPS:
+        return f"; put it around the field: {name}: {{{field.name}: ...}}"
+    if field.kind == "json":
+        return "; an object is compared with subset: {...} or equals: {...}"
+    return f"; it is one of {_examples(field)}"
+
+
+def _never(field: Field, name: str, expected: Json) -> str | None:
+    """Why the field can never be what is wanted, where all that it can be is known."""
+    wanted = expected if name == "in" else [expected] if name == "equals" else []
+    for value in wanted:
+        if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):
+            hint = did_you_mean(value, field.values) or f"; it is one of {', '.join(field.values)}"
+            return f'"{field.name}" is never {_shown(value)}{hint}'
+    return None
 
 
 def _check_range(table: Mapping[str, Json], report: Report) -> None:

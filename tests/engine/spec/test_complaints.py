@@ -73,9 +73,7 @@ IN_THEN = {
     "{tool_calls: [{arguments: {}}]}": (
         '14: an item of "tool_calls" needs "name"; write {name: get_weather, arguments: {city: Paris}}'
     ),
-    "{tool_calls: [{name: a, arguments: 3}]}": (
-        '35: "arguments" expects a table, a text that is sent as it is, or auto, not 3'
-    ),
+    "{tool_calls: [{name: a, arguments: 3}]}": ('35: "arguments" expects a table, a JSON text, or auto, not 3'),
     "{tool_calls: [{name: a, args: {}}]}": '24: unknown key "args"; did you mean "arguments"?',
     "{content_filter: {}}": '17: "content_filter" needs "on"; write {on: completion, category: violence}',
     "{content_filter: {on: prompt, category: violense}}": (

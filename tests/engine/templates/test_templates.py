@@ -37,6 +37,18 @@ def test_what_templates_come_to(template, text):
 
 
 @pytest.mark.parametrize(
+    "template",
+    [
+        '{{ ("ab" * 1000)|replace("a", "x" * 999) }}',
+        "{% for i in range(90000) %}{{ last_user * 9 }}{% endfor %}",
+    ],
+)
+def test_a_text_that_grows_too_large_is_refused(template):
+    with pytest.raises(Failure, match=r"characters|steps"):
+        rendered(template)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [("a", False), ("{ {", False), ("{{", True), ("{%", True), ("{#", True), ("}}", False)],
 )

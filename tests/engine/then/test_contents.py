@@ -103,6 +103,7 @@ def test_a_generator_without_a_call_leaves_arguments_empty():
 
 
 BAD = {
+    "{tool_calls: [{name: '{{ match.x }}'}]}": "21: no template can stand here: this is sent as it is",
     "{parts: [{}]}": "9: a part has exactly one of reasoning, text, refusal and tool_call",
     "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal and tool_call",
     "{tool_calls: [{name: a, input: x, arguments: {}}]}": (

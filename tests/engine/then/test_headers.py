@@ -23,6 +23,7 @@ BAD = {
     ("a", "b\r\nc: d"): '"b\\r\\nc: d" cannot be the value of a header: it must be one line',
     ("a", "b\0"): '"b\\u0000" cannot be the value of a header: it must be one line',
     ("a", " b"): '" b" cannot be the value of a header: only ASCII, without spaces at its ends',
+    ("a", "{{ last_user }}"): "no template can stand here: this is sent as it is",
     ("a", "bü"): '"bü" cannot be the value of a header: only ASCII, without spaces at its ends',
 }
 

@@ -114,6 +114,8 @@ def test_steps_and_branches_go_into_each_other():
 
 
 BAD = {
+    "{text: a, model: '{{ call.model }}'}": "17: no template can stand here: this is sent as it is",
+    "{generate: prose, chunks: [a]}": "26: pieces need a text that is known; use token, word, char or {size: 7}",
     "{generate: proze}": '11: unknown generator "proze"; did you mean "prose"?',
     "{generate: {kind: arguments}}": '18: unknown generator "arguments"; it is one of auto,',
     "{generate: {kind: schema, schema: {type: objekt}}}": '34: not a JSON Schema: "objekt" is not valid',

@@ -114,6 +114,29 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
             ("param.format", "type"),
             'unknown predicate "type"; an object is compared with subset: {...} or equals: {...}',
         ),
+        (
+            {"last_user": {"matches": "x"}},
+            ("last_user", "matches"),
+            'unknown predicate "matches"; it is one of equals, in, glob, contains, starts_with, ends_with, '
+            "regex, exists, length",
+        ),
+        (
+            {"last_user": {"not": "x"}},
+            ("last_user", "not"),
+            'unknown predicate "not"; put it around the field: not: {last_user: ...}',
+        ),
+        ({"operation": "chats"}, ("operation",), '"operation" is never "chats"; did you mean "chat"?'),
+        (
+            {"operation": {"in": ["chat", "x"]}},
+            ("operation", "in"),
+            '"operation" is never "x"; it is one of chat, completions, responses, embeddings, moderations, models, '
+            "model, info",
+        ),
+        (
+            {"response_format": "json"},
+            ("response_format",),
+            '"response_format" is never "json"; it is one of text, json_object, json_schema',
+        ),
         ({"model": {"lt": 1}}, ("model", "lt"), '"lt" cannot apply to "model", which is text'),
         ({"turn": {"contains": "1"}}, ("turn", "contains"), '"contains" cannot apply to "turn", which is a number'),
         (

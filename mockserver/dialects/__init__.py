@@ -50,7 +50,6 @@ FEATURES: Mapping[str, str] = {
     "filter_annotations": "severities for every category on prompt and completion",
     "refusal": "a refusal beside the content",
     "annotations": "annotations (citations) on a message",
-    "reasoning": "reasoning text that the client can read",
     "custom_tools": "tools that take free text",
 }
 

@@ -175,5 +175,5 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=MODELS,
-    features=frozenset({"content_filter", "reasoning"}),
+    features=frozenset({"content_filter"}),
 )

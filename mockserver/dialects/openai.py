@@ -133,5 +133,5 @@ DIALECT = Dialect(
     credential=bearer,
     fail=_fail,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES) - {"filter_annotations", "reasoning"},
+    features=frozenset(FEATURES) - {"filter_annotations"},
 )

@@ -178,5 +178,5 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=("deepbrain-router", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES) - {"reasoning", "custom_tools"},
+    features=frozenset(FEATURES) - {"custom_tools"},
 )

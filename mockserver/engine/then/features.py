@@ -53,9 +53,8 @@ def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
         if getattr(content, key) is not None:
             yield (*path, key), feature
     for at, part in enumerate(content.parts or ()):
-        yield from (
-            ((*path, "parts", at, key), key) for key in ("reasoning", "refusal") if getattr(part, key) is not None
-        )
+        if part.refusal is not None:
+            yield (*path, "parts", at, "refusal"), "refusal"
         if part.tool_call is not None and part.tool_call.input is not None:
             yield (*path, "parts", at, "tool_call", "input"), "custom_tools"
     for at, call in enumerate(content.tool_calls or ()):
@@ -80,7 +79,6 @@ FEATURE_OF: Mapping[str, str] = {
     "annotate": "filter_annotations",
     "refusal": "refusal",
     "annotations": "annotations",
-    "reasoning": "reasoning",
 }
 
 # What a dialect without a feature cannot send.
@@ -89,6 +87,5 @@ WORDS: Mapping[str, str] = {
     "filter_annotations": "severities of filters",
     "refusal": "a refusal",
     "annotations": "annotations",
-    "reasoning": "reasoning",
     "custom_tools": "calls of tools that take free text",
 }

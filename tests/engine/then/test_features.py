@@ -11,7 +11,6 @@ def wrong(when, then):
 
 USES = {
     "{refusal: a}": "3:12: " + CANNOT + "a refusal; openai can",
-    "{text: a, reasoning: b}": "3:21: " + CANNOT + "reasoning; openai can",
     "{text: a, annotations: [{}]}": "3:21: " + CANNOT + "annotations; openai can",
     "{text: a, annotate: {prompt: {hate: low}}}": "3:21: " + CANNOT + "severities of filters; skytells can",
     "{content_filter: {on: prompt}}": "3:12: " + CANNOT + "filtered content; skytells, azure can",
@@ -35,6 +34,10 @@ def test_what_a_dialect_cannot_send(then, mistake):
 def test_however_the_dialect_is_named(dialect):
     assert len(wrong(f"{{dialect: {dialect}}}", "{refusal: a}")) == 1
     assert len(wrong(f"{{all: [{{dialect: {dialect}}}, {{model: x}}]}}", "{refusal: a}")) == 1
+
+
+def test_reasoning_is_counted_even_where_no_client_reads_it():
+    assert loaded("rules: [{when: {dialect: plain}, then: {text: a, reasoning: b}}]")
 
 
 @pytest.mark.parametrize(

@@ -88,11 +88,9 @@ class Engine:
     async def _attempt(self, call: Call) -> int:
         """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""
         told = attempt_told(call)
-        return (
-            told
-            if told is not None
-            else await self.store.incr(call.http.namespace, f"attempt {call.fingerprint} {call.stream}")
-        )
+        if told is not None:
+            return told
+        return await self.store.incr(call.http.namespace, f"attempt {call.fingerprint} {call.stream}")
 
     async def _open(self, rule: Rule, namespace: str) -> bool:
         """Whether the rule still answers, by its `times` and `state`; if so, that is counted."""

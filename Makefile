@@ -33,5 +33,5 @@ bench: setup
 
 lock: setup  # the newest versions of everything, with hashes
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras \
-	  --all-extras --all-build-deps --allow-unsafe --no-annotate --no-emit-options --no-emit-index-url \
-	  --no-emit-find-links --no-emit-trusted-host --output-file constraints.txt pyproject.toml
+	  --all-extras --all-build-deps --allow-unsafe --no-annotate --no-emit-options \
+	  --output-file constraints.txt pyproject.toml

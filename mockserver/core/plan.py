@@ -7,7 +7,6 @@ from mockserver.core.call import Json, ToolCall
 from mockserver.core.http import Frame, Headers
 from mockserver.core.tokens import Chunks
 
-SEVERITIES = ("safe", "low", "medium", "high")
 HARMS = ("hate", "self_harm", "sexual", "violence")
 DETECTIONS_OF_PROMPT = ("jailbreak",)
 DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text")

@@ -28,7 +28,6 @@ class Operation:
     path: str
     parse: Callable[[HttpRequest, bool], Call]
     render: Callable[[Call, Answer | Models], Reply]
-    streams: bool = False
     query: Mapping[str, str] = field(default_factory=dict)
 
 

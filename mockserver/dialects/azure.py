@@ -167,8 +167,8 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/azure",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, True, QUERY),
-        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _render_chat, True, QUERY),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, QUERY),
+        Operation("chat", "POST", "/models/chat/completions", _parse_chat, _render_chat, QUERY),
         Operation("info", "GET", "/info", _parse_info, _render_info, query=QUERY),
         Operation("info", "GET", "/models/info", _refuse_info, _render_info, query=QUERY),
     ),

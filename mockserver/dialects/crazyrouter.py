@@ -95,7 +95,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/crazyrouter/v1",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, streams=True),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         *model_operations(NAME, _headers),
     ),
     credential=bearer,

@@ -172,7 +172,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/skytells/v1",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, streams=True),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         *model_operations(NAME, _headers),
     ),
     credential=credential,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.errors import CassetteError, ConfigError, Mistake, MockserverError, Place, RuleError
+from mockserver.core.errors import ConfigError, Mistake, MockserverError, Place, RuleError
 
 PLACE = Place("rules.yaml", 14, 7, "    model: gpt")
 
@@ -29,7 +29,7 @@ def test_a_mistake_as_text(mistake: Mistake, line: str, shown: str) -> None:
     assert mistake.shown() == shown
 
 
-@pytest.mark.parametrize("error", [ConfigError, RuleError, CassetteError])
+@pytest.mark.parametrize("error", [ConfigError, RuleError])
 def test_errors_list_all_mistakes(error: type[MockserverError]) -> None:
     raised = error("first", Mistake("second", PLACE))
     assert raised.mistakes == (Mistake("first"), Mistake("second", PLACE))

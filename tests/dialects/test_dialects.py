@@ -24,7 +24,6 @@ def test_a_dialect_is_complete(anyone: Any) -> None:
     assert {operation.name for operation in dialect.operations} >= {"chat"}
     places = [(operation.method, operation.path) for operation in dialect.operations]
     assert len(places) == len(set(places))
-    assert all(operation.streams == (operation.name == "chat") for operation in dialect.operations)
 
 
 def test_bearer_is_understood_everywhere(anyone: Any) -> None:

@@ -5,12 +5,13 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from mockserver.core.plan import DETECTIONS_OF_COMPLETION, DETECTIONS_OF_PROMPT, HARMS, SEVERITIES
+from mockserver.core.plan import DETECTIONS_OF_COMPLETION, DETECTIONS_OF_PROMPT, HARMS
 from mockserver.dialects import discover
-from mockserver.engine.spec.models import UsageSpec
+from mockserver.engine.spec.models import Severity, UsageSpec
 from mockserver.engine.templates.context import CALL, MEMBERS
 from mockserver.engine.templates.templates import VARIABLES
 from tests.house.tables import TABLES, filled, names
@@ -33,7 +34,7 @@ def test_every_table_stands_in_a_page() -> None:
 
 NAMES = {
     "rules.md": [*VARIABLES, *CALL, *MEMBERS["tool_result"], *UsageSpec.model_fields],
-    "errors.md": [*HARMS, *DETECTIONS_OF_PROMPT, *DETECTIONS_OF_COMPLETION, *SEVERITIES],
+    "errors.md": [*HARMS, *DETECTIONS_OF_PROMPT, *DETECTIONS_OF_COMPLETION, *get_args(Severity)],
     "dialects.md": list(discover()),
     "README.md": list(discover()),
 }

@@ -10,7 +10,7 @@ from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
 from mockserver.cli.request import Described, chat_path, parsed, planned, put
 from mockserver.core.call import Json
 from mockserver.core.http import Reply
-from mockserver.core.plan import Answer, Failure, Models, Part, Raw, Reasoning, Refusal, Text, ToolUse
+from mockserver.core.plan import Answer, Failure, Item, Part, Raw, Reasoning, Refusal, Success, Text, ToolUse
 from mockserver.delivery.script import sse
 from mockserver.server.live import start
 
@@ -52,14 +52,10 @@ def _wire(reply: Reply) -> str:
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
 
 
-def _shown(outcome: Answer | Models | Raw) -> str:
-    match outcome:
-        case Answer():
-            return "\n".join(_part(part) for part in outcome.choices[0].parts)
-        case Models():
-            return "\n".join(outcome.names)
-        case Raw():
-            return _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
+def _shown(outcome: Success | Raw) -> str:
+    if isinstance(outcome, Raw):
+        return _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
+    return "\n".join(_part(part) for part in outcome.choices[0].parts) if isinstance(outcome, Answer) else ""
 
 
 def _part(part: Part) -> str:
@@ -72,3 +68,5 @@ def _part(part: Part) -> str:
             return f"(refuses) {part.text}"
         case ToolUse():
             return f"{part.call.name}({part.call.arguments})"
+        case Item():
+            return f"({part.kind}) {to_json(part.body).decode()}"

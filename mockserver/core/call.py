@@ -56,6 +56,23 @@ class ToolChoice:
     names: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A text to go on from, to embed or to judge, and its tokens: they join to the text."""
+
+    text: str
+    tokens: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IdShape:
+    """How a provider's ids look: a prefix, then so many letters and digits (`alnum`) or hex digits (`hex`)."""
+
+    prefix: str = "chatcmpl-"
+    length: int = 29
+    alphabet: str = "alnum"
+
+
 @dataclass(frozen=True)
 class Call:
     """One operation that a client asks for, whatever the dialect.
@@ -71,6 +88,8 @@ class Call:
     meaning: Json
     raw: Mapping[str, Json] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
+    prompts: tuple[Prompt, ...] = ()  # where there is no conversation: each is answered by itself
+    instructions: bool = False  # whether the first message is of this call alone, no part of the conversation
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
     parallel_tool_calls: bool = True
@@ -78,11 +97,20 @@ class Call:
     include_usage: bool = False
     n: int = 1
     max_tokens: int | None = None
+    max_tool_calls: int | None = None  # how many of the provider's own tools may be called
+    overflow: str = "error"  # when a prompt is too long for its model: error, or truncate what is asked for
+    ignore_eos: bool = False  # go on to the last token that is allowed
+    echo: int = 0  # how many of the prompt's last tokens the answer repeats first
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # how many alternatives for each token; None: no log probabilities are asked for
     seed: int | None = None
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy
+    ids: IdShape = IdShape()
+    id: str = ""  # of the answer, where the client names it: one that is looked up, for instance
+    previous: str | None = None  # id of the answer that this call goes on from
+    store: bool = False  # whether the answer is kept, to be looked up later
+    background: bool = False  # whether the answer is made while the client waits elsewhere
     attempt: int = 1
 
     @cached_property
@@ -110,7 +138,14 @@ class Call:
     @cached_property
     def prompt_tokens(self) -> int:
         """How many tokens the prompt has: texts, tool calls and tools, and a fixed price for each other part."""
+        if self.prompts:
+            return sum(len(prompt.tokens) for prompt in self.prompts)
         return _TOKENS_OF_PRIMING + sum(map(_message_tokens, self.messages)) + sum(map(_tool_tokens, self.tools))
+
+    @property
+    def spoken(self) -> tuple[Message, ...]:
+        """The conversation that a later call goes on from: all but this call's own instructions."""
+        return self.messages[1:] if self.instructions else self.messages
 
     def tool(self, name: str) -> Tool | None:
         """The offered tool of that name, or None."""

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mockserver.core.call import Json, ToolCall
+from mockserver.core.call import Call, Json, ToolCall
+from mockserver.core.documents import Embeddings, Models, Moderations
 from mockserver.core.http import Frame, Headers
 from mockserver.core.tokens import Chunks
 
@@ -45,7 +46,16 @@ class ToolUse:
     chunks: Chunks = "token"
 
 
-Part = Text | Reasoning | Refusal | ToolUse
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What one of the provider's own tools was asked and gave: `kind` (`web_search_call`) and the keys of that kind."""
+
+    kind: str
+    body: Mapping[str, Json]
+    chunks: Chunks = "token"
+
+
+Part = Text | Reasoning | Refusal | ToolUse | Item
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +87,8 @@ class Choice:
     parts: tuple[Part, ...]
     finish: str = "stop"  # stop | length | tool_calls | content_filter | function_call
     safety: Safety = ()
-    logprobs: tuple[Logprob, ...] | None = None  # of the text's tokens
+    logprobs: tuple[Logprob, ...] | None = None  # of the tokens of `echo`, then of the text's
+    echo: str = ""  # what is repeated of the prompt, before the parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,11 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A success, for every format. `id` is 64 bare letters and digits; formats cut and prefix it."""
+    """A success, for every format. `id` is whole, as the call's `ids` shape it.
+
+    `phase` (queued, in_progress, cancelled) says where an answer stands that is not there yet, or never will be;
+    `broken` what ended it before it was whole.
+    """
 
     id: str
     created: int
@@ -107,14 +122,34 @@ class Answer:
     system_fingerprint: str = ""  # 10 bare hex digits
     prompt_safety: Safety = ()
     headers: Headers = ()
+    phase: str = ""
+    broken: "Broken | None" = None
 
 
 @dataclass(frozen=True, slots=True)
-class Models:
-    """The models that exist, or the one that was asked for; each dialect has its own shape for them."""
+class Broken:
+    """Why an answer broke off: a code and words. `event`: told by a bare error event instead of a failed answer."""
 
-    names: tuple[str, ...]
-    created: int
+    code: str = "server_error"
+    message: str = "The model failed to generate a response."
+    event: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer that was kept, with the call it is for. `gone`: it has just been deleted."""
+
+    call: Call
+    answer: Answer
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Kept answers, as many as were asked for; `more`: there are others after them."""
+
+    entries: tuple[Stored, ...]
+    more: bool = False
 
 
 @dataclass(eq=True)  # not frozen: Python sets __traceback__ on an exception while it travels
@@ -151,7 +186,8 @@ class Raw:
     frames: tuple[Frame | bytes, ...] | None = None
 
 
-Outcome = Answer | Models | Failure | Raw
+Success = Answer | Models | Embeddings | Moderations | Stored | Listing
+Outcome = Success | Failure | Raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +226,8 @@ REASONS: dict[str, int] = {
     "model_not_found": 404,
     "unknown_model": 404,  # one that the settings do not list: the client's mistake in every dialect
     "not_found": 404,  # an object, a response id
+    "previous_not_found": 404,  # the answer that a call goes on from
+    "not_cancellable": 400,  # it is over, or was never made in the background
     "unmatched": 404,  # no rule answers, and generating is off
     "route_not_found": 404,
     "method_not_allowed": 405,

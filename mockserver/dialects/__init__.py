@@ -11,7 +11,7 @@ from pkgutil import iter_modules
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Models
+from mockserver.core.plan import Failure, Success
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Operation:
     method: str
     path: str
     parse: Callable[[HttpRequest, bool], Call]
-    render: Callable[[Call, Answer | Models], Reply]
+    render: Callable[[Call, Success], Reply]
     query: Mapping[str, str] = field(default_factory=dict)
 
 

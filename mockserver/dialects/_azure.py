@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, Json
+from mockserver.core.call import Call, IdShape, Json
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._azure_models import AZURE_CHAT, AZURE_FIELDS, EFFECTIVE, PASSED
@@ -15,6 +16,7 @@ from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import Complaint, clip, read_object, unknown_keys, validated
 
 Body = Mapping[str, Json]
+_IDS = IdShape("", 32, "hex")
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
 
 
@@ -40,7 +42,7 @@ def parse_chat(http: HttpRequest, *, dialect: str) -> Call:
     chat: Body = {**own, **passed}
     for found in (*impossible_choice(chat), *_contents(chat["messages"])):
         raise refuse_as_azure(found)
-    return chat_call(http, body, chat, dialect=dialect)
+    return replace(chat_call(http, body, chat, dialect=dialect), ids=_IDS)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:

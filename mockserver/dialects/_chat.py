@@ -37,6 +37,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         seed=chat.get("seed"),
         response_format=response_format,
         schema=schema,
+        store=chat.get("store") is True,
     )
 
 

@@ -49,7 +49,7 @@ class Phrasebook:
     def say(self, failure: Failure, http: HttpRequest, call: Call | None) -> Said:
         """Status, words and codes; what the failure states wins over the table."""
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
-        row = self.rows[reason]
+        row = self._row(reason)
         return Said(
             status=row.status if failure.status is None else failure.status,
             message=self._message(reason, failure, http, call) if failure.message is None else failure.message,
@@ -58,11 +58,16 @@ class Phrasebook:
             param=row.param if failure.param is None else failure.param,
         )
 
+    def _row(self, reason: str) -> Row:
+        """The row of a reason; one that the provider has no own answer for has that of its status."""
+        return self.rows.get(reason) or self.rows[reason_of(REASONS[reason])]
+
     def _message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
         facts: dict[str, Json] = {
             "limit": 8192,
             "tokens": 8193,
             "model": call.model if call is not None else "",
+            "id": call.previous or call.id if call is not None else "",
             "key": self.credential(http) or "",
             **failure.details,
             "method": http.method,
@@ -119,6 +124,8 @@ OPENAI_WORDS: Words = {
     "model_not_found": "The model `{model}` does not exist or you do not have access to it.",
     "unknown_model": "The model `{model}` does not exist or you do not have access to it.",
     "not_found": "The requested object does not exist.",
+    "previous_not_found": "Previous response with id '{id}' not found.",
+    "not_cancellable": "Only responses that are still made in the background can be cancelled.",
     "unmatched": "No rule answers this request.",
     "route_not_found": "Invalid URL ({method} {path})",
     "method_not_allowed": "Not allowed to {method} on {path}.",

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from mockserver.core.call import Call, Json
+from mockserver.core.documents import Models
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Models
+from mockserver.core.plan import Success
 from mockserver.dialects import Operation
 from mockserver.dialects._reply import json_reply
 
@@ -20,7 +21,7 @@ def model_operations(
         model = http.path_params.get("model", "")
         return Call(dialect, "model" if model else "models", model, http, {"model": model})
 
-    def render(call: Call, outcome: Answer | Models) -> Reply:
+    def render(call: Call, outcome: Success) -> Reply:
         assert isinstance(outcome, Models)  # noqa: S101  # the engine answers an operation in its own kind
         return json_reply(200, models_body(call, outcome), headers(call.http, call))
 

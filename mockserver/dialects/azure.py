@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mockserver.core.call import Call, Json
+from mockserver.core.documents import Models
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Models
+from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._azure import as_text, check_version, parse_chat
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
@@ -26,9 +27,9 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameter
     return parse_chat(http, dialect=NAME)
 
 
-def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
+def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    answer = replace(outcome, id=outcome.id.encode().hex(), model=outcome.model or MODELS[0])
+    answer = replace(outcome, model=outcome.model or MODELS[0])
     return headed(chat_reply(call, answer, STYLE), _headers(call.http, call))
 
 
@@ -43,7 +44,7 @@ def _refuse_info(http: HttpRequest, strict: bool) -> Call:
     raise Failure("not_found", message)
 
 
-def _render_info(call: Call, outcome: Answer | Models) -> Reply:
+def _render_info(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Models)  # noqa: S101
     name = outcome.names[0] if outcome.names else MODELS[0]
     body = {"model_name": name, "model_type": "chat_completion", "model_provider_name": "mockserver"}
@@ -113,8 +114,6 @@ STYLE = ChatStyle(
     chunk=("id", "object", "created", "model", "choices", "usage"),
     chunk_choice=("index", "finish_reason", "delta", "logprobs"),
     optional=frozenset({"logprobs"}),
-    id_prefix="",
-    id_length=32,
     opening={"role": "assistant", "content": ""},
     opening_of_call={"content": None},
     stream_usage="finish",

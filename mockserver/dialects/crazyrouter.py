@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Models
+from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, retry_after
 from mockserver.dialects._listing import model_operations
@@ -29,7 +29,7 @@ def _refuse(complaint: Complaint) -> Failure:
     return Failure("bad_parameter", f"{failure.message} (parameter: '{complaint.where}')")
 
 
-def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
+def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
     return headed(chat_reply(call, outcome, STYLE), _headers(call.http, call))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Models
+from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
 from mockserver.dialects._listing import model_operations
@@ -27,7 +27,7 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:
     return call
 
 
-def _render_chat(call: Call, outcome: Answer | Models) -> Reply:
+def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
     reply = chat_reply(call, outcome, STYLE, {"service_tier": _tier(call.raw)})
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))

@@ -3,10 +3,24 @@
 Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 
-from mockserver.core.call import Call
-from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Safety, Text, ToolUse, Usage
+from mockserver.core.call import Call, IdShape
+from mockserver.core.documents import Embeddings, Moderations
+from mockserver.core.plan import (
+    Answer,
+    Choice,
+    Item,
+    Logprob,
+    Outcome,
+    Part,
+    Reasoning,
+    Safety,
+    Text,
+    ToolUse,
+    Usage,
+)
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import Chunks, count, split
 from mockserver.engine.draft import Draft, DraftChoice
@@ -23,6 +37,11 @@ class Author:
     clock: Clock
     mark: str = ""
 
+    def sign(self, shape: IdShape, identity: str) -> str:
+        """The id of an answer in a provider's shape."""
+        draw = self.seed.hex if shape.alphabet == "hex" else self.seed.alnum
+        return shape.prefix + draw(shape.length, "id", identity)
+
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
     """The draft within the request's limits, counted, signed and dated."""
@@ -31,7 +50,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
     limited = [_limited(call, draft.choices[min(i, last)]) for i in range(call.n)]
     choices = tuple(_choice(call, each, author.seed, (identity, str(i))) for i, each in enumerate(limited))
     return Answer(
-        id=author.seed.alnum(64, "id", identity),
+        id=call.id or author.sign(call.ids, identity),
         created=author.clock.now(),
         model=draft.model or call.model,
         choices=choices,
@@ -62,12 +81,21 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
     draft = limited.draft
     signed = tuple(_signed(part, seed, (*identity, str(at))) for at, part in enumerate(limited.parts))
     asked = call.logprobs is not None or draft.logprobs
-    weighed = _weighed(call, draft, limited.parts, seed) if asked else None
-    return Choice(signed, finish=draft.finish or limited.finish, safety=limited.safety, logprobs=weighed)
+    echo = echoed(call)
+    weighed = (*_echo_logprobs(call, echo, seed), *_weighed(call, draft, limited.parts, seed)) if asked else None
+    return Choice(
+        signed, finish=draft.finish or limited.finish, safety=limited.safety, logprobs=weighed, echo="".join(echo)
+    )
+
+
+def echoed(call: Call) -> tuple[str, ...]:
+    """The tokens of the prompt that stand before the answer."""
+    return call.prompts[0].tokens[-call.echo :] if call.echo and call.prompts else ()
 
 
 def _limited(call: Call, draft: DraftChoice) -> _Limited:
-    whole = draft.parts if call.parallel_tool_calls else _one_call(draft.parts)
+    whole = _few_items(draft.parts, call.max_tool_calls)
+    whole = whole if call.parallel_tool_calls else _one_call(whole)
     parts = _stopped(whole, call.stop) if call.stop else whole
     tokens, finish, trip, most = weight(parts), "stop", draft.filter_after, call.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
@@ -83,6 +111,12 @@ def _one_call(parts: Parts) -> Parts:
     """All but the second and further tool calls."""
     calls = [at for at, part in enumerate(parts) if isinstance(part, ToolUse)]
     return tuple(part for at, part in enumerate(parts) if at not in calls[1:])
+
+
+def _few_items(parts: Parts, most: int | None) -> Parts:
+    """All but the uses of the provider's own tools that are more than the client allows."""
+    items = [at for at, part in enumerate(parts) if isinstance(part, Item)]
+    return parts if most is None else tuple(part for at, part in enumerate(parts) if at not in items[most:])
 
 
 def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:
@@ -121,6 +155,8 @@ def _first_characters(part: Part, length: int) -> Part:
         return ToolUse(replace(part.call, arguments=part.call.arguments[:length]), chunks)
     if isinstance(part, Text):
         return Text(part.text[:length], chunks, part.annotations)
+    if isinstance(part, Item):
+        return part
     return replace(part, text=part.text[:length], chunks=chunks)
 
 
@@ -138,6 +174,8 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
 
 
 def _words(part: Part) -> str:
+    if isinstance(part, Item):
+        return ""
     return part.call.arguments if isinstance(part, ToolUse) else part.text
 
 
@@ -153,10 +191,18 @@ def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
     return replace(part, call=replace(part.call, id="call_" + seed.alnum(24, "tool call", *identity)))
 
 
+def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:
+    """Log probabilities of the prompt's tokens: the same, however much of the prompt is repeated."""
+    if not echo:
+        return ()
+    tokens = call.prompts[0].tokens
+    return logprobs(tokens, seed.stream("logprobs", "echo", *tokens), call.logprobs or 0)[-len(echo) :]
+
+
 def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[Logprob, ...]:
     """Log probabilities of the text's tokens: a rule's own, then seeded ones."""
     text = "".join(part.text for part in parts if isinstance(part, Text))
-    seeded = logprobs(text, seed.stream("logprobs", call.fingerprint, text), call.logprobs or 0)
+    seeded = logprobs(split(text), seed.stream("logprobs", call.fingerprint, text), call.logprobs or 0)
     stated = draft.logprobs or ()
     return tuple(
         replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
@@ -175,3 +221,20 @@ def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
         reasoning=stated.get("reasoning", reasoning),
         cached=stated.get("cached", 0),
     )
+
+
+def together(outcomes: Sequence[Outcome]) -> Outcome:
+    """One outcome for several prompts: what each came to, in order, and the tokens of all."""
+    first = outcomes[0]
+    if isinstance(first, Answer):
+        answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
+        usage = Usage(*(sum(counts) for counts in zip(*(astuple(each.usage) for each in answers), strict=True)))
+        return replace(first, choices=tuple(choice for each in answers for choice in each.choices), usage=usage)
+    if isinstance(first, Embeddings):
+        several = [outcome for outcome in outcomes if isinstance(outcome, Embeddings)]
+        vectors = tuple(vector for each in several for vector in each.vectors)
+        return replace(first, vectors=vectors, prompt_tokens=sum(each.prompt_tokens for each in several))
+    if isinstance(first, Moderations):
+        judged = [outcome for outcome in outcomes if isinstance(outcome, Moderations)]
+        return replace(first, results=tuple(result for each in judged for result in each.results))
+    return first

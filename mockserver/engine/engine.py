@@ -3,17 +3,18 @@
 Knows no wire shape and opens no connection.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
 
-from mockserver.core.call import Call, Json
+from mockserver.core.call import Call, Json, Message
+from mockserver.core.documents import Models
 from mockserver.core.errors import RuleError
-from mockserver.core.plan import Failure, Models, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
-from mockserver.engine.answer import Author, answer
+from mockserver.engine.answer import Author, answer, together
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.nearest import nearest, report
@@ -55,7 +56,12 @@ class Engine:
         object.__setattr__(self, "_repeats", repeats)
 
     async def plan(self, call: Call) -> Plan:
-        """What to answer, and why. Raises Failure where the answer is a refusal that no rule asked for."""
+        """What to answer, and why. Raises Failure where the answer is a refusal that no rule asked for.
+
+        A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
+        """
+        if len(call.prompts) > 1:
+            return joined([await self.plan(single) for single in singles(call)])
         self._admit(call.model)
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
@@ -144,6 +150,25 @@ class Engine:
             return Models(own, self.policy.clock.now())
         names = [name for pattern in self.policy.models for name in _expand(pattern, own)]
         return Models(tuple(dict.fromkeys(names)), self.policy.clock.now())
+
+
+def singles(call: Call) -> Iterator[Call]:
+    """The calls that ask for each of a call's prompts alone."""
+    field = "prompt" if "prompt" in call.meaning else "input"
+    for prompt in call.prompts:
+        meaning = {**call.meaning, field: prompt.text}
+        yield replace(call, prompts=(prompt,), messages=(Message("user", prompt.text),), meaning=meaning)
+
+
+def joined(plans: Sequence[Plan]) -> Plan:
+    """One plan for all prompts of a call: what each got, in order; the first failure stands alone."""
+    alone = next((plan for plan in plans if isinstance(plan.outcome, Failure | Raw)), None)
+    if alone is not None:
+        return alone
+    first = plans[0]
+    source = ", ".join(dict.fromkeys(plan.source for plan in plans))
+    settled = all(plan.settled for plan in plans)
+    return replace(first, outcome=together([plan.outcome for plan in plans]), source=source, settled=settled)
 
 
 def attempt_told(call: Call) -> int | None:

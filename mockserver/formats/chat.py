@@ -22,8 +22,6 @@ class ChatStyle:
     message: tuple[str, ...]
     chunk: tuple[str, ...]
     chunk_choice: tuple[str, ...]
-    id_prefix: str = "chatcmpl-"
-    id_length: int = 29
     usage: tuple[str, ...] = ("prompt_tokens", "completion_tokens", "total_tokens")
     # Keys of a choice or message that are left out while they are null or empty.
     optional: frozenset[str] = frozenset()
@@ -45,7 +43,7 @@ Extra = Mapping[str, Json]  # keys of the completion that come from the request,
 def completion(answer: Answer, style: ChatStyle, extra: Extra | None = None) -> Mapping[str, Json]:
     """The body of a plain answer (`wire/openai.md` section 3, in the style's keys and order)."""
     body: ChatCompletion = {
-        "id": chat_id(answer, style),
+        "id": answer.id,
         "object": "chat.completion",
         "created": answer.created,
         "model": answer.model,
@@ -93,7 +91,7 @@ def visible(parts: Iterable[Part], style: ChatStyle) -> list[Part]:
     for part in parts:
         if isinstance(part, Refusal) and "refusal" not in style.message:
             shown.append(Text(part.text, part.chunks))
-        elif not isinstance(part, Reasoning) or "reasoning_content" in style.message:
+        elif isinstance(part, Text | Refusal | ToolUse) or "reasoning_content" in style.message:
             shown.append(part)
     return shown
 
@@ -130,11 +128,6 @@ def pick(full: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 def shown(full: Mapping[str, Any], keys: Sequence[str], style: ChatStyle) -> dict[str, Any]:
     """The same, without the style's optional keys where they say nothing."""
     return {key: full[key] for key in keys if key in full and (full[key] or key not in style.optional)}
-
-
-def chat_id(answer: Answer, style: ChatStyle) -> str:
-    """The answer's id in the provider's form."""
-    return style.id_prefix + answer.id[: style.id_length]
 
 
 def system_fingerprint(answer: Answer, style: ChatStyle) -> str | None:

@@ -13,7 +13,7 @@ from mockserver.core.call import Json
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import count, cut
-from mockserver.formats.chat import ChatStyle, Extra, chat_id, pick, shown, system_fingerprint, usage_block, visible
+from mockserver.formats.chat import ChatStyle, Extra, pick, shown, system_fingerprint, usage_block, visible
 from mockserver.formats.chat_objects import ChatUsage, ChunkChoice
 from mockserver.formats.extras import Logprobs, completion_filter, prompt_filter, spread_logprobs
 
@@ -121,7 +121,7 @@ class _Mould:
     def __init__(self, answer: Answer, style: ChatStyle, extra: Extra, *, include_usage: bool) -> None:
         self._answer, self._style, self._asked = answer, style, include_usage
         self._common: dict[str, Json] = {
-            "id": chat_id(answer, style),
+            "id": answer.id,
             "object": "chat.completion.chunk",
             "created": answer.created,
             "model": answer.model,

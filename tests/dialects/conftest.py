@@ -9,8 +9,9 @@ import pytest
 from pydantic import ConfigDict, TypeAdapter
 
 from mockserver.core.call import Call
+from mockserver.core.documents import Models
 from mockserver.core.http import Frame, HttpRequest, Reply
-from mockserver.core.plan import Answer, Choice, Failure, Models, Text, Usage
+from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.formats import chat_objects, extras
 
@@ -94,7 +95,7 @@ def answer() -> Callable[..., Answer]:
             for choice in choices
         )
         fields = {"usage": Usage(9, 2), "system_fingerprint": "0123456789", **more}
-        return Answer("Aa1" * 22, 1_700_000_000, "gpt-x", built, **fields)
+        return Answer("chatcmpl-" + ("Aa1" * 22)[:29], 1_700_000_000, "gpt-x", built, **fields)
 
     return make
 

@@ -9,8 +9,9 @@ from azure.ai.inference.models import ChatCompletions, StreamingChatCompletionsU
 from pydantic import TypeAdapter
 
 from mockserver.core.call import ToolCall
+from mockserver.core.documents import Models
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Choice, Failure, Logprob, Models, Reasoning, Refusal, Text, ToolUse
+from mockserver.core.plan import Choice, Failure, Logprob, Reasoning, Refusal, Text, ToolUse
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def azure(speak: Callable[[str], Any]) -> Any:
 def test_completion(azure: Any, answer: Any, completion_shape: TypeAdapter[Any]) -> None:
     reply = azure.render(answer("No"))
     assert reply.body == (
-        b'{"id":"41613141613141613141613141613141","model":"gpt-x",'
+        b'{"id":"chatcmpl-Aa1Aa1Aa1Aa1Aa1Aa1Aa1Aa1Aa1Aa","model":"gpt-x",'
         b'"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"No"}}],'
         b'"created":1700000000,"object":"chat.completion",'
         b'"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11}}'
@@ -32,7 +33,7 @@ def test_completion(azure: Any, answer: Any, completion_shape: TypeAdapter[Any])
 
 
 def test_stream(azure: Any, answer: Any, chunk_shape: TypeAdapter[Any]) -> None:
-    head = '{"id":"41613141613141613141613141613141","object":"chat.completion.chunk","created":1700000000,'
+    head = '{"id":"chatcmpl-Aa1Aa1Aa1Aa1Aa1Aa1Aa1Aa1Aa1Aa","object":"chat.completion.chunk","created":1700000000,'
     head += '"model":"gpt-x","choices":[{"index":0,"finish_reason":'
     usage = ',"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11}}'
     frames = [frame.data.decode() for frame in azure.frames(answer("Hello there"))]

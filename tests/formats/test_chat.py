@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mockserver.core.call import ToolCall
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
-from mockserver.formats.chat import ChatStyle, chat_id, completion, pick, tool_call, usage_block
+from mockserver.formats.chat import ChatStyle, completion, pick, tool_call, usage_block
 
 PLAIN = ChatStyle(
     completion=("id", "object", "created", "model", "choices", "usage"),
@@ -31,11 +31,6 @@ def test_keys_stand_in_the_order_of_the_style() -> None:
     assert list(body["choices"][0]) == list(PLAIN.choice)
     turned = replace(PLAIN, completion=tuple(reversed(PLAIN.completion)))
     assert list(completion(answer(), turned)) == list(turned.completion)
-
-
-def test_ids() -> None:
-    assert chat_id(answer(), PLAIN) == "chatcmpl-01234567890123456789012345678"
-    assert chat_id(answer(), replace(PLAIN, id_prefix="", id_length=12)) == "012345678901"
 
 
 def test_several_choices() -> None:

@@ -4,12 +4,11 @@ from math import floor, log
 
 from mockserver.core.plan import Logprob
 from mockserver.core.seed import Random
-from mockserver.core.tokens import split
 
 
-def logprobs(text: str, rng: Random, top: int) -> tuple[Logprob, ...]:
-    """One for each token of the text, with up to `top` alternatives, the token itself the first of them."""
-    return tuple(_logprob(token, rng, top) for token in split(text))
+def logprobs(tokens: tuple[str, ...], rng: Random, top: int) -> tuple[Logprob, ...]:
+    """One for each token, with up to `top` alternatives, the token itself the first of them."""
+    return tuple(_logprob(token, rng, top) for token in tokens)
 
 
 def _logprob(token: str, rng: Random, top: int) -> Logprob:

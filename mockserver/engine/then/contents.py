@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from mockserver.core.call import Json, ToolCall
-from mockserver.core.plan import Part, Reasoning, Refusal, Text, ToolUse
+from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import Chunks as Cut
 from mockserver.engine.draft import AT_THE_END, DraftChoice, Moment
 from mockserver.engine.spec.models import Chunks, ContentSpec, FilterSpec, PartSpec, SizeSpec, ToolCallSpec
@@ -151,7 +151,12 @@ def _check_pieces(pieces: list[str], parts: Recipe[tuple[Part, ...]], site: Site
 
 
 def _words(part: Part) -> str:
-    return part.call.arguments if isinstance(part, ToolUse) else part.text
+    match part:
+        case ToolUse():
+            return part.call.arguments
+        case Item():
+            return ""
+    return part.text
 
 
 def _first_difference(joined: str, text: str) -> str:

@@ -75,6 +75,9 @@ def _reason(name: str, site: Site) -> str:
     return "server_error"
 
 
-_OURS = ("missing_key", "unmatched", "route_not_found", "method_not_allowed", "bad_json", "not_found")
+_OURS = (
+    *("missing_key", "unmatched", "route_not_found", "method_not_allowed", "bad_json"),
+    *("not_found", "previous_not_found", "not_cancellable"),
+)
 # The short names of errors, and the reasons that they stand for.
 _WORDS: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS}

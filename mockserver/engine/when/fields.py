@@ -14,7 +14,11 @@ from mockserver.engine import tool_results
 Read = Callable[[Call], Json]
 
 
-OPERATIONS = ("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "info")
+OPERATIONS = (
+    *("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "info"),
+    *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
+    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
+)
 FORMATS = ("text", "json_object", "json_schema")
 
 
@@ -253,6 +257,9 @@ FIELDS: Mapping[str, Field | Family] = {
     "tool_result": Field("tool_result", "json", _tool_result, "a tool's result that stands last", members=_TOOL_RESULT),
     "response_format": Field(
         "response_format", "text", attrgetter("response_format"), "type of the response format", {}, FORMATS
+    ),
+    "previous_response": Field(
+        "previous_response", "text", attrgetter("previous"), "id of the response that the client goes on from"
     ),
     "images": Field("images", "number", _images, "number of images in the conversation"),
     "param.<name>": Family("param.", "json", _param, "a field of the body; dots descend into it"),

@@ -105,7 +105,7 @@ schema = {"properties": {"name": {}, "tags": {"items": {"enum": ["a", "b", "c"]}
 call = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=(Message("user", "Hi"),), schema=schema)
 for kind in ("auto", "prose", "lorem", "words", "echo", "schema", "json"):
     print(GENERATORS[kind](call, Seed(5).stream(kind), {}))
-print(logprobs("What is it?", Seed(5).stream("logprobs"), 3))
+print(logprobs(("What", " is", " it", "?"), Seed(5).stream("logprobs"), 3))
 """
 
 

@@ -13,7 +13,7 @@ from mockserver.engine.generate.logprobs import logprobs
 
 
 def weighed(text: str, top: int) -> tuple[Logprob, ...]:
-    return logprobs(text, Seed(0).stream("logprobs"), top)
+    return logprobs(split(text), Seed(0).stream("logprobs"), top)
 
 
 @given(st.text() | st.text("the an ,"), st.integers(0, 20))

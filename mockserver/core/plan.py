@@ -20,6 +20,7 @@ class Text:
     text: str
     chunks: Chunks = "token"
     annotations: tuple[Mapping[str, Json], ...] = ()
+    apart: bool = False  # begins a message of its own, where the text before it is another one
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Reasoning:
 
     text: str
     chunks: Chunks = "token"
+    summary: str | None = None  # what is told of it; None: the text itself, where the client asks for a summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,8 +153,6 @@ def _first_characters(part: Part, length: int) -> Part:
     chunks = _trimmed(part.chunks, length)
     if isinstance(part, ToolUse):
         return ToolUse(replace(part.call, arguments=part.call.arguments[:length]), chunks)
-    if isinstance(part, Text):
-        return Text(part.text[:length], chunks, part.annotations)
     if isinstance(part, Item):
         return part
     return replace(part, text=part.text[:length], chunks=chunks)

@@ -64,7 +64,7 @@ def _steps(choice: Choice, wanted: Wanted) -> Iterator[_Step]:
         echoes = bool(choice.echo) and at == 0
         yield _Step(piece, 0 if echoes else wait + count(piece), own, ours, begins=at == 0)
         wait = wait if echoes else 0
-    nothing = [] if wanted.token_ids else None
+    nothing: list[Placed] | None = [] if wanted.token_ids else None
     yield _Step("", wait, written=nothing, begins=not shown, ends=True)
 
 

@@ -15,6 +15,7 @@ URLS = {
     "openai": "/openai/v1/chat/completions",
     "skytells": "/skytells/v1/chat/completions",
     "crazyrouter": "/crazyrouter/v1/chat/completions",
+    "fireworks": "/fireworks/inference/v1/chat/completions",
     "azure": "/azure/chat/completions?api-version=2024-05-01-preview",
 }
 # Azure's own API knows neither `n` nor `stream_options`: they are the model's business.

@@ -24,6 +24,13 @@ DOCUMENTED: dict[str, frozenset[str]] = {
         }
     ),
     "azure": frozenset({"choices[].message.reasoning_content", "choices[].delta.reasoning_content"}),
+    "fireworks": frozenset(
+        {
+            *("choices[].message.reasoning_content", "choices[].delta.reasoning_content"),
+            *(f"choices[].logprobs.content[].{key}" for key in ("sampling_logprob", "token_id", "text_offset")),
+            "choices[].logprobs.content[].top_logprobs[].token_id",
+        }
+    ),
 }
 
 _COMPLETION = TypeAdapter(ChatCompletion), TypeAdapter(chat_objects.ChatCompletion)

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from fireworks.types import CompletionChunk, CompletionCreateResponse
+from openai.types import Completion
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
-from mockserver.formats import chat_objects
+from mockserver.formats import chat_objects, text_objects
 
 # Keys that a dialect documents and OpenAI's types do not know; our own types check what stands in them.
 DOCUMENTED: dict[str, frozenset[str]] = {
@@ -35,6 +37,13 @@ DOCUMENTED: dict[str, frozenset[str]] = {
 
 _COMPLETION = TypeAdapter(ChatCompletion), TypeAdapter(chat_objects.ChatCompletion)
 _CHUNK = TypeAdapter(ChatCompletionChunk), TypeAdapter(chat_objects.ChatCompletionChunk)
+_TEXT = TypeAdapter(text_objects.TextCompletion)
+_TEXTS: dict[str, TypeAdapter[Any]] = {
+    "openai": TypeAdapter(Completion),
+    "fireworks": TypeAdapter(CompletionCreateResponse),
+}
+# OpenAI's client has one type for both, whose finish reason is never null: not what the API streams.
+_TEXT_CHUNKS: dict[str, TypeAdapter[Any]] = {"fireworks": TypeAdapter(CompletionChunk)}
 
 
 def check_completion(body: bytes, dialect: str) -> None:
@@ -45,6 +54,16 @@ def check_completion(body: bytes, dialect: str) -> None:
 def check_chunk(frame: bytes, dialect: str) -> None:
     """The same for one chunk of a stream."""
     _check(frame, dialect, *_CHUNK)
+
+
+def check_text(body: bytes, dialect: str) -> None:
+    """Raises unless this is a text completion by the types of the dialect's own client and by ours."""
+    _check(body, dialect, _TEXTS[dialect], _TEXT)
+
+
+def check_text_chunk(frame: bytes, dialect: str) -> None:
+    """The same for one chunk of a stream; by ours alone where the client's types do not know streams."""
+    _check(frame, dialect, _TEXT_CHUNKS.get(dialect, _TEXT), _TEXT)
 
 
 def frames(stream: bytes) -> list[bytes]:

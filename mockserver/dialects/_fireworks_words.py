@@ -25,7 +25,8 @@ def refusal(*details: Detail) -> Failure:
 
 def refuse(complaint: Complaint) -> Failure:
     """The 422 for what no type can say: fields that exclude or need each other."""
-    return refusal(_detail("value_error", complaint.path, f"Value error, {complaint.message}", complaint.got))
+    detail = _detail(_VALUE, complaint.path, f"Value error, {complaint.message}", complaint.got)
+    return refusal({**detail, "ctx": {"error": {}}})
 
 
 def detail_of(said: str, param: str | None) -> Detail:

@@ -142,6 +142,12 @@ ROWS: Mapping[str, Row] = {
 }
 WORDS: Mapping[str, str] = {
     **OPENAI_WORDS,
+    "billing": "Your account has no credit left. Please add a payment method.",
+    "forbidden": "You do not have permission to do this.",
+    "rate_limit": "Rate limit exceeded, please try again in {wait}.",
+    "quota": "Rate limit exceeded: your quota of tokens is used up. Please try again in {wait}.",
+    "server_error": "Internal server error.",
+    "overloaded": "The model is temporarily overloaded, please try again later.",
     "invalid_key": "The API key you provided is invalid.",
     "missing_key": "You must provide an API key: Authorization: Bearer <API_KEY>.",
     "model_not_found": "Model not found, inaccessible, and/or not deployed: {model}",

@@ -17,8 +17,11 @@ from tests.kit.strict import check_chunk, check_completion, frames
 Json = Any
 # Where a stream tells its usage when the request does not ask for it, and what the other chunks show.
 UNASKED_USAGE: Mapping[str, str] = {
-    "openai": "absent", "crazyrouter": "absent", "skytells": "null",
-    "azure": "finish", "fireworks": "finish",
+    "openai": "absent",
+    "crazyrouter": "absent",
+    "skytells": "null",
+    "azure": "finish",
+    "fireworks": "finish",
 }
 
 # What its client's types of a chunk do not know: custom tools.

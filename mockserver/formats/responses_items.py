@@ -189,8 +189,9 @@ def hosted(used: Item, asked: Asked, name: str, call_id: str = "") -> dict[str, 
 
 
 def _last_call(before: list[Output]) -> str:
-    call_id: str = before[-1].item.get("call_id", "") if before else ""
-    return call_id
+    """The id of the call that the next item can be the output of: that of the item before it."""
+    last = before[-1].item if before else {"type": "message"}
+    return "" if last["type"].endswith("_output") else last.get("call_id", "")
 
 
 def _completed(kind: Kind, stated: Mapping[str, Json]) -> dict[str, Json]:

@@ -87,7 +87,8 @@ SUMMARIES = (
 
 @pytest.mark.parametrize(("thought", "asked", "told"), SUMMARIES)
 def test_what_is_told_of_thoughts(thought: Reasoning, asked: bool, told: str | None) -> None:
-    assert told_of(thought, Asked(summary=asked)) == told
+    assert told_of(thought, OPENAI, Asked(summary=asked)) == told
+    assert told_of(thought, TZAFON, Asked(summary=asked)) == thought.summary
     (item,) = shown(thought, asked=Asked(summary=asked))
     assert item["summary"] == ([] if told is None else [{"type": "summary_text", "text": told}])
     assert "content" not in item

@@ -44,7 +44,7 @@ SEQUENCES: dict[str, tuple[Part, tuple[str, ...]]] = {
     "text": (Text("Hi"), ("content_part.added", *TEXT, "content_part.done")),
     "empty text": (Text(""), ("content_part.added", "output_text.done", "content_part.done")),
     "pieces": (
-        Text("abc", ("a", "bc")),
+        Text("abc", ("a", "", "bc")),
         ("content_part.added", "output_text.delta", *TEXT, "content_part.done"),
     ),
     "annotations": (
@@ -102,6 +102,7 @@ SEQUENCES: dict[str, tuple[Part, tuple[str, ...]]] = {
         phases("shell_call_output_content", "delta", "done"),
     ),
     "patch": (Item("apply_patch_call", {}), ()),
+    "compaction": (Item("compaction", {}), ("compaction.compacting",)),
     "something new": (Item("something_new", {}), ()),
 }
 

@@ -170,7 +170,10 @@ def _answered(dialect: Dialect, reason: str) -> str:
 
 
 def _code(reply: Reply) -> str:
-    error: Mapping[str, Any] | str = json.loads(reply.body)["error"]
+    body = json.loads(reply.body)
+    if "detail" in body:  # a list of what is wrong, or words alone
+        return str(body["detail"][0]["type"]) if isinstance(body["detail"], list) else body["detail"]
+    error: Mapping[str, Any] | str = body["error"]
     if isinstance(error, str):
         return dict(reply.headers)["x-ms-error-code"]
     return str(error["code"] or error["type"])

@@ -88,7 +88,7 @@ def complaint(errors: Sequence[ErrorDetails], body: Json) -> Complaint:
     members = [error for error in errors if error["loc"][:labelled] == union]
     inside = [error for error in members if not _is_other_type(error, labelled)]
     if inside:
-        return _single(inside[0], body)
+        return _single(max(inside, key=lambda error: _reached(error, labelled)), body)
     expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
     return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
 
@@ -184,6 +184,12 @@ def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
         return False
     literal_of_other_type = error["type"] == "literal_error" and not isinstance(error["input"], str)
     return error["type"] in _TYPES or literal_of_other_type
+
+
+def _reached(error: ErrorDetails, labelled: int) -> int:
+    """How many items of an array a member of a union could read: the one that got furthest was meant."""
+    step = next(iter(error["loc"][labelled + 1 :]), None)
+    return step if isinstance(step, int) else -1
 
 
 def _path(loc: Sequence[str | int], error: ErrorDetails, body: Json) -> Path:

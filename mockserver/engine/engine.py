@@ -64,7 +64,7 @@ class Engine:
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
         if len(call.prompts) > 1:
-            return joined([await self.plan(single) for single in singles(call)])
+            return await self._of_each(call)
         self._admit(call.model)
         call = fitting(call, self.policy.windows) if self.policy.windows else call
         if self._counts_attempts:
@@ -84,6 +84,15 @@ class Engine:
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         return await self._unmatched(call, settled=settled)
+
+    async def _of_each(self, call: Call) -> Plan:
+        """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
+        plans = list[Plan]()
+        for single in singles(call):
+            plans.append(await self.plan(single))
+            if isinstance(plans[-1].outcome, Failure | Raw):
+                break
+        return joined(plans)
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""

@@ -30,10 +30,11 @@ def compile_item(spec: ItemSpec, cut: Chunks, site: Site) -> Iterator[Recipe[Par
         case ReasoningSpec():
             yield _reasoning(spec, cut, site)
         case FunctionCallSpec():
-            call = ToolCallSpec(name=spec.name, arguments=spec.arguments, id=spec.call_id)
+            call = ToolCallSpec.model_construct(name=spec.name, arguments=spec.arguments, id=spec.call_id)
             yield tool_use(call, cut, site)
         case CustomToolCallSpec():
-            yield tool_use(ToolCallSpec(name=spec.name, input=spec.input, id=spec.call_id), cut, site)
+            call = ToolCallSpec.model_construct(name=spec.name, input=spec.input, id=spec.call_id)
+            yield tool_use(call, cut, site)
         case hosted:
             _check_ways(hosted.type, hosted.model_fields_set, site)
             given = json_value(hosted.model_dump(exclude_unset=True, exclude={"type"}), site)

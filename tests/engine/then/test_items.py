@@ -36,10 +36,15 @@ HOSTED = {
         "results": [{**NO_RESULT, "text": "c", "score": 0.5}],
     },
     "{type: code_interpreter_call, code: 'print(1)'}": {"code": "print(1)", "container_id": "", "outputs": None},
-    "{type: code_interpreter_call, code: a, container_id: c, outputs: [{type: logs, logs: b}, {type: image, url: u}]}": {
+    "{type: code_interpreter_call, code: a, container_id: c, outputs: [{type: logs, logs: b}]}": {
         "code": "a",
         "container_id": "c",
-        "outputs": [{"type": "logs", "logs": "b"}, {"type": "image", "url": "u"}],
+        "outputs": [{"type": "logs", "logs": "b"}],
+    },
+    "{type: code_interpreter_call, code: a, container_id: c, outputs: [{type: image, url: u}]}": {
+        "code": "a",
+        "container_id": "c",
+        "outputs": [{"type": "image", "url": "u"}],
     },
     "{type: image_generation_call}": {"result": TINY_IMAGE},
     "{type: image_generation_call, result: aGk=, revised_prompt: a cat, size: 1024x1024, quality: low}": {
@@ -102,9 +107,14 @@ HOSTED = {
         "action": {**NO_LIMITS, "commands": ["ls"]},
         "environment": {"type": "local"},
     },
-    "{type: shell_call, action: {commands: [ls], timeout_ms: 5}, environment: {type: container_reference, container_id: c}}": {
+    "{type: shell_call, action: {commands: [a], timeout_ms: 5}, environment: {type: local}}": {
         "call_id": "",
-        "action": {**NO_LIMITS, "commands": ["ls"], "timeout_ms": 5},
+        "action": {**NO_LIMITS, "commands": ["a"], "timeout_ms": 5},
+        "environment": {"type": "local"},
+    },
+    "{type: shell_call, commands: [a], environment: {type: container_reference, container_id: c}}": {
+        "call_id": "",
+        "action": {**NO_LIMITS, "commands": ["a"]},
         "environment": {"type": "container_reference", "container_id": "c"},
     },
     "{type: shell_call_output, call_id: c, output: [{stdout: a}, {stderr: b, exit_code: 1}, {timed_out: true}]}": {

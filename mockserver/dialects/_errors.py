@@ -73,6 +73,7 @@ class Phrasebook:
             "method": http.method,
             "path": http.path,
             "wait": duration(failure.retry_after or 1.0),
+            "seconds": f"{failure.retry_after or 1:g}",
         }
         facts["key"] = masked(str(facts["key"]))
         words = self.words[reason].format_map({key: clip(str(value)) for key, value in facts.items()})

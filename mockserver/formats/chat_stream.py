@@ -24,6 +24,8 @@ def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, incl
     Choices open in index order and then take turns, as the live API interleaves them.
     """
     mould = _Mould(answer, style, extra or {}, include_usage=include_usage)
+    if style.prompt_apart:
+        yield Frame(mould.prompt(), part="open")
     tracks = [_steps(choice, style) for choice in answer.choices]
     for turn in zip_longest(*tracks):
         for index, step in enumerate(turn):
@@ -143,12 +145,20 @@ class _Mould:
             around = self._around[index] = (before, after)
         return around[0] + to_json(step.delta) + around[1]
 
+    def prompt(self) -> bytes:
+        """The chunk that tells only what the filter saw in the prompt."""
+        headless = {"id": "", "object": "", "created": 0, "model": "", "choices": []}
+        return to_json(pick({**headless, **self._seen_in_prompt()}, self._style.chunk))
+
     def usage(self) -> bytes:
         """The chunk without choices that tells the usage."""
         return to_json(self._picked([], usage=self._usage()))
 
     def _usage(self) -> ChatUsage:
         return usage_block(self._answer.usage, self._style)
+
+    def _seen_in_prompt(self) -> dict[str, Json]:
+        return {"prompt_filter_results": [prompt_filter(self._answer.prompt_safety)]}
 
     def _chunk(self, index: int, step: _Step) -> dict[str, Json]:
         style, answer = self._style, self._answer
@@ -163,8 +173,8 @@ class _Mould:
             seen = safety if step.finish else tuple(verdict for verdict in safety if not verdict.filtered)
             choice["content_filter_results"] = completion_filter(seen)
         more: dict[str, Json] = {}
-        if step.opens and index == 0 and "prompt_filter_results" in style.chunk:
-            more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
+        if step.opens and index == 0 and not style.prompt_apart and "prompt_filter_results" in style.chunk:
+            more = self._seen_in_prompt()
         if step.finish:
             self._unfinished -= 1
             if style.stream_usage == "finish" and not self._asked and not self._unfinished:

@@ -21,6 +21,16 @@ KEYS = {
 }
 
 
+FOUR, GATEWAY = {"message", "type", "param", "code"}, {"code", "message"}
+
+
+def enveloped_keys(name: str, error: dict[str, Any]) -> set[str]:
+    """Azure OpenAI has three bodies: the model's, the gateway's, which has no type, and the filter's."""
+    if name != "azure_openai":
+        return KEYS[name]
+    return FOUR | {"status", "innererror"} if "innererror" in error else FOUR if "type" in error else GATEWAY
+
+
 def flat_keys(status: int) -> set[str]:
     more = {401: set(), 404: set(), 429: set(), 422: {"code", "detail"}}.get(status, {"code", "param"})
     return {"error", "message", "status"} | more
@@ -42,7 +52,7 @@ def test_every_reason_has_an_envelope(anyone: Any, reason: str, known: bool) -> 
         assert headers["x-ms-error-code"]
         message = body["message"]
     else:
-        assert set(body["error"]) == KEYS[name]
+        assert set(body["error"]) == enveloped_keys(name, body["error"])
         message = body["error"]["message"]
     assert message
     assert "{" not in message
@@ -83,7 +93,7 @@ def test_a_key_that_came_by_another_way_is_masked_too(anyone: Any) -> None:
 def test_a_model_of_any_name_is_told_within_bounds(anyone: Any) -> None:
     call = anyone.parse({"model": "{key}" + "x" * 5000})
     message = anyone.fail(Failure("model_not_found"), call).body.decode()
-    assert "`{key}xxx" in message
+    assert anyone.dialect.name == "azure_openai" or "`{key}xxx" in message  # which tells no deployment's name
     assert len(message) < 600
 
 

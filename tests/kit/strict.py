@@ -16,6 +16,9 @@ from mockserver.formats import chat_objects
 DOCUMENTED: dict[str, frozenset[str]] = {
     "openai": frozenset({"choices[].delta.annotations"}),  # streamed by the live API
     "skytells": frozenset({"choices[].content_filter_results", "prompt_filter_results"}),
+    "azure_openai": frozenset(
+        {"choices[].content_filter_results", "choices[].delta.annotations", "prompt_filter_results"}
+    ),
     "crazyrouter": frozenset(
         {
             "choices[].message.reasoning_content",

@@ -55,7 +55,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
 
 
 def _error(said: Said, failure: Failure) -> Mapping[str, Json]:
-    """What the filter says, what the model says (in OpenAI's four keys), or what the gateway before it says (in two)."""
+    """What the filter says, what the model says (in OpenAI's four keys), or what the gateway says (in two)."""
     four = {"message": said.message, "type": said.kind, "param": said.param, "code": said.code}
     if failure.reason == "content_filter":
         seen = prompt_filter(failure.details.get("safety", ()))["content_filter_results"]
@@ -154,6 +154,8 @@ ROWS: Mapping[str, Row] = {
     "model_not_found": Row(404, None, "DeploymentNotFound"),
     "unknown_model": Row(404, None, "DeploymentNotFound"),
     "not_found": Row(404, _REQUEST),
+    "previous_not_found": Row(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
+    "not_cancellable": Row(400, _REQUEST),
     "unmatched": Row(404, _REQUEST),
     "route_not_found": Row(404, None, "404"),
     "method_not_allowed": Row(405, None, "405"),

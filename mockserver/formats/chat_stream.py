@@ -14,7 +14,7 @@ from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import count, cut
 from mockserver.formats.chat import ChatStyle, Extra, pick, shown, system_fingerprint, usage_block, visible
-from mockserver.formats.chat_objects import ChatUsage, ChunkChoice
+from mockserver.formats.chat_objects import ChatPreamble, ChatUsage, ChunkChoice
 from mockserver.formats.extras import Logprobs, completion_filter, prompt_filter, spread_logprobs
 
 
@@ -147,8 +147,15 @@ class _Mould:
 
     def prompt(self) -> bytes:
         """The chunk that tells only what the filter saw in the prompt."""
-        headless = {"id": "", "object": "", "created": 0, "model": "", "choices": []}
-        return to_json(pick({**headless, **self._seen_in_prompt()}, self._style.chunk))
+        preamble: ChatPreamble = {
+            "choices": [],
+            "created": 0,
+            "id": "",
+            "model": "",
+            "object": "",
+            "prompt_filter_results": [prompt_filter(self._answer.prompt_safety)],
+        }
+        return to_json(pick(preamble, self._style.chunk))
 
     def usage(self) -> bytes:
         """The chunk without choices that tells the usage."""
@@ -156,9 +163,6 @@ class _Mould:
 
     def _usage(self) -> ChatUsage:
         return usage_block(self._answer.usage, self._style)
-
-    def _seen_in_prompt(self) -> dict[str, Json]:
-        return {"prompt_filter_results": [prompt_filter(self._answer.prompt_safety)]}
 
     def _chunk(self, index: int, step: _Step) -> dict[str, Json]:
         style, answer = self._style, self._answer
@@ -174,7 +178,7 @@ class _Mould:
             choice["content_filter_results"] = completion_filter(seen)
         more: dict[str, Json] = {}
         if step.opens and index == 0 and not style.prompt_apart and "prompt_filter_results" in style.chunk:
-            more = self._seen_in_prompt()
+            more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
         if step.finish:
             self._unfinished -= 1
             if style.stream_usage == "finish" and not self._asked and not self._unfinished:

@@ -22,7 +22,7 @@ def test_the_chat_of_a_dialect(dialect: str, path: str) -> None:
 
 
 def test_an_unknown_dialect_is_told_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match='unknown dialect "x"; known: azure, .*, openai, skytells'):
+    with pytest.raises(ConfigError, match=r'unknown dialect "x"; known: azure, .*, openai, skytells'):
         chat_path("x")
 
 

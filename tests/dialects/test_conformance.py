@@ -12,7 +12,7 @@ from tests.dialects import laws
 from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, request, rules
 from tests.kit.asgi import App, app
 from tests.kit.local import Answered
-from tests.kit.strict import check_chunk, check_completion, frames
+from tests.kit.strict import WITH_PREAMBLE, check_chunk, check_completion, frames
 
 Json = Any
 # Where a stream tells its usage when the request does not ask for it, and what the other chunks show.
@@ -23,8 +23,6 @@ UNASKED_USAGE: Mapping[str, str] = {
     "azure": "finish",
     "azure_openai": "absent",
 }
-# Whose streams tell what the filter saw in the prompt before the first chunk, instead of in it.
-WITH_PREAMBLE = {"azure_openai"}
 
 # What its client's types of a chunk do not know: custom tools.
 BEYOND_THE_TYPES = {"custom-tool-call"}
@@ -81,7 +79,7 @@ def test_stream(dialect: str, name: str) -> None:
     if dialect in WITH_PREAMBLE:
         laws.has_shape(stream.preamble, dialect, "preamble")
     if name not in BEYOND_THE_TYPES:
-        for frame in frames(stream.body)[dialect in WITH_PREAMBLE : -1]:
+        for frame in frames(stream.body)[:-1]:
             check_chunk(frame, dialect)
     shown = [chunk.get("usage", "absent") for chunk in stream.chunks]
     if UNASKED_USAGE[dialect] == "finish":

@@ -13,6 +13,7 @@ from mockserver.dialects._parse import bearer
 STATUS = {
     ("crazyrouter", "model_not_found"): 503,
     ("crazyrouter", "quota"): 403,
+    ("azure_openai", "previous_not_found"): 400,
 }
 KEYS = {
     "openai": {"message", "type", "param", "code"},

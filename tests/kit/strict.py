@@ -31,6 +31,9 @@ DOCUMENTED: dict[str, frozenset[str]] = {
 
 _COMPLETION = TypeAdapter(ChatCompletion), TypeAdapter(chat_objects.ChatCompletion)
 _CHUNK = TypeAdapter(ChatCompletionChunk), TypeAdapter(chat_objects.ChatCompletionChunk)
+# What the client lets pass without a type for it.
+_PREAMBLE = TypeAdapter(chat_objects.ChatPreamble)
+WITH_PREAMBLE = {"azure_openai"}
 
 
 def check_completion(body: bytes, dialect: str) -> None:
@@ -39,7 +42,10 @@ def check_completion(body: bytes, dialect: str) -> None:
 
 
 def check_chunk(frame: bytes, dialect: str) -> None:
-    """The same for one chunk of a stream."""
+    """The same for one chunk of a stream, or for what stands before the first."""
+    if dialect in WITH_PREAMBLE and b'"object":""' in frame:
+        _PREAMBLE.validate_json(frame, strict=True, extra="forbid")
+        return
     _check(frame, dialect, *_CHUNK)
 
 

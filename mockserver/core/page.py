@@ -23,3 +23,6 @@ class Page:
             start = next((at + 1 for at, entry in enumerate(ordered) if name(entry) == self.after), len(ordered))
         end = start + self.limit
         return tuple(ordered[start:end]), len(ordered) > end
+
+
+FIRST_PAGE = Page()

@@ -30,6 +30,9 @@ class Shelf(Protocol[Value]):
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         """Keep a value of about so many bytes, as the newest; nothing, where it is larger than all the room."""
 
+    async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
+        """Put another value in the place of one that is kept; nothing, where there is none."""
+
     async def values(self, namespace: str) -> tuple[Value, ...]:
         """All that is kept of a namespace, the oldest first."""
 

@@ -22,13 +22,11 @@ class _Space(Generic[Value]):
     size: int = 0
 
     def put(self, key: str, value: Value, size: int) -> None:
-        self.drop(key)
+        """Keep a value in the place of what has this key, else as the newest."""
+        self.size += size - (self.entries[key][1] if key in self.entries else 0)
         self.entries[key] = (value, size)
-        self.size += size
 
-    def drop(self, key: str | None = None) -> None:
-        """Forget the value of this key, or the oldest."""
-        key = next(iter(self.entries)) if key is None else key
+    def drop(self, key: str) -> None:
         if key in self.entries:
             self.size -= self.entries.pop(key)[1]
 
@@ -49,16 +47,19 @@ class MemoryShelf(Generic[Value]):
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         """Keep a value of about so many bytes, as the newest; nothing, where it is larger than all the room."""
         space = self._space(namespace)
-        before = space.size
-        if size > self._size:
-            space.drop(key)
-        else:
+        self._whole -= space.size
+        space.drop(key)
+        if size <= self._size:
             space.put(key, value, size)
-        while len(space.entries) > self._count or space.size > self._size:
-            space.drop()
-        self._whole += space.size - before
-        while self._whole > self._size * NAMESPACES_IN_FULL:
-            self._forget_longest_idle()
+        self._within_bounds(space)
+
+    async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
+        """Put another value in the place of one that is kept; nothing, where there is none."""
+        space = self._space(namespace)
+        if key in space.entries:
+            self._whole -= space.size
+            space.put(key, value, size)
+            self._within_bounds(space)
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
         """All that is kept of a namespace, the oldest first."""
@@ -68,6 +69,13 @@ class MemoryShelf(Generic[Value]):
         """Forget all of a namespace."""
         if namespace in self._spaces:
             self._whole -= self._spaces.pop(namespace).size
+
+    def _within_bounds(self, space: _Space[Value]) -> None:
+        while len(space.entries) > self._count or space.size > self._size:
+            space.drop(next(iter(space.entries)))
+        self._whole += space.size
+        while self._whole > self._size * NAMESPACES_IN_FULL:
+            self._forget_longest_idle()
 
     def _space(self, namespace: str) -> _Space[Value]:
         space = self._spaces.get(namespace)

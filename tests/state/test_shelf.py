@@ -30,6 +30,17 @@ async def test_a_value_that_is_put_again_is_the_newest_and_counts_once() -> None
     assert await shelf.values("a") == ("X", "Z")
 
 
+async def test_a_value_that_is_changed_keeps_its_place() -> None:
+    shelf = await filled(MemoryShelf[str](count=9, size=9), "x", "y", size=4)
+    await shelf.change("a", "x", "changed", size=3)
+    await shelf.change("a", "z", "was never there", size=1)
+    assert await shelf.values("a") == ("changed", "Y")
+    await filled(shelf, "z", size=2)
+    assert await shelf.values("a") == ("changed", "Y", "Z")
+    await filled(shelf, "last")
+    assert await shelf.values("a") == ("Y", "Z", "LAST")
+
+
 async def test_what_is_larger_than_the_room_is_not_kept_and_pushes_nothing_out() -> None:
     shelf = await filled(MemoryShelf[str](count=9, size=9), "x", "y")
     await shelf.put("a", "y", "too large", size=10)

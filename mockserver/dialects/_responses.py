@@ -32,7 +32,7 @@ class Manner:
     body: TypeAdapter[Any]
     conflicts: Callable[[Body], Iterator[Complaint]]
     refuse: Callable[[Complaint], Failure]
-    ids: IdShape = IdShape("resp_", 50, "hex")
+    ids: IdShape
 
 
 def parse_responses(http: HttpRequest, body: Body, manner: Manner) -> Call:
@@ -129,7 +129,7 @@ def asked(call: Call, style: ResponseStyle) -> Asked:
 
 def responses_reply(call: Call, answer: Answer, style: ResponseStyle, *, after: int = -1) -> Reply:
     """An answer as the call wants it: whole, or as the events that come after sequence number `after`."""
-    answer = replace(answer, model=answer.model or style.model)
+    answer = replace(answer, model=answer.model or style.unset["model"])
     wanted = asked(call, style)
     if call.stream:
         frames = _since(after, events(answer, style, wanted))

@@ -1,4 +1,4 @@
-"""What no type can say about a Responses body: fields that exclude or need each other, and what only live APIs refuse."""
+"""What no type can say about a Responses body: fields that need each other, and what only live APIs refuse."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -29,7 +29,7 @@ def unkept_background(body: Body) -> Iterator[Complaint]:
         yield _conflict("background", "Background mode requires 'store' to be true.")
 
 
-def live_only(body: Body) -> Iterator[Complaint]:
+def responses_live_only(body: Body) -> Iterator[Complaint]:
     """What OpenAI's live API refuses beyond its published schema."""
     for key in unknown_keys(body, RESPONSE_FIELDS):
         yield Complaint("unknown", (key,))

@@ -4,7 +4,7 @@ What the model said and did from one turn of others to the next is one message o
 count turns. Items may hold anything: what has an unexpected type is read as if it were not there.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic_core import to_json
@@ -34,19 +34,23 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
 
 
 def _is_of_model(item: Body) -> bool:
-    """Whether the model said or did this; whatever is not known to be of others is."""
-    kind = item.get("type")
-    if kind in (None, "message") and "role" in item:
-        return bool(item["role"] == "assistant")
-    return kind not in _OF_OTHERS
+    """Whether the model said or did this: all but messages of others, results, and what is asked of the provider."""
+    kind = item.get("type") or "message"
+    if kind == "message":
+        return item.get("role") in ("assistant", None)
+    return kind not in _REQUESTS and not _is_result(kind)
+
+
+def _is_result(kind: str) -> bool:
+    return kind.endswith(("_output", "_response"))
 
 
 def _told_by_others(item: Body) -> Iterator[Message]:
     kind = item.get("type") or "message"
     if kind == "message":
         yield said(item["role"], item["content"])
-    elif kind in _RESULTS:
-        yield _RESULTS[kind](item)
+    elif _is_result(kind):
+        yield _RESULTS.get(kind, _result)(item)
 
 
 def said(role: str, content: Json) -> Message:
@@ -86,8 +90,8 @@ class _Turn:
     def take(self, item: Body) -> None:
         """Add one item."""
         self.taken = True
-        kind = item.get("type") or "message"
-        if kind == "message" and "content" in item:
+        kind = item.get("type") or ("message" if "content" in item else "item_reference")
+        if kind == "message":
             message = said("assistant", item["content"])
             self.texts.append(message.text)
             self.parts += message.parts
@@ -170,18 +174,14 @@ _CALLS: Mapping[str, tuple[str | None, str]] = {
     "mcp_approval_request": (None, "arguments"),
     "tool_search_call": ("tool_search", "arguments"),
 }
-_RESULTS = {
-    "function_call_output": _result,
-    "custom_tool_call_output": _result,
+# Results that are more than an `output` of text or parts.
+_RESULTS: Mapping[str, Callable[[Body], Message]] = {
     "computer_call_output": _screenshot,
-    "local_shell_call_output": _result,
     "shell_call_output": _shell_result,
     "apply_patch_call_output": _patch_result,
     "mcp_approval_response": _approval,
-    "tool_search_output": _result,
 }
 # What the client asks of the provider: it says nothing to the model.
-_REQUESTS = ("compaction_trigger", "additional_tools", "configuration_update")
-_OF_OTHERS = frozenset({*_RESULTS, *_REQUESTS})
+_REQUESTS = frozenset({"compaction_trigger", "additional_tools", "configuration_update"})
 # What the model did that is no part of what it said.
-_SILENT = frozenset({"message", "reasoning"})
+_SILENT = frozenset({"reasoning"})

@@ -9,9 +9,11 @@ from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
 from mockserver.dialects._listing import model_operations
 from mockserver.dialects._openai import live_only, parse_chat
+from mockserver.dialects._openai_responses import RESPONSE_STYLE, openai_response_call
 from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._responses import responses_reply
 from mockserver.formats.chat import ChatStyle
 
 NAME = "openai"
@@ -30,6 +32,16 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
     reply = chat_reply(call, outcome, STYLE, {"service_tier": _tier(call.raw)})
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _parse_responses(http: HttpRequest, strict: bool) -> Call:
+    return openai_response_call(http, read_object(http), NAME, strict=strict)
+
+
+def _render_responses(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    reply = responses_reply(call, outcome, RESPONSE_STYLE)
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 
@@ -93,6 +105,7 @@ STYLE = ChatStyle(
     opening_of_call={"content": None},
 )
 
+
 _REQUEST = "invalid_request_error"
 ROWS: Mapping[str, Row] = {
     "bad_json": Row(400, _REQUEST),
@@ -106,6 +119,8 @@ ROWS: Mapping[str, Row] = {
     "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
     "unknown_model": Row(404, _REQUEST, "model_not_found", "model"),
     "not_found": Row(404, _REQUEST),
+    "previous_not_found": Row(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
+    "not_cancellable": Row(400, _REQUEST),
     "unmatched": Row(404, _REQUEST),
     "route_not_found": Row(404, _REQUEST),
     "method_not_allowed": Row(405, _REQUEST, "method_not_supported"),
@@ -128,6 +143,7 @@ DIALECT = Dialect(
     mounts=("/openai/v1",),
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
         *model_operations(NAME, _headers),
     ),
     credential=bearer,

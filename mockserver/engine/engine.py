@@ -1,4 +1,4 @@
-"""Decides what to answer: the model list, then the rules in file order, then what is generated.
+"""Decides what to answer: the model list, then the rules in file order, then what is kept or generated.
 
 Knows no wire shape and opens no connection.
 """
@@ -11,12 +11,13 @@ from typing import Literal
 from mockserver.core.call import Call, Json, Message
 from mockserver.core.documents import Models
 from mockserver.core.errors import RuleError
-from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer, together
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment
 from mockserver.engine.generate import GENERATORS
+from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
 from mockserver.engine.when.index import RuleIndex
@@ -44,6 +45,7 @@ class Engine:
     rules: tuple[Rule, ...]
     policy: Policy
     store: Store
+    memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _index: RuleIndex = field(init=False)
     _counts_attempts: bool = field(init=False)
@@ -62,12 +64,24 @@ class Engine:
         """
         if len(call.prompts) > 1:
             return joined([await self.plan(single) for single in singles(call)])
-        self._admit(call.model)
+        if call.previous is None:
+            return await self._kept(call, await self._planned(call))
+        resumed = await self.memory.resumed(call)
+        lost = resumed is None and self.policy.unmatched == "error"
+        call = resumed or following(call, ())
+        return await self._kept(call, replace(await self._planned(call, lost=lost), settled=False))
+
+    async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
+        """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
+        if call.operation not in LOOK_UPS:
+            self._admit(call.model)
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
         settled = not self._counts_attempts
         for at in self._index.candidates(call):
             rule = self.rules[at]
+            if lost and "previous_response" not in rule.when.uses:
+                continue
             try:
                 groups = rule.when.holds(call)
             except RuleError as error:
@@ -77,9 +91,38 @@ class Engine:
             settled = settled and not rule.counts
             if await self._open(rule, call.http.namespace):
                 return await self._ruled(call, rule, groups, settled=settled)
+        if lost:
+            return Plan(Failure("previous_not_found"), "unmatched")
+        return await self._unruled(call, settled=settled)
+
+    async def _unruled(self, call: Call, *, settled: bool) -> Plan:
+        """What there is where no rule answers: a catalogue, a count, something kept."""
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
-        return await self._unmatched(call, settled=settled)
+        if call.operation in _COUNTED:
+            return Plan(await self._outcome(call, _SILENCE), "generated", self.policy.timing, settled and self._repeats)
+        if call.operation not in LOOK_UPS:
+            return await self._unmatched(call, settled=settled)
+        found = await self.memory.look_up(call)
+        if found is not None:
+            return Plan(found, "stored")
+        if self.policy.unmatched == "error":
+            return Plan(Failure("not_found"), "unmatched")
+        return await self._unmatched(replace(call, model=next(iter(self._models(call).names), "")), settled=False)
+
+    async def _kept(self, call: Call, plan: Plan) -> Plan:
+        """The plan, with what later calls will find of it."""
+        answer = plan.outcome
+        if not isinstance(answer, Answer):
+            return plan
+        if call.operation in LOOK_UPS:
+            return replace(plan, outcome=await self.memory.suppose(call, answer), settled=False)
+        if not call.store:
+            return plan
+        stored = await self.memory.keep(call, answer)
+        if call.background and not call.stream:
+            return Plan(replace(answer, phase="queued"), plan.source)
+        return replace(plan, kept=stored if plan.settled else None)
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
@@ -189,3 +232,5 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 _CATALOGUE = ("models", "model", "info")
+_COUNTED = ("input_tokens", "compact_response")  # of which only the usage is wanted
+_SILENCE = Draft((DraftChoice(()),))

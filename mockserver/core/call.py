@@ -98,6 +98,7 @@ class Call:
     include_usage: bool = False
     n: int = 1
     max_tokens: int | None = None
+    usual_tokens: int | None = None  # the provider's own limit, for text that no rule gives; None: the client set one
     max_tool_calls: int | None = None  # how many of the provider's own tools may be called
     overflow: str = "error"  # when a prompt is too long for its model: error, or truncate what is asked for
     ignore_eos: bool = False  # go on to the last token that is allowed

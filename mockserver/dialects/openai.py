@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import FEATURES, Dialect, Operation, _completions
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
 from mockserver.dialects._listing import model_operations
 from mockserver.dialects._openai import live_only, parse_chat
@@ -42,6 +42,21 @@ def _parse_responses(http: HttpRequest, strict: bool) -> Call:
 def _render_responses(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     reply = responses_reply(call, outcome, RESPONSE_STYLE)
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _parse_completion(http: HttpRequest, strict: bool) -> Call:
+    body = read_object(http)
+    call = _completions.parse_completion(http, body, dialect=NAME, refuse=refuse)
+    if strict:
+        for complaint in _completions.live_only(body):
+            raise refuse(complaint)
+    return call
+
+
+def _render_completion(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    reply = _completions.text_reply(call, outcome, _completions.STYLE, _completions.wanted(call))
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 
@@ -143,6 +158,7 @@ DIALECT = Dialect(
     mounts=("/openai/v1",),
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
         *model_operations(NAME, _headers),
     ),

@@ -16,6 +16,7 @@ from mockserver.core.plan import (
     Outcome,
     Part,
     Reasoning,
+    Refusal,
     Safety,
     Text,
     ToolUse,
@@ -94,7 +95,8 @@ def echoed(call: Call) -> tuple[str, ...]:
 
 
 def _limited(call: Call, draft: DraftChoice) -> _Limited:
-    whole = _few_items(draft.parts, call.max_tool_calls)
+    whole = tuple(map(_written, draft.parts)) if call.prompts else draft.parts
+    whole = _few_items(whole, call.max_tool_calls)
     whole = whole if call.parallel_tool_calls else _one_call(whole)
     parts = _stopped(whole, call.stop) if call.stop else whole
     tokens, finish, trip, most = weight(parts), "stop", draft.filter_after, call.max_tokens
@@ -105,6 +107,11 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
         finish = "tool_calls"
     return _Limited(draft, parts, finish, tokens)
+
+
+def _written(part: Part) -> Part:
+    """A part where there is no conversation: a refusal is a text like any other."""
+    return Text(part.text, part.chunks) if isinstance(part, Refusal) else part
 
 
 def _one_call(parts: Parts) -> Parts:

@@ -5,10 +5,9 @@ Knows no wire shape and opens no connection.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Literal
 
-from mockserver.core.call import Call, Json, Message
+from mockserver.core.call import Call, Json
 from mockserver.core.documents import Models
 from mockserver.core.errors import RuleError
 from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw, Timing
@@ -21,7 +20,8 @@ from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
 from mockserver.engine.when.index import RuleIndex
-from mockserver.engine.when.predicates import PLAIN, PREDICATES, is_pattern
+from mockserver.engine.when.predicates import is_pattern
+from mockserver.engine.window import fits, fitting, unbidden
 
 START = "start"  # the state in which every scenario begins
 
@@ -35,6 +35,7 @@ class Policy:
     unmatched: Literal["generate", "error"] = "generate"
     unique_ids: bool = False
     models: tuple[str, ...] | None = None
+    windows: Mapping[str, int] = field(default_factory=dict)  # tokens by model pattern
     timing: Timing = Timing()
 
 
@@ -75,6 +76,7 @@ class Engine:
         """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
         if call.operation not in LOOK_UPS:
             self._admit(call.model)
+        call = fitting(call, self.policy.windows) if self.policy.windows else call
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
         settled = not self._counts_attempts
@@ -131,7 +133,7 @@ class Engine:
     def _admit(self, model: str) -> None:
         """Refuse a model that the settings do not list."""
         models = self.policy.models
-        if models is not None and model and not any(_fits(pattern, model) for pattern in models):
+        if models is not None and model and not any(fits(pattern, model) for pattern in models):
             raise Failure("unknown_model", details={"model": model})
 
     async def _attempt(self, call: Call) -> int:
@@ -162,6 +164,7 @@ class Engine:
     async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
             return Plan(Failure("unmatched", self.explain(call)), "unmatched")
+        call = unbidden(call)
         generate = self._generator(call)
         draft = Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
         outcome = await self._outcome(call, draft)
@@ -198,9 +201,11 @@ class Engine:
 def singles(call: Call) -> Iterator[Call]:
     """The calls that ask for each of a call's prompts alone."""
     field = "prompt" if "prompt" in call.meaning else "input"
-    for prompt in call.prompts:
+    for prompt, message in zip(call.prompts, call.messages, strict=True):
         meaning = {**call.meaning, field: prompt.text}
-        yield replace(call, prompts=(prompt,), messages=(Message("user", prompt.text),), meaning=meaning)
+        if message.parts:
+            meaning["images"] = [dict(part) for part in message.parts]
+        yield replace(call, prompts=(prompt,), messages=(message,), meaning=meaning)
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
@@ -222,13 +227,7 @@ def attempt_told(call: Call) -> int | None:
 
 def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
     """A plain name as it is; a pattern as those of the names that it fits."""
-    return tuple(name for name in names if _fits(pattern, name)) if is_pattern(pattern) else (pattern,)
-
-
-@lru_cache(maxsize=1024)
-def _fits(pattern: str, name: str) -> bool:
-    """Whether a model has this name, `*` being a wildcard as everywhere in rules."""
-    return bool(PREDICATES["glob"].build(pattern, PLAIN)(name))
+    return tuple(name for name in names if fits(pattern, name)) if is_pattern(pattern) else (pattern,)
 
 
 _CATALOGUE = ("models", "model", "info")

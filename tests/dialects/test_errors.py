@@ -14,6 +14,7 @@ STATUS = {
     ("crazyrouter", "model_not_found"): 503,
     ("crazyrouter", "quota"): 403,
     ("azure_openai", "previous_not_found"): 400,
+    ("openai", "previous_not_found"): 400,
 }
 KEYS = {
     "openai": {"message", "type", "param", "code"},

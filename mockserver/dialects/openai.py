@@ -14,7 +14,8 @@ from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.dialects._responses import responses_reply
-from mockserver.formats.chat import ChatStyle
+from mockserver.dialects._stored_chats import stored_chats
+from mockserver.formats.chat import ChatStyle, completion
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
@@ -43,6 +44,10 @@ def _render_responses(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     reply = responses_reply(call, outcome, RESPONSE_STYLE)
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
+    return completion(answer, STYLE, {"service_tier": _tier(call.raw)})
 
 
 def _tier(body: Mapping[str, Json]) -> Json:
@@ -144,6 +149,7 @@ DIALECT = Dialect(
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+        *stored_chats(NAME, _stored_chat, lambda call: _headers(call.http, call), refuse),
         *model_operations(NAME, _headers),
     ),
     credential=bearer,

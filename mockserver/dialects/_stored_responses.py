@@ -15,8 +15,8 @@ from mockserver.core.plan import Failure, Item, Stored, Success, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._parse import Complaint
 from mockserver.dialects._reply import headed, json_reply
-from mockserver.dialects._responses import Manner, responses_reply
-from mockserver.dialects._stored import is_true, listing, page, whole_number
+from mockserver.dialects._responses import responses_reply
+from mockserver.dialects._stored import Refuse, is_true, listing, page, whole_number
 from mockserver.formats.responses import Asked, ResponseStyle, usage_block
 from mockserver.formats.responses_hosted import kind_of
 from mockserver.formats.responses_items import hosted
@@ -31,7 +31,8 @@ class StoredResponses:
     `take` reads the body that asks for one. `final`: one that is over cannot be cancelled; else it is shown as it is.
     """
 
-    manner: Manner
+    dialect: str
+    refuse: Refuse
     style: ResponseStyle
     headers: Callable[[Call], Headers]
     take: Callable[[HttpRequest, bool], Call]
@@ -52,16 +53,16 @@ class StoredResponses:
     def _found(self, name: str) -> Callable[[HttpRequest, bool], Call]:
         def parse(http: HttpRequest, strict: bool) -> Call:
             wanted = http.path_params.get("response_id", "")
-            return Call(self.manner.dialect, name, "", http, {"id": wanted}, id=wanted, page=FIRST_PAGE)
+            return Call(self.dialect, name, "", http, {"id": wanted}, id=wanted, page=FIRST_PAGE)
 
         return parse
 
     def _response(self, http: HttpRequest, strict: bool) -> Call:
-        whole_number(http, "starting_after", self.manner.refuse)
+        whole_number(http, "starting_after", self.refuse)
         return replace(self._found("response")(http, strict), stream=is_true(http, "stream"))
 
     def _input_items(self, http: HttpRequest, strict: bool) -> Call:
-        return replace(self._found("input_items")(http, strict), page=page(http, self.manner.refuse, order="desc"))
+        return replace(self._found("input_items")(http, strict), page=page(http, self.refuse, order="desc"))
 
     def _input_tokens(self, http: HttpRequest, strict: bool) -> Call:
         return _about(self.take(http, False), "input_tokens")
@@ -69,12 +70,12 @@ class StoredResponses:
     def _compact(self, http: HttpRequest, strict: bool) -> Call:
         call = _about(self.take(http, False), "compact_response")
         if not call.model:
-            raise self.manner.refuse(Complaint("missing", ("model",)))
+            raise self.refuse(Complaint("missing", ("model",)))
         return call
 
     def _retrieved(self, call: Call, outcome: Success) -> Reply:
         stored = _stored(outcome)
-        after = whole_number(call.http, "starting_after", self.manner.refuse)
+        after = whole_number(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
         asked = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
         reply = responses_reply(asked, stored.answer, self.style, after=-1 if after is None else after)

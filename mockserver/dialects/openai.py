@@ -15,6 +15,7 @@ from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.dialects._responses import responses_reply
 from mockserver.dialects._stored_chats import stored_chats
+from mockserver.dialects._stored_responses import StoredResponses
 from mockserver.formats.chat import ChatStyle, completion
 
 NAME = "openai"
@@ -71,6 +72,10 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
         ("openai-processing-ms", str(20 + int(name[:2], 16))),
         ("openai-version", "2020-10-01"),
     )
+
+
+def _own_headers(call: Call) -> Headers:
+    return _headers(call.http, call)
 
 
 def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
@@ -149,7 +154,8 @@ DIALECT = Dialect(
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
-        *stored_chats(NAME, _stored_chat, lambda call: _headers(call.http, call), refuse),
+        *stored_chats(NAME, _stored_chat, _own_headers, refuse),
+        *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
         *model_operations(NAME, _headers),
     ),
     credential=bearer,

@@ -15,6 +15,14 @@ _TOKENS_PER_MESSAGE, _TOKENS_OF_PRIMING, _TOKENS_PER_TOOL, _TOKENS_PER_PART = 3,
 
 Json = Any  # JSON is the one place where Any is honest
 
+# Calls of the provider's own tools that the client carries out: the tool's name, and the key of what it is asked.
+CARRIED_OUT: Mapping[str, tuple[str, str]] = {
+    "computer_call": ("computer_use_preview", "action"),
+    "local_shell_call": ("local_shell", "action"),
+    "shell_call": ("shell", "action"),
+    "apply_patch_call": ("apply_patch", "operation"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -23,7 +31,7 @@ class ToolCall:
     id: str
     name: str
     arguments: str
-    kind: str = "function"  # or "custom", whose arguments are free text
+    kind: str = "function"  # or "custom", whose arguments are free text, or a key of CARRIED_OUT
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,9 @@ from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.dialects._responses import responses_reply
-from mockserver.formats.chat import ChatStyle
+from mockserver.dialects._stored_chats import stored_chats
+from mockserver.dialects._stored_responses import StoredResponses
+from mockserver.formats.chat import ChatStyle, completion
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
@@ -60,6 +62,10 @@ def _render_completion(call: Call, outcome: Success) -> Reply:
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 
+def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
+    return completion(answer, STYLE, {"service_tier": _tier(call.raw)})
+
+
 def _tier(body: Mapping[str, Json]) -> Json:
     """The tier that served the request: the one it named, unless it left the choice open."""
     asked = body.get("service_tier")
@@ -81,6 +87,10 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
         ("openai-processing-ms", str(20 + int(name[:2], 16))),
         ("openai-version", "2020-10-01"),
     )
+
+
+def _own_headers(call: Call) -> Headers:
+    return _headers(call.http, call)
 
 
 def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
@@ -160,6 +170,8 @@ DIALECT = Dialect(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+        *stored_chats(NAME, _stored_chat, _own_headers, refuse),
+        *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
         *model_operations(NAME, _headers),
     ),
     credential=bearer,

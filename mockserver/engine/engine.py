@@ -10,7 +10,7 @@ from typing import Literal
 from mockserver.core.call import Call, Json
 from mockserver.core.documents import Models
 from mockserver.core.errors import RuleError
-from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw, Stored, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer, together
@@ -101,8 +101,10 @@ class Engine:
         """What there is where no rule answers: a catalogue, a count, something kept."""
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
-        if call.operation in _COUNTED:
-            return Plan(await self._outcome(call, _SILENCE), "generated", self.policy.timing, settled and self._repeats)
+        if call.operation == "input_tokens":
+            return Plan(await self._outcome(call, _SILENCE), "generated")
+        if call.operation == "compact_response":
+            return await self._generated(call, settled=settled)
         if call.operation not in LOOK_UPS:
             return await self._unmatched(call, settled=settled)
         found = await self.memory.look_up(call)
@@ -110,7 +112,7 @@ class Engine:
             return Plan(found, "stored")
         if self.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
-        return await self._unmatched(replace(call, model=next(iter(self._models(call).names), "")), settled=False)
+        return await self._generated(replace(call, model=next(iter(self._models(call).names), "")), settled=False)
 
     async def _kept(self, call: Call, plan: Plan) -> Plan:
         """The plan, with what later calls will find of it."""
@@ -119,6 +121,8 @@ class Engine:
             return plan
         if call.operation in LOOK_UPS:
             return replace(plan, outcome=await self.memory.suppose(call, answer), settled=False)
+        if call.operation in _OF_CALLS:
+            return replace(plan, outcome=Stored(call, answer))
         if not call.store:
             return plan
         stored = await self.memory.keep(call, answer)
@@ -164,7 +168,9 @@ class Engine:
     async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
             return Plan(Failure("unmatched", self.explain(call)), "unmatched")
-        call = unbidden(call)
+        return await self._generated(unbidden(call), settled=settled)
+
+    async def _generated(self, call: Call, *, settled: bool) -> Plan:
         generate = self._generator(call)
         draft = Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
         outcome = await self._outcome(call, draft)
@@ -231,5 +237,5 @@ def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _CATALOGUE = ("models", "model", "info")
-_COUNTED = ("input_tokens", "compact_response")  # of which only the usage is wanted
+_OF_CALLS = ("input_tokens", "compact_response")  # what is asked about a call, without wanting its answer
 _SILENCE = Draft((DraftChoice(()),))

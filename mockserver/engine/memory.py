@@ -3,11 +3,13 @@
 Knows calls and answers, no wire shape; how much there is room for is the shelf's concern.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
-from mockserver.core.call import Call, Json, Message, fingerprint
-from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Reasoning, Stored, ToolUse
+from mockserver.core.call import CARRIED_OUT, Call, Json, Message, ToolCall, fingerprint
+from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Refusal, Stored, Text, ToolUse
 from mockserver.core.store import Shelf
 
 # The operations that look something up, and the operation whose answers they find.
@@ -132,11 +134,41 @@ def said(answer: Answer) -> tuple[Message, ...]:
     parts = () if answer.phase == "cancelled" else answer.choices[0].parts
     message = Message(
         "assistant",
-        "".join(part.text for part in parts if not isinstance(part, Reasoning | ToolUse | Item)),
-        parts=tuple({"type": part.kind, **part.body} for part in parts if isinstance(part, Item)),
-        tool_calls=tuple(part.call for part in parts if isinstance(part, ToolUse)),
+        "\n".join(_texts(parts)),
+        parts=tuple({"type": part.kind, **part.body} for part in parts if _is_shown(part)),
+        tool_calls=tuple(_calls(parts)),
     )
     return (message,) if message.text or message.parts or message.tool_calls else ()
+
+
+def _texts(parts: Sequence[Part]) -> Iterator[str]:
+    """What was said, as many texts as there were messages."""
+    text, before = "", False
+    for part in parts:
+        spoken = isinstance(part, Text | Refusal)
+        if before and (not spoken or (isinstance(part, Text) and part.apart)):
+            yield text
+            text = ""
+        if isinstance(part, Text | Refusal):
+            text += part.text
+        before = spoken
+    if before:
+        yield text
+
+
+def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
+    """What the client has to carry out."""
+    for part in parts:
+        match part:
+            case ToolUse(call):
+                yield call
+            case Item(kind, body) if kind in CARRIED_OUT:
+                name, key = CARRIED_OUT[kind]
+                yield ToolCall(body["call_id"], name, json.dumps(body.get(key), separators=(",", ":")), kind)
+
+
+def _is_shown(part: Part) -> TypeGuard[Item]:
+    return isinstance(part, Item) and part.kind not in CARRIED_OUT
 
 
 def _unfinished(stored: Stored) -> Stored:

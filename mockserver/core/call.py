@@ -113,6 +113,7 @@ class Call:
     echo: int = 0  # how many of the prompt's last tokens the answer repeats first
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # how many alternatives for each token; None: no log probabilities are asked for
+    dimensions: int | None = None  # how many numbers a vector is to have
     seed: int | None = None
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy

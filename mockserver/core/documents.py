@@ -5,6 +5,13 @@ from dataclasses import dataclass, field
 
 from mockserver.core.http import Headers
 
+# What a moderation looks for.
+CATEGORIES = (
+    *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
+    *("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors"),
+    *("violence", "violence/graphic"),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Models:

@@ -59,6 +59,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
         system_fingerprint=author.seed.hex(10, "system fingerprint", call.model),
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
+        broken=draft.broken,
     )
 
 
@@ -190,13 +191,22 @@ def weight(parts: Parts) -> int:
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
-    """A call that the client has to answer, and that has no id yet, gets one."""
+    """The part with the ids that its author left to the engine, and those that the client needs to answer it."""
     match part:
         case ToolUse(call) if not call.id:
             return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
-        case Item(kind, body) if kind in CARRIED_OUT and not body.get("call_id"):
-            return replace(part, body={**body, "call_id": "call_" + seed.alnum(24, "tool call", *identity)})
+        case Item():
+            return _signed_item(part, seed, identity)
     return part
+
+
+def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
+    body = {"call_id": "", **item.body} if item.kind in CARRIED_OUT else item.body
+    missing = [key for key in _SIGNED if body.get(key) == ""]
+    if not missing:
+        return item
+    ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, *identity) for key in missing}
+    return replace(item, body={**body, **ids})
 
 
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:
@@ -246,3 +256,7 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         judged = [outcome for outcome in outcomes if isinstance(outcome, Moderations)]
         return replace(first, results=tuple(result for each in judged for result in each.results))
     return first
+
+
+# Ids inside the provider's own tools: how each begins, and how many letters and digits follow.
+_SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}

@@ -14,11 +14,13 @@ from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw, Stored, Ti
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer, together
-from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment
+from mockserver.engine.documents import DOCUMENTS, document
+from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
+from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import RuleIndex
 from mockserver.engine.when.predicates import is_pattern
 from mockserver.engine.window import fits, fitting, unbidden
@@ -160,6 +162,8 @@ class Engine:
     async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str], *, settled: bool) -> Plan:
         try:
             response = rule.then(Moment(call, groups, self.policy.seed, self._generator(call)))
+            if why := misfit(response.outcome, call.operation):
+                raise Failure("server_error", f"{rule.source}: {why}", status=500)
             outcome = await self._outcome(call, response.outcome)
         except Failure as failure:
             return Plan(failure, rule.source)
@@ -171,18 +175,23 @@ class Engine:
         return await self._generated(unbidden(call), settled=settled)
 
     async def _generated(self, call: Call, *, settled: bool) -> Plan:
-        generate = self._generator(call)
-        draft = Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
-        outcome = await self._outcome(call, draft)
+        outcome = await self._outcome(call, self._draft(call))
         return Plan(outcome, "generated", self.policy.timing, settled and self._repeats)
 
-    async def _outcome(self, call: Call, outcome: Draft | Failure | Raw) -> Outcome:
-        if not isinstance(outcome, Draft):
+    def _draft(self, call: Call) -> Draft | Stated:
+        if call.operation in DOCUMENTS:
+            return Stated()
+        generate = self._generator(call)
+        return Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
+
+    async def _outcome(self, call: Call, outcome: Draft | Stated | Failure | Raw) -> Outcome:
+        if isinstance(outcome, Failure | Raw):
             return outcome
         mark = ""
         if self.policy.unique_ids:
             mark = str(await self.store.incr(call.http.namespace, f"ids {call.fingerprint}"))
-        return answer(call, outcome, Author(self.policy.seed, self.policy.clock, mark))
+        author = Author(self.policy.seed, self.policy.clock, mark)
+        return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
     def _generator(self, call: Call) -> Generate:
         """Generators for this call, each choice drawing from a stream of its own."""

@@ -7,15 +7,20 @@ from dataclasses import replace
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import FEATURES, Dialect, Operation, _completions
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
 from mockserver.dialects._listing import model_operations
 from mockserver.dialects._openai import live_only, parse_chat
+from mockserver.dialects._openai_responses import RESPONSE_STYLE, openai_response_call
 from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_uuid
-from mockserver.formats.chat import ChatStyle
+from mockserver.dialects._responses import responses_reply
+from mockserver.dialects._stored_chats import stored_chats
+from mockserver.dialects._stored_responses import StoredResponses
+from mockserver.formats.chat import ChatStyle, completion
 from mockserver.formats.extras import prompt_filter
+from mockserver.formats.text import TextStyle
 
 NAME = "azure_openai"
 REQUESTS_LEFT, TOKENS_PER_MINUTE = 999, 1_000_000
@@ -48,6 +53,34 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
     return headed(chat_reply(call, outcome, STYLE), (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 
+def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
+    return completion(answer, STYLE)
+
+
+def _parse_completion(http: HttpRequest, strict: bool) -> Call:
+    body = _body(http)
+    call = _completions.parse_completion(http, body, dialect=NAME, refuse=refuse)
+    for complaint in _completions.live_only(body) if strict else ():
+        raise refuse(complaint)
+    return call
+
+
+def _render_completion(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    reply = _completions.text_reply(call, outcome, TEXT_STYLE, _completions.wanted(call))
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _parse_responses(http: HttpRequest, strict: bool) -> Call:
+    return openai_response_call(http, read_object(http), NAME, strict=strict)
+
+
+def _render_responses(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    reply = responses_reply(call, outcome, RESPONSE_STYLE)
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     said = PHRASES.say(failure, http, call)
     own = (*_headers(http, call), *_waits(failure))
@@ -69,6 +102,10 @@ def _error(said: Said, failure: Failure) -> Mapping[str, Json]:
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
     name = request_uuid(http, call)
     return (("apim-request-id", name), ("x-request-id", name), ("x-ms-region", "Mock Server"))
+
+
+def _own_headers(call: Call) -> Headers:
+    return _headers(call.http, call)
 
 
 def _limits(tokens: int) -> Headers:
@@ -141,6 +178,14 @@ STYLE = ChatStyle(  # every object in alphabetical order
     prompt_apart=True,
 )
 
+TEXT_STYLE = TextStyle(
+    completion=("choices", "created", "id", "model", "object", "prompt_filter_results", "usage"),
+    choice=("content_filter_results", "finish_reason", "index", "logprobs", "text"),
+    usage=("completion_tokens", "prompt_tokens", "total_tokens"),
+    finishes=_completions.STYLE.finishes,
+    prompt_apart=True,
+)
+
 _REQUEST = "invalid_request_error"
 ROWS: Mapping[str, Row] = {
     "bad_json": Row(400, _REQUEST),
@@ -204,8 +249,16 @@ WORDS: Mapping[str, str] = {
 }
 PHRASES = Phrasebook(ROWS, WORDS, credential)
 
-_OF_DEPLOYMENTS = (Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),)
-_OF_RESOURCE = model_operations(NAME, _headers)
+_OF_DEPLOYMENTS = (
+    Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+    Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
+)
+_OF_RESOURCE = (
+    Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+    *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
+    *stored_chats(NAME, _stored_chat, _own_headers, refuse),
+    *model_operations(NAME, _headers),
+)
 
 DIALECT = Dialect(
     name=NAME,

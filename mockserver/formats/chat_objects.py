@@ -154,14 +154,3 @@ class ChatCompletionChunk(TypedDict):
     service_tier: NotRequired[str | None]
     system_fingerprint: NotRequired[str | None]
     prompt_filter_results: NotRequired[list[PromptFilterResults]]
-
-
-class ChatPreamble(TypedDict):
-    """What some streams begin with: no choice and an empty head, only what the filter saw in the prompt."""
-
-    choices: list[ChunkChoice]
-    created: Literal[0]
-    id: Literal[""]
-    model: Literal[""]
-    object: Literal[""]
-    prompt_filter_results: list[PromptFilterResults]

@@ -14,8 +14,8 @@ from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import count, cut
 from mockserver.formats.chat import ChatStyle, Extra, pick, shown, system_fingerprint, usage_block, visible
-from mockserver.formats.chat_objects import ChatPreamble, ChatUsage, ChunkChoice
-from mockserver.formats.extras import Logprobs, completion_filter, prompt_filter, spread_logprobs
+from mockserver.formats.chat_objects import ChatUsage, ChunkChoice
+from mockserver.formats.extras import Logprobs, completion_filter, preamble, prompt_filter, spread_logprobs
 
 
 def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
@@ -147,15 +147,7 @@ class _Mould:
 
     def prompt(self) -> bytes:
         """The chunk that tells only what the filter saw in the prompt."""
-        preamble: ChatPreamble = {
-            "choices": [],
-            "created": 0,
-            "id": "",
-            "model": "",
-            "object": "",
-            "prompt_filter_results": [prompt_filter(self._answer.prompt_safety)],
-        }
-        return to_json(pick(preamble, self._style.chunk))
+        return to_json(preamble([prompt_filter(self._answer.prompt_safety)]))
 
     def usage(self) -> bytes:
         """The chunk without choices that tells the usage."""

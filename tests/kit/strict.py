@@ -10,7 +10,7 @@ from typing import Any
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
-from mockserver.formats import chat_objects
+from mockserver.formats import chat_objects, extras
 
 # Keys that a dialect documents and OpenAI's types do not know; our own types check what stands in them.
 DOCUMENTED: dict[str, frozenset[str]] = {
@@ -32,7 +32,7 @@ DOCUMENTED: dict[str, frozenset[str]] = {
 _COMPLETION = TypeAdapter(ChatCompletion), TypeAdapter(chat_objects.ChatCompletion)
 _CHUNK = TypeAdapter(ChatCompletionChunk), TypeAdapter(chat_objects.ChatCompletionChunk)
 # What the client lets pass without a type for it.
-_PREAMBLE = TypeAdapter(chat_objects.ChatPreamble)
+_PREAMBLE = TypeAdapter(extras.Preamble)
 WITH_PREAMBLE = {"azure_openai"}
 
 

@@ -108,7 +108,7 @@ def test_usage_when_asked_for(client: AzureOpenAI) -> None:
     assert last.usage == client.chat.completions.create(model=MODEL, messages=say("hello")).usage
 
 
-def test_the_stream_helper(client: AzureOpenAI) -> None:
+def test_a_stream_that_is_put_together(client: AzureOpenAI) -> None:
     with client.chat.completions.stream(model=MODEL, messages=say("weather and time"), tools=[WEATHER, TIME]) as stream:
         kinds = {event.type for event in stream}
         final = stream.get_final_completion()
@@ -165,6 +165,52 @@ def test_errors(client: AzureOpenAI, status: int, error: type[openai.APIStatusEr
 
     assert str(raised.value.code) == code
     assert raised.value.request_id == raised.value.response.headers["apim-request-id"]
+
+
+def test_a_text_completion(client: AzureOpenAI) -> None:
+    whole = client.completions.create(model=MODEL, prompt="hello", logprobs=1)
+    before, *others = client.completions.create(model=MODEL, prompt="hello", logprobs=1, stream=True)
+
+    assert whole.model_extra == {"prompt_filter_results": PROMPT}
+    assert whole.choices[0].text == "Hello! How can I help you today?"
+    assert whole.choices[0].model_extra == {"content_filter_results": COMPLETION}
+    assert (before.choices, before.model_extra) == ([], {"prompt_filter_results": PROMPT})
+    assert "".join(chunk.choices[0].text for chunk in others) == whole.choices[0].text
+
+
+def test_responses(client: AzureOpenAI, witness: Witness) -> None:
+    whole = client.responses.create(model=MODEL, input="hello")
+    with client.responses.stream(model=MODEL, input="hello") as stream:
+        kinds = [event.type for event in stream]
+        final = stream.get_final_response()
+
+    assert witness.last.path == "/azure-openai/openai/responses"
+    assert whole.output_text == final.output_text == "Hello! How can I help you today?"
+    assert (kinds[0], kinds[-1]) == ("response.created", "response.completed")
+    assert final.id == whole.id
+
+
+def test_parse_a_response(client: AzureOpenAI) -> None:
+    response = client.responses.parse(model=MODEL, input="a person", text_format=Person)
+
+    assert response.output_parsed == Person(name="Ada Lovelace", age=36)
+
+
+def test_kept_responses(client: AzureOpenAI) -> None:
+    first = client.responses.create(model=MODEL, input="hello")
+    second = client.responses.create(model=MODEL, input="and now?", previous_response_id=first.id)
+
+    assert client.responses.retrieve(first.id) == first
+    assert second.previous_response_id == first.id
+    assert len(client.responses.input_items.list(second.id).data) >= 1
+    client.responses.delete(first.id)
+
+
+def test_a_filtered_prompt_of_a_response(client: AzureOpenAI) -> None:
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.responses.create(model=MODEL, input="filtered prompt")
+
+    assert (raised.value.code, raised.value.param) == ("content_filter", "prompt")
 
 
 def test_the_models_of_a_resource(client: AzureOpenAI) -> None:

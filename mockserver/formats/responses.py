@@ -32,7 +32,7 @@ def whole(answer: Answer, style: ResponseStyle, asked: Asked, built: Sequence[Ou
         "created_at": answer.created,
         "status": status,
         "completed_at": answer.created if status == "completed" else None,
-        "error": _error(answer),
+        "error": _error(answer) if status == "failed" else None,
         "incomplete_details": _incomplete(answer) if status == "incomplete" else None,
         "model": answer.model,
         "output": [dict(each.item) for each in built],

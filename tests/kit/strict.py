@@ -60,17 +60,17 @@ def frames(stream: bytes) -> list[bytes]:
 
 def _check(text: bytes, dialect: str, theirs: TypeAdapter[Any], ours: TypeAdapter[Any]) -> None:
     ours.validate_json(text, strict=True, extra="forbid")
-    unknown = set(_unknown(theirs.validate_json(text, strict=True))) - DOCUMENTED.get(dialect, frozenset())
+    unknown = set(unknown_keys(theirs.validate_json(text, strict=True))) - DOCUMENTED.get(dialect, frozenset())
     assert not unknown, f"{dialect} shows keys that nobody documents: {sorted(unknown)} in {text!r}"
 
 
-def _unknown(value: object, path: str = "") -> Iterator[str]:
+def unknown_keys(value: object, path: str = "") -> Iterator[str]:
     """The paths of the keys that the client's models do not declare."""
     if isinstance(value, list):
         for item in value:
-            yield from _unknown(item, f"{path}[]")
+            yield from unknown_keys(item, f"{path}[]")
     elif isinstance(value, BaseModel):
         front = f"{path}." if path else ""
         yield from (front + key for key in value.model_extra or ())
         for name in type(value).model_fields:
-            yield from _unknown(getattr(value, name), front + name)
+            yield from unknown_keys(getattr(value, name), front + name)

@@ -66,7 +66,7 @@ class Engine:
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
         if len(call.prompts) > 1:
-            return joined([await self.plan(single) for single in singles(call)])
+            return await self._of_each(call)
         if call.previous is None:
             return await self._kept(call, await self._planned(call))
         resumed = await self.memory.resumed(call)
@@ -131,6 +131,15 @@ class Engine:
         if call.background and not call.stream:
             return Plan(replace(answer, phase="queued"), plan.source)
         return replace(plan, kept=stored if plan.settled else None)
+
+    async def _of_each(self, call: Call) -> Plan:
+        """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
+        plans = list[Plan]()
+        for single in singles(call):
+            plans.append(await self.plan(single))
+            if isinstance(plans[-1].outcome, Failure | Raw):
+                break
+        return joined(plans)
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""

@@ -13,6 +13,8 @@ from mockserver.engine.spec.table import Table, by_type, either
 _CALL_ID = "id of the call, to which its result will refer; made when absent"
 _SERVER = "name of the MCP server"
 
+Ended = Annotated[Literal["completed", "incomplete"] | None, Field(description="how it ended, if not well")]
+Failing = Annotated[Literal["completed", "incomplete", "failed"] | None, Field(description="how it ended, if not well")]
 CallId = Annotated[str | None, Field(min_length=1, description=_CALL_ID)]
 Arguments = Annotated[
     Annotated[dict[str, Any], Tag("<table>")] | Annotated[str, Tag("<text>")], either("a table or a JSON text")
@@ -67,6 +69,7 @@ class WebSearchSpec(Table):
     query: str | None = Field(None, description="what is searched for")
     sources: list[str] | None = Field(None, description="addresses of what was found")
     action: WebAction | None = Field(None, description="what is done instead: search, open_page or find_in_page")
+    status: Failing = None
 
 
 class FoundSpec(Table):
@@ -90,6 +93,7 @@ class FileSearchSpec(Table):
     query: str | None = Field(None, description="what is searched for")
     queries: list[str] | None = Field(None, min_length=1, description="the same, where there are several")
     results: list[FoundSpec] | None = Field(None, description="what was found")
+    status: Failing = None
 
 
 class LogsSpec(Table):
@@ -122,6 +126,7 @@ class CodeInterpreterSpec(Table):
     code: str = Field(description="the code")
     container_id: str | None = Field(None, min_length=1, description="id of its container; made when absent")
     outputs: list[CodeOutput] | None = Field(None, description="what it gave: logs and images")
+    status: Failing = None
 
 
 class ImageGenerationSpec(Table):
@@ -137,6 +142,7 @@ class ImageGenerationSpec(Table):
     output_format: Literal["png", "webp", "jpeg", "gif", "svg"] | None = Field(None, description="its format")
     quality: Literal["low", "medium", "high", "xhigh", "max", "auto"] | None = Field(None, description="its quality")
     size: str | None = Field(None, description="its size, such as 1024x1024")
+    status: Literal["completed", "failed"] | None = Field(None, description="how it ended, if not well")
 
 
 class SafetyCheckSpec(Table):
@@ -159,6 +165,7 @@ class ComputerSpec(Table):
     actions: list[Action] | None = Field(None, min_length=1, description="the same, where there are several")
     call_id: CallId = None
     pending_safety_checks: list[SafetyCheckSpec] | None = Field(None, description="checks to acknowledge")
+    status: Ended = None
 
 
 class McpErrorSpec(Table):
@@ -205,6 +212,7 @@ class McpCallSpec(Table):
     output: str | None = Field(None, description="what it gave")
     error: McpError | None = Field(None, description="why it failed: a text, or the error as the API has it")
     approval_request_id: str | None = Field(None, description="id of the request that it was approved by")
+    status: Failing = None
 
 
 class McpToolSpec(Table):
@@ -262,6 +270,7 @@ class LocalShellSpec(Table):
     command: list[str] | None = Field(None, min_length=1, description="the command and its arguments")
     action: ExecSpec | None = Field(None, description="the same with all that the API has beside it")
     call_id: CallId = None
+    status: Ended = None
 
 
 class CommandsSpec(Table):
@@ -293,6 +302,7 @@ class ShellSpec(Table):
     action: CommandsSpec | None = Field(None, description="the same with all that the API has beside it")
     environment: EnvironmentSpec | None = Field(None, description="where they run")
     call_id: CallId = None
+    status: Ended = None
 
 
 class OperationSpec(Table):
@@ -313,3 +323,37 @@ class ApplyPatchSpec(Table):
     type: Literal["apply_patch_call"]
     operation: OperationSpec = Field(description="the change")
     call_id: CallId = None
+
+
+class PrintedSpec(Table):
+    """What one command printed, and how it ended."""
+
+    example = "{stdout: hello, exit_code: 0}"
+
+    stdout: str = Field("", description="what it printed")
+    stderr: str = Field("", description="what it complained of")
+    exit_code: int | None = Field(None, description="its exit code; 0 when absent")
+    timed_out: Literal[True] | None = Field(None, description="it took too long")
+
+
+class ShellOutputSpec(Table):
+    """What the commands of the shell call before it printed."""
+
+    example = "{type: shell_call_output, output: [{stdout: hello}]}"
+
+    type: Literal["shell_call_output"]
+    output: list[PrintedSpec] = Field(min_length=1, description="one for each command")
+    max_output_length: int | None = Field(None, ge=0, description="characters of output that were wanted")
+    call_id: CallId = None
+    status: Ended = None
+
+
+class ApplyPatchOutputSpec(Table):
+    """What came of the patch before it."""
+
+    example = "{type: apply_patch_call_output, output: Done}"
+
+    type: Literal["apply_patch_call_output"]
+    output: str | None = Field(None, description="what is told of it")
+    call_id: CallId = None
+    status: Literal["completed", "failed"] | None = Field(None, description="how it ended, if not well")

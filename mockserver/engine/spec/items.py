@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Tag
 
 from mockserver.engine.spec.hosted import (
+    ApplyPatchOutputSpec,
     ApplyPatchSpec,
     Arguments,
     CallId,
@@ -16,6 +17,7 @@ from mockserver.engine.spec.hosted import (
     McpApprovalSpec,
     McpCallSpec,
     McpListToolsSpec,
+    ShellOutputSpec,
     ShellSpec,
     WebSearchSpec,
 )
@@ -107,6 +109,8 @@ ItemSpec = Annotated[
     | Annotated[McpApprovalSpec, Tag("<mcp_approval_request>")]
     | Annotated[LocalShellSpec, Tag("<local_shell_call>")]
     | Annotated[ShellSpec, Tag("<shell_call>")]
-    | Annotated[ApplyPatchSpec, Tag("<apply_patch_call>")],
+    | Annotated[ShellOutputSpec, Tag("<shell_call_output>")]
+    | Annotated[ApplyPatchSpec, Tag("<apply_patch_call>")]
+    | Annotated[ApplyPatchOutputSpec, Tag("<apply_patch_call_output>")],
     by_type,
 ]

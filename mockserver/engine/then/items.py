@@ -1,6 +1,7 @@
 """Items of a response compiled: what every answer can say becomes its parts, the rest the wire keys of a tool's use.
 
-Keys that the API requires and a rule leaves out are filled in; an empty `call_id` or `container_id` is made later.
+Keys that the API requires and a rule leaves out are filled in; an empty `call_id` or `container_id` is made later, that
+of an output being the one of the call before it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -81,7 +82,9 @@ def _check_ways(kind: str, keys: frozenset[str] | set[str], site: Site) -> None:
 
 
 def _item(kind: str, cut: Chunks, given: Given) -> Part:
-    return Item(kind, _BODIES[kind](given), cut)
+    ended = {"status": given["status"]} if "status" in given else {}
+    rest = {key: value for key, value in given.items() if key != "status"}
+    return Item(kind, {**_BODIES[kind](rest), **ended}, cut)
 
 
 def _web_search(given: Given) -> Given:
@@ -165,6 +168,25 @@ def _patch(given: Given) -> Given:
     return {"call_id": given.get("call_id", ""), "operation": {**operation, **diff}}
 
 
+def _shell_output(given: Given) -> Given:
+    printed = [_printed(output) for output in given["output"]]
+    return {
+        "call_id": given.get("call_id", ""),
+        "output": printed,
+        "max_output_length": given.get("max_output_length"),
+    }
+
+
+def _printed(output: Given) -> Given:
+    exited = {"type": "exit", "exit_code": output.get("exit_code", 0)}
+    outcome = {"type": "timeout"} if output.get("timed_out") else exited
+    return {"outcome": outcome, "stderr": output.get("stderr", ""), "stdout": output.get("stdout", "")}
+
+
+def _patch_output(given: Given) -> Given:
+    return {"call_id": given.get("call_id", ""), "output": given.get("output")}
+
+
 # One transparent pixel, as a PNG in base64.
 TINY_IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 _NO_RESULT: Given = {"file_id": None, "filename": None, "score": None, "text": None, "attributes": {}}
@@ -189,5 +211,7 @@ _BODIES: Mapping[str, Callable[[Given], Given]] = {
     "mcp_approval_request": _mcp_approval,
     "local_shell_call": _local_shell,
     "shell_call": _shell,
+    "shell_call_output": _shell_output,
     "apply_patch_call": _patch,
+    "apply_patch_call_output": _patch_output,
 }

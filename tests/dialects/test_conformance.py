@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects import discover
 from tests.dialects import laws
-from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, request, rules
+from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, request, rules, spoken
 from tests.kit.asgi import App, app
 from tests.kit.local import Answered
 from tests.kit.strict import WITH_PREAMBLE, check_chunk, check_completion, frames
@@ -27,12 +26,7 @@ UNASKED_USAGE: Mapping[str, str] = {
 # What its client's types of a chunk do not know: custom tools.
 BEYOND_THE_TYPES = {"custom-tool-call"}
 
-PAIRS = [
-    pytest.param(dialect, name, id=f"{dialect}-{name}")
-    for dialect in URLS
-    for name, feature in FEATURES.items()
-    if feature.needs is None or feature.needs in discover()[dialect].features
-]
+PAIRS = [pytest.param(dialect, name, id=f"{dialect}-{name}") for dialect, name in spoken(URLS, FEATURES)]
 
 
 @cache

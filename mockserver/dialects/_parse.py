@@ -186,7 +186,7 @@ def _is_label(step: str | int) -> bool:
 
 def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
     """Whether a member of a union was refused because the value is of another type altogether."""
-    if len(error["loc"]) != labelled + 1:
+    if not all(_is_label(step) for step in error["loc"][labelled + 1 :]):
         return False
     literal_of_other_type = error["type"] == "literal_error" and not isinstance(error["input"], str)
     return error["type"] in _TYPES or literal_of_other_type

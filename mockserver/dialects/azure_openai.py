@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from mockserver.core.call import Call, Json
+from mockserver.core.documents import Embeddings
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation, _completions
+from mockserver.dialects._embeddings import encoding, parse_embeddings, too_long
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
 from mockserver.dialects._listing import model_operations
 from mockserver.dialects._openai import live_only, parse_chat
@@ -19,6 +21,7 @@ from mockserver.dialects._responses import responses_reply
 from mockserver.dialects._stored_chats import stored_chats
 from mockserver.dialects._stored_responses import StoredResponses
 from mockserver.formats.chat import ChatStyle, completion
+from mockserver.formats.embeddings import embeddings
 from mockserver.formats.extras import prompt_filter
 from mockserver.formats.text import TextStyle
 
@@ -79,6 +82,19 @@ def _render_responses(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     reply = responses_reply(call, outcome, RESPONSE_STYLE)
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
+    call = parse_embeddings(http, _body(http), dialect=NAME, refuse=refuse)
+    if strict and (failure := too_long(call)):
+        raise failure
+    return call
+
+
+def _render_embeddings(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Embeddings)  # noqa: S101
+    own = (*_headers(call.http, call), *_limits(outcome.prompt_tokens))
+    return json_reply(200, embeddings(outcome, encoding(call)), merged(own, outcome.headers))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -252,6 +268,7 @@ PHRASES = Phrasebook(ROWS, WORDS, credential)
 _OF_DEPLOYMENTS = (
     Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
     Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
+    Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
 )
 _OF_RESOURCE = (
     Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
@@ -273,5 +290,5 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES),
+    features=frozenset(FEATURES) - {"moderation"},
 )

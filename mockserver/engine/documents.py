@@ -18,11 +18,9 @@ def document(call: Call, stated: Stated, author: Author) -> Embeddings | Moderat
 
 
 def _embeddings(call: Call, stated: Stated, author: Author) -> Embeddings:
-    if isinstance(stated.document, tuple):
-        vectors = (stated.document,) * len(call.prompts)
-    else:
-        size = call.dimensions or dimensions_of(call.model)
-        vectors = tuple(embedding(prompt.text, size, author.seed) for prompt in call.prompts)
+    size = call.dimensions or dimensions_of(call.model)
+    own = stated.document if isinstance(stated.document, tuple) else None
+    vectors = tuple(own or embedding(prompt.text, size, author.seed) for prompt in call.prompts)
     tokens = stated.usage.get("prompt", call.prompt_tokens)
     return Embeddings(stated.model or call.model, vectors, tokens, stated.headers)
 

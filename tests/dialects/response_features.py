@@ -96,7 +96,7 @@ RESPONSE_FEATURES: Mapping[str, Feature] = {
     "messages": Feature({"items": [{"type": "message", "text": "One."}, {"type": "message", "text": "Two."}]}),
     **{
         f"item-{kind}": Feature(
-            {"items": [example]}, {} if kind in _SAID else {}, needs="custom_tools" if "custom" in kind else "items"
+            {"items": [example]}, needs="custom_tools" if "custom" in kind else None if kind in _SAID else "items"
         )
         for kind, example in _ITEMS.items()
     },

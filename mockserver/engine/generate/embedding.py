@@ -6,20 +6,23 @@ one division by one square root: the same numbers on every machine.
 """
 
 import re
+from array import array
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import shake_256
-from itertools import chain
+from itertools import chain, repeat
 from math import sqrt
+from operator import mul, truediv
 
+from mockserver.core.documents import Vector
 from mockserver.core.seed import Seed
 
 DIMENSIONS = 1536
 _READ = 32_768  # characters of a text that count: about as many as models take
 _LONGEST = 200  # characters of a word
 _SHORT = 3  # characters of a word that counts as a whole only
-_LOUD = 6_000  # what one hash adds, against the up to 255 of the text's own noise
+_LOUD = 3_000  # what one hash adds (an even number), against the up to 127 of the text's own noise
 
 
 def dimensions_of(model: str) -> int:
@@ -27,10 +30,10 @@ def dimensions_of(model: str) -> int:
     return next((size for word, size in _SIZES.items() if word in model.lower()), DIMENSIONS)
 
 
-def embedding(text: str, dimensions: int, seed: Seed) -> tuple[float, ...]:
+def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
     """The unit vector of a text."""
     spread = shake_256(seed.digest("embedding", text)).digest(dimensions)
-    sums = [2 * noise - 255 for noise in spread]  # odd, so that never all are zero
+    sums = array("b", spread.translate(_ODD)).tolist()  # so that none ends up as zero
     words = _WORD.findall(_lower(text[:_READ]))
     places = Counter(chain.from_iterable(_places(word, dimensions, seed) for word in words))
     for place, times in places.items():
@@ -38,8 +41,8 @@ def embedding(text: str, dimensions: int, seed: Seed) -> tuple[float, ...]:
             sums[place] += _LOUD * times
         else:
             sums[place - dimensions] -= _LOUD * times
-    length = sqrt(sum(number * number for number in sums))
-    return tuple([number / length for number in sums])
+    length = sqrt(sum(map(mul, sums, sums)))
+    return array("d", map(truediv, sums, repeat(length)))
 
 
 @lru_cache(maxsize=16_384)
@@ -68,6 +71,7 @@ def _lower(text: str) -> str:
     return text.lower() if text.isascii() else text.translate(_SMALL)
 
 
+_ODD = bytes(byte | 1 for byte in range(256))
 _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
 _WORD = re.compile(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.

@@ -6,7 +6,8 @@ from pydantic import Field, Tag
 
 from mockserver.engine.spec.table import Table, either
 
-EmbeddingSpec = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1)]
+_LARGEST = 3.4e38  # that 32 bits can hold
+EmbeddingSpec = Annotated[list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=1)]
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Category = Literal[
     "harassment",

@@ -5,21 +5,23 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Tag
 
 from mockserver.engine.spec.hosted import (
-    ApplyPatchOutputSpec,
-    ApplyPatchSpec,
     Arguments,
     CallId,
     CodeInterpreterSpec,
     ComputerSpec,
     FileSearchSpec,
     ImageGenerationSpec,
-    LocalShellSpec,
     McpApprovalSpec,
     McpCallSpec,
     McpListToolsSpec,
+    WebSearchSpec,
+)
+from mockserver.engine.spec.shells import (
+    ApplyPatchOutputSpec,
+    ApplyPatchSpec,
+    LocalShellSpec,
     ShellOutputSpec,
     ShellSpec,
-    WebSearchSpec,
 )
 from mockserver.engine.spec.table import Table, by_type
 

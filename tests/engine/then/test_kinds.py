@@ -4,7 +4,10 @@ from mockserver.engine.spec.models import ThenSpec
 from mockserver.engine.then.kinds import BESIDE, OUTCOMES
 from tests.kit.rules import loaded, then_mistakes
 
-ANSWERS = "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, steps, one_of, embedding, moderation, failed"
+ANSWERS = (
+    "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, steps, "
+    "one_of, embedding, moderation, failed"
+)
 
 BAD = {
     "{}": f"0: there is no answer here; write one of {ANSWERS}",

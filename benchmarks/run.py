@@ -21,6 +21,11 @@ def chat(text: str, **more: object) -> bytes:
     return post("/v1/chat/completions", json.dumps({"model": "gpt-4o", "messages": messages, **more}).encode())
 
 
+def completion(text: str, **more: object) -> bytes:
+    """A text completion of the same model."""
+    return post("/v1/completions", json.dumps({"model": "gpt-4o", "prompt": text, **more}).encode())
+
+
 def rules(count: int) -> Path:
     """A file of this many rules, of which the last but one answers `hello`."""
     shapes = ('"*topic {}-*"', "{{contains: 'subject {} of'}}", '"question {}"')
@@ -70,8 +75,13 @@ def streams() -> Mapping[str, float]:
     each = other("split", request, count=COUNT // 4, env={"RULES": str(file)})
     return {
         "50 chunks, one send each / one send for all": each.cpu / joined.cpu,
+        "completions stream of 50 / chat stream of 50": _text_stream(file) / joined.cpu,
         "50 chunks in one send / plain chat": joined.cpu / mock([chat("hello there")]).cpu,
     }
+
+
+def _text_stream(file: Path) -> float:
+    return mock([completion("fifty words", stream=True)], count=COUNT // 2, file=file).cpu
 
 
 def many_rules() -> Mapping[str, float]:

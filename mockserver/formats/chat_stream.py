@@ -13,9 +13,20 @@ from mockserver.core.call import Json
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import count, cut
-from mockserver.formats.chat import ChatStyle, Extra, pick, shown, system_fingerprint, usage_block, visible
+from mockserver.formats.chat import (
+    ChatStyle,
+    Extra,
+    pick,
+    placed_block,
+    shown,
+    system_fingerprint,
+    usage_block,
+    visible,
+)
 from mockserver.formats.chat_objects import ChatUsage, ChunkChoice
 from mockserver.formats.extras import Logprobs, completion_filter, preamble, prompt_filter, spread_logprobs
+from mockserver.formats.text_logprobs import ending_within, placed
+from mockserver.formats.text_objects import ContentLogprobs
 
 
 def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
@@ -43,7 +54,7 @@ class _Step:
     part: str = "text"
     tokens: int = 0
     finish: str | None = None
-    logprobs: Logprobs | None = None
+    logprobs: Logprobs | ContentLogprobs | None = None
     opens: bool = False
 
 
@@ -91,15 +102,19 @@ def _increments(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
                 calls += 1
 
 
-def _weighed(parts: Iterable[Part], choice: Choice, style: ChatStyle) -> Iterator[Logprobs | None]:
+def _weighed(parts: Iterable[Part], choice: Choice, style: ChatStyle) -> Iterator[Logprobs | ContentLogprobs | None]:
     """The log probabilities for each piece of the choice's texts, one after the other."""
     if choice.logprobs is None or "logprobs" in style.not_streamed:
         return repeat(None)
     pieces = [piece for part in parts if isinstance(part, Text) for piece in cut(part.text, part.chunks)]
+    if style.placed_logprobs:
+        return (placed_block(choice, tokens) for tokens in ending_within(pieces, placed(choice)))
     return spread_logprobs(pieces, choice.logprobs)
 
 
-def _text_increments(part: Text, weighed: Iterator[Logprobs | None], style: ChatStyle) -> Iterator[_Step]:
+def _text_increments(
+    part: Text, weighed: Iterator[Logprobs | ContentLogprobs | None], style: ChatStyle
+) -> Iterator[_Step]:
     for piece, logprobs in zip(cut(part.text, part.chunks), weighed, strict=False):
         yield _Step({"content": piece}, tokens=count(piece), logprobs=logprobs)
     if part.annotations and "annotations" in style.message and "annotations" not in style.not_streamed:

@@ -17,6 +17,7 @@ URLS = {
     "openai": "/openai/v1/chat/completions",
     "skytells": "/skytells/v1/chat/completions",
     "crazyrouter": "/crazyrouter/v1/chat/completions",
+    "fireworks": "/fireworks/inference/v1/chat/completions",
     "azure": "/azure/chat/completions?api-version=2024-05-01-preview",
     "azure_openai": "/azure-openai/openai/v1/chat/completions",
 }

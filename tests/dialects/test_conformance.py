@@ -21,6 +21,7 @@ UNASKED_USAGE: Mapping[str, str] = {
     "skytells": "null",
     "azure": "finish",
     "azure_openai": "absent",
+    "fireworks": "finish",
 }
 
 # What its client's types of a chunk do not know: custom tools.

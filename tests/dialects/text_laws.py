@@ -100,6 +100,7 @@ def _joined(steps: Sequence[Json]) -> Json:
         "text": "".join(step["text"] for step in steps),
         "finish_reason": steps[-1]["finish_reason"],
         "logprobs": list(chain.from_iterable(weighed)),
+        "prompt_token_ids": [step["prompt_token_ids"] for step in steps if "prompt_token_ids" in step],
         "token_ids": list(chain.from_iterable(step.get("token_ids") or () for step in steps)),
         "raw_output": steps[-1].get("raw_output"),
         "content_filter_results": steps[-1].get("content_filter_results"),

@@ -12,7 +12,7 @@ from mockserver.dialects._azure import as_text, check_version, parse_chat, parse
 from mockserver.dialects._embeddings import encoding
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
 from mockserver.dialects._parse import bearer
-from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex, request_uuid
 from mockserver.formats.chat import ChatStyle
 from mockserver.formats.embeddings import embeddings
 
@@ -110,8 +110,7 @@ def _value(body: Json, steps: Sequence[str]) -> str:
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
-    digits = request_hex(http, call)
-    name = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    name = request_uuid(http, call)
     own = (("x-ms-request-id", name), ("apim-request-id", name))
     echoed = _token(http.header("x-ms-client-request-id") or "")
     return (*own, ("x-ms-client-request-id", echoed)) if echoed else own

@@ -13,10 +13,14 @@ from mockserver.dialects._listing import model_operations
 from mockserver.dialects._moderations import kinds_of_input, parse_moderations
 from mockserver.dialects._moderations import live_only as live_only_of_moderations
 from mockserver.dialects._openai import live_only, parse_chat
+from mockserver.dialects._openai_responses import RESPONSE_STYLE, openai_response_call
 from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
-from mockserver.formats.chat import ChatStyle
+from mockserver.dialects._responses import responses_reply
+from mockserver.dialects._stored_chats import stored_chats
+from mockserver.dialects._stored_responses import StoredResponses
+from mockserver.formats.chat import ChatStyle, completion
 from mockserver.formats.embeddings import embeddings
 from mockserver.formats.moderations import moderations
 
@@ -39,6 +43,16 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 
+def _parse_responses(http: HttpRequest, strict: bool) -> Call:
+    return openai_response_call(http, read_object(http), NAME, strict=strict)
+
+
+def _render_responses(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    reply = responses_reply(call, outcome, RESPONSE_STYLE)
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
 def _parse_completion(http: HttpRequest, strict: bool) -> Call:
     body = read_object(http)
     call = _completions.parse_completion(http, body, dialect=NAME, refuse=refuse)
@@ -52,6 +66,10 @@ def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     reply = _completions.text_reply(call, outcome, _completions.STYLE, _completions.wanted(call))
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
+    return completion(answer, STYLE, {"service_tier": _tier(call.raw)})
 
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
@@ -105,6 +123,10 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
     )
 
 
+def _own_headers(call: Call) -> Headers:
+    return _headers(call.http, call)
+
+
 def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
     left = (0, 0) if used_up else (REQUESTS_PER_MINUTE - 1, max(TOKENS_PER_MINUTE - tokens, 0))
     return (
@@ -142,6 +164,7 @@ STYLE = ChatStyle(
     opening_of_call={"content": None},
 )
 
+
 _REQUEST = "invalid_request_error"
 ROWS: Mapping[str, Row] = {
     "bad_json": Row(400, _REQUEST),
@@ -155,6 +178,8 @@ ROWS: Mapping[str, Row] = {
     "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
     "unknown_model": Row(404, _REQUEST, "model_not_found", "model"),
     "not_found": Row(404, _REQUEST),
+    "previous_not_found": Row(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
+    "not_cancellable": Row(400, _REQUEST),
     "unmatched": Row(404, _REQUEST),
     "route_not_found": Row(404, _REQUEST),
     "method_not_allowed": Row(405, _REQUEST, "method_not_supported"),
@@ -178,6 +203,9 @@ DIALECT = Dialect(
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
+        Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+        *stored_chats(NAME, _stored_chat, _own_headers, refuse),
+        *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
         Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
         *model_operations(NAME, _headers),

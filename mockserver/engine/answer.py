@@ -6,7 +6,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from mockserver.core.call import Call, IdShape
+from mockserver.core.call import CARRIED_OUT, Call, IdShape
 from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.plan import (
     Answer,
@@ -191,20 +191,22 @@ def weight(parts: Parts) -> int:
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
-    """The part with the ids that its author left to the engine."""
-    if isinstance(part, Item):
-        return _signed_item(part, seed, identity)
-    if not isinstance(part, ToolUse) or part.call.id:
-        return part
-    return replace(part, call=replace(part.call, id="call_" + seed.alnum(24, "tool call", *identity)))
+    """The part with the ids that its author left to the engine, and those that the client needs to answer it."""
+    match part:
+        case ToolUse(call) if not call.id:
+            return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
+        case Item():
+            return _signed_item(part, seed, identity)
+    return part
 
 
 def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
-    missing = [key for key in _SIGNED if item.body.get(key) == ""]
+    body = {"call_id": "", **item.body} if item.kind in CARRIED_OUT else item.body
+    missing = [key for key in _SIGNED if body.get(key) == ""]
     if not missing or item.kind.endswith("_output"):  # whose call is the one before it
         return item
     ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, *identity) for key in missing}
-    return replace(item, body={**item.body, **ids})
+    return replace(item, body={**body, **ids})
 
 
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:
@@ -217,8 +219,9 @@ def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logpr
 
 def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[Logprob, ...]:
     """Log probabilities of the text's tokens: a rule's own, then seeded ones."""
-    text = "".join(part.text for part in parts if isinstance(part, Text))
-    seeded = logprobs(split(text), seed.stream("logprobs", call.fingerprint, text), call.logprobs or 0)
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    tokens = tuple(token for text in texts for token in split(text))  # of each by itself: some formats part them
+    seeded = logprobs(tokens, seed.stream("logprobs", call.fingerprint, "".join(texts)), call.logprobs or 0)
     stated = draft.logprobs or ()
     return tuple(
         replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob

@@ -1,4 +1,4 @@
-"""Decides what to answer: the model list, then the rules in file order, then what is generated.
+"""Decides what to answer: the model list, then the rules in file order, then what is kept or generated.
 
 Knows no wire shape and opens no connection.
 """
@@ -10,13 +10,14 @@ from typing import Literal
 from mockserver.core.call import Call, Json
 from mockserver.core.documents import Models
 from mockserver.core.errors import RuleError
-from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw, Stored, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer, together
 from mockserver.engine.documents import DOCUMENTS, document
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
 from mockserver.engine.generate import GENERATORS
+from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
 from mockserver.engine.then.operations import misfit
@@ -47,6 +48,7 @@ class Engine:
     rules: tuple[Rule, ...]
     policy: Policy
     store: Store
+    memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _index: RuleIndex = field(init=False)
     _counts_attempts: bool = field(init=False)
@@ -65,13 +67,25 @@ class Engine:
         """
         if len(call.prompts) > 1:
             return await self._of_each(call)
-        self._admit(call.model)
+        if call.previous is None:
+            return await self._kept(call, await self._planned(call))
+        resumed = await self.memory.resumed(call)
+        lost = resumed is None and self.policy.unmatched == "error"
+        call = resumed or following(call, ())
+        return await self._kept(call, replace(await self._planned(call, lost=lost), settled=False))
+
+    async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
+        """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
+        if call.operation not in LOOK_UPS:
+            self._admit(call.model)
         call = fitting(call, self.policy.windows) if self.policy.windows else call
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
         settled = not self._counts_attempts
         for at in self._index.candidates(call):
             rule = self.rules[at]
+            if lost and "previous_response" not in rule.when.uses:
+                continue
             try:
                 groups = rule.when.holds(call)
             except RuleError as error:
@@ -81,9 +95,42 @@ class Engine:
             settled = settled and not rule.counts
             if await self._open(rule, call.http.namespace):
                 return await self._ruled(call, rule, groups, settled=settled)
+        if lost:
+            return Plan(Failure("previous_not_found"), "unmatched")
+        return await self._unruled(call, settled=settled)
+
+    async def _unruled(self, call: Call, *, settled: bool) -> Plan:
+        """What there is where no rule answers: a catalogue, a count, something kept."""
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
-        return await self._unmatched(call, settled=settled)
+        if call.operation == "input_tokens":
+            return Plan(await self._outcome(call, _SILENCE), "generated")
+        if call.operation == "compact_response":
+            return await self._generated(call, settled=settled)
+        if call.operation not in LOOK_UPS:
+            return await self._unmatched(call, settled=settled)
+        found = await self.memory.look_up(call)
+        if found is not None:
+            return Plan(found, "stored")
+        if self.policy.unmatched == "error":
+            return Plan(Failure("not_found"), "unmatched")
+        return await self._generated(replace(call, model=next(iter(self._models(call).names), "")), settled=False)
+
+    async def _kept(self, call: Call, plan: Plan) -> Plan:
+        """The plan, with what later calls will find of it."""
+        answer = plan.outcome
+        if not isinstance(answer, Answer):
+            return plan
+        if call.operation in LOOK_UPS:
+            return replace(plan, outcome=await self.memory.suppose(call, answer), settled=False)
+        if call.operation in _OF_CALLS:
+            return replace(plan, outcome=Stored(call, answer))
+        if not call.store:
+            return plan
+        stored = await self.memory.keep(call, answer)
+        if call.background and not call.stream:
+            return Plan(replace(answer, phase="queued"), plan.source)
+        return replace(plan, kept=stored if plan.settled else None)
 
     async def _of_each(self, call: Call) -> Plan:
         """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
@@ -134,11 +181,13 @@ class Engine:
     async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
             return Plan(Failure("unmatched", self.explain(call)), "unmatched")
-        call = unbidden(call)
-        outcome = await self._outcome(call, self._generated(call))
+        return await self._generated(unbidden(call), settled=settled)
+
+    async def _generated(self, call: Call, *, settled: bool) -> Plan:
+        outcome = await self._outcome(call, self._draft(call))
         return Plan(outcome, "generated", self.policy.timing, settled and self._repeats)
 
-    def _generated(self, call: Call) -> Draft | Stated:
+    def _draft(self, call: Call) -> Draft | Stated:
         if call.operation in DOCUMENTS:
             return Stated()
         generate = self._generator(call)
@@ -206,3 +255,5 @@ def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _CATALOGUE = ("models", "model", "info")
+_OF_CALLS = ("input_tokens", "compact_response")  # what is asked about a call, without wanting its answer
+_SILENCE = Draft((DraftChoice(()),))

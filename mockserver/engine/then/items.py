@@ -30,15 +30,19 @@ def compile_item(spec: ItemSpec, cut: Chunks, site: Site) -> Iterator[Recipe[Par
         case ReasoningSpec():
             yield _reasoning(spec, cut, site)
         case FunctionCallSpec():
-            call = ToolCallSpec.model_construct(name=spec.name, arguments=spec.arguments, id=spec.call_id)
-            yield tool_use(call, cut, site)
+            yield tool_use(_call(spec.name, {"arguments": spec.arguments}, spec.call_id), cut, site)
         case CustomToolCallSpec():
-            call = ToolCallSpec.model_construct(name=spec.name, input=spec.input, id=spec.call_id)
-            yield tool_use(call, cut, site)
+            yield tool_use(_call(spec.name, {"input": spec.input}, spec.call_id), cut, site)
         case hosted:
             _check_ways(hosted.type, hosted.model_fields_set, site)
             given = json_value(hosted.model_dump(exclude_unset=True, exclude={"type"}), site)
             yield given.into(partial(_item, hosted.type, cut))
+
+
+def _call(name: str, said: Mapping[str, Json], call_id: str | None) -> ToolCallSpec:
+    """A call as the other kinds of answer write it, with an id where the item states one."""
+    named = {} if call_id is None else {"id": call_id}
+    return ToolCallSpec.model_validate({"name": name, **said, **named})
 
 
 def _message(message: MessageSpec, cut: Chunks, site: Site) -> Iterator[Recipe[Part]]:

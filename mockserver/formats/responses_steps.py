@@ -1,0 +1,242 @@
+"""The events that tell one output item, from its first appearance to its last (`wire/openai.md` section 7).
+
+Knows neither the object around the items nor the numbers that events bear.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import NamedTuple
+
+from pydantic_core import to_json
+
+from mockserver.core.call import Json
+from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
+from mockserver.core.tokens import Chunks, count, cut
+from mockserver.formats.extras import TokenLogprob, spans
+from mockserver.formats.responses_hosted import Commands, Phase, Previews, Printed, Stage, Typed, kind_of
+from mockserver.formats.responses_items import Output
+
+
+class Step(NamedTuple):
+    """An event without its number: its type, the JSON behind these two, its weight and which part it carries."""
+
+    type: str
+    rest: bytes  # from the first key to the closing brace
+    tokens: int = 0
+    part: str = "text"
+
+
+Steps = Iterator[Step]
+
+
+def item_steps(index: int, output: Output, previews: int = 0) -> Steps:
+    """All events of the item that stands at `index`; `previews` is how many images come before one is ready."""
+    track = _Track(index, output, previews)
+    first = output.parts[0]
+    yield track.shows("added", opened(output.item), count(first.call.name) if isinstance(first, ToolUse) else 0)
+    steps = _INNER[type(first)](track)
+    if output.open:
+        yield from _unclosed(steps)
+        return
+    told = 0
+    for step in steps:
+        told += step.tokens
+        yield step
+    hidden = max(count(first.text) - told, 0) if isinstance(first, Reasoning) else 0
+    yield track.shows("done", output.item, hidden)
+
+
+def opened(item: Mapping[str, Json]) -> dict[str, Json]:
+    """The item while it is in progress: the same keys, with nothing yet in those that will be filled."""
+    blank = _BLANK.get(item["type"]) or kind_of(item["type"]).blank
+    started = {"status": "in_progress", **blank}
+    return {key: _blanked(value, started[key]) if key in started else value for key, value in item.items()}
+
+
+def _blanked(value: Json, blank: Json) -> Json:
+    return {**value, **blank} if isinstance(value, Mapping) and isinstance(blank, Mapping) else blank
+
+
+def _unclosed(steps: Steps) -> Steps:
+    """The steps up to the last piece that came: what is open stays so."""
+    held = list(steps)
+    last = max((at for at, step in enumerate(held) if step.type.endswith(".delta")), default=-1)
+    yield from held[: last + 1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """Where the events of one item belong."""
+
+    index: int
+    output: Output
+    previews: int
+
+    @property
+    def place(self) -> dict[str, Json]:
+        return {"item_id": self.output.item["id"], "output_index": self.index}
+
+    @property
+    def part(self) -> str:
+        return "arguments" if isinstance(self.output.parts[0], ToolUse | Item) else "text"
+
+    def shows(self, event: str, item: Mapping[str, Json], tokens: int) -> Step:
+        rest = to_json({"output_index": self.index, "item": item})[1:]
+        return Step(f"response.output_item.{event}", rest, tokens, self.part)
+
+    def says(self, event: str, fields: Mapping[str, Json]) -> Step:
+        return Step(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
+
+    def types(self, event: str, place: Mapping[str, Json], pieces: Iterable[str]) -> Steps:
+        return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
+
+    def deltas(self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[str, bytes]]) -> Steps:
+        """An event for each piece, with what follows it in the JSON. What all share is serialised once."""
+        name, part = f"response.{event}.delta", self.part
+        before = to_json({**place, "delta": ""})[1:-3]
+        for piece, after in pieces:
+            if piece:
+                yield Step(name, before + to_json(piece) + after, count(piece), part)
+
+
+def _message(track: _Track) -> Steps:
+    for at, (part, content) in enumerate(zip(track.output.parts, track.output.item["content"], strict=True)):
+        told = _text if isinstance(part, Text) else _refusal
+        empty = {key: _EMPTY.get(key, value) for key, value in content.items()}
+        yield track.says("content_part.added", {"content_index": at, "part": empty})
+        yield from told(track, {"content_index": at}, part, content)
+        yield track.says("content_part.done", {"content_index": at, "part": content})
+
+
+def _text(track: _Track, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Steps:
+    pieces = cut(content["text"], part.chunks)
+    weighed = [_streamed(logprob) for logprob in content["logprobs"]]
+    tails = _tails(pieces, weighed) if weighed else repeat(b',"logprobs":[]}')
+    yield from track.deltas("output_text", {**track.place, **place}, zip(pieces, tails, strict=False))
+    for at, note in enumerate(content["annotations"]):
+        yield track.says("output_text.annotation.added", {**place, "annotation_index": at, "annotation": note})
+    yield track.says("output_text.done", {**place, "text": content["text"], "logprobs": weighed})
+
+
+def _tails(pieces: Sequence[str], weighed: Sequence[Mapping[str, Json]]) -> Iterator[bytes]:
+    for span in spans(pieces, [logprob["token"] for logprob in weighed]):
+        yield b',"logprobs":' + to_json(weighed[span]) + b"}"
+
+
+def _streamed(logprob: TokenLogprob) -> dict[str, Json]:
+    """A stream shows no bytes."""
+    top = [{"token": other["token"], "logprob": other["logprob"]} for other in logprob["top_logprobs"]]
+    return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": top}
+
+
+def _refusal(track: _Track, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Steps:
+    yield from track.types("refusal", place, cut(content["refusal"], part.chunks))
+    yield track.says("refusal.done", {**place, "refusal": content["refusal"]})
+
+
+def _reasoning(track: _Track) -> Steps:
+    """What is told of the thoughts, then the thoughts themselves, where they are shown."""
+    item = track.output.item
+    for at, told in enumerate(item["summary"]):
+        yield from _thought(track, "reasoning_summary_part", {"summary_index": at}, told)
+    for at, told in enumerate(item.get("content", ())):
+        yield from _thought(track, "content_part", {"content_index": at}, told)
+
+
+def _thought(track: _Track, frame: str, place: Mapping[str, Json], told: Mapping[str, Json]) -> Steps:
+    text, typed = told["text"], _TYPED_THOUGHT[told["type"]]
+    yield track.says(f"{frame}.added", {**place, "part": {**told, "text": ""}})
+    yield from track.types(typed, place, cut(text, _way(track.output.parts[0], text)))
+    yield track.says(f"{typed}.done", {**place, "text": text})
+    yield track.says(f"{frame}.done", {**place, "part": told})
+
+
+def _way(part: Part, text: str) -> Chunks:
+    """How a text is cut: an exact list of pieces is of the part's own text alone."""
+    other = isinstance(part, Reasoning) and isinstance(part.chunks, tuple) and text != part.text
+    return "token" if other else part.chunks
+
+
+def _tool_call(track: _Track) -> Steps:
+    item, part = track.output.item, track.output.parts[0]
+    if item["type"] == "custom_tool_call":
+        yield from track.types("custom_tool_call_input", {}, cut(item["input"], part.chunks))
+        yield track.says("custom_tool_call_input.done", {"input": item["input"]})
+        return
+    yield from track.types("function_call_arguments", {}, cut(item["arguments"], part.chunks))
+    yield track.says("function_call_arguments.done", {"name": item["name"], "arguments": item["arguments"]})
+
+
+def _hosted(track: _Track) -> Steps:
+    for stage in kind_of(track.output.item["type"]).stages:
+        yield from _stage(track, stage)
+
+
+def _stage(track: _Track, stage: Stage) -> Steps:
+    match stage:
+        case Phase():
+            return _phase(track, stage)
+        case Typed():
+            return _typed(track, stage)
+        case Previews():
+            return _previews(track)
+        case Commands():
+            return _commands(track)
+        case Printed():
+            return _printed(track)
+
+
+def _phase(track: _Track, phase: Phase) -> Steps:
+    item = track.output.item
+    failed = phase.failed is not None and (item.get("status") == "failed" or item.get("error"))
+    if name := phase.failed if failed else phase.name:
+        yield track.says(f"{item['type']}.{name}", {})
+
+
+def _typed(track: _Track, typed: Typed) -> Steps:
+    whole = track.output.item[typed.key] or ""
+    yield from track.types(typed.event, {}, cut(whole, track.output.parts[0].chunks))
+    yield track.says(f"{typed.event}.done", {typed.key: whole})
+
+
+def _previews(track: _Track) -> Steps:
+    image = track.output.item["result"]
+    for at in range(track.previews if image else 0):
+        fields = {"partial_image_index": at, "partial_image_b64": image}
+        yield track.says("image_generation_call.partial_image", fields)
+
+
+def _commands(track: _Track) -> Steps:
+    """A shell's events tell the item only by its index."""
+    for at, command in enumerate(track.output.item["action"]["commands"]):
+        place = {"output_index": track.index, "command_index": at}
+        yield Step(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, track.part)
+        pieces = zip(cut(command, "token"), repeat(b"}"), strict=False)
+        yield from track.deltas("shell_call_command", place, pieces)
+        yield Step(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, track.part)
+
+
+def _printed(track: _Track) -> Steps:
+    for at, printed in enumerate(track.output.item["output"]):
+        said = {key: printed[key] for key in ("stdout", "stderr") if printed.get(key)}
+        yield track.says("shell_call_output_content.delta", {"command_index": at, "delta": said})
+        yield track.says("shell_call_output_content.done", {"command_index": at, "output": [printed]})
+
+
+_TYPED_THOUGHT = {"summary_text": "reasoning_summary_text", "reasoning_text": "reasoning_text"}
+_COMMAND = "response.shell_call_command."
+_EMPTY: Mapping[str, Json] = {"text": "", "refusal": "", "annotations": [], "logprobs": []}
+_BLANK: Mapping[str, Mapping[str, Json]] = {
+    "message": {"content": []},
+    "function_call": {"arguments": ""},
+    "custom_tool_call": {"input": ""},
+    "reasoning": {"summary": [], "content": []},
+}
+_INNER: Mapping[type, Callable[[_Track], Steps]] = {
+    Text: _message,
+    Refusal: _message,
+    Reasoning: _reasoning,
+    ToolUse: _tool_call,
+    Item: _hosted,
+}

@@ -1,0 +1,64 @@
+"""Holds Responses and their events against the types of the official clients, both to the letter.
+
+The clients themselves construct without validating, so a wrong key or a missing one goes unseen by them.
+"""
+
+from typing import Annotated, Any
+
+from openai._types import omit
+from openai.lib.streaming.responses._responses import ResponseStreamState
+from openai.types.responses import ResponseStreamEvent
+from openai.types.responses.parsed_response import ParsedResponse
+from openai.types.responses.response import Response
+from pydantic import Field, TypeAdapter
+from tzafon.types import ResponseComputerToolCall, ResponseFunctionToolCall, ResponseOutputMessage
+from tzafon.types.response_create_response import ResponseCreateResponse
+
+from tests.kit.strict import unknown_keys
+
+_RESPONSE = TypeAdapter(Response)
+_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[ResponseStreamEvent, Field(discriminator="type")])
+_TZAFON = TypeAdapter(ResponseCreateResponse)
+_TZAFON_ITEMS: dict[str, TypeAdapter[Any]] = {
+    "message": TypeAdapter(ResponseOutputMessage),
+    "function_call": TypeAdapter(ResponseFunctionToolCall),
+    "computer_call": TypeAdapter(ResponseComputerToolCall),
+}
+# Keys that the live API documents and the client's types do not know.
+_DOCUMENTED = frozenset({"completed_at", "name", "store", "response.store", "response.completed_at"})
+
+
+def check_response(body: bytes) -> Response:
+    """The Response by the openai client's types; raises unless it is one to the letter."""
+    found = _RESPONSE.validate_json(body, strict=True)
+    _nothing_unknown(found, body)
+    return found
+
+
+def check_event(data: bytes) -> Any:
+    """The same for one event of a stream."""
+    found = _EVENT.validate_json(data, strict=True)
+    _nothing_unknown(found, data)
+    return found
+
+
+def check_tzafon(body: bytes) -> None:
+    """Raises unless this is a response by the tzafon client's types, each item by the type of its kind."""
+    found = _TZAFON.validate_json(body, strict=True)
+    for item in _RESPONSE.validate_json(body, strict=True).output:
+        if item.type in _TZAFON_ITEMS:
+            _TZAFON_ITEMS[item.type].validate_json(item.to_json(), strict=True)
+    assert found.status is not None
+
+
+def accumulated(events: list[Any]) -> ParsedResponse[None] | None:
+    """What the client's helper makes of a whole stream: the final response, or None where none was completed."""
+    state: ResponseStreamState[None] = ResponseStreamState(input_tools=omit, text_format=omit)
+    for event in events:
+        state.handle_event(event)
+    return state._completed_response
+
+
+def _nothing_unknown(found: Any, text: bytes) -> None:
+    unknown = set(unknown_keys(found)) - _DOCUMENTED
+    assert not unknown, f"keys that nobody documents: {sorted(unknown)} in {text!r}"

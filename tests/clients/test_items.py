@@ -7,7 +7,7 @@ import pytest
 from openai import OpenAI
 
 from tests.clients.conftest import KEY
-from tests.engine.then.test_items import ACTIONS, HOSTED, SAID
+from tests.engine.then.test_items import ACTIONS, BEYOND_OPENAI, HOSTED, SAID
 from tests.kit.served import Served, served
 
 ITEMS = [*HOSTED, *SAID, *(f"{{type: computer_call, action: {action}}}" for action in ACTIONS)]
@@ -47,6 +47,8 @@ def test_items_are_the_same_whole_and_as_events(client: OpenAI) -> None:
         *_, last = client.responses.create(**asked, stream=True)
         assert last.type == "response.completed"
         assert last.response.to_dict(mode="json", warnings=False)["output"] == whole["output"], item
+        if any(name in item for name in BEYOND_OPENAI):  # its helper knows no other actions
+            continue
         with client.responses.stream(**asked) as stream:
             stream.until_done()
             final = stream.get_final_response()

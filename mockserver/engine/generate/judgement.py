@@ -15,5 +15,5 @@ def judgement(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
 
 
 def _tiny(category: str, text: str, seed: Seed) -> float:
-    drawn: float = seed.fraction("moderation", category, text) ** 3 / 1000
-    return drawn
+    drawn = seed.fraction("moderation", category, text)
+    return drawn * drawn * drawn / 1000

@@ -91,6 +91,7 @@ _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
 _INSTEAD: Mapping[tuple[str, str], str] = {
     ("parts", "reasoning"): "; put {reasoning: ...} into the list",
     ("raw", "headers"): '; put it into "raw"',
+    ("choices", "failed"): "; an answer breaks off as a whole, so give it one text",
     ("choices", ""): "; put it into each choice",
     ("steps", ""): "; put it into each step",
     ("one_of", ""): '; put it into the "then" of each branch',

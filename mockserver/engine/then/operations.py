@@ -57,9 +57,9 @@ def _suits(purpose: str, operation: str) -> bool:
 def _answers(then: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
     """The keys of a `then` that only some operations can be answered with, and what each is."""
     keys = {field.alias or name: name for name, field in type(then).model_fields.items()}
-    for key, name in keys.items():
-        if key in _PURPOSE_OF and name in then.model_fields_set:
-            yield (*path, key), _PURPOSE_OF[key]
+    given = [key for key, name in keys.items() if key in _PURPOSE_OF and name in then.model_fields_set]
+    if len({_PURPOSE_OF[key] for key in given}) == 1:  # else these are two answers, which is told elsewhere
+        yield (*path, given[0]), _PURPOSE_OF[given[0]]
     if isinstance(then, ThenSpec):
         for at, step in enumerate(then.steps or ()):
             yield from _answers(step, (*path, "steps", at))

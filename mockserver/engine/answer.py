@@ -6,7 +6,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from mockserver.core.call import CARRIED_OUT, Call, IdShape
+from mockserver.core.call import Call, IdShape
 from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.plan import (
     Answer,
@@ -183,13 +183,10 @@ def weight(parts: Parts) -> int:
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
-    """A call that the client has to answer, and that has no id yet, gets one."""
-    match part:
-        case ToolUse(call) if not call.id:
-            return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
-        case Item(kind, body) if kind in CARRIED_OUT and not body.get("call_id"):
-            return replace(part, body={**body, "call_id": "call_" + seed.alnum(24, "tool call", *identity)})
-    return part
+    """A tool call that has no id yet gets one."""
+    if not isinstance(part, ToolUse) or part.call.id:
+        return part
+    return replace(part, call=replace(part.call, id="call_" + seed.alnum(24, "tool call", *identity)))
 
 
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:

@@ -54,7 +54,7 @@ def test_bad_bodies(anyone: Any, body: bytes) -> None:
 
 def test_another_media_type(anyone: Any) -> None:
     reply = anyone.refuses(CHAT + b"}", headers={"content-type": "text/plain"})
-    assert reply.status == 415
+    assert reply.status == (400 if anyone.dialect.name == "tzafon" else 415)
     assert b"Invalid Content-Type header (text/plain), expected application/json." in reply.body
 
 

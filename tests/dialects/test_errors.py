@@ -13,11 +13,14 @@ from mockserver.dialects._parse import bearer
 STATUS = {
     ("crazyrouter", "model_not_found"): 503,
     ("crazyrouter", "quota"): 403,
+    ("openai", "previous_not_found"): 400,
+    ("tzafon", "unsupported_media_type"): 400,
 }
 KEYS = {
     "openai": {"message", "type", "param", "code"},
     "crazyrouter": {"message", "type", "code"},
     "skytells": {"message", "type", "code", "error_id", "status", "param", "request_id", "details"},
+    "tzafon": {"message", "type", "param", "code"},
 }
 
 
@@ -41,6 +44,8 @@ def test_every_reason_has_an_envelope(anyone: Any, reason: str, known: bool) -> 
         assert isinstance(body["error"], str)
         assert headers["x-ms-error-code"]
         message = body["message"]
+    elif name == "tzafon" and reply.status == 401:
+        message = body["error"]
     else:
         assert set(body["error"]) == KEYS[name]
         message = body["error"]["message"]

@@ -195,15 +195,15 @@ def test_what_a_computer_is_asked_to_do(action, wire):
 
 
 SAID = {
-    "{type: message, text: '{{ last_user }}!', annotations: [{type: x, n: 1}]}": (
-        Text("hello!", annotations=({"type": "x", "n": 1},), apart=True),
+    "{type: message, text: '{{ last_user }}!', annotations: [{type: file_path, file_id: '{{ last_user }}', index: 0}]}": (
+        Text("hello!", annotations=({"type": "file_path", "file_id": "hello", "index": 0},), apart=True),
     ),
     "{type: message, content: [{type: output_text, text: a}, {type: refusal, refusal: b}]}": (
         Text("a", apart=True),
         Refusal("b"),
     ),
-    "{type: message, content: [{type: output_text, text: a, annotations: [{n: 1}]}, {type: output_text, text: b}]}": (
-        Text("a", annotations=({"n": 1},), apart=True),
+    "{type: message, content: [{type: output_text, text: a, annotations: [{type: file_path, file_id: f, index: 1}]}, {type: output_text, text: b}]}": (
+        Text("a", annotations=({"type": "file_path", "file_id": "f", "index": 1},), apart=True),
         Text("b"),
     ),
     "{type: reasoning, text: a}": (Reasoning("a"),),

@@ -52,13 +52,16 @@ def _names(value: Json) -> Json:
 
 
 def _models(value: Json) -> Json:
-    """The names of a table or a list; a table's properties are for settings to come."""
+    """A table as it is; the names of a list without properties."""
     if not isinstance(value, Mapping):
-        return _names(value)
+        names = _names(value)
+        if not all(isinstance(name, str) for name in names):
+            raise PydanticCustomError("wants", "a list of texts")
+        return {name: {} for name in names}
     for properties in value.values():
         if not isinstance(properties, Mapping | None):
             raise PydanticCustomError("wants", "a list of names, or a table that gives each name a table of properties")
-    return tuple(value)
+    return {str(name): properties or {} for name, properties in value.items()}
 
 
 _AMOUNT = {"type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*[A-Za-z%]*\s*$"}
@@ -71,10 +74,21 @@ Share = Annotated[float, BeforeValidator(share), WithJsonSchema({"anyOf": [{**_N
 Size = Annotated[int, BeforeValidator(size), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNT]})]
 Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(_names), WithJsonSchema(_TEXTS)]
+
+
+class Model(BaseModel):
+    """What is known of a model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="model")
+
+    context_window: int | None = Field(None, ge=1, description="How many tokens prompt and answer may have together.")
+
+
+_PROPERTIES = {"anyOf": [Model.model_json_schema(), {"type": "null"}]}
 Models = Annotated[
-    tuple[str, ...] | None,
+    Mapping[str, Model] | None,
     BeforeValidator(_models),
-    WithJsonSchema({"anyOf": [_TEXTS, {"type": "object", "additionalProperties": {"type": ["object", "null"]}}]}),
+    WithJsonSchema({"anyOf": [_TEXTS, {"type": "object", "additionalProperties": _PROPERTIES}]}),
 ]
 
 
@@ -130,7 +144,9 @@ class Settings(BaseModel):
     )
     tokenizer: Literal["approx"] = Field("approx", description="How tokens are counted: approx is a fast estimate.")
     models: Models = Field(
-        None, description="The models that exist, as names with * as wildcard; absent: every model exists."
+        None,
+        description="The models that exist, as names with * as wildcard, or a table that gives each a context_window; "
+        "absent: every model exists.",
     )
     keys: Names = Field(None, description="The keys that are accepted; absent: any key, even none.")
     timing: TimingSetting = Field(default_factory=Timing, description="When answers go out; absent: at once.")
@@ -252,7 +268,8 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
     match kind:
         case "extra_forbidden":
             within = len(path) > 1
-            known = list(_TimingTable.model_fields) if within else [*map(layer.written, Settings.model_fields)]
+            table = Model if path[0] == "models" else _TimingTable
+            known = list(table.model_fields) if within else [*map(layer.written, Settings.model_fields)]
             word = str(path[-1]) if within else name
             return layer.mistake(path, f"unknown setting {_shown(word)}{did_you_mean(word, known)}", key=True)
         case "value_error":

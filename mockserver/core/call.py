@@ -106,12 +106,14 @@ class Call:
     include_usage: bool = False
     n: int = 1
     max_tokens: int | None = None
+    usual_tokens: int | None = None  # the provider's own limit, for text that no rule gives; None: the client set one
     max_tool_calls: int | None = None  # how many of the provider's own tools may be called
     overflow: str = "error"  # when a prompt is too long for its model: error, or truncate what is asked for
     ignore_eos: bool = False  # go on to the last token that is allowed
     echo: int = 0  # how many of the prompt's last tokens the answer repeats first
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # how many alternatives for each token; None: no log probabilities are asked for
+    dimensions: int | None = None  # how many numbers a vector is to have
     seed: int | None = None
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy

@@ -96,11 +96,14 @@ def _both(one: Callable[[], One], other: Callable[[], Other]) -> tuple[One, Othe
 
 def policy(settings: Settings) -> Policy:
     """What the engine needs to know of the settings."""
+    models = settings.models
+    windows = {name: model.context_window for name, model in (models or {}).items()}
     return Policy(
         seed=Seed(settings.seed),
         clock=Clock(settings.clock),
         unmatched=settings.unmatched,
         unique_ids=settings.ids == "unique",
-        models=settings.models,
+        models=None if models is None else tuple(models),
+        windows={name: window for name, window in windows.items() if window is not None},
         timing=settings.timing,
     )

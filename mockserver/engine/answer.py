@@ -6,7 +6,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from mockserver.core.call import CARRIED_OUT, Call, IdShape
+from mockserver.core.call import Call, IdShape
 from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.plan import (
     Answer,

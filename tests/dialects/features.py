@@ -16,6 +16,7 @@ URLS = {
     "skytells": "/skytells/v1/chat/completions",
     "crazyrouter": "/crazyrouter/v1/chat/completions",
     "azure": "/azure/chat/completions?api-version=2024-05-01-preview",
+    "tzafon": "/tzafon/v1/chat/completions",
 }
 # Azure's own API knows neither `n` nor `stream_options`: they are the model's business.
 HEADERS: Mapping[str, Mapping[str, str]] = {"azure": {"extra-parameters": "pass-through"}}

@@ -16,7 +16,13 @@ from tests.kit.strict import check_chunk, check_completion, frames
 
 Json = Any
 # Where a stream tells its usage when the request does not ask for it, and what the other chunks show.
-UNASKED_USAGE: Mapping[str, str] = {"openai": "absent", "crazyrouter": "absent", "skytells": "null", "azure": "finish"}
+UNASKED_USAGE: Mapping[str, str] = {
+    "openai": "absent",
+    "crazyrouter": "absent",
+    "skytells": "null",
+    "azure": "finish",
+    "tzafon": "absent",
+}
 
 # What its client's types of a chunk do not know: custom tools.
 BEYOND_THE_TYPES = {"custom-tool-call"}

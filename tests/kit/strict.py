@@ -24,6 +24,13 @@ DOCUMENTED: dict[str, frozenset[str]] = {
         }
     ),
     "azure": frozenset({"choices[].message.reasoning_content", "choices[].delta.reasoning_content"}),
+    "tzafon": frozenset(
+        {
+            "choices[].message.reasoning_content",
+            "choices[].delta.reasoning_content",
+            "choices[].delta.annotations",
+        }
+    ),
 }
 
 _COMPLETION = TypeAdapter(ChatCompletion), TypeAdapter(chat_objects.ChatCompletion)

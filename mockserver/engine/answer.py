@@ -200,7 +200,7 @@ def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logpr
 def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[Logprob, ...]:
     """Log probabilities of the text's tokens: a rule's own, then seeded ones."""
     texts = [part.text for part in parts if isinstance(part, Text)]
-    tokens = [token for text in texts for token in split(text)]  # of each text by itself: some formats part them
+    tokens = tuple(token for text in texts for token in split(text))  # of each by itself: some formats part them
     seeded = logprobs(tokens, seed.stream("logprobs", call.fingerprint, "".join(texts)), call.logprobs or 0)
     stated = draft.logprobs or ()
     return tuple(

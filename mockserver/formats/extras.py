@@ -120,15 +120,19 @@ def logprobs_block(choice: Choice) -> Logprobs | None:
 
 def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Logprobs]:
     """For each piece of the text the log probabilities of the tokens that end within it."""
+    for span in spans(pieces, [logprob.token for logprob in logprobs]):
+        yield {"content": [_entry(logprob) for logprob in logprobs[span]], "refusal": None}
+
+
+def spans(pieces: Sequence[str], tokens: Sequence[str]) -> Iterator[slice]:
+    """For each piece of a text the tokens that end within it."""
     at, end, length = 0, 0, 0
     for piece in pieces:
-        length += len(piece)
-        entries = []
-        while at < len(logprobs) and end + len(logprobs[at].token) <= length:
-            end += len(logprobs[at].token)
-            entries.append(_entry(logprobs[at]))
+        first, length = at, length + len(piece)
+        while at < len(tokens) and end + len(tokens[at]) <= length:
+            end += len(tokens[at])
             at += 1
-        yield {"content": entries, "refusal": None}
+        yield slice(first, at)
 
 
 def _entry(logprob: Logprob) -> TokenLogprob:

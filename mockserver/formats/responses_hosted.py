@@ -145,5 +145,5 @@ KINDS: Mapping[str, Kind] = {
         "apc", body={"call_id": "", "operation": {"type": "create_file", "path": "file.txt", "diff": ""}}
     ),
     "apply_patch_call_output": Kind("apco", body={"call_id": "", "output": None}, blank={"status": "completed"}),
-    "compaction": Kind("cmp", body={"encrypted_content": ""}, status=False),
+    "compaction": Kind("cmp", body={"encrypted_content": ""}, stages=(Phase("compacting"),), status=False),
 }

@@ -123,7 +123,7 @@ class _Builder:
         }
 
     def _reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> ReasoningItem:
-        told = told_of(part, self.asked)
+        told = told_of(part, self.style, self.asked)
         item: ReasoningItem = {
             "id": f"rs_{name}",
             "type": "reasoning",
@@ -137,9 +137,11 @@ class _Builder:
         return item
 
 
-def told_of(part: Reasoning, asked: Asked) -> str | None:
-    """What a client gets to read of the thoughts."""
-    return part.text if part.summary is None and asked.summary else part.summary
+def told_of(part: Reasoning, style: ResponseStyle, asked: Asked) -> str | None:
+    """What a client is told of the thoughts: what a rule says, else themselves, unless they are shown."""
+    if part.summary is None and asked.summary and not style.raw_reasoning:
+        return part.text
+    return part.summary
 
 
 def _sealed(text: str, name: str) -> str:
@@ -189,8 +191,9 @@ def hosted(used: Item, asked: Asked, name: str, call_id: str = "") -> dict[str, 
 
 
 def _last_call(before: list[Output]) -> str:
-    call_id: str = before[-1].item.get("call_id", "") if before else ""
-    return call_id
+    """The id of the call that the next item can be the output of: that of the item before it."""
+    last = before[-1].item if before else {"type": "message"}
+    return "" if last["type"].endswith("_output") else last.get("call_id", "")
 
 
 def _completed(kind: Kind, stated: Mapping[str, Json]) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Json
 from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import Chunks, count, cut
-from mockserver.formats.extras import TokenLogprob
+from mockserver.formats.extras import TokenLogprob, spans
 from mockserver.formats.responses_hosted import Commands, Phase, Previews, Printed, Stage, Typed, kind_of
 from mockserver.formats.responses_items import Output
 
@@ -96,7 +96,8 @@ class _Track:
         name, part = f"response.{event}.delta", self.part
         before = to_json({**place, "delta": ""})[1:-3]
         for piece, after in pieces:
-            yield Step(name, before + to_json(piece) + after, count(piece), part)
+            if piece:
+                yield Step(name, before + to_json(piece) + after, count(piece), part)
 
 
 def _message(track: _Track) -> Steps:
@@ -119,14 +120,8 @@ def _text(track: _Track, place: Mapping[str, Json], part: Part, content: Mapping
 
 
 def _tails(pieces: Sequence[str], weighed: Sequence[Mapping[str, Json]]) -> Iterator[bytes]:
-    """For each piece the log probabilities of the tokens that end within it."""
-    at, end, length = 0, 0, 0
-    for piece in pieces:
-        first, length = at, length + len(piece)
-        while at < len(weighed) and end + len(weighed[at]["token"]) <= length:
-            end += len(weighed[at]["token"])
-            at += 1
-        yield b',"logprobs":' + to_json(weighed[first:at]) + b"}"
+    for span in spans(pieces, [logprob["token"] for logprob in weighed]):
+        yield b',"logprobs":' + to_json(weighed[span]) + b"}"
 
 
 def _streamed(logprob: TokenLogprob) -> dict[str, Json]:

@@ -168,5 +168,11 @@ def test_log_probabilities_of_a_rule_come_first() -> None:
     assert len(choice.logprobs) == len(split(STORY))
 
 
+def test_log_probabilities_of_each_text_by_itself() -> None:
+    choice = answer(call(logprobs=0), draft(Text("over"), Text("look")), AUTHOR).choices[0]
+    assert choice.logprobs is not None
+    assert [entry.token for entry in choice.logprobs] == ["over", "look"]
+
+
 def test_none_are_given_unless_asked_for() -> None:
     assert answer(call(), draft(Text(STORY)), AUTHOR).choices[0].logprobs is None

@@ -3,21 +3,21 @@
 The clients themselves construct without validating, so a wrong key or a missing one goes unseen by them.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 from openai._types import omit
 from openai.lib.streaming.responses._responses import ResponseStreamState
 from openai.types.responses import ResponseStreamEvent
 from openai.types.responses.parsed_response import ParsedResponse
 from openai.types.responses.response import Response
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 from tzafon.types import ResponseComputerToolCall, ResponseFunctionToolCall, ResponseOutputMessage
 from tzafon.types.response_create_response import ResponseCreateResponse
 
 from tests.kit.strict import unknown_keys
 
 _RESPONSE = TypeAdapter(Response)
-_EVENT: TypeAdapter[Any] = TypeAdapter(ResponseStreamEvent)
+_EVENT: TypeAdapter[Any] = TypeAdapter(Annotated[ResponseStreamEvent, Field(discriminator="type")])
 _TZAFON = TypeAdapter(ResponseCreateResponse)
 _TZAFON_ITEMS: dict[str, TypeAdapter[Any]] = {
     "message": TypeAdapter(ResponseOutputMessage),

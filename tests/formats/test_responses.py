@@ -1,0 +1,134 @@
+"""Response: its keys, its status, and that nothing in it contradicts that status."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from mockserver.core.plan import Answer, Broken, Item, Text, Usage
+from mockserver.formats import responses_objects
+from mockserver.formats.responses import Asked, ResponseStyle, begun, response, status_of, usage_block
+from tests.formats.answers import BEHIND, EVERYTHING, ITEMS, OPENAI, PLAIN, TZAFON, answer, answers
+from tests.kit.strict_responses import check_event, check_response, check_tzafon
+
+HI = Text("Hi")
+OWN = replace(OPENAI, response=tuple(responses_objects.Response.__annotations__))
+NOTHING = {"completed_at": None, "error": None, "incomplete_details": None}
+TOO_LONG = {**NOTHING, "incomplete_details": {"reason": "max_output_tokens"}}
+FILTERED = {**NOTHING, "incomplete_details": {"reason": "content_filter"}}
+
+# What an answer came to: its status, what else says so, whether it has output, whether it has usage.
+STATES: dict[str, tuple[Answer, str, dict[str, Any], bool, bool]] = {
+    "whole": (answer(HI), "completed", {**NOTHING, "completed_at": 1_700_000_000}, True, True),
+    "too long": (answer(HI, finish="length"), "incomplete", TOO_LONG, True, True),
+    "filtered": (answer(HI, finish="content_filter"), "incomplete", FILTERED, True, True),
+    "failed": (
+        answer(HI, finish="length", broken=Broken("server_error", "No.")),
+        "failed",
+        {**NOTHING, "error": {"code": "server_error", "message": "No."}},
+        True,
+        False,
+    ),
+    "queued": (answer(HI, phase="queued"), "queued", NOTHING, False, False),
+    "in progress": (answer(HI, phase="in_progress", broken=Broken()), "in_progress", NOTHING, False, False),
+    "cancelled": (answer(HI, phase="cancelled", finish="length"), "cancelled", NOTHING, False, False),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_nothing_contradicts_the_status(state: str) -> None:
+    whole, status, said, output, usage = STATES[state]
+    body = response(whole, OPENAI, PLAIN)
+    assert body["status"] == status == status_of(whole, OPENAI)
+    assert {key: body[key] for key in NOTHING} == said
+    assert (bool(body["output"]), body["usage"] is not None) == (output, usage)
+    check_response(to_json(body))
+
+
+def test_a_provider_without_a_queue() -> None:
+    assert status_of(answer(phase="queued"), TZAFON) == "in_progress"
+    assert begun(answer(), TZAFON, BEHIND, queued=True)["status"] == "in_progress"
+    assert begun(answer(), OPENAI, BEHIND, queued=True)["status"] == "queued"
+
+
+def test_keys_stand_in_the_order_of_the_style() -> None:
+    assert list(response(answer(HI), OPENAI, PLAIN)) == list(OPENAI.response)
+    turned = ResponseStyle(tuple(reversed(OPENAI.response)))
+    assert list(response(answer(HI), turned, PLAIN)) == list(turned.response)
+
+
+def test_the_request_is_repeated_but_never_wins() -> None:
+    asked = Asked({"tools": [{"type": "custom"}], "status": "queued", "id": "resp_other", "other": 1})
+    body = response(answer(HI), OPENAI, asked)
+    assert (body["tools"], body["status"], body["id"]) == ([{"type": "custom"}], "completed", "resp_" + "ab" * 16)
+    assert "other" not in body
+    assert "instructions" not in body
+
+
+def test_numbers_stay_integers() -> None:
+    assert b'"created_at":1700000000,' in to_json(response(answer(HI), OPENAI, PLAIN))
+    assert b'"completed_at":1700000000,' in to_json(response(answer(HI), OPENAI, PLAIN))
+
+
+def test_usage() -> None:
+    assert usage_block(Usage(9, 5, 2, 1), OPENAI) == {
+        "input_tokens": 9,
+        "input_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 0},
+        "output_tokens": 5,
+        "output_tokens_details": {"reasoning_tokens": 2},
+        "total_tokens": 14,
+    }
+    bare = replace(OPENAI, usage=("input_tokens", "output_tokens", "total_tokens"))
+    assert list(usage_block(Usage(9, 5), bare)) == list(bare.usage)
+
+
+@settings(max_examples=100, deadline=None)
+@given(answers())
+def test_clients_accept_every_answer(whole: Answer) -> None:
+    for asked in (PLAIN, EVERYTHING):
+        check_response(to_json(response(whole, OPENAI, asked)))
+        _check_closed(response(whole, OWN, asked))
+        if not any(isinstance(part, Item) and "actions" in part.body for part in whole.choices[0].parts):
+            check_tzafon(to_json(response(whole, TZAFON, asked)))  # which knows single actions only
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.kind)
+def test_clients_accept_every_kind_of_item(item: Any) -> None:
+    for asked in (PLAIN, EVERYTHING):
+        check_response(to_json(response(answer(item), OPENAI, asked)))
+        if "actions" not in item.body:
+            check_tzafon(to_json(response(answer(item), TZAFON, asked)))
+
+
+_SHAPES: dict[str, TypeAdapter[Any]] = {
+    "message": TypeAdapter(responses_objects.OutputMessage),
+    "function_call": TypeAdapter(responses_objects.FunctionCall),
+    "custom_tool_call": TypeAdapter(responses_objects.CustomToolCall),
+    "reasoning": TypeAdapter(responses_objects.ReasoningItem),
+}
+_OBJECT = TypeAdapter(responses_objects.Response)
+
+
+def _check_closed(body: dict[str, Any]) -> None:
+    """Raises unless the object and its items are ours to the letter."""
+    _OBJECT.validate_json(to_json(body), strict=True, extra="forbid")
+    for item in body["output"]:
+        if shape := _SHAPES.get(item["type"]):
+            shape.validate_json(to_json(item), strict=True, extra="forbid")
+
+
+def test_the_checks_can_fail() -> None:
+    body = json.loads(to_json(response(answer(HI), OPENAI, PLAIN)))
+    for wrong in ({**body, "surplus": 1}, {**body, "created_at": "now"}, {**body, "output": [{"type": "odd"}]}):
+        with pytest.raises((ValidationError, AssertionError)):
+            check_response(to_json(wrong))
+    with pytest.raises(ValidationError):
+        _check_closed(body)
+    with pytest.raises(ValidationError):
+        check_tzafon(to_json({**body, "status": "queued"}))
+    with pytest.raises(ValidationError):
+        check_event(b'{"type":"response.output_text.delta","sequence_number":1,"delta":"a"}')

@@ -1,0 +1,219 @@
+"""Output items: which parts share one, what is shown of each, and what completes what a rule states."""
+
+import json
+from base64 import b64decode
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic_core import to_json
+
+from mockserver.core.call import fingerprint
+from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text
+from mockserver.formats.responses import Asked, ResponseStyle
+from mockserver.formats.responses_items import Output, hosted, is_cut, outputs, told_of
+from tests.formats.answers import CALL, CUSTOM, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, weighed
+
+
+def built(*parts: Part, style: ResponseStyle = OPENAI, asked: Asked = PLAIN, **fields: Any) -> list[Output]:
+    return outputs(answer(*parts, **fields), style, asked)
+
+
+def shown(*parts: Part, style: ResponseStyle = OPENAI, asked: Asked = PLAIN) -> list[dict[str, Any]]:
+    return [json.loads(to_json(output.item)) for output in built(*parts, style=style, asked=asked)]
+
+
+GROUPS: dict[str, tuple[tuple[Part, ...], list[int]]] = {
+    "nothing": ((), []),
+    "two texts": ((Text("a"), Text("b")), [2]),
+    "text and refusal": ((Text("a"), Refusal("no")), [2]),
+    "apart": ((Text("a"), Text("b", apart=True), Text("c")), [1, 2]),
+    "apart from nothing": ((Text("a", apart=True),), [1]),
+    "around a call": ((Text("a"), CALL, Text("b"), Text("c")), [1, 1, 2]),
+    "thoughts": ((Reasoning("a"), Reasoning("b"), Text("c")), [1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_which_parts_share_an_item(group: str) -> None:
+    parts, sizes = GROUPS[group]
+    found = built(*parts)
+    assert [len(output.parts) for output in found] == sizes
+    assert tuple(part for output in found for part in output.parts) == parts
+
+
+def test_a_message() -> None:
+    (item,) = shown(Text("Hi", annotations=(NOTE,)), Refusal("No"))
+    assert item == {
+        "id": "msg_" + fingerprint("resp_" + "ab" * 16, 0),
+        "type": "message",
+        "status": "completed",
+        "role": "assistant",
+        "content": [
+            {"type": "output_text", "text": "Hi", "annotations": [NOTE], "logprobs": []},
+            {"type": "refusal", "refusal": "No"},
+        ],
+    }
+
+
+def test_calls_of_the_clients_tools() -> None:
+    function, custom = shown(CALL, CUSTOM)
+    answer_id = "resp_" + "ab" * 16
+    assert function == {
+        "id": "fc_" + fingerprint(answer_id, 0),
+        "type": "function_call",
+        "status": "completed",
+        "call_id": "call_1",
+        "name": "f",
+        "arguments": '{"a":1}',
+    }
+    assert custom == {
+        "id": "ctc_" + fingerprint(answer_id, 1),
+        "type": "custom_tool_call",
+        "call_id": "call_2",
+        "name": "sql",
+        "input": "SELECT 1",
+    }
+
+
+SUMMARIES = (
+    (Reasoning("Hm"), False, None),
+    (Reasoning("Hm"), True, "Hm"),
+    (Reasoning("Hm", summary="In short"), False, "In short"),
+    (Reasoning("Hm", summary="In short"), True, "In short"),
+    (Reasoning("Hm", summary=""), True, ""),
+)
+
+
+@pytest.mark.parametrize(("thought", "asked", "told"), SUMMARIES)
+def test_what_is_told_of_thoughts(thought: Reasoning, asked: bool, told: str | None) -> None:
+    assert told_of(thought, OPENAI, Asked(summary=asked)) == told
+    assert told_of(thought, TZAFON, Asked(summary=asked)) == thought.summary
+    (item,) = shown(thought, asked=Asked(summary=asked))
+    assert item["summary"] == ([] if told is None else [{"type": "summary_text", "text": told}])
+    assert "content" not in item
+    assert "encrypted_content" not in item
+
+
+def test_raw_and_sealed_thoughts() -> None:
+    (item,) = shown(Reasoning("Hm"), style=TZAFON)
+    assert item["content"] == [{"type": "reasoning_text", "text": "Hm"}]
+    sealed = [shown(Reasoning(text), asked=EVERYTHING)[0]["encrypted_content"] for text in ("Hm", "Hm", "Aha")]
+    assert sealed[0] == sealed[1] != sealed[2]
+    assert len(b64decode(sealed[0], validate=True)) == 96
+
+
+def test_logprobs_of_each_text() -> None:
+    parts = Text("Hello there"), CALL, Text("é")
+    items = [json.loads(to_json(output.item)) for output in outputs(weighed(*parts), OPENAI, PLAIN)]
+    first, second = (item["content"][0]["logprobs"] for item in (items[0], items[2]))
+    assert [logprob["token"] for logprob in first] == ["Hello", " there"]
+    assert second == [
+        {
+            "token": "é",
+            "logprob": -0.5,
+            "bytes": [195, 169],
+            "top_logprobs": [
+                {"token": "é", "logprob": -0.5, "bytes": [195, 169]},
+                {"token": "é", "logprob": -1.5, "bytes": [195, 169]},
+            ],
+        }
+    ]
+
+
+CUTS = (
+    ((Text("a"), CALL), {"finish": "length"}, ["completed", "incomplete"], [False, False]),
+    ((CALL, Text("a")), {"finish": "content_filter"}, ["completed", "incomplete"], [False, False]),
+    ((CALL, Text("a")), {"broken": Broken()}, ["completed", "incomplete"], [False, True]),
+    ((Text("a"), ITEMS[0]), {"finish": "length"}, ["completed", "completed"], [False, False]),
+    ((CALL, Reasoning("a")), {"broken": Broken(event=True)}, ["completed", "incomplete"], [False, True]),
+    ((Text("a"),), {"finish": "tool_calls"}, ["completed"], [False]),
+)
+
+
+@pytest.mark.parametrize(("parts", "fields", "statuses", "opens"), CUTS)
+def test_what_a_cut_leaves(
+    parts: tuple[Part, ...], fields: dict[str, Any], statuses: list[str], opens: list[bool]
+) -> None:
+    found = built(*parts, **fields)
+    assert [output.item["status"] for output in found] == statuses
+    assert [output.open for output in found] == opens
+
+
+def test_what_is_cut() -> None:
+    assert not is_cut(answer(Text("a")))
+    assert not is_cut(replace(answer(), choices=()))
+    assert is_cut(answer(finish="length"))
+    assert is_cut(replace(answer(), choices=(), broken=Broken()))
+
+
+def test_what_is_not_there_yet_shows_nothing() -> None:
+    assert built(Text("a"), phase="queued") == built(Text("a"), phase="cancelled") == []
+
+
+# What a rule states, and what the item says besides its id, type and status.
+STATED: tuple[tuple[Item, dict[str, Any]], ...] = (
+    (Item("web_search_call", {}), {"action": {"type": "search", "query": ""}}),
+    (Item("web_search_call", {"action": {"query": "q", "sources": [1]}}), {"action": {"type": "search", "query": "q"}}),
+    (
+        Item("web_search_call", {"action": {"type": "open_page", "url": "u"}}),
+        {"action": {"type": "open_page", "url": "u"}},
+    ),
+    (Item("web_search_call", {"results": []}), {"action": {"type": "search", "query": ""}}),
+    (Item("file_search_call", {"queries": ["q"], "results": [1]}), {"queries": ["q"], "results": None}),
+    (
+        Item("code_interpreter_call", {"code": "1", "outputs": [1], "container_id": "cntr_1"}),
+        {"code": "1", "outputs": None, "container_id": "cntr_1"},
+    ),
+    (
+        Item("computer_call", {"actions": [{"type": "wait"}], "call_id": "call_9"}),
+        {"call_id": "call_9", "pending_safety_checks": [], "actions": [{"type": "wait"}]},
+    ),
+    (
+        Item("local_shell_call", {"call_id": "call_9", "action": {"command": ["ls"]}}),
+        {"call_id": "call_9", "action": {"type": "exec", "command": ["ls"], "env": {}}},
+    ),
+    (Item("something_new", {"a": 1, "type": "odd"}), {"a": 1}),
+)
+
+
+@pytest.mark.parametrize(("item", "says"), STATED)
+def test_what_completes_a_rule(item: Item, says: dict[str, Any]) -> None:
+    found = hosted(item, PLAIN, "0" * 32)
+    assert list(found)[:3] == ["id", "type", "status"]
+    assert (found["type"], found["status"]) == (item.kind, "completed")
+    assert {key: found[key] for key in found if key not in ("id", "type", "status")} == says
+
+
+def test_results_are_shown_on_request() -> None:
+    search = Item("web_search_call", {"action": {"sources": [1]}})
+    assert hosted(search, EVERYTHING, "0")["action"] == {"type": "search", "query": "", "sources": [1]}
+    assert hosted(Item("file_search_call", {"results": [1]}), EVERYTHING, "0")["results"] == [1]
+    assert hosted(Item("code_interpreter_call", {"outputs": [1]}), EVERYTHING, "0")["outputs"] == [1]
+
+
+def test_statuses_of_hosted_tools() -> None:
+    assert hosted(Item("web_search_call", {"status": "failed"}), PLAIN, "0")["status"] == "failed"
+    assert hosted(Item("mcp_call", {"error": {"type": "x"}}), PLAIN, "0")["status"] == "failed"
+    assert "status" not in hosted(Item("mcp_list_tools", {}), PLAIN, "0")
+
+
+def test_ids_of_hosted_tools() -> None:
+    call, other = shown(Item("shell_call", {}), Item("shell_call_output", {}))
+    assert call["call_id"] == other["call_id"]
+    assert call["call_id"].startswith("call_")
+    assert len(call["call_id"]) == 29
+    assert (call["id"][:3], other["id"][:4]) == ("sh_", "sho_")
+    (alone,) = shown(Item("shell_call_output", {}))
+    assert alone["call_id"]
+    assert shown(Item("web_search_call", {"id": "ws_mine"}))[0]["id"] == "ws_mine"
+    assert shown(Item("code_interpreter_call", {}))[0]["container_id"].startswith("cntr_")
+
+
+def test_ids_follow_from_the_answer() -> None:
+    parts: tuple[Part, ...] = (Text("a"), CALL, *ITEMS)
+    first, again = shown(*parts), shown(*parts)
+    assert first == again
+    assert len({item["id"] for item in first}) == len(first)
+    other: Answer = replace(answer(*parts), id="resp_other")
+    assert {output.item["id"] for output in outputs(other, OPENAI, PLAIN)}.isdisjoint(item["id"] for item in first)

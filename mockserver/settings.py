@@ -52,13 +52,16 @@ def _names(value: Json) -> Json:
 
 
 def _models(value: Json) -> Json:
-    """The names of a table or a list; a table's properties are for settings to come."""
+    """A table as it is; the names of a list without properties."""
     if not isinstance(value, Mapping):
-        return _names(value)
+        names = _names(value)
+        if not all(isinstance(name, str) for name in names):
+            raise PydanticCustomError("wants", "a list of texts")
+        return {name: {} for name in names}
     for properties in value.values():
         if not isinstance(properties, Mapping | None):
             raise PydanticCustomError("wants", "a list of names, or a table that gives each name a table of properties")
-    return tuple(value)
+    return {str(name): properties or {} for name, properties in value.items()}
 
 
 _AMOUNT = {"type": "string", "pattern": r"^\s*[0-9]*\.?[0-9]+\s*[A-Za-z%]*\s*$"}
@@ -71,10 +74,21 @@ Share = Annotated[float, BeforeValidator(share), WithJsonSchema({"anyOf": [{**_N
 Size = Annotated[int, BeforeValidator(size), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNT]})]
 Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(_names), WithJsonSchema(_TEXTS)]
+
+
+class Model(BaseModel):
+    """What is known of a model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="model")
+
+    context_window: int | None = Field(None, ge=1, description="How many tokens prompt and answer may have together.")
+
+
+_PROPERTIES = {"anyOf": [Model.model_json_schema(), {"type": "null"}]}
 Models = Annotated[
-    tuple[str, ...] | None,
+    Mapping[str, Model] | None,
     BeforeValidator(_models),
-    WithJsonSchema({"anyOf": [_TEXTS, {"type": "object", "additionalProperties": {"type": ["object", "null"]}}]}),
+    WithJsonSchema({"anyOf": [_TEXTS, {"type": "object", "additionalProperties": _PROPERTIES}]}),
 ]
 
 
@@ -130,11 +144,22 @@ class Settings(BaseModel):
     )
     tokenizer: Literal["approx"] = Field("approx", description="How tokens are counted: approx is a fast estimate.")
     models: Models = Field(
-        None, description="The models that exist, as names with * as wildcard; absent: every model exists."
+        None,
+        description="The models that exist, as names with * as wildcard, or a table that gives each a context_window; "
+        "absent: every model exists.",
     )
     keys: Names = Field(None, description="The keys that are accepted; absent: any key, even none.")
     timing: TimingSetting = Field(default_factory=Timing, description="When answers go out; absent: at once.")
     strict: bool = Field(False, description="Also refuse what only the live provider refuses beyond its schema.")
+    stored_answers: int = Field(
+        1000, ge=0, description="How many answers a namespace keeps to be looked up; the oldest go first."
+    )
+    stored_bytes: Size = Field(
+        50_000_000, ge=1, description="How many bytes they may take in each namespace; the oldest go first."
+    )
+    background_polls: int = Field(
+        1, ge=0, description="How many look-ups find a background response in progress before it is there."
+    )
     max_body: Size = Field(10_000_000, ge=1, description="The largest body of a request, in bytes or as 10MB.")
     source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
     reload: bool = Field(True, description="Watch the rules files and swap a good change in at once.")
@@ -243,7 +268,8 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
     match kind:
         case "extra_forbidden":
             within = len(path) > 1
-            known = list(_TimingTable.model_fields) if within else [*map(layer.written, Settings.model_fields)]
+            table = Model if path[0] == "models" else _TimingTable
+            known = list(table.model_fields) if within else [*map(layer.written, Settings.model_fields)]
             word = str(path[-1]) if within else name
             return layer.mistake(path, f"unknown setting {_shown(word)}{did_you_mean(word, known)}", key=True)
         case "value_error":

@@ -10,7 +10,7 @@ from mockserver.core.errors import ConfigError
 from mockserver.core.plan import Timing
 from mockserver.core.seed import FROZEN_AT
 from mockserver.positions import Document, read
-from mockserver.settings import Settings, assemble, flag, settings_schema, variable
+from mockserver.settings import Model, Settings, assemble, flag, settings_schema, variable
 
 
 def of_file(text: str) -> Settings:
@@ -77,9 +77,13 @@ def test_a_file_without_settings_changes_nothing(text: str) -> None:
         ("clock", "1970-01-02", 86_400),
         ("clock", "1970-01-01T01:00:00+01:00", 0),
         ("clock", "2024-05-01T12:00:00Z", 1_714_564_800),
-        ("models", ["gpt-4o*", "o3"], ("gpt-4o*", "o3")),
-        ("models", {"gpt-4o": {"context": 128_000}, "o3": None}, ("gpt-4o", "o3")),
-        ("models", [], ()),
+        ("models", ["gpt-4o*", "o3"], {"gpt-4o*": Model(), "o3": Model()}),
+        (
+            "models",
+            {"gpt-4o": {"context_window": 128_000}, "o3": None},
+            {"gpt-4o": Model(context_window=128_000), "o3": Model()},
+        ),
+        ("models", [], {}),
         ("keys", "sk-a, sk-b,", ("sk-a", "sk-b")),
         ("max_body", "2KiB", 2048),
         ("timing", {}, Timing()),
@@ -100,7 +104,7 @@ def test_values_of_a_file(name: str, value: Any, expected: Any) -> None:
         ("RELOAD", "no", False),
         ("CLOCK", "1700000000", 1_700_000_000),
         ("KEYS", "123,sk-b", ("123", "sk-b")),
-        ("MODELS", "{gpt-4o: {}, o3: {}}", ("gpt-4o", "o3")),
+        ("MODELS", "{gpt-4o: {context_window: 9}, o3: {}}", {"gpt-4o": Model(context_window=9), "o3": Model()}),
         ("TIMING", "{first_token: 2s, tokens_per_second: 4}", Timing(2.0, 0.25)),
         ("MAX_BODY", "1mb", 1_000_000),
     ],

@@ -6,6 +6,7 @@ of each script gets. Its sizes are fitted to o200k_base, whose counts it meets w
 
 import re
 from functools import lru_cache
+from hashlib import blake2b
 
 # "token", "word", "char", a size in characters, or the exact list of pieces.
 Chunks = str | int | tuple[str, ...]
@@ -41,6 +42,22 @@ def cut(text: str, chunks: Chunks) -> tuple[str, ...]:
             return chunks
     raise ValueError(f"unknown way to cut: {chunks!r}")
 
+
+def token_id(token: str) -> int:
+    """The number of a token in a vocabulary that nobody has: the same for the same token, everywhere."""
+    named = _NAMED.fullmatch(token)
+    if named is not None:
+        return int(named[1])
+    return int.from_bytes(blake2b(token.encode("utf-8", "replace"), digest_size=8).digest()) % _VOCABULARY
+
+
+def token_of(number: int) -> str:
+    """How a token reads that is known by its number alone: `<|123|>`, one token whose number is 123."""
+    return f"<|{number}|>"
+
+
+_NAMED = re.compile(r"<\|(-?[0-9]{1,40})\|>")
+_VOCABULARY = 200_000
 
 # Character classes are written out: what \w means changes with the Unicode of each Python version.
 _LATIN = r"A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff"

@@ -32,7 +32,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
         n=chat.get("n") or 1,
         max_tokens=_most(chat),
-        stop=_stops(chat.get("stop")),
+        stop=stops(chat.get("stop")),
         logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
         seed=chat.get("seed"),
         response_format=response_format,
@@ -178,7 +178,8 @@ def named(tool: Body) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _stops(stop: Json) -> tuple[str, ...]:
+def stops(stop: Json) -> tuple[str, ...]:
+    """The stop sequences of a body: one, several or none."""
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
 

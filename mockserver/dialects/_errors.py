@@ -55,12 +55,16 @@ class Phrasebook:
             message=self._message(reason, failure, http, call) if failure.message is None else failure.message,
             kind=row.kind if failure.kind is None else failure.kind,
             code=row.code if failure.code is None else failure.code,
-            param=row.param if failure.param is None else failure.param,
+            param=_param(row, call) if failure.param is None else failure.param,
         )
 
     def _row(self, reason: str) -> Row:
         """The row of a reason; one that the provider has no own answer for has that of its status."""
         return self.rows.get(reason) or self.rows[reason_of(REASONS[reason])]
+
+    def _words(self, reason: str, failure: Failure) -> str:
+        """The words for a reason; others where not the prompt is too long, but what is to come after it."""
+        return TOO_MUCH_ASKED if "completion" in failure.details else self.words[reason]
 
     def _message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
         facts: dict[str, Json] = {
@@ -68,17 +72,31 @@ class Phrasebook:
             "tokens": 8193,
             "model": call.model if call is not None else "",
             "id": call.previous or call.id if call is not None else "",
+            "object": _sought(call),
             "key": self.credential(http) or "",
             **failure.details,
             "method": http.method,
             "path": http.path,
             "wait": duration(failure.retry_after or 1.0),
+            "seconds": f"{failure.retry_after or 1:g}",
         }
         facts["key"] = masked(str(facts["key"]))
-        words = self.words[reason].format_map({key: clip(str(value)) for key, value in facts.items()})
+        words = self._words(reason, failure).format_map({key: clip(str(value)) for key, value in facts.items()})
         if "nearest" not in failure.details:
             return words
         return f"{words.removesuffix('.')}. Did you mean {failure.details['nearest']}?"
+
+
+def _param(row: Row, call: Call | None) -> str | None:
+    """The field that is named; what a chat has in its messages, other bodies have elsewhere."""
+    return row.param if call is None or row.param != "messages" else _ASKED_IN.get(call.operation, row.param)
+
+
+def _sought(call: Call | None) -> str:
+    """What a look-up did not find, as providers call it."""
+    if call is None or not call.id:
+        return "The requested object was"
+    return f"{'Chat completion' if 'chat' in call.operation else 'Response'} with id '{clip(call.id)}'"
 
 
 def masked(key: str) -> str:
@@ -103,6 +121,12 @@ def retry_after(failure: Failure) -> Headers:
     return () if wait is None else (("retry-after", str(int(wait) if float(wait).is_integer() else wait)),)
 
 
+TOO_MUCH_ASKED = (
+    "This model's maximum context length is {limit} tokens. However, you requested {tokens} tokens "
+    "({prompt} in the prompt, {completion} in the completion). Please reduce the length of the prompt or completion."
+)
+_ASKED_IN: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
+
 OPENAI_WORDS: Words = {
     "bad_json": "We could not parse the JSON body of your request. The API expects a JSON payload.",
     "bad_parameter": "Invalid request: a parameter has a value that is not supported.",
@@ -123,7 +147,7 @@ OPENAI_WORDS: Words = {
     "forbidden": "Country, region, or territory not supported",
     "model_not_found": "The model `{model}` does not exist or you do not have access to it.",
     "unknown_model": "The model `{model}` does not exist or you do not have access to it.",
-    "not_found": "The requested object does not exist.",
+    "not_found": "{object} not found.",
     "previous_not_found": "Previous response with id '{id}' not found.",
     "not_cancellable": "Only responses that are still made in the background can be cancelled.",
     "unmatched": "No rule answers this request.",

@@ -28,7 +28,7 @@ def conflicts(body: Body) -> Iterator[Complaint]:
         both = "'max_tokens' and 'max_completion_tokens'"
         yield _conflict("max_tokens", f"Setting {both} at the same time is not supported.")
     yield from impossible_choice(body)
-    yield from _empty_messages(body["messages"])
+    yield from empty_messages(body["messages"])
 
 
 def _lonely_options(body: Body) -> Iterator[Complaint]:
@@ -67,7 +67,8 @@ def _unmet(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterat
         yield Complaint("conflict", (field,), got=body[field], message=f"Invalid value for '{field}': {why}")
 
 
-def _empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
+def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
+    """Messages of the assistant that say nothing and call nothing."""
     for index, message in enumerate(messages):
         if message["role"] == "assistant" and message.get("content") is None and _SAYS.isdisjoint(_set(message)):
             yield Complaint(

@@ -93,7 +93,7 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
     members = [error for error in errors if error["loc"][:labelled] == union]
     inside = [error for error in members if len(members) == 1 or not _is_other_type(error, labelled)]
     if inside:
-        meant = inside[0]["loc"][labelled]
+        meant = max(inside, key=lambda error: _reached(error, labelled))["loc"][labelled]
         return _worst([error for error in inside if error["loc"][labelled] == meant], body, labelled + 1)
     expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
     return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
@@ -186,10 +186,16 @@ def _is_label(step: str | int) -> bool:
 
 def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
     """Whether a member of a union was refused because the value is of another type altogether."""
-    if len(error["loc"]) != labelled + 1:
+    if not all(_is_label(step) for step in error["loc"][labelled + 1 :]):
         return False
     literal_of_other_type = error["type"] == "literal_error" and not isinstance(error["input"], str)
     return error["type"] in _TYPES or literal_of_other_type
+
+
+def _reached(error: ErrorDetails, labelled: int) -> int:
+    """How many items of an array a member of a union could read: the one that got furthest was meant."""
+    step = next(iter(error["loc"][labelled + 1 :]), None)
+    return step if isinstance(step, int) else -1
 
 
 def _path(loc: Sequence[str | int], error: ErrorDetails, body: Json) -> Path:

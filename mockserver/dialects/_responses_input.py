@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Json, Message, ToolCall
+from mockserver.core.call import CARRIED_OUT, Json, Message, ToolCall
 
 Body = Mapping[str, Json]
 
@@ -167,10 +167,7 @@ _TEXTS: Mapping[str, str] = {
 _CALLS: Mapping[str, tuple[str | None, str]] = {
     "function_call": (None, "arguments"),
     "custom_tool_call": (None, "input"),
-    "computer_call": ("computer_use_preview", "action"),
-    "local_shell_call": ("local_shell", "action"),
-    "shell_call": ("shell", "action"),
-    "apply_patch_call": ("apply_patch", "operation"),
+    **CARRIED_OUT,
     "mcp_approval_request": (None, "arguments"),
     "tool_search_call": ("tool_search", "arguments"),
 }

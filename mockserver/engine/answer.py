@@ -6,7 +6,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from mockserver.core.call import Call, IdShape
+from mockserver.core.call import CARRIED_OUT, Call, IdShape
 from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.plan import (
     Answer,
@@ -16,6 +16,7 @@ from mockserver.core.plan import (
     Outcome,
     Part,
     Reasoning,
+    Refusal,
     Safety,
     Text,
     ToolUse,
@@ -58,6 +59,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
         system_fingerprint=author.seed.hex(10, "system fingerprint", call.model),
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
+        broken=draft.broken,
     )
 
 
@@ -94,7 +96,8 @@ def echoed(call: Call) -> tuple[str, ...]:
 
 
 def _limited(call: Call, draft: DraftChoice) -> _Limited:
-    whole = _few_items(draft.parts, call.max_tool_calls)
+    whole = tuple(map(_written, draft.parts)) if call.prompts else draft.parts
+    whole = _few_items(whole, call.max_tool_calls)
     whole = whole if call.parallel_tool_calls else _one_call(whole)
     parts = _stopped(whole, call.stop) if call.stop else whole
     tokens, finish, trip, most = weight(parts), "stop", draft.filter_after, call.max_tokens
@@ -105,6 +108,11 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
         finish = "tool_calls"
     return _Limited(draft, parts, finish, tokens)
+
+
+def _written(part: Part) -> Part:
+    """A part where there is no conversation: a refusal is a text like any other."""
+    return Text(part.text, part.chunks) if isinstance(part, Refusal) else part
 
 
 def _one_call(parts: Parts) -> Parts:
@@ -183,10 +191,22 @@ def weight(parts: Parts) -> int:
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
-    """A tool call that has no id yet gets one."""
-    if not isinstance(part, ToolUse) or part.call.id:
-        return part
-    return replace(part, call=replace(part.call, id="call_" + seed.alnum(24, "tool call", *identity)))
+    """The part with the ids that its author left to the engine, and those that the client needs to answer it."""
+    match part:
+        case ToolUse(call) if not call.id:
+            return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
+        case Item():
+            return _signed_item(part, seed, identity)
+    return part
+
+
+def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
+    body = {"call_id": "", **item.body} if item.kind in CARRIED_OUT else item.body
+    missing = [key for key in _SIGNED if body.get(key) == ""]
+    if not missing or item.kind.endswith("_output"):  # whose call is the one before it
+        return item
+    ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, *identity) for key in missing}
+    return replace(item, body={**body, **ids})
 
 
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:
@@ -237,3 +257,7 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         judged = [outcome for outcome in outcomes if isinstance(outcome, Moderations)]
         return replace(first, results=tuple(result for each in judged for result in each.results))
     return first
+
+
+# Ids inside the provider's own tools: how each begins, and how many letters and digits follow.
+_SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}

@@ -10,7 +10,9 @@ from typing import Any, Literal
 from mockserver.core.call import Json, ToolCall
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.formats.chat_objects import ChatChoice, ChatCompletion, ChatMessage, ChatUsage, ToolCallObject
-from mockserver.formats.extras import completion_filter, logprobs_block, prompt_filter
+from mockserver.formats.extras import Logprobs, completion_filter, logprobs_block, prompt_filter
+from mockserver.formats.text_logprobs import LogprobsShape, Placed, content, placed
+from mockserver.formats.text_objects import ContentLogprobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +34,12 @@ class ChatStyle:
     opening: Mapping[str, Json] | None = None
     # What stands beside the role when a tool call opens the choice.
     opening_of_call: Mapping[str, Json] | None = None
+    # Whether a stream tells of its prompt in a chunk of its own, without choices or head, before the first one.
+    prompt_apart: bool = False
     # Where usage goes in a stream: a chunk without choices when asked for, else nowhere ("asked"), null in every
     # chunk besides ("null"), or on the chunk with the finish reason when it is not asked for ("finish").
     stream_usage: Literal["asked", "null", "finish"] = "asked"
+    placed_logprobs: bool = False  # whether log probabilities also tell the number and the place of their tokens
 
 
 Extra = Mapping[str, Json]  # keys of the completion that come from the request, such as service_tier
@@ -61,11 +66,22 @@ def _choice(index: int, choice: Choice, style: ChatStyle) -> Any:
         "index": index,
         "message": _message(choice, style),
         "finish_reason": choice.finish,  # type: ignore[typeddict-item]  # the engine gives known words only
-        "logprobs": logprobs_block(choice),
+        "logprobs": _logprobs(choice, style),
     }
     if "content_filter_results" in style.choice:
         full["content_filter_results"] = completion_filter(choice.safety)
     return shown(full, style.choice, style)
+
+
+def _logprobs(choice: Choice, style: ChatStyle) -> Logprobs | ContentLogprobs | None:
+    return placed_block(choice, placed(choice)) if style.placed_logprobs else logprobs_block(choice)
+
+
+def placed_block(choice: Choice, tokens: Sequence[Placed]) -> ContentLogprobs | None:
+    """Some of a choice's log probabilities with numbers and places, or None when they were not asked for."""
+    if choice.logprobs is None:
+        return None
+    return content(tokens, LogprobsShape("content", max(len(logprob.top) for _, logprob in tokens) if tokens else 0))
 
 
 def _message(choice: Choice, style: ChatStyle) -> Any:

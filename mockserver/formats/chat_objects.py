@@ -8,6 +8,7 @@ from typing import Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from mockserver.formats.extras import CompletionFilterResults, Logprobs, PromptFilterResults
+from mockserver.formats.text_objects import ContentLogprobs
 
 
 class FunctionCall(TypedDict):
@@ -79,7 +80,7 @@ class ChatChoice(TypedDict):
     index: int
     message: ChatMessage
     finish_reason: Finish
-    logprobs: NotRequired[Logprobs | None]
+    logprobs: NotRequired[Logprobs | ContentLogprobs | None]
     content_filter_results: NotRequired[CompletionFilterResults]
 
 
@@ -138,7 +139,7 @@ class ChunkChoice(TypedDict):
     index: int
     delta: Delta
     finish_reason: Finish | None
-    logprobs: NotRequired[Logprobs | None]
+    logprobs: NotRequired[Logprobs | ContentLogprobs | None]
     content_filter_results: NotRequired[CompletionFilterResults]
 
 

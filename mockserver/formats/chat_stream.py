@@ -13,9 +13,20 @@ from mockserver.core.call import Json
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import count, cut
-from mockserver.formats.chat import ChatStyle, Extra, pick, shown, system_fingerprint, usage_block, visible
+from mockserver.formats.chat import (
+    ChatStyle,
+    Extra,
+    pick,
+    placed_block,
+    shown,
+    system_fingerprint,
+    usage_block,
+    visible,
+)
 from mockserver.formats.chat_objects import ChatUsage, ChunkChoice
-from mockserver.formats.extras import Logprobs, completion_filter, prompt_filter, spread_logprobs
+from mockserver.formats.extras import Logprobs, completion_filter, preamble, prompt_filter, spread_logprobs
+from mockserver.formats.text_logprobs import ending_within, placed
+from mockserver.formats.text_objects import ContentLogprobs
 
 
 def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
@@ -24,6 +35,8 @@ def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, incl
     Choices open in index order and then take turns, as the live API interleaves them.
     """
     mould = _Mould(answer, style, extra or {}, include_usage=include_usage)
+    if style.prompt_apart:
+        yield Frame(mould.prompt(), part="open")
     tracks = [_steps(choice, style) for choice in answer.choices]
     for turn in zip_longest(*tracks):
         for index, step in enumerate(turn):
@@ -41,7 +54,7 @@ class _Step:
     part: str = "text"
     tokens: int = 0
     finish: str | None = None
-    logprobs: Logprobs | None = None
+    logprobs: Logprobs | ContentLogprobs | None = None
     opens: bool = False
 
 
@@ -89,15 +102,19 @@ def _increments(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
                 calls += 1
 
 
-def _weighed(parts: Iterable[Part], choice: Choice, style: ChatStyle) -> Iterator[Logprobs | None]:
+def _weighed(parts: Iterable[Part], choice: Choice, style: ChatStyle) -> Iterator[Logprobs | ContentLogprobs | None]:
     """The log probabilities for each piece of the choice's texts, one after the other."""
     if choice.logprobs is None or "logprobs" in style.not_streamed:
         return repeat(None)
     pieces = [piece for part in parts if isinstance(part, Text) for piece in cut(part.text, part.chunks)]
+    if style.placed_logprobs:
+        return (placed_block(choice, tokens) for tokens in ending_within(pieces, placed(choice)))
     return spread_logprobs(pieces, choice.logprobs)
 
 
-def _text_increments(part: Text, weighed: Iterator[Logprobs | None], style: ChatStyle) -> Iterator[_Step]:
+def _text_increments(
+    part: Text, weighed: Iterator[Logprobs | ContentLogprobs | None], style: ChatStyle
+) -> Iterator[_Step]:
     for piece, logprobs in zip(cut(part.text, part.chunks), weighed, strict=False):
         yield _Step({"content": piece}, tokens=count(piece), logprobs=logprobs)
     if part.annotations and "annotations" in style.message and "annotations" not in style.not_streamed:
@@ -143,6 +160,10 @@ class _Mould:
             around = self._around[index] = (before, after)
         return around[0] + to_json(step.delta) + around[1]
 
+    def prompt(self) -> bytes:
+        """The chunk that tells only what the filter saw in the prompt."""
+        return to_json(preamble([prompt_filter(self._answer.prompt_safety)]))
+
     def usage(self) -> bytes:
         """The chunk without choices that tells the usage."""
         return to_json(self._picked([], usage=self._usage()))
@@ -163,7 +184,7 @@ class _Mould:
             seen = safety if step.finish else tuple(verdict for verdict in safety if not verdict.filtered)
             choice["content_filter_results"] = completion_filter(seen)
         more: dict[str, Json] = {}
-        if step.opens and index == 0 and "prompt_filter_results" in style.chunk:
+        if step.opens and index == 0 and not style.prompt_apart and "prompt_filter_results" in style.chunk:
             more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
         if step.finish:
             self._unfinished -= 1

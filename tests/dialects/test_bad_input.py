@@ -54,6 +54,10 @@ def test_bad_bodies(anyone: Any, body: bytes) -> None:
 
 def test_another_media_type(anyone: Any) -> None:
     reply = anyone.refuses(CHAT + b"}", headers={"content-type": "text/plain"})
+    if anyone.dialect.name == "fireworks":  # whose framework takes such a body for a text
+        assert reply.status == 422
+        assert json.loads(reply.body)["detail"][0]["input"] == CHAT.decode() + "}"
+        return
     assert reply.status == (400 if anyone.dialect.name == "tzafon" else 415)
     assert b"Invalid Content-Type header (text/plain), expected application/json." in reply.body
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import httpx2
 
 from mockserver.dialects import discover
-from tests.kit.strict import check_chunk, check_completion, frames
+from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames
 
 
 @dataclass
@@ -46,24 +46,25 @@ class Witness:
         self.listen(response)
 
     def check(self) -> None:
-        """Hold every chat object that was heard against the types."""
+        """Hold every completion, of a chat or a text, that was heard against the types."""
         for heard in self.heard:
-            if heard.status == 200 and heard.path.endswith("/chat/completions"):
+            if heard.status == 200 and heard.path.endswith("/completions"):
                 _check(heard, _dialect(heard.path))
 
 
 def _check(heard: Heard, dialect: str) -> None:
+    whole, chunk = (check_completion, check_chunk) if "/chat/" in heard.path else (check_text, check_text_chunk)
     if heard.headers["content-type"] == "application/json":
-        check_completion(bytes(heard.body), dialect)
+        whole(bytes(heard.body), dialect)
         return
     for frame in frames(bytes(heard.body)):
         if frame != b"[DONE]":
-            check_chunk(frame, dialect)
+            chunk(frame, dialect)
 
 
 def _dialect(path: str) -> str:
     """Who speaks at a path; the bare ones are OpenAI's."""
-    found = (name for name, dialect in discover().items() if f"{dialect.mounts[0]}/" in path)
+    found = (name for name, dialect in discover().items() for mount in dialect.mounts if f"{mount}/" in path)
     return next(found, "openai")
 
 

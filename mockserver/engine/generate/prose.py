@@ -46,14 +46,21 @@ def _sentences(
     lexicon: Callable[[], tuple[str, ...]], call: Call, rng: Random, options: Mapping[str, Json]
 ) -> DraftChoice:
     pieces = _up_to(_paragraphs(lexicon(), rng), _length(call, rng, options))
-    if "tokens" not in options and call.max_tokens is not None:
+    if "tokens" not in options and call.max_tokens is not None and not call.ignore_eos:
         pieces = _within(pieces, call.max_tokens)
-    return DraftChoice((Text("".join(pieces)),))
+    return DraftChoice((Text(_joint(call) + "".join(pieces)),))
+
+
+def _joint(call: Call) -> str:
+    """What stands between a prompt that is gone on from and the text: a blank, unless it ends with one."""
+    return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     """How many tokens the text is to have."""
     natural = rng.randrange(*_NATURAL)
+    if call.ignore_eos and call.max_tokens is not None:
+        natural = min(call.max_tokens + 1, MOST_TOKENS)  # it does not end, but is cut
     asked = options.get("tokens", natural)
     if isinstance(asked, bool) or not isinstance(asked, int) or not 0 < asked <= MOST_TOKENS:
         raise Failure("server_error", f"generate: tokens must be a number from 1 to {MOST_TOKENS}, not {asked!r}")

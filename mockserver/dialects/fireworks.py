@@ -1,0 +1,177 @@
+"""Fireworks: text completions by their published schema, and chat beside them (`wire/fireworks-completions.md`)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic_core import to_json
+
+from mockserver.core.call import Call, Json
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.plan import Answer, Failure, Success
+from mockserver.dialects import Dialect, Operation, _fireworks
+from mockserver.dialects._completions import text_reply
+from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._fireworks_words import detail_of, read
+from mockserver.dialects._listing import model_operations
+from mockserver.dialects._parse import bearer
+from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.formats.chat import ChatStyle
+from mockserver.formats.text import TextStyle
+
+NAME = "fireworks"
+TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
+
+
+def _parse_completion(http: HttpRequest, strict: bool) -> Call:  # its schema is closed, strict or not
+    return _fireworks.parse_completion(http, read(http), dialect=NAME)
+
+
+def _parse_chat(http: HttpRequest, strict: bool) -> Call:
+    return _fireworks.parse_chat(http, read(http), dialect=NAME, strict=strict)
+
+
+def _render_completion(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    return headed(text_reply(call, outcome, TEXT, _fireworks.wanted(call, outcome)), _told(call, outcome))
+
+
+def _render_chat(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    ended = tuple(replace(choice, finish=_FILTERED.get(choice.finish, choice.finish)) for choice in outcome.choices)
+    return headed(chat_reply(call, replace(outcome, choices=ended), CHAT), _told(call, outcome))
+
+
+def _told(call: Call, answer: Answer) -> Headers:
+    """The headers of an answer; a stream goes out before there is anything to tell of how it performed."""
+    own = (*_headers(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
+    if call.stream:
+        return own
+    performed = tuple((f"fireworks-{name}", str(value)) for name, value in _fireworks.metrics(call, answer).items())
+    sampling = {name: call.raw[name] for name in _SAMPLING if call.raw.get(name) is not None}
+    return (*own, *performed, ("fireworks-sampling-options", to_json(sampling).decode()))
+
+
+def _limits(prompt: int, generated: int) -> Headers:
+    """What may still be sent and generated in this minute."""
+    kinds = (
+        ("tokens-prompt", TOKENS_OF_PROMPTS, prompt),
+        ("tokens-cache-adjusted-prompt", TOKENS_OF_PROMPTS, prompt),
+        ("tokens-generated", TOKENS_GENERATED, generated),
+    )
+    return tuple(
+        header
+        for kind, limit, used in kinds
+        for header in (
+            (f"x-ratelimit-limit-{kind}", str(limit)),
+            (f"x-ratelimit-remaining-{kind}", str(max(limit - used, 0))),
+        )
+    )
+
+
+def _headers(http: HttpRequest, call: Call | None) -> Headers:
+    return (("x-request-id", f"req_{request_hex(http, call)}"),)
+
+
+def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    said = PHRASES.say(failure, http, call)
+    own = (*_headers(http, call), *retry_after(failure))
+    if said.status == 429:
+        own = (*own, *_limits(TOKENS_OF_PROMPTS, TOKENS_GENERATED))
+    return json_reply(said.status, _body(said, failure, own[0][1]), merged(own, failure.headers))
+
+
+def _body(said: Said, failure: Failure, request: str) -> Mapping[str, Json]:
+    """A list of details for a 422, FastAPI's own words for a path that is none, an envelope for all else."""
+    if failure.reason in ("route_not_found", "method_not_allowed"):
+        return {"detail": said.message}
+    if said.status == 422:
+        return {"detail": failure.details.get("detail") or [detail_of(said.message, said.param)]}
+    error = {"message": said.message, "param": said.param, "code": said.code, "type": said.kind}
+    return {"error": error, "request_id": request}
+
+
+_FILTERED = {"content_filter": "error"}
+TEXT = TextStyle(
+    completion=("id", "object", "created", "model", "choices", "usage", "perf_metrics"),
+    choice=("index", "text", "logprobs", "finish_reason", "raw_output", "prompt_token_ids", "token_ids"),
+    usage=("prompt_tokens", "total_tokens", "completion_tokens", "prompt_tokens_details"),
+    finishes={**_FILTERED, "tool_calls": "stop", "function_call": "stop"},
+    stream_usage="finish",
+)
+CHAT = ChatStyle(
+    completion=("id", "object", "created", "model", "choices", "usage"),
+    choice=("index", "message", "logprobs", "finish_reason"),
+    message=("role", "content", "reasoning_content", "tool_calls"),
+    chunk=("id", "object", "created", "model", "choices", "usage"),
+    chunk_choice=("index", "delta", "logprobs", "finish_reason"),
+    usage=("prompt_tokens", "total_tokens", "completion_tokens"),
+    optional=frozenset({"logprobs"}),
+    opening={"role": "assistant"},
+    opening_of_call={"content": None},
+    stream_usage="finish",
+    placed_logprobs=True,
+)
+_SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
+
+ROWS: Mapping[str, Row] = {
+    "bad_json": Row(400, "error", "INVALID_ARGUMENT"),
+    "bad_parameter": Row(400, "error", "INVALID_ARGUMENT"),
+    "content_filter": Row(400, "error", "INVALID_ARGUMENT"),
+    "context_length": Row(400, "error", "INVALID_ARGUMENT", "messages"),
+    "invalid_key": Row(401, "error", "UNAUTHENTICATED"),
+    "missing_key": Row(401, "error", "UNAUTHENTICATED"),
+    "billing": Row(402, "error", "PAYMENT_REQUIRED"),
+    "forbidden": Row(403, "error", "PERMISSION_DENIED"),
+    "model_not_found": Row(404, "error", "NOT_FOUND", "model"),
+    "unknown_model": Row(404, "error", "NOT_FOUND", "model"),
+    "not_found": Row(404, "error", "NOT_FOUND"),
+    "unmatched": Row(404, "error", "NOT_FOUND"),
+    "route_not_found": Row(404, "error", "NOT_FOUND"),
+    "method_not_allowed": Row(405, "error", "METHOD_NOT_ALLOWED"),
+    "timeout": Row(408, "error", "DEADLINE_EXCEEDED"),
+    "conflict": Row(409, "error", "ABORTED"),
+    "too_large": Row(413, "error", "INVALID_ARGUMENT"),
+    "unsupported_media_type": Row(415, "error", "INVALID_ARGUMENT"),
+    "unprocessable": Row(422, "error", "value_error"),
+    "rate_limit": Row(429, "error", "RESOURCE_EXHAUSTED"),
+    "quota": Row(429, "error", "RESOURCE_EXHAUSTED"),
+    "server_error": Row(500, "error", "INTERNAL"),
+    "bad_gateway": Row(502, "error", "UNAVAILABLE"),
+    "overloaded": Row(503, "error", "UNAVAILABLE"),
+    "gateway_timeout": Row(504, "error", "DEADLINE_EXCEEDED"),
+}
+WORDS: Mapping[str, str] = {
+    **OPENAI_WORDS,
+    "billing": "Your account has no credit left. Please add a payment method.",
+    "forbidden": "You do not have permission to do this.",
+    "rate_limit": "Rate limit exceeded, please try again in {wait}.",
+    "quota": "Rate limit exceeded: your quota of tokens is used up. Please try again in {wait}.",
+    "server_error": "Internal server error.",
+    "overloaded": "The model is temporarily overloaded, please try again later.",
+    "invalid_key": "The API key you provided is invalid.",
+    "missing_key": "You must provide an API key: Authorization: Bearer <API_KEY>.",
+    "model_not_found": "Model not found, inaccessible, and/or not deployed: {model}",
+    "unknown_model": "Model not found, inaccessible, and/or not deployed: {model}",
+    "route_not_found": "Not Found",
+    "method_not_allowed": "Method Not Allowed",
+}
+PHRASES = Phrasebook(ROWS, WORDS, bearer)
+
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/fireworks/inference/v1", "/fireworks/v1"),
+    operations=(
+        Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        *model_operations(NAME, _headers),
+    ),
+    credential=bearer,
+    fail=_fail,
+    models=(
+        "accounts/fireworks/models/kimi-k2-instruct-0905",
+        "accounts/fireworks/models/deepseek-v3p1",
+        "accounts/fireworks/models/gpt-oss-120b",
+        "accounts/fireworks/models/qwen3-8b",
+    ),
+    features=frozenset({"custom_tools"}),
+)

@@ -1,0 +1,89 @@
+"""Log probabilities as text completions tell them: arrays side by side (legacy), or a list of tokens (content).
+
+Either way they say where a token stands, counted from the start of the text that is shown.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+from mockserver.core.plan import Choice, Logprob
+from mockserver.core.tokens import token_id
+from mockserver.formats.text_objects import ContentLogprobs, Entry, LegacyLogprobs
+
+Block = LegacyLogprobs | ContentLogprobs
+Placed = tuple[int, Logprob]  # where the token begins, and the token
+
+
+@dataclass(frozen=True, slots=True)
+class LogprobsShape:
+    """Which of the two shapes, with how many alternatives, and the habits of the legacy one."""
+
+    kind: Literal["legacy", "content"] = "legacy"
+    alternatives: int = 0
+    nothing_before: bool = False  # a text's very first token has none where the prompt is repeated: null
+    token_ids: bool = False
+
+
+def placed(choice: Choice) -> list[Placed]:
+    """The choice's log probabilities, each with the place of its token; without any, an empty list."""
+    weighed = choice.logprobs or ()
+    places = accumulate((len(logprob.token) for logprob in weighed), initial=0)
+    return list(zip(places, weighed, strict=False))
+
+
+def ending_within(pieces: Sequence[str], tokens: Sequence[Placed]) -> Iterator[list[Placed]]:
+    """For each piece of the text the tokens that end within it."""
+    at, length = 0, 0
+    for piece in pieces:
+        length += len(piece)
+        first = at
+        while at < len(tokens) and tokens[at][0] + len(tokens[at][1].token) <= length:
+            at += 1
+        yield list(tokens[first:at])
+
+
+def block(tokens: Sequence[Placed], shape: LogprobsShape, *, echoes: bool) -> Block:
+    """These tokens in a shape; `echoes`: the text begins with the prompt's."""
+    return _legacy(tokens, shape, echoes=echoes) if shape.kind == "legacy" else content(tokens, shape)
+
+
+def content(tokens: Sequence[Placed], shape: LogprobsShape) -> ContentLogprobs:
+    """The list of tokens (`wire/fireworks-completions.md`, logprobs, the new format)."""
+    return {"content": [_entry(place, logprob, shape) for place, logprob in tokens]}
+
+
+def _legacy(tokens: Sequence[Placed], shape: LogprobsShape, *, echoes: bool) -> LegacyLogprobs:
+    unknown = shape.nothing_before and echoes  # there is nothing from which the first token could have been foreseen
+    tops = [None if unknown and place == 0 else _top(logprob) for place, logprob in tokens]
+    arrays: LegacyLogprobs = {
+        "tokens": [logprob.token for _, logprob in tokens],
+        "token_logprobs": [None if unknown and place == 0 else logprob.logprob for place, logprob in tokens],
+        "top_logprobs": tops if shape.alternatives else None,
+        "text_offset": [place for place, _ in tokens],
+    }
+    if shape.token_ids:
+        arrays["token_ids"] = [token_id(logprob.token) for _, logprob in tokens]
+    return arrays
+
+
+def _top(logprob: Logprob) -> dict[str, float]:
+    """The alternatives, the sampled token always among them."""
+    return dict(logprob.top) or {logprob.token: logprob.logprob}
+
+
+def _entry(place: int, logprob: Logprob, shape: LogprobsShape) -> Entry:
+    top = _top(logprob) if shape.alternatives else {}
+    return {
+        "token": logprob.token,
+        "logprob": logprob.logprob,
+        "sampling_logprob": logprob.logprob,
+        "bytes": list(logprob.token.encode()),
+        "top_logprobs": [
+            {"token": token, "logprob": value, "token_id": token_id(token), "bytes": list(token.encode())}
+            for token, value in top.items()
+        ],
+        "token_id": token_id(logprob.token),
+        "text_offset": place,
+    }

@@ -6,7 +6,7 @@ Every server runs in a process of its own; the load comes from this one. Cost is
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from load import Cost, free_port, measure, post, server
@@ -24,6 +24,12 @@ def chat(text: str, **more: object) -> bytes:
 def completion(text: str, **more: object) -> bytes:
     """A text completion of the same model."""
     return post("/v1/completions", json.dumps({"model": "gpt-4o", "prompt": text, **more}).encode())
+
+
+def response(text: str, **more: object) -> bytes:
+    """A response of the same model, with the instructions that the chat has."""
+    body = {"model": "gpt-4o", "instructions": "You are a helpful assistant.", "input": text, **more}
+    return post("/v1/responses", json.dumps(body).encode())
 
 
 def rules(count: int) -> Path:
@@ -75,13 +81,31 @@ def streams() -> Mapping[str, float]:
     each = other("split", request, count=COUNT // 4, env={"RULES": str(file)})
     return {
         "50 chunks, one send each / one send for all": each.cpu / joined.cpu,
-        "completions stream of 50 / chat stream of 50": _text_stream(file) / joined.cpu,
         "50 chunks in one send / plain chat": joined.cpu / mock([chat("hello there")]).cpu,
     }
 
 
-def _text_stream(file: Path) -> float:
-    return mock([completion("fifty words", stream=True)], count=COUNT // 2, file=file).cpu
+def families() -> Mapping[str, float]:
+    """A stream of 50 pieces as a text completion and as a response against one as a chat, from one server."""
+    found: dict[str, float] = {}
+    port = free_port()
+    with server("-m", "mockserver", "serve", str(rules(10)), "--port", str(port), "--no-reload", port=port) as pid:
+        for which, texts in _FIFTY.items():
+            cpu = {
+                name: measure(pid, port, [ask(text, stream=True) for text in texts], count=COUNT // 2).cpu
+                for name, ask in _STREAMS.items()
+            }
+            found |= {
+                f"{which}: {name} stream / chat stream": cpu[name] / cpu["chat"] for name in cpu if name != "chat"
+            }
+    return found
+
+
+_STREAMS: Mapping[str, Callable[..., bytes]] = {"chat": chat, "completions": completion, "responses": response}
+_FIFTY: Mapping[str, Sequence[str]] = {
+    "equal": ("fifty words",),
+    "distinct": tuple(f"fifty words, {number}" for number in range(COUNT)),
+}
 
 
 def many_rules() -> Mapping[str, float]:
@@ -122,6 +146,7 @@ def start() -> Mapping[str, float]:
 QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "throughput": throughput,
     "streams": streams,
+    "families": families,
     "rules": many_rules,
     "start": start,
 }

@@ -146,6 +146,15 @@ class Settings(BaseModel):
     keys: Names = Field(None, description="The keys that are accepted; absent: any key, even none.")
     timing: TimingSetting = Field(default_factory=Timing, description="When answers go out; absent: at once.")
     strict: bool = Field(False, description="Also refuse what only the live provider refuses beyond its schema.")
+    stored_answers: int = Field(
+        1000, ge=0, description="How many answers a namespace keeps to be looked up; the oldest go first."
+    )
+    stored_bytes: Size = Field(
+        50_000_000, ge=1, description="How many bytes they may take in each namespace; the oldest go first."
+    )
+    background_polls: int = Field(
+        1, ge=0, description="How many look-ups find a background response in progress before it is there."
+    )
     max_body: Size = Field(10_000_000, ge=1, description="The largest body of a request, in bytes or as 10MB.")
     source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
     reload: bool = Field(True, description="Watch the rules files and swap a good change in at once.")

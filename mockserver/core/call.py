@@ -8,11 +8,20 @@ from hashlib import blake2b
 from typing import Any
 
 from mockserver.core.http import HttpRequest
+from mockserver.core.page import FIRST_PAGE, Page
 from mockserver.core.tokens import count
 
 _TOKENS_PER_MESSAGE, _TOKENS_OF_PRIMING, _TOKENS_PER_TOOL, _TOKENS_PER_PART = 3, 3, 8, 85
 
 Json = Any  # JSON is the one place where Any is honest
+
+# Calls of the provider's own tools that the client carries out: the tool's name, and the key of what it is asked.
+CARRIED_OUT: Mapping[str, tuple[str, str]] = {
+    "computer_call": ("computer_use_preview", "action"),
+    "local_shell_call": ("local_shell", "action"),
+    "shell_call": ("shell", "action"),
+    "apply_patch_call": ("apply_patch", "operation"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +31,7 @@ class ToolCall:
     id: str
     name: str
     arguments: str
-    kind: str = "function"  # or "custom", whose arguments are free text
+    kind: str = "function"  # or "custom", whose arguments are free text, or a key of CARRIED_OUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,7 @@ class Call:
     echo: int = 0  # how many of the prompt's last tokens the answer repeats first
     stop: tuple[str, ...] = ()
     logprobs: int | None = None  # how many alternatives for each token; None: no log probabilities are asked for
+    dimensions: int | None = None  # how many numbers a vector is to have
     seed: int | None = None
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy
@@ -112,6 +122,7 @@ class Call:
     previous: str | None = None  # id of the answer that this call goes on from
     store: bool = False  # whether the answer is kept, to be looked up later
     background: bool = False  # whether the answer is made while the client waits elsewhere
+    page: Page = FIRST_PAGE  # which part of a list is wanted
     attempt: int = 1
 
     @cached_property
@@ -132,8 +143,9 @@ class Call:
     @cached_property
     def opening(self) -> str:
         """A hash of the conversation up to its first user message: what a conversation keeps while it grows."""
-        first = next((i for i, m in enumerate(self.messages) if m.role == "user"), len(self.messages) - 1)
-        said = [[m.role, m.text] for m in self.messages[: first + 1]]
+        spoken = self.spoken
+        first = next((i for i, m in enumerate(spoken) if m.role == "user"), len(spoken) - 1)
+        said = [[m.role, m.text] for m in spoken[: first + 1]]
         return fingerprint(self.dialect, self.operation, said)
 
     @cached_property

@@ -1,9 +1,18 @@
 """Outcomes that are no answer of a model: lists of models, vectors, judgements."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mockserver.core.http import Headers
+
+Vector = Sequence[float]  # an array, where thousands of them must not fill the memory
+
+# What a moderation looks for.
+CATEGORIES = (
+    *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
+    *("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors"),
+    *("violence", "violence/graphic"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +28,7 @@ class Embeddings:
     """A unit vector for each prompt."""
 
     model: str
-    vectors: tuple[tuple[float, ...], ...]
+    vectors: tuple[Vector, ...]
     prompt_tokens: int
     headers: Headers = ()
 

@@ -139,11 +139,13 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An answer that was kept, with the call it is for. `gone`: it has just been deleted."""
+    """An answer that is kept, with the call it is for. `gone`: it has been deleted."""
 
     call: Call
     answer: Answer
     gone: bool = False
+    polls: int = 0  # how many look-ups will still find it being made
+    size: int = 0  # bytes that it takes, about
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,15 +206,17 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to answer, where that was decided (`rule rules.yaml:14 weather`, `generated`), and when.
+    """What to answer, where that was decided (`rule rules.yaml:14 weather`, `generated`, `stored`), and when.
 
     `settled` means that nothing was counted and no real clock read: the same request will get the same plan.
+    `kept` is what such a plan has left to be looked up: who uses it again without planning must leave that again.
     """
 
     outcome: Outcome
     source: str
     timing: Timing = Timing()
     settled: bool = False
+    kept: Stored | None = None
 
 
 # Why a request can fail, and the status that most providers give it.

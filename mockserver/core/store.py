@@ -1,6 +1,8 @@
-"""What is remembered between requests, behind one small protocol."""
+"""What is remembered between requests, behind two small protocols."""
 
-from typing import Protocol
+from typing import Protocol, TypeVar
+
+Value = TypeVar("Value")
 
 
 class Store(Protocol):
@@ -14,6 +16,25 @@ class Store(Protocol):
 
     async def incr(self, namespace: str, key: str) -> int:
         """Add one to a counter that starts at 0; the new value."""
+
+    async def clear(self, namespace: str) -> None:
+        """Forget all of a namespace."""
+
+
+class Shelf(Protocol[Value]):
+    """Room for so many values and so many bytes in each namespace: of too many the oldest go first."""
+
+    async def get(self, namespace: str, key: str) -> Value | None:
+        """The value, or None."""
+
+    async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
+        """Keep a value of about so many bytes, as the newest; nothing, where it is larger than all the room."""
+
+    async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
+        """Put another value in the place of one that is kept; nothing, where there is none."""
+
+    async def values(self, namespace: str) -> tuple[Value, ...]:
+        """All that is kept of a namespace, the oldest first."""
 
     async def clear(self, namespace: str) -> None:
         """Forget all of a namespace."""

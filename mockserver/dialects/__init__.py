@@ -50,6 +50,10 @@ FEATURES: Mapping[str, str] = {
     "refusal": "a refusal beside the content",
     "annotations": "annotations (citations) on a message",
     "custom_tools": "tools that take free text",
+    "items": "uses of the provider's own tools (web search, computer, ...) as items of a response",
+    "failed": "an answer that breaks off, told by a status or an event of its own",
+    "embedding": "vectors for texts",
+    "moderation": "judgements of texts",
 }
 
 

@@ -11,6 +11,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects._azure_models import AZURE_CHAT, AZURE_FIELDS, EFFECTIVE, PASSED
 from mockserver.dialects._chat import chat_call
+from mockserver.dialects._embeddings import embeddings_call
+from mockserver.dialects._embeddings_models import AZURE_EMBEDDING, AZURE_EMBEDDING_FIELDS
 from mockserver.dialects._openai import impossible_choice
 from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import Complaint, clip, read_object, unknown_keys, validated
@@ -36,13 +38,21 @@ def check_version(http: HttpRequest) -> None:
 def parse_chat(http: HttpRequest, *, dialect: str) -> Call:
     """The Call of a chat request; extra parameters as the `extra-parameters` header wants them."""
     check_version(http)
-    body = _without_refused_extras(read_object(http), http.header("extra-parameters"))
+    body = known_or_passed(http, AZURE_FIELDS)
     own = validated(AZURE_CHAT, body, refuse_as_azure)
     passed = validated(PASSED, {key: body[key] for key in EFFECTIVE.intersection(body)}, refuse_as_azure)
     chat: Body = {**own, **passed}
     for found in (*impossible_choice(chat), *_contents(chat["messages"])):
         raise refuse_as_azure(found)
     return replace(chat_call(http, body, chat, dialect=dialect), ids=_IDS)
+
+
+def parse_embeddings(http: HttpRequest, *, dialect: str) -> Call:
+    """The Call of a request for embeddings; extra parameters as in a chat."""
+    check_version(http)
+    body = known_or_passed(http, AZURE_EMBEDDING_FIELDS)
+    asked = validated(AZURE_EMBEDDING, body, refuse_as_azure)
+    return embeddings_call(http, body, asked, dialect=dialect, refuse=refuse_as_azure)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:
@@ -67,13 +77,15 @@ def _is_unsupported(complaint: Complaint) -> bool:
     return complaint.kind == "value" if field == "messages" else field in _OF_THE_MODEL
 
 
-def _without_refused_extras(body: dict[str, Json], wish: str | None) -> Body:
-    extras = unknown_keys(body, AZURE_FIELDS)
+def known_or_passed(http: HttpRequest, known: frozenset[str]) -> Body:
+    """The body with what the `extra-parameters` header makes of parameters that the API does not know."""
+    body, wish = read_object(http), http.header("extra-parameters")
+    extras = unknown_keys(body, known)
     match (wish or "error").strip().lower():
         case "pass-through":
             return body
         case "drop" | "ignore":
-            return {key: value for key, value in body.items() if key in AZURE_FIELDS}
+            return {key: value for key, value in body.items() if key in known}
         case "error":
             if extras:
                 raise _refused_extras(extras)
@@ -120,4 +132,7 @@ _OF_THE_MODEL = EFFECTIVE | {
     "top_p",
     "tools",
     "tool_choice",
+    "dimensions",
+    "encoding_format",
+    "input_type",
 }

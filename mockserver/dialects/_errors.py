@@ -72,11 +72,13 @@ class Phrasebook:
             "tokens": 8193,
             "model": call.model if call is not None else "",
             "id": call.previous or call.id if call is not None else "",
+            "object": _sought(call),
             "key": self.credential(http) or "",
             **failure.details,
             "method": http.method,
             "path": http.path,
             "wait": duration(failure.retry_after or 1.0),
+            "seconds": f"{failure.retry_after or 1:g}",
         }
         facts["key"] = masked(str(facts["key"]))
         words = self._words(reason, failure).format_map({key: clip(str(value)) for key, value in facts.items()})
@@ -88,6 +90,13 @@ class Phrasebook:
 def _param(row: Row, call: Call | None) -> str | None:
     """The field that is named; what a chat has in its messages, other bodies have elsewhere."""
     return row.param if call is None or row.param != "messages" else _ASKED_IN.get(call.operation, row.param)
+
+
+def _sought(call: Call | None) -> str:
+    """What a look-up did not find, as providers call it."""
+    if call is None or not call.id:
+        return "The requested object was"
+    return f"{'Chat completion' if 'chat' in call.operation else 'Response'} with id '{clip(call.id)}'"
 
 
 def masked(key: str) -> str:
@@ -138,7 +147,7 @@ OPENAI_WORDS: Words = {
     "forbidden": "Country, region, or territory not supported",
     "model_not_found": "The model `{model}` does not exist or you do not have access to it.",
     "unknown_model": "The model `{model}` does not exist or you do not have access to it.",
-    "not_found": "The requested object does not exist.",
+    "not_found": "{object} not found.",
     "previous_not_found": "Previous response with id '{id}' not found.",
     "not_cancellable": "Only responses that are still made in the background can be cancelled.",
     "unmatched": "No rule answers this request.",

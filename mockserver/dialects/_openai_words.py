@@ -104,7 +104,7 @@ def _plain(bound: float | int | str | None) -> str:
     return f"{bound:g}" if isinstance(bound, float) else str(bound)
 
 
-_OF_STRINGS = ("stop", "modalities")
+_OF_STRINGS = ("stop", "modalities", "include", "input")
 _WORDINGS: Mapping[str, Callable[[Complaint], Failure]] = {
     "missing": _missing,
     "type": _type,

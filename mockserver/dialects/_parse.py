@@ -80,15 +80,21 @@ def complaint(errors: Sequence[ErrorDetails], body: Json) -> Complaint:
 
     Members of plain unions carry labels such as `<a string>`; tags of tagged unions are the object's own role or type.
     """
+    return _worst(errors, body, 0)
+
+
+def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
+    """The first complaint, if there are no labels from step `start` on; else that of the member that was meant."""
     first = errors[0]
-    labelled = next((i for i, step in enumerate(first["loc"]) if _is_label(step)), None)
+    labelled = next((i for i, step in enumerate(first["loc"]) if i >= start and _is_label(step)), None)
     if labelled is None:
         return _single(first, body)
     union = first["loc"][:labelled]
     members = [error for error in errors if error["loc"][:labelled] == union]
-    inside = [error for error in members if not _is_other_type(error, labelled)]
+    inside = [error for error in members if len(members) == 1 or not _is_other_type(error, labelled)]
     if inside:
-        return _single(max(inside, key=lambda error: _reached(error, labelled)), body)
+        meant = max(inside, key=lambda error: _reached(error, labelled))["loc"][labelled]
+        return _worst([error for error in inside if error["loc"][labelled] == meant], body, labelled + 1)
     expected = tuple(str(error["loc"][labelled]).strip("<>") for error in members)
     return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
 
@@ -180,7 +186,7 @@ def _is_label(step: str | int) -> bool:
 
 def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
     """Whether a member of a union was refused because the value is of another type altogether."""
-    if len(error["loc"]) != labelled + 1:
+    if not all(_is_label(step) for step in error["loc"][labelled + 1 :]):
         return False
     literal_of_other_type = error["type"] == "literal_error" and not isinstance(error["input"], str)
     return error["type"] in _TYPES or literal_of_other_type

@@ -61,3 +61,9 @@ def request_hex(http: HttpRequest, call: Call | None) -> str:
     if call is not None:
         return call.fingerprint
     return fingerprint(http.method, http.path, blake2b(http.body, digest_size=16).hexdigest())
+
+
+def request_uuid(http: HttpRequest, call: Call | None) -> str:
+    """The same digits in the groups of a UUID."""
+    digits = request_hex(http, call)
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))

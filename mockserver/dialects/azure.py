@@ -4,17 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mockserver.core.call import Call, Json
-from mockserver.core.documents import Models
+from mockserver.core.documents import Embeddings, Models
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._azure import as_text, check_version, parse_chat
+from mockserver.dialects._azure import as_text, check_version, parse_chat, parse_embeddings
+from mockserver.dialects._embeddings import encoding
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
 from mockserver.dialects._parse import bearer
-from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex, request_uuid
 from mockserver.formats.chat import ChatStyle
+from mockserver.formats.embeddings import embeddings
 
 NAME = "azure"
+EMBEDDING_MODEL, DIMENSIONS = "Cohere-embed-v3-english", 1024  # what answers where no model is named
 MODELS = ("Phi-4", "Llama-3.3-70B-Instruct", "mistral-large-2411")
 
 
@@ -31,6 +34,18 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
     answer = replace(outcome, model=outcome.model or MODELS[0])
     return headed(chat_reply(call, answer, STYLE), _headers(call.http, call))
+
+
+def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
+    call = parse_embeddings(http, dialect=NAME)
+    return call if call.model or call.dimensions else replace(call, dimensions=DIMENSIONS)
+
+
+def _render_embeddings(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Embeddings)  # noqa: S101
+    named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
+    body = {"id": request_hex(call.http, call), **embeddings(named, encoding(call))}
+    return json_reply(200, body, merged(_headers(call.http, call), outcome.headers))
 
 
 def _parse_info(http: HttpRequest, strict: bool) -> Call:
@@ -95,8 +110,7 @@ def _value(body: Json, steps: Sequence[str]) -> str:
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
-    digits = request_hex(http, call)
-    name = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    name = request_uuid(http, call)
     own = (("x-ms-request-id", name), ("apim-request-id", name))
     echoed = _token(http.header("x-ms-client-request-id") or "")
     return (*own, ("x-ms-client-request-id", echoed)) if echoed else own
@@ -168,11 +182,13 @@ DIALECT = Dialect(
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat, QUERY),
         Operation("chat", "POST", "/models/chat/completions", _parse_chat, _render_chat, QUERY),
+        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings, QUERY),
+        Operation("embeddings", "POST", "/models/embeddings", _parse_embeddings, _render_embeddings, QUERY),
         Operation("info", "GET", "/info", _parse_info, _render_info, query=QUERY),
         Operation("info", "GET", "/models/info", _refuse_info, _render_info, query=QUERY),
     ),
     credential=credential,
     fail=_fail,
     models=MODELS,
-    features=frozenset({"content_filter"}),
+    features=frozenset({"content_filter", "embedding"}),
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, retry_after
 from mockserver.dialects._listing import model_operations
 from mockserver.dialects._openai import parse_chat
@@ -101,5 +101,5 @@ DIALECT = Dialect(
     credential=bearer,
     fail=_fail,
     models=("gpt-4o", "gpt-4o-mini", "claude-sonnet-4", "gemini-2.5-pro", "deepseek-r1"),
-    features=frozenset(FEATURES) - {"filter_annotations"},
+    features=frozenset({"content_filter", "refusal", "annotations", "custom_tools"}),
 )

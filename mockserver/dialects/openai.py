@@ -3,16 +3,26 @@
 from collections.abc import Mapping
 
 from mockserver.core.call import Call, Json
+from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation, _completions
+from mockserver.dialects._embeddings import encoding, parse_embeddings, too_long
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
 from mockserver.dialects._listing import model_operations
+from mockserver.dialects._moderations import kinds_of_input, parse_moderations
+from mockserver.dialects._moderations import live_only as live_only_of_moderations
 from mockserver.dialects._openai import live_only, parse_chat
+from mockserver.dialects._openai_responses import RESPONSE_STYLE, openai_response_call
 from mockserver.dialects._openai_words import refuse
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
-from mockserver.formats.chat import ChatStyle
+from mockserver.dialects._responses import responses_reply
+from mockserver.dialects._stored_chats import stored_chats
+from mockserver.dialects._stored_responses import StoredResponses
+from mockserver.formats.chat import ChatStyle, completion
+from mockserver.formats.embeddings import embeddings
+from mockserver.formats.moderations import moderations
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
@@ -33,6 +43,16 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 
+def _parse_responses(http: HttpRequest, strict: bool) -> Call:
+    return openai_response_call(http, read_object(http), NAME, strict=strict)
+
+
+def _render_responses(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    reply = responses_reply(call, outcome, RESPONSE_STYLE)
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
 def _parse_completion(http: HttpRequest, strict: bool) -> Call:
     body = read_object(http)
     call = _completions.parse_completion(http, body, dialect=NAME, refuse=refuse)
@@ -46,6 +66,38 @@ def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     reply = _completions.text_reply(call, outcome, _completions.STYLE, _completions.wanted(call))
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
+    return completion(answer, STYLE, {"service_tier": _tier(call.raw)})
+
+
+def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
+    call = parse_embeddings(http, read_object(http), dialect=NAME, refuse=refuse)
+    if strict and (failure := too_long(call)):
+        raise failure
+    return call
+
+
+def _render_embeddings(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Embeddings)  # noqa: S101
+    body = embeddings(outcome, encoding(call))
+    own = (*_headers(call.http, call), *_limits(outcome.prompt_tokens))
+    return json_reply(200, body, merged(own, outcome.headers))
+
+
+def _parse_moderations(http: HttpRequest, strict: bool) -> Call:
+    body = read_object(http)
+    call = parse_moderations(http, body, dialect=NAME, refuse=refuse)
+    for complaint in live_only_of_moderations(body) if strict else ():
+        raise refuse(complaint)
+    return call
+
+
+def _render_moderations(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Moderations)  # noqa: S101
+    body = moderations(outcome, kinds_of_input(call))
+    return json_reply(200, body, merged(_headers(call.http, call), outcome.headers))
 
 
 def _tier(body: Mapping[str, Json]) -> Json:
@@ -69,6 +121,10 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
         ("openai-processing-ms", str(20 + int(name[:2], 16))),
         ("openai-version", "2020-10-01"),
     )
+
+
+def _own_headers(call: Call) -> Headers:
+    return _headers(call.http, call)
 
 
 def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
@@ -108,6 +164,7 @@ STYLE = ChatStyle(
     opening_of_call={"content": None},
 )
 
+
 _REQUEST = "invalid_request_error"
 ROWS: Mapping[str, Row] = {
     "bad_json": Row(400, _REQUEST),
@@ -121,6 +178,8 @@ ROWS: Mapping[str, Row] = {
     "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
     "unknown_model": Row(404, _REQUEST, "model_not_found", "model"),
     "not_found": Row(404, _REQUEST),
+    "previous_not_found": Row(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
+    "not_cancellable": Row(400, _REQUEST),
     "unmatched": Row(404, _REQUEST),
     "route_not_found": Row(404, _REQUEST),
     "method_not_allowed": Row(405, _REQUEST, "method_not_supported"),
@@ -144,6 +203,11 @@ DIALECT = Dialect(
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
+        Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+        *stored_chats(NAME, _stored_chat, _own_headers, refuse),
+        *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
+        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
+        Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
         *model_operations(NAME, _headers),
     ),
     credential=bearer,

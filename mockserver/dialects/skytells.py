@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, retry_after
 from mockserver.dialects._listing import model_operations
 from mockserver.dialects._openai import parse_chat
@@ -178,5 +178,5 @@ DIALECT = Dialect(
     credential=credential,
     fail=_fail,
     models=("deepbrain-router", "gpt-4o", "gpt-4o-mini"),
-    features=frozenset(FEATURES) - {"custom_tools"},
+    features=frozenset({"content_filter", "filter_annotations", "refusal", "annotations"}),
 )

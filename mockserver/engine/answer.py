@@ -59,6 +59,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
         system_fingerprint=author.seed.hex(10, "system fingerprint", call.model),
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
+        broken=draft.broken,
     )
 
 
@@ -190,10 +191,21 @@ def weight(parts: Parts) -> int:
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
-    """A tool call that has no id yet gets one."""
-    if not isinstance(part, ToolUse) or part.call.id:
-        return part
-    return replace(part, call=replace(part.call, id="call_" + seed.alnum(24, "tool call", *identity)))
+    """The part with the ids that its author left to the engine."""
+    match part:
+        case ToolUse(call) if not call.id:
+            return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
+        case Item():
+            return _signed_item(part, seed, identity)
+    return part
+
+
+def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
+    missing = [key for key in _SIGNED if item.body.get(key) == ""]
+    if not missing or item.kind.endswith("_output"):  # whose call is the one before it
+        return item
+    ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, *identity) for key in missing}
+    return replace(item, body={**item.body, **ids})
 
 
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:
@@ -244,3 +256,7 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
         judged = [outcome for outcome in outcomes if isinstance(outcome, Moderations)]
         return replace(first, results=tuple(result for each in judged for result in each.results))
     return first
+
+
+# Ids inside the provider's own tools: how each begins, and how many letters and digits follow.
+_SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers
-from mockserver.core.plan import Failure, Part, Raw, Safety, Timing
+from mockserver.core.plan import Broken, Failure, Part, Raw, Safety, Timing
 from mockserver.core.seed import Seed
 
 AT_THE_END = 1 << 62  # more tokens than any text has: a content filter that trips when all has been said
@@ -31,6 +31,17 @@ class Draft:
     usage: Mapping[str, int] = field(default_factory=dict)  # prompt, completion, reasoning, cached: stated by a rule
     prompt_safety: Safety = ()
     headers: Headers = ()
+    broken: Broken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """An answer that is no text: a vector, or the scores of a moderation; None where neither is stated."""
+
+    document: tuple[float, ...] | Mapping[str, float] | None = None
+    model: str | None = None
+    usage: Mapping[str, int] = field(default_factory=dict)
+    headers: Headers = ()
 
 
 Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]
@@ -54,5 +65,5 @@ class Moment:
 class Response:
     """What a rule's `then` comes to for one call."""
 
-    outcome: Draft | Failure | Raw
+    outcome: Draft | Stated | Failure | Raw
     timing: Timing | None = None  # None: the settings' timing

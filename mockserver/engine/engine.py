@@ -1,4 +1,4 @@
-"""Decides what to answer: the model list, then the rules in file order, then what is generated.
+"""Decides what to answer: the model list, then the rules in file order, then what is kept or generated.
 
 Knows no wire shape and opens no connection.
 """
@@ -14,10 +14,13 @@ from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer, together
-from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment
+from mockserver.engine.documents import DOCUMENTS, document
+from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
 from mockserver.engine.generate import GENERATORS
+from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
+from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import RuleIndex
 from mockserver.engine.when.predicates import is_pattern
 from mockserver.engine.window import fits, fitting, unbidden
@@ -45,6 +48,7 @@ class Engine:
     rules: tuple[Rule, ...]
     policy: Policy
     store: Store
+    memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _index: RuleIndex = field(init=False)
     _counts_attempts: bool = field(init=False)
@@ -62,14 +66,26 @@ class Engine:
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
         if len(call.prompts) > 1:
-            return joined([await self.plan(single) for single in singles(call)])
-        self._admit(call.model)
+            return await self._of_each(call)
+        if call.previous is None:
+            return await self.memory.leave(call, await self._planned(call))
+        resumed = await self.memory.resumed(call)
+        lost = resumed is None and self.policy.unmatched == "error"
+        call = resumed or following(call, ())
+        return await self.memory.leave(call, replace(await self._planned(call, lost=lost), settled=False))
+
+    async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
+        """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
+        if call.operation not in LOOK_UPS:
+            self._admit(call.model)
         call = fitting(call, self.policy.windows) if self.policy.windows else call
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
         settled = not self._counts_attempts
         for at in self._index.candidates(call):
             rule = self.rules[at]
+            if lost and "previous_response" not in rule.when.uses:
+                continue
             try:
                 groups = rule.when.holds(call)
             except RuleError as error:
@@ -79,9 +95,35 @@ class Engine:
             settled = settled and not rule.counts
             if await self._open(rule, call.http.namespace):
                 return await self._ruled(call, rule, groups, settled=settled)
+        if lost:
+            return Plan(Failure("previous_not_found"), "unmatched")
+        return await self._unruled(call, settled=settled)
+
+    async def _unruled(self, call: Call, *, settled: bool) -> Plan:
+        """What there is where no rule answers: a catalogue, a count, something kept."""
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
-        return await self._unmatched(call, settled=settled)
+        if call.operation == "input_tokens":
+            return Plan(await self._outcome(call, _SILENCE), "generated")
+        if call.operation == "compact_response":
+            return await self._generated(call, settled=settled)
+        if call.operation not in LOOK_UPS:
+            return await self._unmatched(call, settled=settled)
+        found = await self.memory.look_up(call)
+        if found is not None:
+            return Plan(found, "stored")
+        if self.policy.unmatched == "error":
+            return Plan(Failure("not_found"), "unmatched")
+        return await self._generated(replace(call, model=next(iter(self._models(call).names), "")), settled=False)
+
+    async def _of_each(self, call: Call) -> Plan:
+        """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
+        plans = list[Plan]()
+        for single in singles(call):
+            plans.append(await self.plan(single))
+            if isinstance(plans[-1].outcome, Failure | Raw):
+                break
+        return joined(plans)
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
@@ -113,6 +155,8 @@ class Engine:
     async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str], *, settled: bool) -> Plan:
         try:
             response = rule.then(Moment(call, groups, self.policy.seed, self._generator(call)))
+            if why := misfit(response.outcome, call.operation):
+                raise Failure("server_error", f"{rule.source}: {why}", status=500)
             outcome = await self._outcome(call, response.outcome)
         except Failure as failure:
             return Plan(failure, rule.source)
@@ -121,19 +165,26 @@ class Engine:
     async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
             return Plan(Failure("unmatched", self.explain(call)), "unmatched")
-        call = unbidden(call)
-        generate = self._generator(call)
-        draft = Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
-        outcome = await self._outcome(call, draft)
+        return await self._generated(unbidden(call), settled=settled)
+
+    async def _generated(self, call: Call, *, settled: bool) -> Plan:
+        outcome = await self._outcome(call, self._draft(call))
         return Plan(outcome, "generated", self.policy.timing, settled and self._repeats)
 
-    async def _outcome(self, call: Call, outcome: Draft | Failure | Raw) -> Outcome:
-        if not isinstance(outcome, Draft):
+    def _draft(self, call: Call) -> Draft | Stated:
+        if call.operation in DOCUMENTS:
+            return Stated()
+        generate = self._generator(call)
+        return Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
+
+    async def _outcome(self, call: Call, outcome: Draft | Stated | Failure | Raw) -> Outcome:
+        if isinstance(outcome, Failure | Raw):
             return outcome
         mark = ""
         if self.policy.unique_ids:
             mark = str(await self.store.incr(call.http.namespace, f"ids {call.fingerprint}"))
-        return answer(call, outcome, Author(self.policy.seed, self.policy.clock, mark))
+        author = Author(self.policy.seed, self.policy.clock, mark)
+        return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
     def _generator(self, call: Call) -> Generate:
         """Generators for this call, each choice drawing from a stream of its own."""
@@ -188,3 +239,4 @@ def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _CATALOGUE = ("models", "model", "info")
+_SILENCE = Draft((DraftChoice(()),))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mockserver.core.call import Json
-from mockserver.engine.rules import GENERATIVE, Rule
+from mockserver.engine.rules import Rule
 from mockserver.engine.when.index import pinned
 
 
@@ -97,8 +97,8 @@ class _Seen:
 def _covers(general: Rule, special: Rule, given: Sequence[_Wanted]) -> bool:
     """Whether each condition of the one is implied by a condition of the other."""
     if any(leaf.implied for leaf in general.when.leaves):
-        operations = pinned(special.when, "operation")
-        if operations is None or not operations <= set(GENERATIVE):
+        operations, answered = pinned(special.when, "operation"), pinned(general.when, "operation")
+        if operations is None or answered is None or not operations <= answered:
             return False
     return all(any(_implied(wanted, other) for other in given) for wanted in _conditions(general.spec))
 

@@ -12,13 +12,13 @@ from mockserver.engine.spec.complaints import complaints
 from mockserver.engine.spec.models import RulesFile, RuleSpec
 from mockserver.engine.templates.templates import Templates
 from mockserver.engine.then.features import Known, check_dialects, check_features
+from mockserver.engine.then.operations import GENERATIVE as GENERATIVE
+from mockserver.engine.then.operations import check_operations, for_its_operations
 from mockserver.engine.then.responder import Responder, compile_then
 from mockserver.engine.then.site import Site
-from mockserver.engine.when.conditions import All, Condition, implied
+from mockserver.engine.when.conditions import All, Condition
 from mockserver.engine.when.matchers import Report, compile_when
 from mockserver.positions import Document, Mistakes, collector_at_rest, raise_if_any
-
-GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,12 @@ class _Loader:
     def _compiled(self, spec: Json, site: Site) -> Rule | None:
         model = _checked(spec, site)
         raw = spec if isinstance(spec, Mapping) else {}
-        when = _condition(raw, site)
+        when = for_its_operations(_condition(raw, site), None if model is None else model.then)
         check_dialects(raw.get("when"), site, self.known)
         if model is None:
             return None
         check_features(when, model.then, site, self.known)
+        check_operations(when, model.then, site)
         name = self._name(model.name, site)
         there = Site(site.mistakes, site.templates, name, (*site.path, "then"), frozenset(_groups(raw.get("when"))))
         place = site.mistakes.document.place(site.path)
@@ -158,13 +159,9 @@ def _checked(spec: Json, site: Site) -> RuleSpec | None:
 
 
 def _condition(spec: Mapping[str, Json], site: Site) -> Condition:
-    """The condition of a rule; unless it says which operation or path it is for, it is for calls for an answer."""
     here = site.at("when")
     report: Report = lambda message, path: site.mistakes.add(message, (*here.path, *path), key=True)  # noqa: E731
-    condition = All() if spec.get("when") is None else compile_when(spec["when"], report)
-    if condition.uses & {"operation", "path"}:
-        return condition
-    return All((condition, _FOR_AN_ANSWER))
+    return All() if spec.get("when") is None else compile_when(spec["when"], report)
 
 
 def _groups(when: Json) -> Iterator[str]:
@@ -181,4 +178,3 @@ def _groups(when: Json) -> Iterator[str]:
 
 
 _GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")
-_FOR_AN_ANSWER = implied(compile_when({"operation": {"in": list(GENERATIVE)}}, lambda message, path: None))

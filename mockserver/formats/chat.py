@@ -34,6 +34,8 @@ class ChatStyle:
     opening: Mapping[str, Json] | None = None
     # What stands beside the role when a tool call opens the choice.
     opening_of_call: Mapping[str, Json] | None = None
+    # Whether a stream tells of its prompt in a chunk of its own, without choices or head, before the first one.
+    prompt_apart: bool = False
     # Where usage goes in a stream: a chunk without choices when asked for, else nowhere ("asked"), null in every
     # chunk besides ("null"), or on the chunk with the finish reason when it is not asked for ("finish").
     stream_usage: Literal["asked", "null", "finish"] = "asked"

@@ -24,7 +24,7 @@ from mockserver.formats.chat import (
     visible,
 )
 from mockserver.formats.chat_objects import ChatUsage, ChunkChoice
-from mockserver.formats.extras import Logprobs, completion_filter, prompt_filter, spread_logprobs
+from mockserver.formats.extras import Logprobs, completion_filter, preamble, prompt_filter, spread_logprobs
 from mockserver.formats.text_logprobs import ending_within, placed
 from mockserver.formats.text_objects import ContentLogprobs
 
@@ -35,6 +35,8 @@ def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, incl
     Choices open in index order and then take turns, as the live API interleaves them.
     """
     mould = _Mould(answer, style, extra or {}, include_usage=include_usage)
+    if style.prompt_apart:
+        yield Frame(mould.prompt(), part="open")
     tracks = [_steps(choice, style) for choice in answer.choices]
     for turn in zip_longest(*tracks):
         for index, step in enumerate(turn):
@@ -158,6 +160,10 @@ class _Mould:
             around = self._around[index] = (before, after)
         return around[0] + to_json(step.delta) + around[1]
 
+    def prompt(self) -> bytes:
+        """The chunk that tells only what the filter saw in the prompt."""
+        return to_json(preamble([prompt_filter(self._answer.prompt_safety)]))
+
     def usage(self) -> bytes:
         """The chunk without choices that tells the usage."""
         return to_json(self._picked([], usage=self._usage()))
@@ -178,7 +184,7 @@ class _Mould:
             seen = safety if step.finish else tuple(verdict for verdict in safety if not verdict.filtered)
             choice["content_filter_results"] = completion_filter(seen)
         more: dict[str, Json] = {}
-        if step.opens and index == 0 and "prompt_filter_results" in style.chunk:
+        if step.opens and index == 0 and not style.prompt_apart and "prompt_filter_results" in style.chunk:
             more["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
         if step.finish:
             self._unfinished -= 1

@@ -1,7 +1,7 @@
 """Blocks that only some providers show: content-filter results and logprobs."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -46,10 +46,21 @@ class PromptFilter(TypedDict):
 
 
 class PromptFilterResults(TypedDict):
-    """The same, with the prompt's index: always 0, as there is one prompt."""
+    """The same, with the prompt's index: 0 where there is one prompt."""
 
     prompt_index: int
     content_filter_results: PromptFilter
+
+
+class Preamble(TypedDict):
+    """What some streams begin with: no choice and an empty head, only what the filter saw in the prompts."""
+
+    choices: list[Any]
+    created: Literal[0]
+    id: Literal[""]
+    model: Literal[""]
+    object: Literal[""]
+    prompt_filter_results: list[PromptFilterResults]
 
 
 class TopLogprob(TypedDict):
@@ -86,7 +97,12 @@ def completion_filter(safety: Safety) -> CompletionFilterResults:
     }
 
 
-def prompt_filter(safety: Safety) -> PromptFilterResults:
+def preamble(seen: list[PromptFilterResults]) -> Preamble:
+    """The frame before the first one of a stream that tells of its prompts apart."""
+    return {"choices": [], "created": 0, "id": "", "model": "", "object": "", "prompt_filter_results": seen}
+
+
+def prompt_filter(safety: Safety, index: int = 0) -> PromptFilterResults:
     """All five categories of a prompt; what is not named is safe (`wire/skytells.md`)."""
     seen = {verdict.category: verdict for verdict in safety}
     results: PromptFilter = {
@@ -96,7 +112,7 @@ def prompt_filter(safety: Safety) -> PromptFilterResults:
         "violence": _category(seen.get("violence")),
         "jailbreak": _detection(seen.get("jailbreak")),
     }
-    return {"prompt_index": 0, "content_filter_results": results}
+    return {"prompt_index": index, "content_filter_results": results}
 
 
 def _category(verdict: Verdict | None) -> FilterCategory:

@@ -24,6 +24,7 @@ class ResponseStyle:
     queued: bool = True  # an answer made in the background waits in a queue first; False: it is in progress at once
     incomplete_event: bool = True  # False: `response.completed` ends a stream whose answer is incomplete, too
     raw_reasoning: bool = False  # thoughts are shown as they are, not only what is told of them
+    unset: Mapping[str, Json] = field(default_factory=dict)  # what is shown for what a request leaves open
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from mockserver.core.call import Json, Prompt
 from mockserver.core.plan import Answer, Choice, Text, Usage
 from mockserver.core.tokens import split, token_id
 from mockserver.formats.chat import pick
+from mockserver.formats.extras import PromptFilterResults, completion_filter, prompt_filter
 from mockserver.formats.text_logprobs import LogprobsShape, Placed, block, content, placed
 from mockserver.formats.text_objects import RawOutput, TextChoice, TextCompletion, TextUsage
 
@@ -23,6 +24,8 @@ class TextStyle:
     choice: tuple[str, ...]
     usage: tuple[str, ...]
     finishes: Mapping[str, str]  # reasons that it has no word for, and the word that stands in
+    # Whether a stream tells of its prompts in a chunk of its own, without choices or head, before the first one.
+    prompt_apart: bool = False
     # Where usage goes in a stream: a chunk without choices when asked for ("asked"), or the chunk with the last finish
     # reason, and null in the others ("finish").
     stream_usage: Literal["asked", "finish"] = "asked"
@@ -52,6 +55,8 @@ def text_completion(answer: Answer, style: TextStyle, wanted: Wanted) -> Mapping
         "choices": [_choice(answer, index, style, wanted) for index in range(len(answer.choices))],
         "usage": usage_block(answer.usage, style),
     }
+    if "prompt_filter_results" in style.completion:
+        body["prompt_filter_results"] = seen_in_prompts(answer, wanted)
     if wanted.perf_metrics is not None:
         body["perf_metrics"] = wanted.perf_metrics
     return pick(body, style.completion)
@@ -65,12 +70,19 @@ def _choice(answer: Answer, index: int, style: TextStyle, wanted: Wanted) -> Any
         "logprobs": logprobs_of(choice, placed(choice), wanted),
         "finish_reason": finish_of(choice, style),  # type: ignore[typeddict-item]  # known words only
     }
+    if "content_filter_results" in style.choice:
+        full["content_filter_results"] = completion_filter(choice.safety)
     if wanted.raw_output:
         full["raw_output"] = raw_output(answer, index, wanted)
     if wanted.token_ids:
         full["prompt_token_ids"] = ids(prompt_of(answer, index, wanted).tokens)
         full["token_ids"] = ids(written(choice))
     return pick(full, style.choice)
+
+
+def seen_in_prompts(answer: Answer, wanted: Wanted) -> list[PromptFilterResults]:
+    """What the filter saw in each prompt."""
+    return [prompt_filter(answer.prompt_safety, index) for index in range(len(wanted.prompts) or 1)]
 
 
 def said(choice: Choice) -> str:

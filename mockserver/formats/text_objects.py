@@ -8,6 +8,8 @@ from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from mockserver.formats.extras import CompletionFilterResults, PromptFilterResults
+
 
 class LegacyLogprobs(TypedDict):
     """Arrays of one length: tokens, how sure the model was of them, what else it weighed, where they stand."""
@@ -87,6 +89,7 @@ class TextChoice(TypedDict):
     raw_output: NotRequired[RawOutput]
     prompt_token_ids: NotRequired[list[int]]
     token_ids: NotRequired[list[int]]
+    content_filter_results: NotRequired[CompletionFilterResults]
 
 
 class TextCompletion(TypedDict):
@@ -99,3 +102,4 @@ class TextCompletion(TypedDict):
     choices: list[TextChoice]
     usage: NotRequired[TextUsage | None]
     perf_metrics: NotRequired[Mapping[str, Any]]
+    prompt_filter_results: NotRequired[list[PromptFilterResults]]

@@ -12,7 +12,7 @@ from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Reasoning, Text
 from mockserver.core.tokens import count, cut
 from mockserver.formats.chat import pick
-from mockserver.formats.extras import spans
+from mockserver.formats.extras import completion_filter, preamble, spans
 from mockserver.formats.text import (
     TextStyle,
     Wanted,
@@ -21,6 +21,7 @@ from mockserver.formats.text import (
     logprobs_of,
     prompt_of,
     raw_output,
+    seen_in_prompts,
     usage_block,
     written,
 )
@@ -32,6 +33,8 @@ def text_chunks(answer: Answer, style: TextStyle, wanted: Wanted) -> Iterator[Fr
 
     What is repeated of the prompt comes first, in one piece; the choices take turns.
     """
+    if style.prompt_apart:
+        yield Frame(to_json(preamble(seen_in_prompts(answer, wanted))), part="open")
     mould = _Mould(answer, style, wanted)
     tracks = [_steps(choice, wanted) for choice in answer.choices]
     for turn in zip_longest(*tracks):
@@ -119,6 +122,9 @@ class _Mould:
             "logprobs": None if step.weighed is None else logprobs_of(choice, step.weighed, wanted),
             "finish_reason": finish_of(choice, self._style) if step.ends else None,
         }
+        if "content_filter_results" in self._style.choice:
+            seen = choice.safety if step.ends else tuple(v for v in choice.safety if not v.filtered)
+            shown["content_filter_results"] = completion_filter(seen)
         if step.written is not None:
             shown["token_ids"] = ids(step.written)
             if step.begins:

@@ -78,7 +78,7 @@ class Endpoint:
             reply = operation.render(call, outcome)
         reply = written(reply, plan.timing)
         if not plan.timing.jitter:
-            return Served(reply, plan.source, plan.timing, settled=plan.settled)
+            return Served(reply, plan.source, plan.timing, settled=plan.settled, kept=plan.kept)
         stream = self.live.engine.policy.seed.stream("jitter", call.fingerprint)
         return Served(reply, plan.source, plan.timing, lambda: stream.uniform(-1, 1))
 
@@ -117,6 +117,8 @@ class Endpoint:
             served = await self._guarded(snapshot(scope, body, namespace))
             if served.settled and _memorable(served.reply, body):
                 self.live.memo.put(key, engine, served)
+        elif served.kept is not None:
+            await engine.memory.put(served.kept)
         return served
 
     async def _guarded(self, http: HttpRequest) -> Served:

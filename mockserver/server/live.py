@@ -7,10 +7,12 @@ from typing import TypeVar
 
 from mockserver.core.call import Json
 from mockserver.core.errors import ConfigError, MockserverError
+from mockserver.core.plan import Stored
 from mockserver.core.seed import Clock, Seed
-from mockserver.core.store import Store
+from mockserver.core.store import Shelf, Store
 from mockserver.dialects import discover
 from mockserver.engine.engine import Engine, Policy
+from mockserver.engine.memory import Memory
 from mockserver.engine.rules import load
 from mockserver.positions import Document, read
 from mockserver.server.memo import Memo
@@ -18,6 +20,7 @@ from mockserver.server.served import Served
 from mockserver.settings import Settings, assemble
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryStore
+from mockserver.state.shelf import MemoryShelf
 
 One = TypeVar("One")
 Other = TypeVar("Other")
@@ -61,15 +64,21 @@ def start(sources: Sources, *, journal: Journal | None = None) -> Live:
     return Live(settings, engine, journal or Journal(), store)
 
 
-def compose(sources: Sources, store: Store) -> tuple[Settings, Engine]:
-    """Settings and engine as the sources say now; nothing running is touched. Raises MockserverError."""
+def compose(sources: Sources, store: Store, shelf: Shelf[Stored] | None = None) -> tuple[Settings, Engine]:
+    """Settings and engine as the sources say now; nothing running is touched. Raises MockserverError.
+
+    `shelf` holds what a running server has kept; a server that starts gets an empty one.
+    """
     documents, dialects = sources.documents(), discover()
     features = {name: dialect.features for name, dialect in dialects.items()}
     settings, rules = _both(
         lambda: assemble(sources.flags, sources.environ, documents, dialects=dialects),
         lambda: load(documents, features),
     )
-    return settings, Engine(rules, policy(settings), store, {name: d.models for name, d in dialects.items()})
+    if shelf is None:
+        shelf = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
+    listed = {name: dialect.models for name, dialect in dialects.items()}
+    return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed)
 
 
 def _both(one: Callable[[], One], other: Callable[[], Other]) -> tuple[One, Other]:

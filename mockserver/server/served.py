@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mockserver.core.http import Reply
-from mockserver.core.plan import Timing
+from mockserver.core.plan import Stored, Timing
 
 
 def steady() -> float:
@@ -14,10 +14,11 @@ def steady() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A reply with its source and timing; `settled`: the same request will get the same."""
+    """A reply with its source and timing; `settled`: the same request will get the same, and leave `kept` behind."""
 
     reply: Reply
     source: str
     timing: Timing = Timing()
     jitter: Callable[[], float] = steady
     settled: bool = False
+    kept: Stored | None = None

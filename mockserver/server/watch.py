@@ -10,7 +10,8 @@ from mockserver.server.live import Live, Sources, compose
 log = logging.getLogger("mockserver")
 
 
-AT_START = ("host", "port", "dialect", "log", "reload")  # settings that a running server cannot change
+# Settings that a running server cannot change.
+AT_START = ("host", "port", "dialect", "log", "reload", "stored_answers", "stored_bytes")
 
 
 def reload(live: Live, sources: Sources) -> tuple[str, ...]:
@@ -18,7 +19,7 @@ def reload(live: Live, sources: Sources) -> tuple[str, ...]:
 
     Raises MockserverError, and then nothing has changed.
     """
-    settings, engine = compose(sources, live.store)
+    settings, engine = compose(sources, live.store, live.engine.memory.shelf)
     kept = {name: getattr(live.settings, name) for name in AT_START}
     waiting = tuple(name for name in AT_START if getattr(settings, name) != kept[name])
     live.settings, live.engine = settings.model_copy(update=kept), engine

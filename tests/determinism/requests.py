@@ -23,7 +23,12 @@ from urllib.parse import urlsplit
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, request, rules
+import yaml
+
+from mockserver.dialects import discover
+from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, Feature, request, spoken
+from tests.dialects.response_features import RESPONSE_FEATURES, RESPONSE_URLS, response_request
+from tests.dialects.text_features import TEXT_FEATURES, TEXT_URLS, text_request
 from tests.kit.asgi import app
 
 GOLDEN = Path(__file__).with_name("golden.json")
@@ -41,8 +46,24 @@ class Request:
 
 
 def requests() -> tuple[Request, ...]:
-    """Every dialect with every feature and failure, with broken bodies, and its look-ups."""
-    return tuple(found for dialect in URLS for found in _of(dialect))
+    """Every dialect with every feature and failure of each operation, with broken bodies, and its look-ups."""
+    return (*(found for dialect in URLS for found in _of(dialect)), *_of_texts(), *_of_responses(), *_of_documents())
+
+
+def rules() -> str:
+    """A rules file with one rule for each feature of each operation, and each failure."""
+    listed = [
+        {
+            "name": name if operation == "chat" else f"{operation} {name}",
+            "when": {"operation": operation, "model": name},
+            "then": feature.then,
+        }
+        for operation, features in _OPERATIONS.items()
+        for name, feature in features.items()
+        if feature.then is not None
+    ]
+    listed += [{"name": name, "when": {"model": name}, "then": then} for name, then in FAILURES.items()]
+    return yaml.safe_dump({"version": 1, "rules": listed}, sort_keys=False)
 
 
 def ask_here(asked: Sequence[Request]) -> dict[str, str]:
@@ -98,10 +119,52 @@ def _of(dialect: str) -> Iterator[Request]:
     yield Request(f"{dialect} unknown path", f"{root}/chat/complete")
 
 
+def _of_texts() -> Iterator[Request]:
+    for dialect, name in spoken(TEXT_URLS, TEXT_FEATURES):
+        url = TEXT_URLS[dialect]
+        yield Request(f"{dialect} text {name}", url, _json(text_request(name)))
+        yield Request(f"{dialect} text {name} streamed", url, _json(text_request(name, stream=True)))
+
+
+def _of_responses() -> Iterator[Request]:
+    for dialect, name in spoken(RESPONSE_URLS, RESPONSE_FEATURES):
+        url = RESPONSE_URLS[dialect]
+        yield Request(f"{dialect} response {name}", url, _json(response_request(name)))
+        yield Request(f"{dialect} response {name} streamed", url, _json(response_request(name, stream=True)))
+
+
+def _of_documents() -> Iterator[Request]:
+    """Vectors and judgements, wherever they are served."""
+    for dialect in discover().values():
+        for operation in dialect.operations:
+            if operation.name in _DOCUMENTS and "{" not in operation.path:
+                query = (
+                    "&".join(f"{key}={value}" for key, value in operation.query.items())
+                    or URLS[dialect.name].partition("?")[2]
+                )
+                path = f"{dialect.mounts[0]}{operation.path}?{query}"
+                for about, body in _DOCUMENTS[operation.name].items():
+                    yield Request(f"{dialect.name} {operation.path} {about}", path, _json(body))
+
+
 def _json(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
+_OPERATIONS: Mapping[str, Mapping[str, Feature]] = {
+    "chat": FEATURES,
+    "completions": TEXT_FEATURES,
+    "responses": RESPONSE_FEATURES,
+}
+_DOCUMENTS: Mapping[str, Mapping[str, Any]] = {
+    "embeddings": {
+        "one": {"model": "m", "input": ["The sea is wide."]},
+        "several": {"model": "m", "input": ["One", "Two", "Two and a half"]},
+        "short": {"model": "m", "input": ["The sea is wide."], "dimensions": 8},
+        "in base64": {"model": "m", "input": ["The sea is wide."], "encoding_format": "base64"},
+    },
+    "moderations": {"one": {"input": "The sea."}, "several": {"input": ["The sea.", "A knight."]}},
+}
 _INVALID: Mapping[str, bytes] = {
     "broken body": b'{"model": "m",',
     "no messages": b'{"model": "m"}',

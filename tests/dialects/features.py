@@ -3,11 +3,13 @@
 The model's name is the feature's, and the rule is found by it. Knows no dialect but for how each is reached.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+
+from mockserver.dialects import discover
 
 Json = Any
 
@@ -17,6 +19,8 @@ URLS = {
     "crazyrouter": "/crazyrouter/v1/chat/completions",
     "fireworks": "/fireworks/inference/v1/chat/completions",
     "azure": "/azure/chat/completions?api-version=2024-05-01-preview",
+    "tzafon": "/tzafon/v1/chat/completions",
+    "azure_openai": "/azure-openai/openai/v1/chat/completions",
 }
 # Azure's own API knows neither `n` nor `stream_options`: they are the model's business.
 HEADERS: Mapping[str, Mapping[str, str]] = {"azure": {"extra-parameters": "pass-through"}}
@@ -29,13 +33,26 @@ class Feature:
     then: Mapping[str, Json] | None = None
     body: Mapping[str, Json] = field(default_factory=dict)
     needs: str | None = None  # a feature that the dialect must have
+    only: frozenset[str] = frozenset()  # the dialects whose requests can say it; empty: all
 
 
-def rules() -> str:
-    """A rules file with one rule for each feature and each failure."""
-    thens = {**{name: feature.then for name, feature in FEATURES.items()}, **FAILURES}
+def rules(features: Mapping[str, Feature] | None = None) -> str:
+    """A rules file with one rule for each feature (those of a chat, if none are given) and each failure."""
+    features = FEATURES if features is None else features
+    thens = {**{name: feature.then for name, feature in features.items()}, **FAILURES}
     listed = [{"name": name, "when": {"model": name}, "then": then} for name, then in thens.items() if then is not None]
     return yaml.safe_dump({"version": 1, "rules": listed}, sort_keys=False)
+
+
+def spoken(dialects: Iterable[str], features: Mapping[str, Feature]) -> list[tuple[str, str]]:
+    """Every one of these dialects with each feature that it has."""
+    return [
+        (dialect, name)
+        for dialect in dialects
+        for name, feature in features.items()
+        if feature.needs is None or feature.needs in discover()[dialect].features
+        if not feature.only or dialect in feature.only
+    ]
 
 
 def request(name: str, *, stream: bool = False, usage: bool = False) -> dict[str, Json]:

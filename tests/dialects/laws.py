@@ -29,10 +29,20 @@ class Stream:
     body: bytes
 
     @cached_property
-    def chunks(self) -> list[Json]:
+    def sent(self) -> list[Json]:
         """Every frame but the terminator, parsed."""
         frames = self.body.removesuffix(b"\n\n").split(b"\n\n")
         return [json.loads(frame.removeprefix(b"data: ")) for frame in frames if frame != b"data: [DONE]"]
+
+    @property
+    def preamble(self) -> Json:
+        """What comes before the first chunk, with an empty head; None where nothing does."""
+        return self.sent[0] if self.sent[0]["object"] == "" else None
+
+    @property
+    def chunks(self) -> list[Json]:
+        """Every frame between preamble and terminator."""
+        return self.sent if self.preamble is None else self.sent[1:]
 
     @property
     def steps(self) -> Iterator[Json]:

@@ -13,8 +13,11 @@ import yaml
 from tests.kit.local import Answered, local
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yaml"))
-QUERIES = {"azure": "?api-version=2024-05-01-preview"}
-MOUNTS = {"azure": "/azure"}
+MOUNTS = {"azure": "/azure", "azure_openai": "/azure-openai/openai"}
+CHATS = {  # where a case asks that names no path
+    "azure": "/chat/completions?api-version=2024-05-01-preview",
+    "azure_openai": "/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
+}
 
 
 @pytest.mark.parametrize("file", CASES, ids=lambda file: f"{file.parent.name}-{file.stem}")
@@ -34,7 +37,7 @@ def test_there_are_cases() -> None:
 
 def _ask(dialect: str, case: dict[str, Any]) -> Answered:
     request = case["request"]
-    path = MOUNTS.get(dialect, f"/{dialect}/v1") + request.get("path", "/chat/completions" + QUERIES.get(dialect, ""))
+    path = MOUNTS.get(dialect, f"/{dialect}/v1") + request.get("path", CHATS.get(dialect, "/chat/completions"))
     rules = _written({"version": 1, "rules": case.get("rules", [])})
     server = local(rules, **case.get("settings", {}))
     body = request["raw"].encode() if "raw" in request else request.get("body")

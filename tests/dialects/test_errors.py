@@ -13,13 +13,27 @@ from mockserver.dialects._parse import bearer
 STATUS = {
     ("crazyrouter", "model_not_found"): 503,
     ("crazyrouter", "quota"): 403,
+    ("azure_openai", "previous_not_found"): 400,
+    ("openai", "previous_not_found"): 400,
+    ("tzafon", "unsupported_media_type"): 400,
 }
 KEYS = {
     "openai": {"message", "type", "param", "code"},
     "crazyrouter": {"message", "type", "code"},
     "skytells": {"message", "type", "code", "error_id", "status", "param", "request_id", "details"},
     "fireworks": {"message", "param", "code", "type"},
+    "tzafon": {"message", "type", "param", "code"},
 }
+
+
+FOUR, GATEWAY = {"message", "type", "param", "code"}, {"code", "message"}
+
+
+def enveloped_keys(name: str, error: dict[str, Any]) -> set[str]:
+    """Azure OpenAI has three bodies: the model's, the gateway's, which has no type, and the filter's."""
+    if name != "azure_openai":
+        return KEYS[name]
+    return FOUR | {"status", "innererror"} if "innererror" in error else FOUR if "type" in error else GATEWAY
 
 
 def flat_keys(status: int) -> set[str]:
@@ -46,8 +60,10 @@ def test_every_reason_has_an_envelope(anyone: Any, reason: str, known: bool) -> 
         details = body["detail"]
         message = details if isinstance(details, str) else details[0]["msg"]
         assert isinstance(details, str) == (reply.status in (404, 405))
+    elif name == "tzafon" and reply.status == 401:
+        message = body["error"]
     else:
-        assert set(body["error"]) == KEYS[name]
+        assert set(body["error"]) == enveloped_keys(name, body["error"])
         message = body["error"]["message"]
     assert message
     assert "{" not in message
@@ -88,7 +104,7 @@ def test_a_key_that_came_by_another_way_is_masked_too(anyone: Any) -> None:
 def test_a_model_of_any_name_is_told_within_bounds(anyone: Any) -> None:
     call = anyone.parse({"model": "{key}" + "x" * 5000})
     message = anyone.fail(Failure("model_not_found"), call).body.decode()
-    assert "{key}xxx" in message
+    assert anyone.dialect.name == "azure_openai" or "{key}xxx" in message  # which tells no deployment's name
     assert len(message) < 600
 
 

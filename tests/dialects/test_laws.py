@@ -29,6 +29,7 @@ CALLS = chunk({"role": "assistant", "content": None, "tool_calls": [CALL]})
 ARGUES = chunk({"tool_calls": [MORE]})
 USAGE = {**ENDS, "choices": [], "usage": {"total_tokens": 1}}
 GOOD = stream(OPENS, SAYS, ENDS, USAGE)
+BEFORE = {"id": "", "object": "", "created": 0, "model": "", "choices": []}
 
 
 def bytes_of(old: bytes, new: bytes) -> laws.Stream:
@@ -39,6 +40,7 @@ def bytes_of(old: bytes, new: bytes) -> laws.Stream:
 def test_good_streams_keep_every_law(law: Callable[[laws.Stream], None]) -> None:
     law(GOOD)
     law(stream(CALLS, ARGUES, ENDS))
+    law(stream(BEFORE, OPENS, SAYS, ENDS))
     law(stream(OPENS, chunk({"role": "assistant"}, index=1), SAYS, chunk({}, index=1, finish="stop"), ENDS))
 
 
@@ -54,6 +56,8 @@ def test_good_streams_keep_every_law(law: Callable[[laws.Stream], None]) -> None
         (laws.the_head_never_changes, stream(OPENS, {**SAYS, "id": "d"}, ENDS)),
         (laws.a_chunk_has_one_choice, stream(OPENS, {**SAYS, "choices": []}, ENDS)),
         (laws.a_chunk_has_one_choice, stream(OPENS, {**USAGE, "usage": None})),
+        (laws.a_chunk_has_one_choice, stream(OPENS, BEFORE, ENDS)),
+        (laws.the_head_never_changes, stream(BEFORE, BEFORE, OPENS, ENDS)),
         (laws.choices_appear_in_order, stream(chunk({"role": "assistant"}, index=1), OPENS)),
         (laws.the_role_is_told_once, stream(OPENS, OPENS, ENDS)),
         (laws.the_role_is_told_once, stream(SAYS, ENDS)),

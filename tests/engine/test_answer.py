@@ -1,12 +1,13 @@
 """What a request asks for holds for every draft."""
 
+import re
 from typing import Any
 
 import pytest
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Answer, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
+from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import split
 from mockserver.engine.answer import Author, answer
@@ -105,6 +106,27 @@ def test_tool_calls_get_ids_that_follow_from_the_call() -> None:
 def test_an_id_that_a_rule_gives_stays() -> None:
     parts, _ = one(call(), draft(ToolUse(ToolCall("mine", "look", "{}"))))
     assert parts == (ToolUse(ToolCall("mine", "look", "{}")),)
+
+
+def test_items_get_the_ids_that_their_author_left_open() -> None:
+    computer, code = Item("computer_call", {"call_id": ""}), Item("code_interpreter_call", {"container_id": ""})
+    kept = Item("local_shell_call", {"call_id": "mine"}), Item("shell_call_output", {"call_id": ""})
+    parts, finish = one(call(), draft(computer, code, *kept))
+    first, second, *others = parts
+    assert isinstance(first, Item)
+    assert isinstance(second, Item)
+    assert re.fullmatch("call_[A-Za-z0-9]{24}", first.body["call_id"])
+    assert re.fullmatch("cntr_[A-Za-z0-9]{48}", second.body["container_id"])
+    assert others == list(kept)
+    assert finish == "stop"
+    assert one(call(), draft(computer, code, *kept))[0] == parts
+
+
+def test_an_answer_that_breaks_off_says_why() -> None:
+    broken = Broken("server_error", "Sorry", event=True)
+    made = answer(call(), Draft((DraftChoice((Text("One"),)),), broken=broken), AUTHOR)
+    assert (made.broken, made.choices[0].parts) == (broken, (Text("One"),))
+    assert answer(call(), draft(Text("One")), AUTHOR).broken is None
 
 
 def test_without_parallel_tool_calls_one_call_remains() -> None:

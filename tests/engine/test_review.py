@@ -26,7 +26,7 @@ def remarks(*rules: str) -> list[str]:
         ("when: {last_user: {contains: a}}", "when: {last_user: {contains: a, starts_with: b}}"),
         ("when: {}", "when: {operation: chat}"),
         ("when: {}", "when: {operation: {in: [chat, responses]}, model: a}"),
-        ("when: {operation: models}", "when: {operation: models, key: a}"),
+        ("when: {path: /a}", "when: {path: /a, key: a}"),
         ("when: {any: [{model: a}, {model: b}]}", "when: {any: [{model: a}, {model: b}], stream: true}"),
     ],
 )
@@ -44,8 +44,7 @@ def test_a_rule_behind_a_wider_one_never_answers(earlier: str, later: str) -> No
         ("when: {model: 'a[b]*'}", "when: {model: ab}"),
         ("when: {last_user: {contains: a, ignore_case: true}}", "when: {last_user: {starts_with: b}}"),
         ("when: {not: {model: a}}", "when: {model: b}"),
-        ("when: {}", "when: {operation: models}"),
-        ("when: {}", "when: {operation: {in: [chat, models]}}"),
+        ("when: {}", "when: {path: /v1/models}"),
         ("when: {}", "when: {path: '*'}"),
         ("when: {body: '*'}", "when: {body: user}"),
     ],

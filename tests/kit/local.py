@@ -34,7 +34,7 @@ class Answered:
     @property
     def frames(self) -> list[Any]:
         """The data of each frame of a stream, parsed, but for the terminator."""
-        lines = [line.removeprefix(b"data: ") for line in self.body.split(b"\n\n") if line]
+        lines = [frame.partition(b"data: ")[2] for frame in self.body.split(b"\n\n") if frame]
         return [line.decode() if line == b"[DONE]" else json.loads(line) for line in lines]
 
 

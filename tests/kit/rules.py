@@ -18,7 +18,7 @@ from mockserver.positions import Document, Mistakes, read
 from tests.kit.calls import call
 
 KNOWN = {
-    "openai": frozenset(("refusal", "annotations", "custom_tools")),
+    "openai": frozenset(("refusal", "annotations", "custom_tools", "items", "failed", "embedding", "moderation")),
     "skytells": frozenset(("content_filter", "filter_annotations")),
     "azure": frozenset(("content_filter",)),
     "plain": frozenset[str](),

@@ -12,12 +12,15 @@ from openai.types import Completion
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
-from mockserver.formats import chat_objects, text_objects
+from mockserver.formats import chat_objects, extras, text_objects
 
 # Keys that a dialect documents and OpenAI's types do not know; our own types check what stands in them.
 DOCUMENTED: dict[str, frozenset[str]] = {
     "openai": frozenset({"choices[].delta.annotations"}),  # streamed by the live API
     "skytells": frozenset({"choices[].content_filter_results", "prompt_filter_results"}),
+    "azure_openai": frozenset(
+        {"choices[].content_filter_results", "choices[].delta.annotations", "prompt_filter_results"}
+    ),
     "crazyrouter": frozenset(
         {
             "choices[].message.reasoning_content",
@@ -26,6 +29,13 @@ DOCUMENTED: dict[str, frozenset[str]] = {
         }
     ),
     "azure": frozenset({"choices[].message.reasoning_content", "choices[].delta.reasoning_content"}),
+    "tzafon": frozenset(
+        {
+            "choices[].message.reasoning_content",
+            "choices[].delta.reasoning_content",
+            "choices[].delta.annotations",
+        }
+    ),
     "fireworks": frozenset(
         {
             *("choices[].message.reasoning_content", "choices[].delta.reasoning_content"),
@@ -40,10 +50,14 @@ _CHUNK = TypeAdapter(ChatCompletionChunk), TypeAdapter(chat_objects.ChatCompleti
 _TEXT = TypeAdapter(text_objects.TextCompletion)
 _TEXTS: dict[str, TypeAdapter[Any]] = {
     "openai": TypeAdapter(Completion),
+    "azure_openai": TypeAdapter(Completion),
     "fireworks": TypeAdapter(CompletionCreateResponse),
 }
 # OpenAI's client has one type for both, whose finish reason is never null: not what the API streams.
 _TEXT_CHUNKS: dict[str, TypeAdapter[Any]] = {"fireworks": TypeAdapter(CompletionChunk)}
+# What the client lets pass without a type for it.
+_PREAMBLE = TypeAdapter(extras.Preamble)
+WITH_PREAMBLE = {"azure_openai"}
 
 
 def check_completion(body: bytes, dialect: str) -> None:
@@ -52,14 +66,15 @@ def check_completion(body: bytes, dialect: str) -> None:
 
 
 def check_chunk(frame: bytes, dialect: str) -> None:
-    """The same for one chunk of a stream."""
-    _check(frame, dialect, *_CHUNK)
+    """The same for one chunk of a stream, or for what stands before the first."""
+    if not _is_preamble(frame, dialect):
+        _check(frame, dialect, *_CHUNK)
 
 
 def check_text(body: bytes, dialect: str) -> None:
     """Raises unless this is a text completion by the types of the dialect's own client and by ours."""
     _TEXT.validate_json(body, strict=True, extra="forbid")
-    if dialect == "openai":  # whose API says null of an echo's first token, which the types of its client forget
+    if dialect != "fireworks":  # OpenAI says null of an echo's first token, which the types of its client forget
         body = body.replace(b'"token_logprobs":[null', b'"token_logprobs":[0').replace(
             b'"top_logprobs":[null', b'"top_logprobs":[{}'
         )
@@ -68,7 +83,8 @@ def check_text(body: bytes, dialect: str) -> None:
 
 def check_text_chunk(frame: bytes, dialect: str) -> None:
     """The same for one chunk of a stream; by ours alone where the client's types do not know streams."""
-    _check(frame, dialect, _TEXT_CHUNKS.get(dialect, _TEXT), _TEXT)
+    if not _is_preamble(frame, dialect):
+        _check(frame, dialect, _TEXT_CHUNKS.get(dialect, _TEXT), _TEXT)
 
 
 def frames(stream: bytes) -> list[bytes]:
@@ -78,6 +94,14 @@ def frames(stream: bytes) -> list[bytes]:
     for piece in pieces:
         assert re.fullmatch(rb"data: \S[^\n]*", piece), f"not a frame: {piece!r}"
     return [piece.removeprefix(b"data: ") for piece in pieces]
+
+
+def _is_preamble(frame: bytes, dialect: str) -> bool:
+    """Whether a frame is what stands before the first chunk. Raises if it looks like that and is not by our types."""
+    found = dialect in WITH_PREAMBLE and b'"object":""' in frame
+    if found:
+        _PREAMBLE.validate_json(frame, strict=True, extra="forbid")
+    return found
 
 
 def _check(text: bytes, dialect: str, theirs: TypeAdapter[Any], ours: TypeAdapter[Any]) -> None:

@@ -1,10 +1,10 @@
 """What is wrong with the shape of a table, in plain words: one complaint for each cause, at the key it is about."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, TypeGuard, get_args
 
-from pydantic import ValidationError
+from pydantic import Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from mockserver.engine.nearest import shown
@@ -23,12 +23,12 @@ class Complaint:
 
 def complaints(error: ValidationError, model: type[Table], name: str) -> Iterator[Complaint]:
     """Everything that pydantic found wrong with a table; `name` is what the table as a whole is called."""
-    found = [(details, tuple(filter(_is_step, details["loc"]))) for details in error.errors(include_url=False)]
-    misspelt = {path[:-1] for details, path in found if details["type"] == "extra_forbidden"}
-    for details, path in found:
+    found = [(details, details["loc"]) for details in error.errors(include_url=False)]
+    misspelt = {loc[:-1] for details, loc in found if details["type"] == "extra_forbidden"}
+    for details, loc in found:
         # A key that is missing beside one that is unknown is most often the same one.
-        if details["type"] != "missing" or path[:-1] not in misspelt:
-            yield _complaint(details, path, _Wanted(model, name))
+        if details["type"] != "missing" or loc[:-1] not in misspelt:
+            yield _complaint(details, loc, _Wanted(model, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,39 +44,47 @@ class _Wanted:
         name = f'"{_cut(keys[-1])}"' if keys else self.name
         return f"an item of {name}" if path and isinstance(path[-1], int) else name
 
-    def at(self, path: Path) -> type[Table] | None:
-        """The model of the table at a path, where one stands."""
-        model: type[Table] | None = self.model
-        for step in path:
-            if isinstance(step, str) and model is not None:
-                field = next((f for name, f in model.model_fields.items() if (f.alias or name) == step), None)
-                model = _table_in(field.annotation) if field else None
-        return model
+    def at(self, loc: Path) -> type[Table] | None:
+        """The model of the table at a location, where one stands."""
+        return _table_in(self.annotation(loc))
+
+    def annotation(self, loc: Path) -> Any:
+        """What may stand at a location; tags in it say which of several alternatives was meant."""
+        wanted: Any = self.model
+        for step in loc:
+            if _is_tag(step):
+                wanted = _tagged(wanted, step) or wanted
+            elif isinstance(step, str):
+                table = _table_in(wanted)
+                fields = table.model_fields.items() if table else ()
+                wanted = next((field.annotation for name, field in fields if (field.alias or name) == step), None)
+        return wanted
 
 
-def _complaint(details: ErrorDetails, path: Path, wanted: _Wanted) -> Complaint:
+def _complaint(details: ErrorDetails, loc: Path, wanted: _Wanted) -> Complaint:
+    path, value = tuple(step for step in loc if not _is_tag(step)), details["input"]
     match details["type"]:
         case "extra_forbidden":
-            return Complaint(_unknown(path, wanted), path, key=True)
+            return Complaint(_unknown(loc, path, wanted), path, key=True)
         case "missing":
-            return Complaint(
-                f'{wanted.called(path[:-1])} needs "{path[-1]}"{_example(wanted.at(path[:-1]))}', path[:-1]
-            )
+            example = _example(wanted.at(loc[:-1]))
+            return Complaint(f'{wanted.called(path[:-1])} needs "{path[-1]}"{example}', path[:-1])
         case "empty":
             key = details["ctx"]["key"]
             return Complaint(f'"{_cut(key)}" has no value; give it one, or leave the key out', (*path, key), key=True)
+        case "union_tag_not_found" | "union_tag_invalid" if isinstance(value, Mapping):
+            return _of_type(value, path, wanted, _tags(wanted.annotation(loc)))
         case "invalid_key":
             return Complaint(_NO_TEXT + shown(path[-1]), path[:-1])
-        case "string_type" if details["loc"][-1:] == ("[key]",):
+        case "string_type" if loc[-1:] == ("[key]",):
             return Complaint(_NO_TEXT + shown(path[-1]), path[:-1])
-    value = details["input"]
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
-    example = _example(wanted.at(path)) if details["type"] in ("model_type", "dict_type") else ""
+    example = _example(wanted.at(loc)) if details["type"] in _OF_TABLES else ""
     return Complaint(f"{wanted.called(path)} expects {words}, not {shown(value)}{_hint(details)}{example}", path)
 
 
-def _unknown(path: Path, wanted: _Wanted) -> str:
-    model = wanted.at(path[:-1])
+def _unknown(loc: Path, path: Path, wanted: _Wanted) -> str:
+    model = wanted.at(loc[:-1])
     known = [field.alias or name for name, field in model.model_fields.items()] if model else []
     key = str(path[-1])
     hint = did_you_mean(key, known) or (f"; {wanted.called(path[:-1])} takes {', '.join(known)}" if known else "")
@@ -108,15 +116,44 @@ def _example(model: type[Table] | None) -> str:
     return f"; write {model.example}" if model is not None and model.example else ""
 
 
+def _of_type(table: Mapping[str, Any], path: Path, wanted: _Wanted, types: Sequence[str]) -> Complaint:
+    """A table that does not say which of several it is, or says what none of them is."""
+    if "type" not in table:
+        return Complaint(f'{wanted.called(path)} needs "type": one of {", ".join(types)}', path)
+    name = table["type"]
+    if not isinstance(name, str):
+        return Complaint(f'"type" expects a text, not {shown(name)}', (*path, "type"))
+    hint = did_you_mean(name, types) or f"; it is one of {', '.join(types)}"
+    return Complaint(f'unknown type "{_cut(name)}"{hint}', (*path, "type"))
+
+
 def _table_in(annotation: Any) -> type[Table] | None:
-    """The table that an annotation is about; none of ours is about two."""
+    """The first table that an annotation is about."""
     if isinstance(annotation, type) and issubclass(annotation, Table):
         return annotation
     return next((found for part in get_args(annotation) if (found := _table_in(part))), None)
 
 
-def _is_step(step: str | int) -> bool:
-    return step not in ("<number>", "<text>", "<table>", "<list>", "[key]")
+def _alternatives(annotation: Any) -> Iterator[tuple[str, Any]]:
+    """Each tag inside an annotation, and what carries it."""
+    for part in get_args(annotation):
+        if isinstance(part, Tag):
+            yield part.tag, annotation
+        elif not (isinstance(part, type) and issubclass(part, Table)):
+            yield from _alternatives(part)
+
+
+def _tagged(annotation: Any, tag: str) -> Any:
+    return next((found for name, found in _alternatives(annotation) if name == tag), None)
+
+
+def _tags(annotation: Any) -> tuple[str, ...]:
+    """The types of tables that an annotation allows."""
+    return tuple(tag.strip("<>") for tag, found in _alternatives(annotation) if _table_in(found) and tag != "<table>")
+
+
+def _is_tag(step: Any) -> TypeGuard[str]:
+    return isinstance(step, str) and (step == "[key]" or (step.startswith("<") and step.endswith(">")))
 
 
 def _cut(name: str) -> str:
@@ -132,6 +169,7 @@ def _at_least(details: ErrorDetails) -> str:
 
 
 _NO_TEXT = "a key must be a text, not "
+_OF_TABLES = ("model_type", "dict_type", "union_tag_not_found")
 # What was expected, by pydantic's name for the mistake.
 _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "expected": lambda details: details["msg"],
@@ -145,6 +183,7 @@ _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "finite_number": _same("a number"),
     "model_type": _same("a table"),
     "dict_type": _same("a table"),
+    "union_tag_not_found": _same("a table"),
     "list_type": _same("a list"),
     "too_short": _same("at least one item"),
     "literal_error": _one_of,

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
 
+from mockserver.engine.spec.documents import EmbeddingSpec, ModerationSpec
+from mockserver.engine.spec.items import ItemSpec
 from mockserver.engine.spec.table import Duration, Headers, Share, Table, TextOrNumber, Whole, either
 
 Severity = Literal["safe", "low", "medium", "high"]
@@ -55,6 +57,7 @@ class PartSpec(Table):
     text: str | None = Field(None, description="what the client reads")
     refusal: str | None = Field(None, description="why the model declines")
     tool_call: ToolCallSpec | None = Field(None, description="a tool call")
+    item: ItemSpec | None = Field(None, description="an item of a response")
     chunks: Chunks | None = Field(None, description="how a stream cuts this part")
 
 
@@ -120,6 +123,9 @@ class ContentSpec(Table):
     json_: Any = Field(None, alias="json", description="a value that is sent as JSON text; its texts are templates")
     refusal: str | None = Field(None, description="why the model declines")
     tool_calls: list[ToolCallSpec] | None = Field(None, min_length=1, description="tools that the model calls")
+    items: list[ItemSpec] | None = Field(
+        None, min_length=1, description="items of a response: the provider's own tools at work"
+    )
     parts: list[PartSpec] | None = Field(None, min_length=1, description="reasoning, texts and calls in this order")
     reasoning: str | None = Field(None, description="what the model thinks before it speaks")
     annotations: list[dict[str, Any]] | None = Field(None, description="annotations of the text, as the API has them")
@@ -149,6 +155,16 @@ class ErrorSpec(Table):
     param: str | None = Field(None, description="the parameter it blames")
     retry_after: Duration | None = Field(None, description="when to try again")
     headers: Headers | None = Field(None, description="headers of the reply")
+
+
+class FailedSpec(Table):
+    """Why an answer broke off."""
+
+    example = "{code: server_error, message: Sorry}"
+
+    code: str | None = Field(None, min_length=1, description="the error's code; `server_error` when absent")
+    message: str | None = Field(None, description="what it says, a template")
+    event: Literal["error"] | None = Field(None, description="`error`: told by a bare error event, as a broken service")
 
 
 class GenerateSpec(Table):
@@ -232,6 +248,15 @@ class ThenSpec(ContentSpec):
     raw: RawSpec | None = Field(None, description="a reply byte by byte")
     steps: list["ThenSpec"] | None = Field(None, min_length=1, description="one answer per turn; the last repeats")
     one_of: list[BranchSpec] | None = Field(None, min_length=1, description="one of these, chosen by seed")
+    embedding: EmbeddingSpec | None = Field(None, description="the vector of an embedding, number by number")
+    moderation: ModerationSpec | None = Field(None, description="what a moderation finds: scores, or a list")
+    failed: (
+        Annotated[
+            Annotated[Literal[True], Tag("<other>")] | Annotated[FailedSpec, Tag("<table>")],
+            either("true, or a table with a code and a message"),
+        ]
+        | None
+    ) = Field(None, description="the answer breaks off after what it says")
     usage: UsageSpec | None = Field(None, description="tokens that the answer states")
     model: str | None = Field(None, description="the model that the answer names")
     headers: Headers | None = Field(None, description="headers of the reply")

@@ -39,7 +39,7 @@ def _shape(value: Json) -> str:
             return "<number>"
         case str():
             return "<text>"
-        case Mapping():
+        case Mapping() | Table():
             return "<table>"
     return "<list>" if isinstance(value, list) else "<other>"
 
@@ -50,6 +50,15 @@ def either(expected: str) -> Discriminator:
     The alternatives carry the tags `<number>`, `<text>`, `<table>` and `<list>`.
     """
     return Discriminator(_shape, custom_error_type="expected", custom_error_message=expected)
+
+
+def _type(value: Json) -> str | None:
+    name = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
+    return f"<{name}>" if isinstance(name, str) else None
+
+
+# Chooses among tables by their key `type`; each alternative carries its type, in angle brackets, as tag.
+by_type = Discriminator(_type)
 
 
 def _amount(read: Callable[[Any], float], expected: LiteralString) -> BeforeValidator:

@@ -3,15 +3,17 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mockserver.core.call import Json, ToolCall
+from mockserver.core.call import Json
 from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import Chunks as Cut
-from mockserver.engine.draft import AT_THE_END, DraftChoice, Moment
-from mockserver.engine.spec.models import Chunks, ContentSpec, FilterSpec, PartSpec, SizeSpec, ToolCallSpec
+from mockserver.engine.draft import AT_THE_END, DraftChoice
+from mockserver.engine.spec.models import Chunks, ContentSpec, FilterSpec, PartSpec, SizeSpec
+from mockserver.engine.then.items import compile_item
 from mockserver.engine.then.json_text import json_text, json_value
 from mockserver.engine.then.recipe import Recipe, both, fixed, together
 from mockserver.engine.then.safety import check_filter, verdicts
 from mockserver.engine.then.site import Site
+from mockserver.engine.then.tool_uses import tool_use
 
 _Notes = Recipe[tuple[Json, ...]]
 _NO_NOTES: _Notes = fixed(())
@@ -59,10 +61,12 @@ def cut_of(chunks: Chunks | None) -> Cut:
 
 def _parts(content: ContentSpec, site: Site) -> Iterator[Recipe[Part]]:
     cut, notes = cut_of(content.chunks), _annotations(content, site)
+    # An exact list of pieces is of the text; what stands before it is cut as usual.
+    before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
-        # An exact list of pieces is of the text; what is thought before it is cut as usual.
-        thought = "token" if isinstance(cut, tuple) else cut
-        yield site.at("reasoning").text(content.reasoning).into(lambda text: Reasoning(text, thought))
+        yield site.at("reasoning").text(content.reasoning).into(lambda text: Reasoning(text, before))
+    for index, item in enumerate(content.items or ()):
+        yield from compile_item(item, before, site.at("items", index))
     if content.text is not None:
         yield _text(site.at("text").text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
@@ -70,10 +74,10 @@ def _parts(content: ContentSpec, site: Site) -> Iterator[Recipe[Part]]:
     if content.refusal is not None:
         yield site.at("refusal").text(content.refusal).into(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
-        yield _tool_use(call, cut, site.at("tool_calls", index))
+        yield tool_use(call, cut, site.at("tool_calls", index))
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
-        yield _part(part, cut_of(chunks), notes, site.at("parts", index))
+        yield from _part(part, cut_of(chunks), notes, site.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they are of the first text
 
@@ -88,52 +92,27 @@ def _text(text: Recipe[str], cut: Cut, notes: _Notes) -> Recipe[Part]:
     return both(text, notes, lambda made, noted: Text(made, cut, noted))
 
 
-def _part(part: PartSpec, cut: Cut, notes: _Notes, site: Site) -> Recipe[Part]:
-    made: Recipe[Part] = fixed(Text(""))
+def _part(part: PartSpec, cut: Cut, notes: _Notes, site: Site) -> Iterator[Recipe[Part]]:
     if len(part.model_fields_set - {"chunks"}) != 1:
-        site.refuse("a part has exactly one of reasoning, text, refusal and tool_call")
-    elif part.reasoning is not None:
-        made = site.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
-    elif part.text is not None:
-        made = _text(site.at("text").text(part.text), cut, notes)
-    elif part.refusal is not None:
-        made = site.at("refusal").text(part.refusal).into(lambda text: Refusal(text, cut))
-    elif part.tool_call is not None:
-        made = _tool_use(part.tool_call, cut, site.at("tool_call"))
+        site.refuse("a part has exactly one of reasoning, text, refusal, tool_call and item")
+        return
+    made = tuple(_made(part, cut, notes, site))
     if isinstance(part.chunks, list):
-        _check_pieces(part.chunks, together((made,)), site.at("chunks"))
-    return made
+        _check_pieces(part.chunks, together(made), site.at("chunks"))
+    yield from made
 
 
-def _tool_use(call: ToolCallSpec, cut: Cut, site: Site) -> Recipe[Part]:
-    return _tool_call(call, site).into(lambda made: ToolUse(made, cut))
-
-
-def _tool_call(call: ToolCallSpec, site: Site) -> Recipe[ToolCall]:
-    identity, name = call.id or "", call.name
-    site.at("name").refuse_template(name)
-    site.at("id").refuse_template(identity)
-    if call.input is not None:
-        if call.arguments is not None:
-            site.at("input").refuse_key('"input" and "arguments" are two ways to say it; keep one')
-        return site.at("input").text(call.input).into(lambda text: ToolCall(identity, name, text, "custom"))
-    match call.arguments:
-        case None | "auto":
-            return Recipe(lambda moment: _automatic(moment, identity, name))
-        case str() as source:
-            arguments = site.at("arguments").text(source)
-        case table:
-            arguments = json_text(table, site.at("arguments"))
-    return arguments.into(lambda text: ToolCall(identity, name, text))
-
-
-def _automatic(moment: Moment, identity: str, name: str) -> ToolCall:
-    """A call whose arguments fit the tool's schema; without any where the request does not offer the tool."""
-    if moment.call.tool(name) is not None:
-        for part in moment.generate("arguments", {"tool": name}, 0).parts:
-            if isinstance(part, ToolUse):
-                return replace(part.call, id=identity)
-    return ToolCall(identity, name, "{}")
+def _made(part: PartSpec, cut: Cut, notes: _Notes, site: Site) -> Iterator[Recipe[Part]]:
+    if part.reasoning is not None:
+        yield site.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
+    if part.text is not None:
+        yield _text(site.at("text").text(part.text), cut, notes)
+    if part.refusal is not None:
+        yield site.at("refusal").text(part.refusal).into(lambda text: Refusal(text, cut))
+    if part.tool_call is not None:
+        yield tool_use(part.tool_call, cut, site.at("tool_call"))
+    if part.item is not None:
+        yield from compile_item(part.item, cut, site.at("item"))
 
 
 def _check_pieces(pieces: list[str], parts: Recipe[tuple[Part, ...]], site: Site) -> None:
@@ -141,8 +120,8 @@ def _check_pieces(pieces: list[str], parts: Recipe[tuple[Part, ...]], site: Site
     if not parts.known:
         site.refuse("pieces need a text without templates; use token, word, char or {size: 7}")
         return
-    texts = [_words(part) for part in parts.known[0]]
-    if len(parts.known[0]) > 1 and isinstance(parts.known[0][0], Reasoning):
+    texts = [_words(part) for part in parts.known[0] if not isinstance(part, Item)]
+    if len(texts) > 1 and isinstance(parts.known[0][0], Reasoning):
         texts = texts[1:]
     if len(texts) != 1:
         site.refuse("pieces are of one text, and here are several; give each its own chunks under parts")

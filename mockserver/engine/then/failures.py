@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal
 
-from mockserver.core.plan import REASONS, Failure, reason_of
-from mockserver.engine.spec.models import ErrorSpec, ThenSpec
+from mockserver.core.plan import REASONS, Broken, Failure, reason_of
+from mockserver.engine.spec.models import ErrorSpec, FailedSpec, ThenSpec
 from mockserver.engine.then.headers import compile_headers
-from mockserver.engine.then.recipe import Recipe
+from mockserver.engine.then.recipe import Recipe, fixed
 from mockserver.engine.then.safety import check_filter, verdicts
 from mockserver.engine.then.site import Site
 from mockserver.positions import did_you_mean
@@ -33,6 +34,19 @@ def compile_trip(then: ThenSpec, site: Site) -> Recipe[Failure]:
     safety = verdicts(then.annotate, trip, "prompt")
     headers = compile_headers(then.headers, site.at("headers"))
     return _fresh(Failure("content_filter", details={"safety": safety}, headers=headers), None)
+
+
+def compile_failed(failed: Literal[True] | FailedSpec | None, site: Site) -> Recipe[Broken | None]:
+    """What breaks an answer off, after what it says."""
+    if failed is None:
+        return fixed(None)
+    if not isinstance(failed, FailedSpec):
+        return fixed(Broken())
+    site.at("code").refuse_template(failed.code or "")
+    broken = Broken(code=failed.code or Broken().code, event=failed.event is not None)
+    if failed.message is None:
+        return fixed(broken)
+    return site.at("message").text(failed.message).into(lambda message: replace(broken, message=message))
 
 
 def _fresh(failure: Failure, message: Recipe[str] | None) -> Recipe[Failure]:

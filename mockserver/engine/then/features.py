@@ -50,11 +50,13 @@ def _named(dialect: Json) -> Iterator[tuple[Path, str]]:
 
 def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
     for key, feature in FEATURE_OF.items():
-        if getattr(content, key) is not None:
+        if getattr(content, key, None) is not None:
             yield (*path, key), feature
     for at, part in enumerate(content.parts or ()):
         if part.refusal is not None:
             yield (*path, "parts", at, "refusal"), "refusal"
+        if part.item is not None:
+            yield (*path, "parts", at, "item"), "items"
         if part.tool_call is not None and part.tool_call.input is not None:
             yield (*path, "parts", at, "tool_call", "input"), "custom_tools"
     for at, call in enumerate(content.tool_calls or ()):
@@ -79,6 +81,10 @@ FEATURE_OF: Mapping[str, str] = {
     "annotate": "filter_annotations",
     "refusal": "refusal",
     "annotations": "annotations",
+    "items": "items",
+    "failed": "failed",
+    "embedding": "embedding",
+    "moderation": "moderation",
 }
 
 # What a dialect without a feature cannot send.
@@ -88,4 +94,8 @@ WORDS: Mapping[str, str] = {
     "refusal": "a refusal",
     "annotations": "annotations",
     "custom_tools": "calls of tools that take free text",
+    "items": "items of a response",
+    "failed": "an answer that breaks off",
+    "embedding": "embeddings",
+    "moderation": "moderations",
 }

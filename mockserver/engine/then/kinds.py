@@ -12,7 +12,7 @@ def kind_of(then: ContentSpec, site: Site) -> str | None:
     """The kind of answer that a table gives, a key of BESIDE; None, and `site` is told, unless there is exactly one."""
     given = {field.alias or name: name for name, field in type(then).model_fields.items()}
     keys = [key for key, name in given.items() if name in then.model_fields_set]
-    outcomes = [key for key in keys if key in OUTCOMES and (key != "content_filter" or _trips_on_prompt(then))]
+    outcomes = [key for key in keys if key in OUTCOMES and _answers(key, keys, then)]
     if not outcomes:
         site.refuse(_nothing(keys, then))
         return None
@@ -29,8 +29,14 @@ def kind_of(then: ContentSpec, site: Site) -> str | None:
     return kind
 
 
-def _trips_on_prompt(then: ContentSpec) -> bool:
-    return then.content_filter is not None and then.content_filter.on == "prompt"
+def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
+    """Whether a key is the answer itself, not something that stands beside one."""
+    match key:
+        case "content_filter":
+            return then.content_filter is not None and then.content_filter.on == "prompt"
+        case "failed":
+            return not any(other in OUTCOMES for other in keys if other != key)
+    return True
 
 
 def _nothing(keys: Collection[str], then: ContentSpec) -> str:
@@ -48,6 +54,7 @@ OUTCOMES: Mapping[str, str] = {
     "json": "content",
     "refusal": "content",
     "tool_calls": "content",
+    "items": "content",
     "parts": "parts",
     "choices": "choices",
     "error": "error",
@@ -57,28 +64,34 @@ OUTCOMES: Mapping[str, str] = {
     "raw": "raw",
     "steps": "steps",
     "one_of": "one_of",
+    "embedding": "embedding",
+    "moderation": "moderation",
+    "failed": "content",  # alone; else it stands beside what was said before
 }
 
 _REPLY = frozenset(("usage", "model", "headers", "timing"))
 _ENDING = frozenset(("finish", "content_filter", "annotate"))
 # What can stand beside each kind of answer.
 BESIDE: Mapping[str, frozenset[str]] = {
-    "content": _REPLY | _ENDING | {"reasoning", "annotations", "logprobs", "chunks"},
-    "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks"},
+    "content": _REPLY | _ENDING | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
+    "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks", "failed"},
     "choices": _REPLY | {"annotate"},
     "error": frozenset(("retry_after", "headers", "timing")),
     "content_filter": frozenset(("annotate", "headers", "timing")),
-    "generate": _REPLY | _ENDING | {"chunks"},
-    "echo": _REPLY | _ENDING | {"chunks"},
+    "generate": _REPLY | _ENDING | {"chunks", "failed"},
+    "echo": _REPLY | _ENDING | {"chunks", "failed"},
     "raw": frozenset(("timing",)),
     "steps": frozenset(),
     "one_of": frozenset(),
+    "embedding": _REPLY,
+    "moderation": frozenset(("model", "headers", "timing")),
 }
 
 _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
 _INSTEAD: Mapping[tuple[str, str], str] = {
     ("parts", "reasoning"): "; put {reasoning: ...} into the list",
     ("raw", "headers"): '; put it into "raw"',
+    ("choices", "failed"): "; an answer breaks off as a whole, so give it one text",
     ("choices", ""): "; put it into each choice",
     ("steps", ""): "; put it into each step",
     ("one_of", ""): '; put it into the "then" of each branch',

@@ -6,17 +6,18 @@ from dataclasses import replace
 from itertools import accumulate
 
 from mockserver.core.plan import Text, Timing
-from mockserver.engine.draft import Draft, DraftChoice, Moment, Response
+from mockserver.engine.draft import Draft, DraftChoice, Moment, Response, Stated
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.generate.prose import MOST_TOKENS
 from mockserver.engine.generate.schema import flaw
 from mockserver.engine.spec.models import BranchSpec, ChoiceSpec, GenerateSpec, ThenSpec, TimingSpec, UsageSpec
 from mockserver.engine.then.contents import compile_content, cut_of, finished
-from mockserver.engine.then.failures import compile_error, compile_trip
+from mockserver.engine.then.documents import stated
+from mockserver.engine.then.failures import compile_error, compile_failed, compile_trip
 from mockserver.engine.then.headers import compile_headers
 from mockserver.engine.then.kinds import kind_of
 from mockserver.engine.then.raw import compile_raw
-from mockserver.engine.then.recipe import Recipe, fixed, together
+from mockserver.engine.then.recipe import Recipe, both, fixed, together
 from mockserver.engine.then.safety import verdicts
 from mockserver.engine.then.site import Site
 from mockserver.positions import did_you_mean
@@ -39,6 +40,8 @@ def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
             return compile_trip(then, site).into(lambda failure: Response(failure, timing))
         case "raw" if then.raw is not None:
             return compile_raw(then.raw, site.at("raw")).into(lambda raw: Response(raw, timing))
+        case "embedding" | "moderation":
+            return fixed(Response(_stated(then, site), timing))
         case "steps":
             return _steps(then.steps or [], site.at("steps"))
         case "one_of":
@@ -50,12 +53,24 @@ def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
 
 
 def _draft(kind: str, then: ThenSpec, site: Site) -> Recipe[Draft]:
-    if then.model is not None:
-        site.at("model").refuse_template(then.model)
-    model, usage = then.model, _usage(then.usage)
+    model, usage = _model(then, site), _usage(then.usage)
     safety = verdicts(then.annotate, None, "prompt")
     headers = compile_headers(then.headers, site.at("headers"))
-    return _choices(kind, then, site).into(lambda choices: Draft(choices, model, usage, safety, headers))
+    broken = compile_failed(then.failed, site.at("failed"))
+    return both(
+        _choices(kind, then, site), broken, lambda choices, why: Draft(choices, model, usage, safety, headers, why)
+    )
+
+
+def _stated(then: ThenSpec, site: Site) -> Stated:
+    headers = compile_headers(then.headers, site.at("headers"))
+    return replace(stated(then), model=_model(then, site), usage=_usage(then.usage), headers=headers)
+
+
+def _model(then: ThenSpec, site: Site) -> str | None:
+    if then.model is not None:
+        site.at("model").refuse_template(then.model)
+    return then.model
 
 
 def _choices(kind: str, then: ThenSpec, site: Site) -> _Choices:

@@ -101,7 +101,7 @@ def test_the_shape_of_then(then, mistake):
 
 def test_a_far_key_lists_what_could_stand_there():
     (mistake,) = then_mistakes("{zzz: a}")
-    assert mistake.startswith('1: unknown key "zzz"; "then" takes text, json, refusal, tool_calls, parts, ')
+    assert mistake.startswith('1: unknown key "zzz"; "then" takes text, json, refusal, tool_calls, items, parts, ')
 
 
 def test_one_rule_hides_nothing_of_another():

@@ -9,7 +9,10 @@ from mockserver.engine.rules import load
 from mockserver.engine.spec.schema import rules_schema
 from mockserver.positions import read
 from tests.engine.then.test_contents import ENDED, MADE
+from tests.engine.then.test_documents import STATED
+from tests.engine.then.test_failures import BROKEN
 from tests.engine.then.test_failures import MADE as FAILURES
+from tests.engine.then.test_items import ACTIONS, HOSTED, SAID
 from tests.engine.then.test_kinds import GOOD
 from tests.engine.then.test_raw import MADE as RAW
 from tests.kit.rules import KNOWN
@@ -18,7 +21,11 @@ SCHEMA = rules_schema()
 VALID = jsonschema_rs.validator_for(SCHEMA)
 
 
-@pytest.mark.parametrize("then", [*MADE, *ENDED, *FAILURES, *GOOD, *RAW])
+ITEMS = [*HOSTED, *SAID, *(f"{{type: computer_call, action: {action}}}" for action in ACTIONS)]
+THENS = [*MADE, *ENDED, *FAILURES, *BROKEN, *GOOD, *RAW, *STATED, *(f"{{items: [{item}]}}" for item in ITEMS)]
+
+
+@pytest.mark.parametrize("then", THENS)
 def test_what_loads_is_valid(then):
     document = read(f"rules: [{{then: {then}}}]", "r.yaml")
     assert load([document], KNOWN)
@@ -47,6 +54,11 @@ WRONG = [
     "rules: {}",
     "rules: [{}]",
     "rules: [{then: {text: a}, wen: {}}]",
+    "rules: [{then: {items: [{type: drag}]}}]",
+    "rules: [{then: {items: [{type: computer_call, action: {type: click, x: 1}}]}}]",
+    "rules: [{then: {items: [{type: web_search_call, qury: a}]}}]",
+    "rules: [{then: {moderation: {violens: 1}}}]",
+    "rules: [{then: {text: a, failed: false}}]",
     "rules: [{when: {modle: a}, then: {text: a}}]",
     "rules: [{then: {txt: a}}]",
     "rules: [{then: {text: 3}}]",

@@ -104,8 +104,8 @@ def test_a_generator_without_a_call_leaves_arguments_empty():
 
 BAD = {
     "{tool_calls: [{name: '{{ match.x }}'}]}": "21: no template can stand here: this is sent as it is",
-    "{parts: [{}]}": "9: a part has exactly one of reasoning, text, refusal and tool_call",
-    "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal and tool_call",
+    "{parts: [{}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
+    "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
     "{tool_calls: [{name: a, input: x, arguments: {}}]}": (
         '24: "input" and "arguments" are two ways to say it; keep one'
     ),

@@ -1,8 +1,8 @@
 import pytest
 
-from mockserver.core.plan import Failure, Verdict
+from mockserver.core.plan import Broken, Failure, Text, Verdict
 from tests.kit.calls import call
-from tests.kit.rules import moment, respond, then_mistakes
+from tests.kit.rules import draft, moment, respond, then_mistakes
 
 MADE = {
     "{error: 429}": Failure("rate_limit", status=429),
@@ -78,4 +78,45 @@ BAD = {
 
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_failures_that_cannot_be(then, mistake):
+    assert then_mistakes(then) == [mistake]
+
+
+BROKEN = {
+    "{text: a, failed: true}": Broken(),
+    "{text: a, failed: {}}": Broken(),
+    "{text: a, failed: {code: rate_limit_exceeded}}": Broken("rate_limit_exceeded"),
+    "{text: a, failed: {message: 'No {{ call.model }}.', event: error}}": Broken(message="No gpt-4o.", event=True),
+    "{parts: [{text: a}], failed: true}": Broken(),
+    "{echo: true, failed: true}": Broken(),
+    "{generate: words, failed: true}": Broken(),
+    "{text: a}": None,
+}
+
+
+@pytest.mark.parametrize(("then", "broken"), BROKEN.items())
+def test_how_an_answer_breaks_off(then, broken):
+    assert draft(then, moment(call("hi"))).broken == broken
+
+
+def test_an_answer_can_break_off_before_it_says_anything():
+    made = draft("{failed: true, usage: {prompt_tokens: 3}}")
+    assert (made.choices[0].parts, made.broken) == ((), Broken())
+    made = draft("{failed: true, reasoning: hm, items: [{type: message, text: a}]}")
+    assert made.choices[0].parts[1:] == (Text("a", apart=True),)
+
+
+NOT_BROKEN = {
+    "{text: a, failed: false}": '18: "failed" expects true, not false',
+    "{text: a, failed: soon}": '18: "failed" expects true, or a table with a code and a message, not "soon"',
+    "{text: a, failed: {event: x}}": '26: "event" expects error, not "x"',
+    "{text: a, failed: {code: '{{ x }}'}}": "25: no template can stand here: this is sent as it is",
+    "{error: 429, failed: true}": '13: "failed" does not go with "error"',
+    "{choices: [{text: a}], failed: true}": (
+        '23: "failed" does not go with "choices"; an answer breaks off as a whole, so give it one text'
+    ),
+}
+
+
+@pytest.mark.parametrize(("then", "mistake"), NOT_BROKEN.items())
+def test_what_cannot_break_off(then, mistake):
     assert then_mistakes(then) == [mistake]

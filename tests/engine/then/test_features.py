@@ -19,6 +19,11 @@ USES = {
     "{parts: [{tool_call: {name: a, input: b}}]}": (
         "3:42: " + CANNOT + "calls of tools that take free text; openai can"
     ),
+    "{items: [{type: message, text: a}]}": "3:12: " + CANNOT + "items of a response; openai can",
+    "{parts: [{text: a}, {item: {type: message, text: a}}]}": ("3:32: " + CANNOT + "items of a response; openai can"),
+    "{text: a, failed: true}": "3:21: " + CANNOT + "an answer that breaks off; openai can",
+    "{embedding: [1]}": "3:12: " + CANNOT + "embeddings; openai can",
+    "{moderation: {}}": "3:12: " + CANNOT + "moderations; openai can",
     "{choices: [{text: a}, {refusal: b}]}": "3:34: " + CANNOT + "a refusal; openai can",
     "{steps: [{text: a}, {refusal: b}]}": "3:32: " + CANNOT + "a refusal; openai can",
     "{one_of: [{then: {refusal: b}}]}": "3:29: " + CANNOT + "a refusal; openai can",

@@ -4,7 +4,10 @@ from mockserver.engine.spec.models import ThenSpec
 from mockserver.engine.then.kinds import BESIDE, OUTCOMES
 from tests.kit.rules import loaded, then_mistakes
 
-ANSWERS = "text, json, refusal, tool_calls, parts, choices, error, content_filter, generate, echo, raw, steps, one_of"
+ANSWERS = (
+    "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, steps, "
+    "one_of, embedding, moderation, failed"
+)
 
 BAD = {
     "{}": f"0: there is no answer here; write one of {ANSWERS}",
@@ -28,7 +31,7 @@ BAD = {
     ),
     "{choices: [{text: a}], finish: stop}": '23: "finish" does not go with "choices"; put it into each choice',
     "{choices: [{finish: stop}]}": (
-        "11: there is no answer here; write one of text, json, refusal, tool_calls, parts, content_filter"
+        "11: there is no answer here; write one of text, json, refusal, tool_calls, items, parts, content_filter"
     ),
     "{raw: {body: a}, headers: {a: b}}": '17: "headers" does not go with "raw"; put it into "raw"',
     "{steps: [{text: a}], timing: {total: 3}}": '21: "timing" does not go with "steps"; put it into each step',

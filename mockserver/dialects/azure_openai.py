@@ -1,0 +1,294 @@
+"""Azure OpenAI: OpenAI's operations under deployments, with filter results and its gateway's errors."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from mockserver.core.call import Call, Json
+from mockserver.core.documents import Embeddings
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.plan import Answer, Failure, Success
+from mockserver.dialects import FEATURES, Dialect, Operation, _completions
+from mockserver.dialects._embeddings import encoding, parse_embeddings, too_long
+from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._listing import model_operations
+from mockserver.dialects._openai import live_only, parse_chat
+from mockserver.dialects._openai_responses import RESPONSE_STYLE, openai_response_call
+from mockserver.dialects._openai_words import refuse
+from mockserver.dialects._parse import bearer, read_object
+from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_uuid
+from mockserver.dialects._responses import responses_reply
+from mockserver.dialects._stored_chats import stored_chats
+from mockserver.dialects._stored_responses import StoredResponses
+from mockserver.formats.chat import ChatStyle, completion
+from mockserver.formats.embeddings import embeddings
+from mockserver.formats.extras import prompt_filter
+from mockserver.formats.text import TextStyle
+
+NAME = "azure_openai"
+REQUESTS_LEFT, TOKENS_PER_MINUTE = 999, 1_000_000
+Parse = Callable[[HttpRequest, bool], Call]
+
+
+def credential(http: HttpRequest) -> str | None:
+    """The key in `api-key`, or the bearer token of Entra ID."""
+    return (http.header("api-key") or "").strip() or bearer(http)
+
+
+def _parse_chat(http: HttpRequest, strict: bool) -> Call:
+    body = _body(http)
+    call = parse_chat(http, body, dialect=NAME, refuse=refuse)
+    for complaint in live_only(body) if strict else ():
+        raise refuse(complaint)
+    return call
+
+
+def _body(http: HttpRequest) -> dict[str, Json]:
+    """The body, whose model is the deployment where the path names one."""
+    body = read_object(http)
+    if "deployment" in http.path_params:
+        body["model"] = http.path_params["deployment"]
+    return body
+
+
+def _render_chat(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    return headed(chat_reply(call, outcome, STYLE), (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
+    return completion(answer, STYLE)
+
+
+def _parse_completion(http: HttpRequest, strict: bool) -> Call:
+    body = _body(http)
+    call = _completions.parse_completion(http, body, dialect=NAME, refuse=refuse)
+    for complaint in _completions.live_only(body) if strict else ():
+        raise refuse(complaint)
+    return call
+
+
+def _render_completion(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    reply = _completions.text_reply(call, outcome, TEXT_STYLE, _completions.wanted(call))
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _parse_responses(http: HttpRequest, strict: bool) -> Call:
+    return openai_response_call(http, read_object(http), NAME, strict=strict)
+
+
+def _render_responses(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    reply = responses_reply(call, outcome, RESPONSE_STYLE)
+    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+
+
+def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
+    call = parse_embeddings(http, _body(http), dialect=NAME, refuse=refuse)
+    if strict and (failure := too_long(call)):
+        raise failure
+    return call
+
+
+def _render_embeddings(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Embeddings)  # noqa: S101
+    own = (*_headers(call.http, call), *_limits(outcome.prompt_tokens))
+    return json_reply(200, embeddings(outcome, encoding(call)), merged(own, outcome.headers))
+
+
+def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    said = PHRASES.say(failure, http, call)
+    own = (*_headers(http, call), *_waits(failure))
+    return json_reply(said.status, {"error": _error(said, failure)}, merged(own, failure.headers))
+
+
+def _error(said: Said, failure: Failure) -> Mapping[str, Json]:
+    """What the filter says, what the model says (in OpenAI's four keys), or what the gateway says (in two)."""
+    four = {"message": said.message, "type": said.kind, "param": said.param, "code": said.code}
+    if failure.reason == "content_filter":
+        seen = prompt_filter(failure.details.get("safety", ()))["content_filter_results"]
+        inner = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": seen}
+        return {**four, "status": said.status, "innererror": inner}
+    if said.kind is None:
+        return {"code": str(said.code), "message": said.message}
+    return four
+
+
+def _headers(http: HttpRequest, call: Call | None) -> Headers:
+    name = request_uuid(http, call)
+    return (("apim-request-id", name), ("x-request-id", name), ("x-ms-region", "Mock Server"))
+
+
+def _own_headers(call: Call) -> Headers:
+    return _headers(call.http, call)
+
+
+def _limits(tokens: int) -> Headers:
+    return (
+        ("x-ratelimit-remaining-requests", str(REQUESTS_LEFT)),
+        ("x-ratelimit-remaining-tokens", str(max(TOKENS_PER_MINUTE - tokens, 0))),
+    )
+
+
+def _waits(failure: Failure) -> Headers:
+    wait = failure.retry_after
+    return () if wait is None else (*retry_after(failure), ("retry-after-ms", str(round(wait * 1000))))
+
+
+def _at(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
+    """The operations below a base path."""
+    return (replace(operation, path=base + operation.path) for operation in operations)
+
+
+def _dated(operations: Iterable[Operation]) -> Iterator[Operation]:
+    """The operations, each of which needs an `api-version` in its query."""
+    return (replace(one, parse=_versioned(one.parse), query={"api-version": "2024-10-21"}) for one in operations)
+
+
+def _versioned(parse: Parse) -> Parse:
+    def checked(http: HttpRequest, strict: bool) -> Call:
+        if not _VERSION.fullmatch(http.query.get("api-version", "")):
+            raise Failure("route_not_found")
+        return parse(http, strict)
+
+    return checked
+
+
+_VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
+
+STYLE = ChatStyle(  # every object in alphabetical order
+    completion=(
+        "choices",
+        "created",
+        "id",
+        "model",
+        "object",
+        "prompt_filter_results",
+        "system_fingerprint",
+        "usage",
+    ),
+    choice=("content_filter_results", "finish_reason", "index", "logprobs", "message"),
+    message=("annotations", "content", "refusal", "role", "tool_calls"),
+    chunk=(
+        "choices",
+        "created",
+        "id",
+        "model",
+        "object",
+        "prompt_filter_results",
+        "system_fingerprint",
+        "usage",
+    ),
+    chunk_choice=("content_filter_results", "delta", "finish_reason", "index", "logprobs"),
+    usage=(
+        "completion_tokens",
+        "completion_tokens_details",
+        "prompt_tokens",
+        "prompt_tokens_details",
+        "total_tokens",
+    ),
+    system_fingerprint=True,
+    opening={"role": "assistant", "content": "", "refusal": None},
+    opening_of_call={"content": None},
+    prompt_apart=True,
+)
+
+TEXT_STYLE = TextStyle(
+    completion=("choices", "created", "id", "model", "object", "prompt_filter_results", "usage"),
+    choice=("content_filter_results", "finish_reason", "index", "logprobs", "text"),
+    usage=("completion_tokens", "prompt_tokens", "total_tokens"),
+    finishes=_completions.STYLE.finishes,
+    prompt_apart=True,
+)
+
+_REQUEST = "invalid_request_error"
+ROWS: Mapping[str, Row] = {
+    "bad_json": Row(400, _REQUEST),
+    "bad_parameter": Row(400, _REQUEST),
+    "content_filter": Row(400, None, "content_filter", "prompt"),
+    "context_length": Row(400, _REQUEST, "context_length_exceeded", "messages"),
+    "invalid_key": Row(401, None, "401"),
+    "missing_key": Row(401, None, "401"),
+    "billing": Row(402, None, "402"),
+    "forbidden": Row(403, None, "403"),
+    "model_not_found": Row(404, None, "DeploymentNotFound"),
+    "unknown_model": Row(404, None, "DeploymentNotFound"),
+    "not_found": Row(404, _REQUEST),
+    "previous_not_found": Row(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
+    "not_cancellable": Row(400, _REQUEST),
+    "unmatched": Row(404, _REQUEST),
+    "route_not_found": Row(404, None, "404"),
+    "method_not_allowed": Row(405, None, "405"),
+    "timeout": Row(408, None, "Timeout"),
+    "conflict": Row(409, None, "409"),
+    "too_large": Row(413, None, "413"),
+    "unsupported_media_type": Row(415, None, "415"),
+    "unprocessable": Row(422, _REQUEST, "unprocessable"),
+    "rate_limit": Row(429, None, "429"),
+    "quota": Row(429, "insufficient_quota", "insufficient_quota"),
+    "server_error": Row(500, "server_error"),
+    "bad_gateway": Row(502, None, "502"),
+    "overloaded": Row(503, None, "ServiceUnavailable"),
+    "gateway_timeout": Row(504, None, "Timeout"),
+}
+_NO_DEPLOYMENT = (
+    "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
+    "please wait a moment and try again."
+)
+WORDS: Mapping[str, str] = {
+    **OPENAI_WORDS,
+    "content_filter": (
+        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please "
+        "modify your prompt and retry. To learn more about our content filtering policies please read our "
+        "documentation: https://go.microsoft.com/fwlink/?linkid=2198766"
+    ),
+    "invalid_key": (
+        "Access denied due to invalid subscription key or wrong API endpoint. Make sure to provide a valid key for an "
+        "active subscription and use a correct regional API endpoint for your resource."
+    ),
+    "missing_key": (
+        "Unauthorized. Access token is missing, invalid, audience is incorrect (https://cognitiveservices.azure.com), "
+        "or have expired."
+    ),
+    "forbidden": "Access denied due to Virtual Network/Firewall rules.",
+    "model_not_found": _NO_DEPLOYMENT,
+    "unknown_model": _NO_DEPLOYMENT,
+    "route_not_found": "Resource not found",
+    "timeout": "The operation was timeout.",
+    "rate_limit": (
+        "Requests to {model} have exceeded the call rate limit of your current OpenAI S0 pricing tier. Please retry "
+        "after {seconds} seconds. Please go here: https://aka.ms/oai/quotaincrease if you would like to further "
+        "increase the default rate limit."
+    ),
+    "gateway_timeout": "The operation was timeout.",
+}
+PHRASES = Phrasebook(ROWS, WORDS, credential)
+
+_OF_DEPLOYMENTS = (
+    Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+    Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
+    Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
+)
+_OF_RESOURCE = (
+    Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+    *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
+    *stored_chats(NAME, _stored_chat, _own_headers, refuse),
+    *model_operations(NAME, _headers),
+)
+
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/azure-openai",),
+    operations=(
+        *_at("/openai/v1", (*_OF_DEPLOYMENTS, *_OF_RESOURCE)),
+        *_dated(_at("/openai/deployments/{deployment}", _OF_DEPLOYMENTS)),
+        *_dated(_at("/openai", _OF_RESOURCE)),
+        # Where the class AzureOpenAI goes when its base URL ends in /openai/v1.
+        *_at("/openai/v1/deployments/{deployment}", _OF_DEPLOYMENTS),
+    ),
+    credential=credential,
+    fail=_fail,
+    models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
+    features=frozenset(FEATURES) - {"moderation"},
+)

@@ -1,0 +1,231 @@
+"""What later calls come back to: the conversation behind a call, and answers that are looked up, changed or deleted.
+
+Knows calls and answers, no wire shape; how much there is room for is the shelf's concern.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeGuard
+
+from mockserver.core.call import CARRIED_OUT, Call, Json, Message, ToolCall, fingerprint
+from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, ToolUse
+from mockserver.core.store import Shelf
+
+# The operations that look something up, and the operation whose answers they find.
+LOOK_UPS: Mapping[str, str] = {
+    "response": "responses",
+    "delete_response": "responses",
+    "cancel_response": "responses",
+    "input_items": "responses",
+    "stored_chats": "chat",
+    "stored_chat": "chat",
+    "update_chat": "chat",
+    "delete_chat": "chat",
+    "chat_messages": "chat",
+}
+_CHANGING = ("delete_response", "cancel_response", "update_chat", "delete_chat")
+_OF_CALLS = ("input_tokens", "compact_response")  # what is asked about a call, without wanting its answer
+_BARE = 2000  # bytes of an answer and its call without any text
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Kept answers. `polls`: how many look-ups find an answer of the background in progress before it is there."""
+
+    shelf: Shelf[Stored]
+    polls: int = 1
+
+    async def resumed(self, call: Call) -> Call | None:
+        """The call with the conversation that it goes on from in front; None where that one is not known."""
+        stored = await self._found(call, "responses", call.previous or "")
+        if stored is None or stored.gone:
+            return None
+        return following(call, (*stored.call.spoken, *said(stored.answer)))
+
+    async def leave(self, call: Call, plan: Plan) -> Plan:
+        """The plan for a call, and on the shelf what later calls are to find of it."""
+        answer = plan.outcome
+        if not isinstance(answer, Answer):
+            return plan
+        if call.operation in LOOK_UPS:
+            return replace(plan, outcome=await self.suppose(call, answer), settled=False)
+        if call.operation in _OF_CALLS:
+            return replace(plan, outcome=Stored(call, answer))
+        if not call.store:
+            return plan
+        stored = await self.keep(call, answer)
+        if call.background and not call.stream:
+            return Plan(replace(answer, phase="queued"), plan.source)
+        return replace(plan, kept=stored if plan.settled else None)
+
+    async def keep(self, call: Call, answer: Answer) -> Stored:
+        """Remember an answer under its id, in the place of what had that id before.
+
+        What is made in the background, and not told as it is made, has its polls before it.
+        """
+        stored = Stored(
+            replace(call, http=replace(call.http, headers=(), body=b"")),
+            replace(answer, headers=()),
+            polls=self.polls if call.background and not call.stream else 0,
+            size=_BARE + len(call.http.body) + sum(map(_size, _parts(answer))),
+        )
+        await self.put(stored)
+        return stored
+
+    async def put(self, stored: Stored) -> None:
+        """Leave an answer on the shelf as it is."""
+        await self.shelf.put(*_place(stored), stored, size=stored.size)
+
+    async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
+        """What a look-up finds, and does to it; None where nothing is known of its id."""
+        if call.operation == "stored_chats":
+            return await self._listed(call)
+        stored = await self._found(call, LOOK_UPS[call.operation], call.id)
+        if stored is None:
+            return None
+        if stored.gone:
+            return Failure("not_found")
+        if call.operation == "cancel_response" and not stored.call.background:
+            return Failure("not_cancellable")
+        return await self._changed(call, stored)
+
+    async def suppose(self, call: Call, answer: Answer) -> Stored | Listing:
+        """What a look-up finds where something else than the shelf says what there is: as if that had been kept."""
+        cancelled = call.operation == "cancel_response"
+        asked = replace(call, operation=LOOK_UPS[call.operation], store=True, stream=False, background=cancelled)
+        stored = Stored(asked, answer, polls=int(cancelled), size=_BARE)
+        if call.operation == "stored_chats":
+            return Listing((stored,))
+        if call.operation in _CHANGING:
+            await self.put(stored)
+        return await self._changed(call, stored)
+
+    async def _changed(self, call: Call, stored: Stored) -> Stored:
+        """What there is after a look-up has had its effect."""
+        match call.operation:
+            case "delete_response" | "delete_chat":
+                call = replace(stored.call, raw={}, messages=())
+                return await self._change(Stored(call, replace(stored.answer, choices=()), gone=True, size=_BARE))
+            case "update_chat":
+                raw = {**stored.call.raw, "metadata": call.raw.get("metadata")}
+                return await self._change(replace(stored, call=replace(stored.call, raw=raw)))
+            case "cancel_response" if stored.polls:
+                answer = replace(stored.answer, phase="cancelled")
+                return await self._change(replace(stored, answer=answer, polls=0))
+            case "response" if stored.polls and call.stream:  # which is told when it is over
+                return await self._change(replace(stored, polls=0))
+            case "response" if stored.polls:
+                await self._change(replace(stored, polls=stored.polls - 1))
+        return _unfinished(stored) if stored.polls else stored
+
+    async def _change(self, stored: Stored) -> Stored:
+        await self.shelf.change(*_place(stored), stored, size=stored.size)
+        return stored
+
+    async def _found(self, call: Call, operation: str, name: str) -> Stored | None:
+        return await self.shelf.get(call.http.namespace, _key(call.dialect, operation, name))
+
+    async def _listed(self, call: Call) -> Listing:
+        """The page of chats that fit the model and the metadata that are asked for."""
+        wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
+        fitting = [
+            stored
+            for stored in await self.shelf.values(call.http.namespace)
+            if not stored.gone and (stored.call.dialect, stored.call.operation) == (call.dialect, "chat")
+            if call.model in ("", stored.answer.model)
+            if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
+        ]
+        return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))
+
+
+def following(call: Call, history: tuple[Message, ...]) -> Call:
+    """The call as it stands at the end of a conversation. It means what was said there, by whatever id it is called."""
+    own = call.messages[: int(call.instructions)]
+    meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings(history))}
+    return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
+
+
+def said(answer: Answer) -> tuple[Message, ...]:
+    """An answer as a message of the conversation; none, where it says nothing or was never made."""
+    parts = () if answer.phase == "cancelled" else answer.choices[0].parts
+    message = Message(
+        "assistant",
+        "\n".join(_texts(parts)),
+        parts=tuple({"type": part.kind, **part.body} for part in parts if _is_shown(part)),
+        tool_calls=tuple(_calls(parts)),
+    )
+    return (message,) if message.text or message.parts or message.tool_calls else ()
+
+
+def _texts(parts: Sequence[Part]) -> Iterator[str]:
+    """What was said, as many texts as there were messages."""
+    text, before = "", False
+    for part in parts:
+        spoken = isinstance(part, Text | Refusal)
+        if before and (not spoken or (isinstance(part, Text) and part.apart)):
+            yield text
+            text = ""
+        if isinstance(part, Text | Refusal):
+            text += part.text
+        before = spoken
+    if before:
+        yield text
+
+
+def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
+    """What the client has to carry out."""
+    for part in parts:
+        match part:
+            case ToolUse(call):
+                yield call
+            case Item(kind, body) if kind in CARRIED_OUT:
+                name, key = CARRIED_OUT[kind]
+                yield ToolCall(body.get("call_id", ""), name, json.dumps(body.get(key), separators=(",", ":")), kind)
+
+
+def _is_shown(part: Part) -> TypeGuard[Item]:
+    return isinstance(part, Item) and part.kind not in CARRIED_OUT
+
+
+def _unfinished(stored: Stored) -> Stored:
+    return replace(stored, answer=replace(stored.answer, phase="in_progress"))
+
+
+def _meanings(history: Sequence[Message]) -> Iterator[Json]:
+    """What was said, without the ids that it was said with."""
+    ordinals: dict[str, int] = {}
+    for message in history:
+        for call in message.tool_calls:
+            ordinals.setdefault(call.id, len(ordinals))
+        calls = [[call.kind, call.name, call.arguments] for call in message.tool_calls]
+        parts = [{key: value for key, value in part.items() if key not in _IDS} for part in message.parts]
+        result = None if message.tool_call_id is None else ordinals.get(message.tool_call_id, -1)
+        yield [message.role, message.text, parts, calls, result, message.name]
+
+
+_IDS = frozenset({"id", "call_id"})
+
+
+def _parts(answer: Answer) -> Iterator[Part]:
+    return (part for choice in answer.choices for part in choice.parts)
+
+
+def _size(part: Part) -> int:
+    match part:
+        case ToolUse(made):
+            return len(made.arguments)
+        case Item(_, body):
+            return len(str(body))
+        case _:
+            return len(part.text)
+
+
+def _place(stored: Stored) -> tuple[str, str]:
+    """The namespace and the key under which an answer is kept."""
+    call = stored.call
+    return call.http.namespace, _key(call.dialect, call.operation, stored.answer.id)
+
+
+def _key(dialect: str, operation: str, name: str) -> str:
+    return f"{dialect} {operation} {name}"

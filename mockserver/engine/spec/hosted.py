@@ -1,0 +1,248 @@
+"""Uses of the provider's own tools as a rule writes them, in the vocabulary of the Responses API.
+
+The short forms that a table takes beside the wire's own keys are spelt out where items are compiled.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, Tag
+
+from mockserver.engine.spec.computer import Action
+from mockserver.engine.spec.table import Table, by_type, either
+
+_CALL_ID = "id of the call, to which its result will refer; made when absent"
+_SERVER = "name of the MCP server"
+
+Ended = Annotated[Literal["completed", "incomplete"] | None, Field(description="how it ended, if not well")]
+Failing = Annotated[Literal["completed", "incomplete", "failed"] | None, Field(description="how it ended, if not well")]
+CallId = Annotated[str | None, Field(min_length=1, description=_CALL_ID)]
+Arguments = Annotated[
+    Annotated[dict[str, Any], Tag("<table>")] | Annotated[str, Tag("<text>")], either("a table or a JSON text")
+]
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class SearchSpec(Table):
+    """Search the web."""
+
+    example = "{type: search, query: weather in Oslo}"
+
+    type: Literal["search"]
+    query: str | None = Field(None, description="what is searched for")
+    queries: list[str] | None = Field(None, min_length=1, description="the same, where there are several")
+    sources: list[str] | None = Field(None, description="addresses of what was found")
+
+
+class OpenPageSpec(Table):
+    """Open a page."""
+
+    example = "{type: open_page, url: https://example.org}"
+
+    type: Literal["open_page"]
+    url: str = Field(description="its address")
+
+
+class FindInPageSpec(Table):
+    """Look for words in a page."""
+
+    example = "{type: find_in_page, url: https://example.org, pattern: Oslo}"
+
+    type: Literal["find_in_page"]
+    url: str = Field(description="its address")
+    pattern: str = Field(description="the words")
+
+
+WebAction = Annotated[
+    Annotated[SearchSpec, Tag("<search>")]
+    | Annotated[OpenPageSpec, Tag("<open_page>")]
+    | Annotated[FindInPageSpec, Tag("<find_in_page>")],
+    by_type,
+]
+
+
+class WebSearchSpec(Table):
+    """A search of the web."""
+
+    example = "{type: web_search_call, query: weather in Oslo}"
+
+    type: Literal["web_search_call"]
+    query: str | None = Field(None, description="what is searched for")
+    sources: list[str] | None = Field(None, description="addresses of what was found")
+    action: WebAction | None = Field(None, description="what is done instead: search, open_page or find_in_page")
+    status: Failing = None
+
+
+class FoundSpec(Table):
+    """A passage that a search of files has found."""
+
+    example = "{file_id: file-1, filename: a.txt, score: 0.9, text: Hello}"
+
+    file_id: str | None = Field(None, description="id of the file")
+    filename: str | None = Field(None, description="its name")
+    score: Score | None = Field(None, description="how well it fits, 0 to 1")
+    text: str | None = Field(None, description="the passage")
+    attributes: dict[str, Any] | None = Field(None, description="what is known of the file")
+
+
+class FileSearchSpec(Table):
+    """A search of files."""
+
+    example = "{type: file_search_call, query: holidays}"
+
+    type: Literal["file_search_call"]
+    query: str | None = Field(None, description="what is searched for")
+    queries: list[str] | None = Field(None, min_length=1, description="the same, where there are several")
+    results: list[FoundSpec] | None = Field(None, description="what was found")
+    status: Failing = None
+
+
+class LogsSpec(Table):
+    """What code has printed."""
+
+    example = '{type: logs, logs: "42"}'
+
+    type: Literal["logs"]
+    logs: str = Field(description="the lines")
+
+
+class ImageSpec(Table):
+    """An image that code has made."""
+
+    example = "{type: image, url: https://example.org/plot.png}"
+
+    type: Literal["image"]
+    url: str = Field(description="its address")
+
+
+CodeOutput = Annotated[Annotated[LogsSpec, Tag("<logs>")] | Annotated[ImageSpec, Tag("<image>")], by_type]
+
+
+class CodeInterpreterSpec(Table):
+    """Code that was run."""
+
+    example = "{type: code_interpreter_call, code: print(42)}"
+
+    type: Literal["code_interpreter_call"]
+    code: str = Field(description="the code")
+    container_id: str | None = Field(None, min_length=1, description="id of its container; made when absent")
+    outputs: list[CodeOutput] | None = Field(None, description="what it gave: logs and images")
+    status: Failing = None
+
+
+class ImageGenerationSpec(Table):
+    """An image that was made."""
+
+    example = "{type: image_generation_call}"
+
+    type: Literal["image_generation_call"]
+    result: str | None = Field(None, description="the image in base64; a tiny one when absent")
+    revised_prompt: str | None = Field(None, description="the prompt that it was made from")
+    action: Literal["generate", "edit", "auto"] | None = Field(None, description="what was done")
+    background: Literal["transparent", "opaque", "auto"] | None = Field(None, description="its background")
+    output_format: Literal["png", "webp", "jpeg", "gif", "svg"] | None = Field(None, description="its format")
+    quality: Literal["low", "medium", "high", "xhigh", "max", "auto"] | None = Field(None, description="its quality")
+    size: str | None = Field(None, description="its size, such as 1024x1024")
+    status: Literal["completed", "failed"] | None = Field(None, description="how it ended, if not well")
+
+
+class SafetyCheckSpec(Table):
+    """A check that the client must acknowledge."""
+
+    example = "{id: cu_sc_1, code: malicious_instructions, message: Look twice}"
+
+    id: str = Field(min_length=1, description="its id")
+    code: str | None = Field(None, description="its type")
+    message: str | None = Field(None, description="what it says")
+
+
+class ComputerSpec(Table):
+    """Something to be done on a computer."""
+
+    example = "{type: computer_call, action: {type: click, x: 10, y: 20}}"
+
+    type: Literal["computer_call"]
+    action: Action | None = Field(None, description="what is to be done")
+    actions: list[Action] | None = Field(None, min_length=1, description="the same, where there are several")
+    call_id: CallId = None
+    pending_safety_checks: list[SafetyCheckSpec] | None = Field(None, description="checks to acknowledge")
+    status: Ended = None
+
+
+class McpErrorSpec(Table):
+    """Why a tool of an MCP server failed."""
+
+    example = "{type: http_error, code: 503, message: Not now}"
+
+    type: Literal["mcp_protocol_error", "http_error"]
+    code: int = Field(description="its number")
+    message: str = Field(description="what it says")
+
+
+class McpExecutionErrorSpec(Table):
+    """The same, as the tool itself says it."""
+
+    example = "{type: mcp_tool_execution_error, content: []}"
+
+    type: Literal["mcp_tool_execution_error"]
+    content: Any = Field(description="what the tool says")
+
+
+McpError = Annotated[
+    Annotated[str, Tag("<text>")]
+    | Annotated[
+        Annotated[McpErrorSpec, Tag("<mcp_protocol_error>")]
+        | Annotated[McpErrorSpec, Tag("<http_error>")]
+        | Annotated[McpExecutionErrorSpec, Tag("<mcp_tool_execution_error>")],
+        by_type,
+        Tag("<table>"),
+    ],
+    either("a text, or a table with its type"),
+]
+
+
+class McpCallSpec(Table):
+    """A tool of an MCP server that was called."""
+
+    example = "{type: mcp_call, server_label: deepwiki, name: ask, arguments: {q: fjords}, output: Many.}"
+
+    type: Literal["mcp_call"]
+    server_label: str = Field(min_length=1, description=_SERVER)
+    name: str = Field(min_length=1, description="name of the tool")
+    arguments: Arguments = Field("{}", description="a table or a JSON text")
+    output: str | None = Field(None, description="what it gave")
+    error: McpError | None = Field(None, description="why it failed: a text, or the error as the API has it")
+    approval_request_id: str | None = Field(None, description="id of the request that it was approved by")
+    status: Failing = None
+
+
+class McpToolSpec(Table):
+    """A tool of an MCP server."""
+
+    example = "{name: ask, input_schema: {type: object}}"
+
+    name: str = Field(min_length=1, description="its name")
+    description: str | None = Field(None, description="what it does")
+    input_schema: dict[str, Any] | None = Field(None, description="the JSON Schema of its arguments")
+    annotations: dict[str, Any] | None = Field(None, description="what else is known of it")
+
+
+class McpListToolsSpec(Table):
+    """The tools of an MCP server."""
+
+    example = "{type: mcp_list_tools, server_label: deepwiki, tools: [{name: ask}]}"
+
+    type: Literal["mcp_list_tools"]
+    server_label: str = Field(min_length=1, description=_SERVER)
+    tools: list[McpToolSpec] = Field([], description="its tools")
+    error: str | None = Field(None, description="why they could not be listed")
+
+
+class McpApprovalSpec(Table):
+    """A call of a tool that a person must approve."""
+
+    example = "{type: mcp_approval_request, server_label: deepwiki, name: ask}"
+
+    type: Literal["mcp_approval_request"]
+    server_label: str = Field(min_length=1, description=_SERVER)
+    name: str = Field(min_length=1, description="name of the tool")
+    arguments: Arguments = Field("{}", description="a table or a JSON text")

@@ -1,0 +1,92 @@
+"""Which operations a rule's answer can be for: texts answer what is generated, vectors embeddings, scores moderations.
+
+Errors and raw bytes answer anything.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from mockserver.core.call import Json
+from mockserver.core.plan import Failure, Raw
+from mockserver.engine.draft import Draft, Stated
+from mockserver.engine.spec.models import ContentSpec, ThenSpec
+from mockserver.engine.then.site import Site
+from mockserver.engine.when.conditions import All, Condition, implied
+from mockserver.engine.when.index import pinned
+from mockserver.engine.when.matchers import compile_when
+from mockserver.positions import Path
+
+GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
+
+
+def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
+    """The condition of a rule; one that names no operation and no path is for those that its answer is made for."""
+    if when.uses & {"operation", "path"}:
+        return when
+    purposes = {purpose for _, purpose in _answers(then, ())} if then is not None else set()
+    return All((when, _IMPLIED[purposes.pop() if len(purposes) == 1 else "text"]))
+
+
+def check_operations(when: Condition, then: ThenSpec, site: Site) -> None:
+    """Tell `site`, a rule, of an answer that an operation which its condition asks for cannot have."""
+    wanted = sorted(map(str, pinned(when, "operation") or ()))
+    for path, purpose in _answers(then, ()) if wanted else ():
+        other = next((name for name in wanted if not _suits(purpose, name)), None)
+        if other is not None:
+            able = f"it is for {', '.join(_PURPOSES[purpose])}{_INSTEAD.get(other, '')}"
+            site.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
+
+
+def misfit(outcome: Draft | Stated | Failure | Raw, operation: str) -> str | None:
+    """What is wrong with what a rule came to as an answer to an operation, if anything is."""
+    match outcome:
+        case Failure() | Raw():
+            return None
+        case Draft():
+            purpose = "text"
+        case Stated():
+            purpose = "embedding" if isinstance(outcome.document, tuple) else "moderation"
+    if _suits(purpose, operation):
+        return None
+    return f'this rule gives {_WORDS[purpose]}, which cannot answer the operation "{operation}"'
+
+
+def _suits(purpose: str, operation: str) -> bool:
+    return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
+
+
+def _answers(then: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
+    """The keys of a `then` that only some operations can be answered with, and what each is."""
+    keys = {field.alias or name: name for name, field in type(then).model_fields.items()}
+    given = [key for key, name in keys.items() if key in _PURPOSE_OF and name in then.model_fields_set]
+    if len({_PURPOSE_OF[key] for key in given}) == 1:  # else these are two answers, which is told elsewhere
+        yield (*path, given[0]), _PURPOSE_OF[given[0]]
+    if isinstance(then, ThenSpec):
+        for at, step in enumerate(then.steps or ()):
+            yield from _answers(step, (*path, "steps", at))
+        for at, branch in enumerate(then.one_of or ()):
+            yield from _answers(branch.then, (*path, "one_of", at, "then"))
+
+
+def _for(operations: tuple[str, ...]) -> Condition:
+    wanted: Json = {"operation": {"in": list(operations)}}
+    return implied(compile_when(wanted, lambda message, path: None))
+
+
+_PURPOSES: Mapping[str, tuple[str, ...]] = {
+    "text": GENERATIVE,
+    "embedding": ("embeddings",),
+    "moderation": ("moderations",),
+}
+_WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
+_WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "info")
+_PURPOSE_OF: Mapping[str, str] = {
+    **dict.fromkeys(("text", "json", "refusal", "tool_calls", "items", "parts", "choices"), "text"),
+    **dict.fromkeys(("generate", "echo", "failed"), "text"),
+    "embedding": "embedding",
+    "moderation": "moderation",
+}
+_INSTEAD: Mapping[str, str] = {
+    "embeddings": "; write embedding: [...]",
+    "moderations": "; write moderation: {...}",
+}
+_IMPLIED: Mapping[str, Condition] = {purpose: _for(operations) for purpose, operations in _PURPOSES.items()}

@@ -1,0 +1,84 @@
+"""What a rule's answer can be for."""
+
+import pytest
+
+from mockserver.core.plan import Failure, Raw
+from mockserver.engine.draft import Draft, Stated
+from mockserver.engine.then.operations import GENERATIVE, misfit
+from mockserver.engine.when.fields import OPERATIONS
+from tests.kit.calls import call
+from tests.kit.rules import loaded, mistakes
+
+FOR = {
+    "{then: {text: a}}": set(GENERATIVE),
+    "{then: {error: 429}}": set(GENERATIVE),
+    "{then: {embedding: [1]}}": {"embeddings"},
+    "{when: {model: gpt-4o}, then: {moderation: {}}}": {"moderations"},
+    "{then: {steps: [{embedding: [1]}, {error: 429}]}}": {"embeddings"},
+    "{then: {one_of: [{then: {moderation: []}}]}}": {"moderations"},
+    "{when: {operation: embeddings}, then: {error: 429}}": {"embeddings"},
+    "{when: {operation: [chat, embeddings]}, then: {raw: {}}}": {"chat", "embeddings"},
+    "{when: {path: '*'}, then: {embedding: [1]}}": set(OPERATIONS),
+}
+
+
+@pytest.mark.parametrize(("rule", "operations"), FOR.items())
+def test_what_a_rule_is_for(rule, operations):
+    (made,) = loaded(f"rules: [{rule}]")
+    assert {name for name in OPERATIONS if made.when.holds(call("hi", operation=name)) is not None} == operations
+
+
+TEXT = "it is for chat, completions, responses"
+BAD = {
+    "{operation: embeddings}": ("{text: a}", f'"text" cannot answer the operation "embeddings"; {TEXT}'),
+    "{operation: moderations}": ("{echo: true}", f'"echo" cannot answer the operation "moderations"; {TEXT}'),
+    "{operation: chat}": (
+        "{embedding: [1]}",
+        '"embedding" cannot answer the operation "chat"; it is for embeddings',
+    ),
+    "{operation: [embeddings, responses]}": (
+        "{moderation: []}",
+        '"moderation" cannot answer the operation "embeddings"; it is for moderations; write embedding: [...]',
+    ),
+    "{all: [{operation: models}, {model: x}]}": (
+        "{json: {}}",
+        f'"json" cannot answer the operation "models"; {TEXT}',
+    ),
+}
+
+
+@pytest.mark.parametrize(("when", "then", "mistake"), [(when, *said) for when, said in BAD.items()])
+def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
+    hint = {"embeddings": "; write embedding: [...]", "moderations": "; write moderation: {...}"}
+    other = mistake.split('operation "')[1].split('"')[0]
+    whole = mistake if mistake.endswith("[...]") or other not in hint else mistake + hint[other]
+    assert mistakes(f"rules:\n  - when: {when}\n    then: {then}\n") == [f"3:12: {whole}"]
+
+
+def test_inside_steps_too():
+    text = "rules:\n  - when: {operation: embeddings}\n    then: {steps: [{embedding: [1]}, {text: a}]}\n"
+    (told,) = mistakes(text)
+    assert told.startswith('3:39: "text" cannot answer the operation "embeddings"')
+
+
+def test_mixed_answers_are_told_where_nothing_is_pinned():
+    (told,) = mistakes("rules:\n  - then: {steps: [{text: a}, {embedding: [1]}]}\n")
+    assert told == '2:32: "embedding" cannot answer the operation "chat"; it is for embeddings'
+
+
+FITS = [
+    (Draft(()), "chat", None),
+    (Draft(()), "embeddings", 'this rule gives a text, which cannot answer the operation "embeddings"'),
+    (Draft(()), "models", 'this rule gives a text, which cannot answer the operation "models"'),
+    (Stated((1.0,)), "embeddings", None),
+    (Stated((1.0,)), "chat", 'this rule gives a vector, which cannot answer the operation "chat"'),
+    (Stated({}), "moderations", None),
+    (Stated({}), "embeddings", 'this rule gives scores, which cannot answer the operation "embeddings"'),
+    (Failure("quota"), "models", None),
+    (Raw(200, ()), "embeddings", None),
+]
+
+
+@pytest.mark.parametrize(("outcome", "operation", "why"), FITS)
+def test_what_fits_at_run_time(outcome, operation, why):
+    assert misfit(outcome, operation) == why

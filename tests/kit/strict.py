@@ -29,6 +29,13 @@ DOCUMENTED: dict[str, frozenset[str]] = {
         }
     ),
     "azure": frozenset({"choices[].message.reasoning_content", "choices[].delta.reasoning_content"}),
+    "tzafon": frozenset(
+        {
+            "choices[].message.reasoning_content",
+            "choices[].delta.reasoning_content",
+            "choices[].delta.annotations",
+        }
+    ),
     "fireworks": frozenset(
         {
             *("choices[].message.reasoning_content", "choices[].delta.reasoning_content"),

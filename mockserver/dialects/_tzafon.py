@@ -72,15 +72,15 @@ def _plain_message(message: Body, index: int) -> Body:
     return {**message, "content": [_plain_part(part) for part in message["content"]]}
 
 
-def _plain_part(part: Json) -> Body:
+def _plain_part(part: str | Body) -> Body:
     """A part in OpenAI's form: texts and images may stand there bare."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
-    if not isinstance(part, dict) or isinstance(part.get("type"), str):
-        return part if isinstance(part, dict) else {"type": "unknown"}
+    if isinstance(part.get("type"), str):
+        return part
     if isinstance(part.get("image_url"), str):
         return {"type": "image_url", "image_url": {"url": part["image_url"]}}
-    return {**part, "type": next(iter(part), "unknown")}
+    return {**part, "type": "unknown"}
 
 
 def _typed(tool: Body, index: int) -> Body:

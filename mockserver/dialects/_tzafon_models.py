@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
 from typing_extensions import TypedDict
 
-from mockserver.dialects._openai_messages import String
+from mockserver.dialects._openai_messages import FunctionCall, RefusalPart, String, TextPart, ToolCall
 from mockserver.dialects._openai_models import JsonObjectFormat, Object, TextFormat
 from mockserver.dialects._responses_items import Input
 from mockserver.dialects._responses_models import (
@@ -142,13 +142,30 @@ class ResponseBody(TypedDict, total=False):
     include_stop_str_in_output: bool
 
 
+def _part_tag(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return kind if kind in ("text", "refusal") else "<a string>" if isinstance(part, str) else "<an object>"
+
+
+ChatPart = Annotated[
+    String
+    | Annotated[TextPart, Tag("text")]
+    | Annotated[RefusalPart, Tag("refusal")]
+    | Annotated[Object, Tag("<an object>")],
+    Discriminator(_part_tag),
+]
+ChatParts = Annotated[list[ChatPart], Field(fail_fast=True)]
+
+
 class ChatMessage(TypedDict, total=False):
-    """A message with a role, or one of Harmony's with an author; parts may have any form."""
+    """A message with a role, or one of Harmony's with an author; its parts may be texts or any object."""
 
     role: str
     author: Object
-    content: String | Annotated[list[Any], Tag("<an array of objects>")] | None
-    tool_calls: Objects | None
+    content: String | Annotated[ChatParts, Tag("<an array of objects>")] | None
+    refusal: str | None
+    tool_calls: Annotated[list[ToolCall], Field(fail_fast=True)] | None
+    function_call: FunctionCall | None
     tool_call_id: str | None
     name: str | None
 

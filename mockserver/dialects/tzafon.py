@@ -13,6 +13,7 @@ from mockserver.dialects._listing import OWNER, model_operations
 from mockserver.dialects._parse import bearer, read_object
 from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.dialects._responses import responses_reply
+from mockserver.dialects._stored_responses import StoredResponses
 from mockserver.dialects._tzafon import CONTEXT, NAME, parse_chat, parse_response, refuse, vllm_live_only
 from mockserver.formats.chat import ChatStyle
 from mockserver.formats.responses import ResponseStyle
@@ -160,12 +161,16 @@ WORDS: Mapping[str, str] = {
 }
 PHRASES = Phrasebook(ROWS, WORDS, bearer)
 
+STORED = StoredResponses(
+    NAME, refuse, RESPONSE_STYLE, lambda call: _headers(call.http, call), _parse_responses, final=True
+)
 DIALECT = Dialect(
     name=NAME,
     mounts=("/tzafon/v1",),
     operations=(
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        *STORED.operations(),
         *_model_operations(),
     ),
     credential=bearer,

@@ -164,7 +164,7 @@ def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
                 yield call
             case Item(kind, body) if kind in CARRIED_OUT:
                 name, key = CARRIED_OUT[kind]
-                yield ToolCall(body["call_id"], name, json.dumps(body.get(key), separators=(",", ":")), kind)
+                yield ToolCall(body.get("call_id", ""), name, json.dumps(body.get(key), separators=(",", ":")), kind)
 
 
 def _is_shown(part: Part) -> TypeGuard[Item]:

@@ -63,7 +63,7 @@ def test_counters_are_told_as_for_a_first_call(rules: Path) -> None:
         ({"messages": []}, "the provider would refuse this request: Missing required parameter: 'model'."),
         ([1], "wants a JSON object: the body of a request, or method, path, headers and body"),
         ({"path": "/v1/chat", "body": BODY}, "nothing stands at /v1/chat; the nearest: POST /v1/chat/completions"),
-        ({"method": "PUT", "body": BODY}, "/openai/v1/chat/completions takes POST, not PUT"),
+        ({"method": "PUT", "body": BODY}, "/openai/v1/chat/completions takes POST, GET, not PUT"),
     ],
 )
 def test_what_cannot_be_explained_is_one_line(rules: Path, content: object, error: str) -> None:

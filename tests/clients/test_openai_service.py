@@ -69,7 +69,7 @@ def test_an_unknown_path_names_the_nearest(client: OpenAI) -> None:
 
 def test_a_wrong_method_names_the_right_one(client: OpenAI) -> None:
     with pytest.raises(openai.APIStatusError) as raised:
-        client.get("/chat/completions", cast_to=object)
+        client.put("/chat/completions", cast_to=object)
 
     assert raised.value.status_code == 405
     assert raised.value.code == "method_not_supported"

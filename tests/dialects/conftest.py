@@ -45,6 +45,18 @@ class Speaker:
             body = {"model": "gpt-x", "messages": [USER], **body}
         return self.operation("chat").parse(self.request(body, headers=headers, query=query), strict)
 
+    def responses(self, body: Any = None, *, strict: bool = False) -> Call:
+        """A parsed Responses request."""
+        return self.operation("responses").parse(self.request(body or {}), strict)
+
+    def complains(self, body: Any, *, strict: bool = False) -> Any:
+        """The error in the reply to a Responses request that must not parse."""
+        with pytest.raises(Failure) as caught:
+            self.responses(body, strict=strict)
+        reply = self.fail(caught.value)
+        assert reply.status == 400
+        return json.loads(reply.body)["error"]
+
     def refuses(self, body: Any, **how: Any) -> Reply:
         """The reply to a chat that must not parse."""
         with pytest.raises(Failure) as caught:

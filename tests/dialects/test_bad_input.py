@@ -58,7 +58,7 @@ def test_another_media_type(anyone: Any) -> None:
         assert reply.status == 422
         assert json.loads(reply.body)["detail"][0]["input"] == CHAT.decode() + "}"
         return
-    assert reply.status == 415
+    assert reply.status == (400 if anyone.dialect.name == "tzafon" else 415)
     assert b"Invalid Content-Type header (text/plain), expected application/json." in reply.body
 
 

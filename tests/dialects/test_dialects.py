@@ -7,7 +7,7 @@ from mockserver.dialects import FEATURES, discover
 
 def test_discovery_finds_every_file() -> None:
     assert list(discover()) == sorted(discover())
-    assert {"azure", "crazyrouter", "openai", "skytells"} <= set(discover())
+    assert {"azure", "crazyrouter", "openai", "skytells", "tzafon"} <= set(discover())
 
 
 def test_mounts_are_nobody_elses() -> None:

@@ -15,12 +15,14 @@ STATUS = {
     ("crazyrouter", "quota"): 403,
     ("azure_openai", "previous_not_found"): 400,
     ("openai", "previous_not_found"): 400,
+    ("tzafon", "unsupported_media_type"): 400,
 }
 KEYS = {
     "openai": {"message", "type", "param", "code"},
     "crazyrouter": {"message", "type", "code"},
     "skytells": {"message", "type", "code", "error_id", "status", "param", "request_id", "details"},
     "fireworks": {"message", "param", "code", "type"},
+    "tzafon": {"message", "type", "param", "code"},
 }
 
 
@@ -58,6 +60,8 @@ def test_every_reason_has_an_envelope(anyone: Any, reason: str, known: bool) -> 
         details = body["detail"]
         message = details if isinstance(details, str) else details[0]["msg"]
         assert isinstance(details, str) == (reply.status in (404, 405))
+    elif name == "tzafon" and reply.status == 401:
+        message = body["error"]
     else:
         assert set(body["error"]) == enveloped_keys(name, body["error"])
         message = body["error"]["message"]

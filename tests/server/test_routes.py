@@ -63,8 +63,8 @@ def test_the_nearest_path_is_named(path: str, near: str | None) -> None:
     [
         ("POST", "/v1/models", "GET /v1/models"),  # the path stands, but not for this method
         ("POST", "/v1/embeddings", None),
-        ("POST", "/v1/responses", None),
-        ("GET", "/v1/chat/completion", "POST /v1/chat/completions"),
+        ("POST", "/v1/batches", None),
+        ("DELETE", "/v1/chat/completion", "POST /v1/chat/completions"),
         ("POST", "/v1/chat", "POST /v1/chat/completions"),
     ],
 )

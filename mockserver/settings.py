@@ -84,12 +84,8 @@ class Model(BaseModel):
     context_window: int | None = Field(None, ge=1, description="How many tokens prompt and answer may have together.")
 
 
-_PROPERTIES = {"anyOf": [Model.model_json_schema(), {"type": "null"}]}
-Models = Annotated[
-    Mapping[str, Model] | None,
-    BeforeValidator(_models),
-    WithJsonSchema({"anyOf": [_TEXTS, {"type": "object", "additionalProperties": _PROPERTIES}]}),
-]
+_TABLE = {"type": "object", "additionalProperties": {"anyOf": [Model.model_json_schema(), {"type": "null"}]}}
+Models = Annotated[Mapping[str, Model] | None, BeforeValidator(_models), WithJsonSchema({"anyOf": [_TEXTS, _TABLE]})]
 
 
 class _TimingTable(BaseModel):
@@ -145,8 +141,7 @@ class Settings(BaseModel):
     tokenizer: Literal["approx"] = Field("approx", description="How tokens are counted: approx is a fast estimate.")
     models: Models = Field(
         None,
-        description="The models that exist, as names with * as wildcard, or a table that gives each a context_window; "
-        "absent: every model exists.",
+        description="The models that exist, as names with *, or a table with the context_window of each; absent: all.",
     )
     keys: Names = Field(None, description="The keys that are accepted; absent: any key, even none.")
     timing: TimingSetting = Field(default_factory=Timing, description="When answers go out; absent: at once.")

@@ -206,6 +206,8 @@ def _code(reply: Reply) -> str:
     """What a client can tell the failure by: its code or type, Azure's header, or what little there is."""
     body: Mapping[str, Any] = json.loads(reply.body)
     match body.get("error", body.get("detail")):
+        case {"code": int(), "type": kind}:  # the status again
+            return str(kind)
         case {"code": code, "type": kind}:
             return str(code or kind)
         case {"code": code}:

@@ -43,7 +43,8 @@ class Settings(BaseModel):
     tokenizer: Literal["approx"] = Field("approx", description="How tokens are counted: approx is a fast estimate.")
     models: Models = Field(
         None,
-        description="The models that exist, as names with *, or a table with the context_window of each; absent: all.",
+        description="The models that exist, as names with * as wildcard, or a table that gives each a context_window; "
+        "absent: every model exists.",
     )
     keys: Names = Field(None, description="The keys that are accepted; absent: any key, even none.")
     timing: TimingSetting = Field(default_factory=Timing, description="When answers go out; absent: at once.")

@@ -43,11 +43,6 @@ class Stated:
     usage: Mapping[str, int] = field(default_factory=dict)
     headers: Headers = ()
 
-    @property
-    def is_vector(self) -> bool:
-        """Whether it is the vector of an embedding."""
-        return isinstance(self.document, tuple)
-
 
 Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]
 

@@ -10,7 +10,7 @@ from typing import Literal
 from mockserver.core.call import Call, Json
 from mockserver.core.documents import Models
 from mockserver.core.errors import RuleError
-from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw, Stored, Timing
+from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer, together
@@ -68,11 +68,11 @@ class Engine:
         if len(call.prompts) > 1:
             return await self._of_each(call)
         if call.previous is None:
-            return await self._kept(call, await self._planned(call))
+            return await self.memory.leave(call, await self._planned(call))
         resumed = await self.memory.resumed(call)
         lost = resumed is None and self.policy.unmatched == "error"
         call = resumed or following(call, ())
-        return await self._kept(call, replace(await self._planned(call, lost=lost), settled=False))
+        return await self.memory.leave(call, replace(await self._planned(call, lost=lost), settled=False))
 
     async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
         """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
@@ -115,22 +115,6 @@ class Engine:
         if self.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
         return await self._generated(replace(call, model=next(iter(self._models(call).names), "")), settled=False)
-
-    async def _kept(self, call: Call, plan: Plan) -> Plan:
-        """The plan, with what later calls will find of it."""
-        answer = plan.outcome
-        if not isinstance(answer, Answer):
-            return plan
-        if call.operation in LOOK_UPS:
-            return replace(plan, outcome=await self.memory.suppose(call, answer), settled=False)
-        if call.operation in _OF_CALLS:
-            return replace(plan, outcome=Stored(call, answer))
-        if not call.store:
-            return plan
-        stored = await self.memory.keep(call, answer)
-        if call.background and not call.stream:
-            return Plan(replace(answer, phase="queued"), plan.source)
-        return replace(plan, kept=stored if plan.settled else None)
 
     async def _of_each(self, call: Call) -> Plan:
         """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
@@ -255,5 +239,4 @@ def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _CATALOGUE = ("models", "model", "info")
-_OF_CALLS = ("input_tokens", "compact_response")  # what is asked about a call, without wanting its answer
 _SILENCE = Draft((DraftChoice(()),))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeGuard
 
 from mockserver.core.call import CARRIED_OUT, Call, Json, Message, ToolCall, fingerprint
-from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Refusal, Stored, Text, ToolUse
+from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, ToolUse
 from mockserver.core.store import Shelf
 
 # The operations that look something up, and the operation whose answers they find.
@@ -25,6 +25,7 @@ LOOK_UPS: Mapping[str, str] = {
     "chat_messages": "chat",
 }
 _CHANGING = ("delete_response", "cancel_response", "update_chat", "delete_chat")
+_OF_CALLS = ("input_tokens", "compact_response")  # what is asked about a call, without wanting its answer
 _BARE = 2000  # bytes of an answer and its call without any text
 
 
@@ -41,6 +42,22 @@ class Memory:
         if stored is None or stored.gone:
             return None
         return following(call, (*stored.call.spoken, *said(stored.answer)))
+
+    async def leave(self, call: Call, plan: Plan) -> Plan:
+        """The plan for a call, and on the shelf what later calls are to find of it."""
+        answer = plan.outcome
+        if not isinstance(answer, Answer):
+            return plan
+        if call.operation in LOOK_UPS:
+            return replace(plan, outcome=await self.suppose(call, answer), settled=False)
+        if call.operation in _OF_CALLS:
+            return replace(plan, outcome=Stored(call, answer))
+        if not call.store:
+            return plan
+        stored = await self.keep(call, answer)
+        if call.background and not call.stream:
+            return Plan(replace(answer, phase="queued"), plan.source)
+        return replace(plan, kept=stored if plan.settled else None)
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
         """Remember an answer under its id, in the place of what had that id before.

@@ -14,10 +14,12 @@ from mockserver.core.plan import (
     Item,
     Listing,
     Part,
+    Plan,
     Reasoning,
     Refusal,
     Stored,
     Text,
+    Timing,
     ToolUse,
     Usage,
 )
@@ -37,7 +39,7 @@ def answer(name: str, *parts: Part, model: str = "m") -> Answer:
 
 
 def response(*messages: Message, **fields: Any) -> Call:
-    return call(*messages or (USER,), operation="responses", **{"meaning": {}, "store": True, **fields})
+    return call(*messages or (USER,), **{"operation": "responses", "meaning": {}, "store": True, **fields})
 
 
 def look_up(operation: str, name: str = "resp_1", **fields: Any) -> Call:
@@ -241,3 +243,34 @@ async def test_the_oldest_are_forgotten_and_weigh_what_they_hold() -> None:
     assert (await kept.keep(response(), answer("resp_4", *large))).size == 2000 + 50 + len("{'a': 1}") + 2
     await kept.keep(response(), answer("resp_5", Text("x" * 100_000)))
     assert await kept.look_up(look_up("response", "resp_5")) is None
+
+
+SETTLED = Plan(answer("resp_1"), "generated", settled=True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "plan", "settled", "kept"),
+    [
+        (response(), SETTLED, True, True),
+        (response(), replace(SETTLED, settled=False), False, False),
+        (response(store=False), SETTLED, True, False),
+        (response(background=True), SETTLED, False, False),
+        (response(background=True, stream=True), SETTLED, True, True),
+        (look_up("response"), SETTLED, False, False),
+        (response(operation="input_tokens", store=False), SETTLED, True, False),
+        (response(), replace(SETTLED, outcome=Failure("server_error")), True, False),
+    ],
+)
+async def test_what_a_plan_leaves_behind(asked: Call, plan: Plan, settled: bool, kept: bool) -> None:
+    left = await memory().leave(asked, plan)
+    assert (left.settled, left.kept is not None) == (settled, kept)
+
+
+async def test_what_is_told_of_a_plan() -> None:
+    shelf = memory()
+    queued = (await shelf.leave(response(background=True), replace(SETTLED, timing=Timing(per_token=1)))).outcome
+    assert isinstance(queued, Answer)
+    assert queued.phase == "queued"
+    for operation in ("input_tokens", "response"):
+        assert isinstance((await shelf.leave(look_up(operation), SETTLED)).outcome, Stored)
+    assert phase(await shelf.look_up(look_up("response"))) == "in_progress"

@@ -6,7 +6,7 @@ A page marks where a table stands: `<!-- table: NAME -->`, the table, `<!-- end 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from mockserver.cli import COMMANDS
 from mockserver.cli.serve import command as serve
@@ -16,7 +16,17 @@ from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure
 from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.rules import load
-from mockserver.engine.spec.models import ErrorSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
+from mockserver.engine.spec.computer import Action
+from mockserver.engine.spec.items import ItemSpec
+from mockserver.engine.spec.models import (
+    ErrorSpec,
+    FailedSpec,
+    FilterSpec,
+    RuleSpec,
+    ThenSpec,
+    TimingSpec,
+    ToolCallSpec,
+)
 from mockserver.engine.spec.table import Table
 from mockserver.engine.then.kinds import BESIDE, OUTCOMES
 from mockserver.engine.then.responder import KINDS as KINDS_OF_TEXT
@@ -76,6 +86,20 @@ def _keys(table: type[Table]) -> Mapping[str, str]:
 
 def _described(table: type[Table]) -> Callable[[], str]:
     return lambda: _table(("key", "what it is"), [(f"`{key}`", about) for key, about in _keys(table).items()])
+
+
+def _typed(tables: Any) -> Callable[[], str]:
+    """Tables that are told apart by their `type`: each type, what it is, and its keys, the needed ones first."""
+    return lambda: _table(("type", "what it is", "keys"), _types(tables))
+
+
+def _types(tables: Any) -> Iterator[tuple[str, str, str]]:
+    for alternative in get_args(get_args(tables)[0]):
+        table, tag = get_args(alternative)
+        fields = {name: field for name, field in table.model_fields.items() if name != "type"}
+        keys = sorted(fields, key=lambda name: not fields[name].is_required())
+        shown = (f"**`{name}`**" if fields[name].is_required() else f"`{name}`" for name in keys)
+        yield f"`{tag.tag.strip('<>')}`", table.__doc__.partition("\n")[0], ", ".join(shown)
 
 
 def _answers() -> str:
@@ -177,17 +201,20 @@ def _code(reply: Reply) -> str:
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
+    "actions": _typed(Action),
     "answers": _answers,
     "beside": _beside,
     "commands": _commands,
     "dialects": _dialects,
     "error": _described(ErrorSpec),
     "errors": _errors,
+    "failed": _described(FailedSpec),
     "features": _features,
     "fields": _fields,
     "filter": _described(FilterSpec),
     "generators": _generators,
     "groups": _groups,
+    "items": _typed(ItemSpec),
     "modifiers": _modifiers,
     "predicates": _predicates,
     "rule": _described(RuleSpec),

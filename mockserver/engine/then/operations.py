@@ -44,7 +44,7 @@ def misfit(outcome: Draft | Stated | Failure | Raw, operation: str) -> str | Non
         case Draft():
             purpose = "text"
         case Stated():
-            purpose = "embedding" if outcome.is_vector else "moderation"
+            purpose = "embedding" if isinstance(outcome.document, tuple) else "moderation"
     if _suits(purpose, operation):
         return None
     return f'this rule gives {_WORDS[purpose]}, which cannot answer the operation "{operation}"'

@@ -1,9 +1,19 @@
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pytest
 from pydantic import Field, Tag, ValidationError
 
-from mockserver.engine.spec.table import Duration, Headers, Share, Table, TextOrNumber, Whole, either
+from mockserver.engine.spec.table import Duration, Headers, Share, Table, TextOrNumber, Whole, by_type, either
+
+
+class Circle(Table):
+    type: Literal["circle"]
+    radius: int
+
+
+class Square(Table):
+    type: Literal["square"]
+    side: int
 
 
 class Sample(Table):
@@ -19,9 +29,11 @@ class Sample(Table):
     pick: Annotated[Annotated[str, Tag("<text>")] | Annotated[list[int], Tag("<list>")], either("a text or a list")] = (
         ""
     )
+    shape: Annotated[Annotated[Circle, Tag("<circle>")] | Annotated[Square, Tag("<square>")], by_type] | None = None
 
 
 GOOD = [
+    ({"shape": {"type": "square", "side": 2}}, "shape", Square(type="square", side=2)),
     ({"text": "a", "anything": None}, "text", "a"),
     ({"wait": "300ms"}, "wait", 0.3),
     ({"wait": 2}, "wait", 2.0),
@@ -47,6 +59,11 @@ BAD = [
     ({"pick": {}}, "expected", ("pick",)),
     ({"pick": 1}, "expected", ("pick",)),
     ({"pick": ["a"]}, "int_type", ("pick", "<list>", 0)),
+    ({"shape": {"type": "square", "radius": 2, "side": 1}}, "extra_forbidden", ("shape", "<square>", "radius")),
+    ({"shape": {"type": "triangle"}}, "union_tag_invalid", ("shape",)),
+    ({"shape": {"side": 1}}, "union_tag_not_found", ("shape",)),
+    ({"shape": {"type": 3}}, "union_tag_not_found", ("shape",)),
+    ({"shape": "circle"}, "union_tag_not_found", ("shape",)),
     ([], "model_type", ()),
 ]
 
@@ -62,3 +79,8 @@ def test_what_does_not_is_one_mistake(table, kind, path):
         Sample.model_validate(table)
     (error,) = caught.value.errors()
     assert (error["type"], error["loc"]) == (kind, path)
+
+
+def test_a_table_that_was_read_is_written_again() -> None:
+    read = Sample.model_validate({"shape": {"type": "circle", "radius": 3}, "pick": [1]})
+    assert read.model_dump(exclude_unset=True) == {"shape": {"type": "circle", "radius": 3}, "pick": [1]}

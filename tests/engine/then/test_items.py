@@ -1,5 +1,7 @@
 """Items of a response: what a rule writes, and the keys of the wire that it comes to."""
 
+# size: one entry for each kind of item, and each way to write it
+
 import pytest
 from openai.types.responses import ResponseOutputItem
 from pydantic import TypeAdapter
@@ -194,16 +196,20 @@ def test_what_a_computer_is_asked_to_do(action, wire):
         OFFICIAL.validate_python({"id": "x", "type": part.kind, "status": "completed", **part.body}, strict=True)
 
 
+NOTE = "{type: file_path, file_id: '{{ last_user }}', index: 0}"
+NOTED = {"type": "file_path", "file_id": "hello", "index": 0}
 SAID = {
-    "{type: message, text: '{{ last_user }}!', annotations: [{type: file_path, file_id: '{{ last_user }}', index: 0}]}": (
-        Text("hello!", annotations=({"type": "file_path", "file_id": "hello", "index": 0},), apart=True),
+    "{type: message, text: '{{ last_user }}!', annotations: [" + NOTE + "]}": (
+        Text("hello!", annotations=(NOTED,), apart=True),
     ),
     "{type: message, content: [{type: output_text, text: a}, {type: refusal, refusal: b}]}": (
         Text("a", apart=True),
         Refusal("b"),
     ),
-    "{type: message, content: [{type: output_text, text: a, annotations: [{type: file_path, file_id: f, index: 1}]}, {type: output_text, text: b}]}": (
-        Text("a", annotations=({"type": "file_path", "file_id": "f", "index": 1},), apart=True),
+    "{type: message, content: [{type: output_text, text: a, annotations: ["
+    + NOTE
+    + "]}, {type: output_text, text: b}]}": (
+        Text("a", annotations=(NOTED,), apart=True),
         Text("b"),
     ),
     "{type: reasoning, text: a}": (Reasoning("a"),),

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from mockserver.core.errors import ConfigError
 from mockserver.core.plan import Timing
 from mockserver.core.seed import FROZEN_AT
+from mockserver.kinds import Model
 from mockserver.positions import Document, read
-from mockserver.settings import Model, Settings, assemble, flag, settings_schema, variable
+from mockserver.settings import Settings, assemble, flag, settings_schema, variable
 
 
 def of_file(text: str) -> Settings:
@@ -237,7 +238,7 @@ def test_schema_describes_every_setting() -> None:
     assert schema["additionalProperties"] is False
     assert all(described.get("description") for described in schema["properties"].values())
     assert schema["properties"]["clock"]["default"] == "frozen"
-    assert schema["$defs"]["_TimingTable"]["title"] == "timing"
+    assert schema["$defs"]["TimingTable"]["title"] == "timing"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer, together
+from mockserver.engine.catalogue import admit, models
 from mockserver.engine.documents import DOCUMENTS, document
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
 from mockserver.engine.generate import GENERATORS
@@ -22,8 +23,7 @@ from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
 from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import RuleIndex
-from mockserver.engine.when.predicates import is_pattern
-from mockserver.engine.window import fits, fitting, unbidden
+from mockserver.engine.window import fitting, unbidden
 
 START = "start"  # the state in which every scenario begins
 
@@ -77,7 +77,7 @@ class Engine:
     async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
         """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
         if call.operation not in LOOK_UPS:
-            self._admit(call.model)
+            admit(call.model, self.policy.models)
         call = fitting(call, self.policy.windows) if self.policy.windows else call
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
@@ -128,12 +128,6 @@ class Engine:
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
         return report(nearest(self.rules, call))
-
-    def _admit(self, model: str) -> None:
-        """Refuse a model that the settings do not list."""
-        models = self.policy.models
-        if models is not None and model and not any(fits(pattern, model) for pattern in models):
-            raise Failure("unknown_model", details={"model": model})
 
     async def _attempt(self, call: Call) -> int:
         """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""
@@ -196,14 +190,8 @@ class Engine:
         return generate
 
     def _models(self, call: Call) -> Models:
-        """The model that was asked for, or all: those of the settings, a pattern standing for the dialect's own."""
-        if call.model:
-            return Models((call.model,), self.policy.clock.now())
-        own = self.listed.get(call.dialect, ())
-        if self.policy.models is None:
-            return Models(own, self.policy.clock.now())
-        names = [name for pattern in self.policy.models for name in _expand(pattern, own)]
-        return Models(tuple(dict.fromkeys(names)), self.policy.clock.now())
+        names = models(call.model, self.policy.models, self.listed.get(call.dialect, ()))
+        return Models(names, self.policy.clock.now())
 
 
 def singles(call: Call) -> Iterator[Call]:
@@ -231,11 +219,6 @@ def attempt_told(call: Call) -> int | None:
     """Which try of the client this is, from the retry header where it sends one."""
     retries = call.http.header("x-stainless-retry-count")
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
-
-
-def _expand(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """A plain name as it is; a pattern as those of the names that it fits."""
-    return tuple(name for name in names if fits(pattern, name)) if is_pattern(pattern) else (pattern,)
 
 
 _CATALOGUE = ("models", "model", "info")

@@ -129,7 +129,6 @@ def test_every_parameter_at_once(client: Fireworks) -> None:
         top_logprobs=1,
         top_p=0.5,
         typical_p=0.5,
-        user="u",
     )
     assert [choice.index for choice in made.choices] == [0, 1, 2, 3]
     assert made.choices[2].raw_output

@@ -8,7 +8,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[2] / "mockserver"
 
 _TYPES = {"pydantic", "pydantic_core", "typing_extensions"}
-_SERVED = {"core", "units", "formats", "state", "positions", "settings", "dialects", "engine", "delivery"}
+_SERVED = {"core", "units", "formats", "state", "positions", "kinds", "settings", "dialects", "engine", "delivery"}
 
 # Each part of the house: the parts it may import, and the distributions from outside.
 FLOORS: dict[str, tuple[set[str], set[str]]] = {
@@ -17,7 +17,8 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "formats": ({"core"}, {"pydantic_core", "typing_extensions"}),
     "state": ({"core"}, {"redis"}),
     "positions": ({"core"}, {"yaml"}),
-    "settings": ({"core", "units", "positions"}, _TYPES),
+    "kinds": ({"core", "units"}, _TYPES),
+    "settings": ({"core", "units", "kinds", "positions"}, _TYPES),
     "dialects": ({"core", "formats"}, _TYPES | {"jiter"}),
     "engine": (
         {"core", "units", "positions"},

@@ -113,7 +113,7 @@ def shortened(value: Json) -> Json:
         case dict():
             return {clip(str(key)): shortened(item) for key, item in list(value.items())[:_MOST]}
         case int() if abs(value) >> 64:
-            return clip(str(value) if value.bit_length() < 1000 else "a huge number")
+            return clip(str(value))
     return value
 
 

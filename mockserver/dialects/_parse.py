@@ -192,10 +192,10 @@ def _is_other_type(error: ErrorDetails, labelled: int) -> bool:
     return error["type"] in _TYPES or literal_of_other_type
 
 
-def _reached(error: ErrorDetails, labelled: int) -> int:
-    """How many items of an array a member of a union could read: the one that got furthest was meant."""
+def _reached(error: ErrorDetails, labelled: int) -> tuple[bool, int]:
+    """How far a member of a union could read a value: meant is one that minds no type, or got furthest in an array."""
     step = next(iter(error["loc"][labelled + 1 :]), None)
-    return step if isinstance(step, int) else -1
+    return error["type"] not in _TYPES, step if isinstance(step, int) else -1
 
 
 def _path(loc: Sequence[str | int], error: ErrorDetails, body: Json) -> Path:

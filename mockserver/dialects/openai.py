@@ -108,7 +108,10 @@ def _tier(body: Mapping[str, Json]) -> Json:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     said = PHRASES.say(failure, http, call)
-    body = {"error": {"message": said.message, "type": said.kind, "param": said.param, "code": said.code}}
+    param = said.param
+    if param == "messages" and failure.param is None and call is not None:
+        param = _SAID_IN.get(call.operation, param)
+    body = {"error": {"message": said.message, "type": said.kind, "param": param, "code": said.code}}
     own = (*_headers(http, call), *_waits(failure, said.status))
     return json_reply(said.status, body, merged(own, failure.headers))
 
@@ -195,6 +198,7 @@ ROWS: Mapping[str, Row] = {
     "overloaded": Row(503, "server_error"),
     "gateway_timeout": Row(504, "server_error"),
 }
+_SAID_IN = {"responses": "input", "completions": "prompt"}  # where operations other than chat take their text
 PHRASES = Phrasebook(ROWS, OPENAI_WORDS, bearer)
 
 DIALECT = Dialect(

@@ -111,7 +111,7 @@ RESPONSE_STYLE = ResponseStyle(
     },
 )
 STYLE = ChatStyle(
-    completion=("id", "object", "created", "model", "choices", "service_tier", "system_fingerprint", "usage"),
+    completion=("id", "object", "created", "model", "choices", "system_fingerprint", "usage"),
     choice=("index", "message", "logprobs", "finish_reason"),
     message=("role", "content", "reasoning_content", "refusal", "annotations", "tool_calls"),
     chunk=("id", "object", "created", "model", "choices", "usage"),

@@ -6,7 +6,7 @@ Knows neither who wrote the draft nor how the answer will look on the wire.
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
-from mockserver.core.call import CARRIED_OUT, Call, IdShape
+from mockserver.core.call import Call, IdShape
 from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.plan import (
     Answer,
@@ -191,7 +191,7 @@ def weight(parts: Parts) -> int:
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
-    """The part with the ids that its author left to the engine, and those that the client needs to answer it."""
+    """The part with the ids that its author left to the engine."""
     match part:
         case ToolUse(call) if not call.id:
             return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
@@ -201,12 +201,11 @@ def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
 
 
 def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
-    body = {"call_id": "", **item.body} if item.kind in CARRIED_OUT else item.body
-    missing = [key for key in _SIGNED if body.get(key) == ""]
+    missing = [key for key in _SIGNED if item.body.get(key) == ""]
     if not missing or item.kind.endswith("_output"):  # whose call is the one before it
         return item
     ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, *identity) for key in missing}
-    return replace(item, body={**body, **ids})
+    return replace(item, body={**item.body, **ids})
 
 
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:

@@ -5,11 +5,10 @@ The objects hold every key of the family; a TextStyle says which of them a provi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, Literal
 
 from mockserver.core.call import Json, Prompt
-from mockserver.core.plan import Answer, Choice, Logprob, Text, Usage
+from mockserver.core.plan import Answer, Choice, Text, Usage
 from mockserver.core.tokens import split, token_id
 from mockserver.formats.chat import pick
 from mockserver.formats.extras import PromptFilterResults, completion_filter, prompt_filter
@@ -65,10 +64,9 @@ def text_completion(answer: Answer, style: TextStyle, wanted: Wanted) -> Mapping
 
 def _choice(answer: Answer, index: int, style: TextStyle, wanted: Wanted) -> Any:
     choice = answer.choices[index]
-    text = said(choice)
     full: TextChoice = {
         "index": index,
-        "text": choice.echo + text,
+        "text": choice.echo + said(choice),
         "logprobs": logprobs_of(choice, placed(choice), wanted),
         "finish_reason": finish_of(choice, style),  # type: ignore[typeddict-item]  # known words only
     }
@@ -78,7 +76,7 @@ def _choice(answer: Answer, index: int, style: TextStyle, wanted: Wanted) -> Any
         full["raw_output"] = raw_output(answer, index, wanted)
     if wanted.token_ids:
         full["prompt_token_ids"] = ids(prompt_of(answer, index, wanted).tokens)
-        full["token_ids"] = ids(split(text))
+        full["token_ids"] = ids(written(choice))
     return pick(full, style.choice)
 
 
@@ -90,6 +88,11 @@ def seen_in_prompts(answer: Answer, wanted: Wanted) -> list[PromptFilterResults]
 def said(choice: Choice) -> str:
     """The text that the model wrote."""
     return "".join(part.text for part in choice.parts if isinstance(part, Text))
+
+
+def written(choice: Choice) -> list[str]:
+    """The tokens that the model wrote."""
+    return [token for part in choice.parts if isinstance(part, Text) for token in split(part.text)]
 
 
 def finish_of(choice: Choice, style: TextStyle) -> str:
@@ -105,15 +108,14 @@ def logprobs_of(choice: Choice, tokens: Sequence[Placed], wanted: Wanted) -> Any
 def raw_output(answer: Answer, index: int, wanted: Wanted) -> RawOutput:
     """What the model saw and wrote; `completion` is without what is repeated of the prompt."""
     choice, prompt = answer.choices[index], prompt_of(answer, index, wanted)
-    text = said(choice)
-    written = [(place, token) for place, token in placed(choice) if place >= len(choice.echo)]
+    weighed = [(place, token) for place, token in placed(choice) if place >= len(choice.echo)]
     images = list(of_prompt(wanted.images, answer, index) or ())
     return {
         "prompt_fragments": [prompt.text],
         "prompt_token_ids": ids(prompt.tokens),
-        "completion": text,
-        "completion_token_ids": ids(split(text)),
-        "completion_logprobs": None if choice.logprobs is None else content(written, wanted.logprobs),
+        "completion": said(choice),
+        "completion_token_ids": ids(written(choice)),
+        "completion_logprobs": None if choice.logprobs is None else content(weighed, wanted.logprobs),
         "images": images or None,
         "videos": None,
         "grammar": wanted.grammar,
@@ -133,13 +135,6 @@ def of_prompt(of_each: Sequence[Any], answer: Answer, index: int) -> Any:
 def ids(tokens: Sequence[str]) -> list[int]:
     """The numbers of some tokens."""
     return [token_id(token) for token in tokens]
-
-
-def written_tokens(choice: Choice) -> list[Placed]:
-    """The tokens that the model wrote, each with its place in the text that is shown."""
-    tokens = split(said(choice))
-    places = accumulate(map(len, tokens), initial=len(choice.echo))
-    return [(place, Logprob(token, 0.0)) for place, token in zip(places, tokens, strict=False)]
 
 
 def usage_block(usage: Usage, style: TextStyle) -> TextUsage:

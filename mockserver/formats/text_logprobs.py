@@ -10,6 +10,7 @@ from typing import Literal
 
 from mockserver.core.plan import Choice, Logprob
 from mockserver.core.tokens import token_id
+from mockserver.formats.extras import spans
 from mockserver.formats.text_objects import ContentLogprobs, Entry, LegacyLogprobs
 
 Block = LegacyLogprobs | ContentLogprobs
@@ -35,13 +36,7 @@ def placed(choice: Choice) -> list[Placed]:
 
 def ending_within(pieces: Sequence[str], tokens: Sequence[Placed]) -> Iterator[list[Placed]]:
     """For each piece of the text the tokens that end within it."""
-    at, length = 0, 0
-    for piece in pieces:
-        length += len(piece)
-        first = at
-        while at < len(tokens) and tokens[at][0] + len(tokens[at][1].token) <= length:
-            at += 1
-        yield list(tokens[first:at])
+    return (list(tokens[span]) for span in spans(pieces, [logprob.token for _, logprob in tokens]))
 
 
 def block(tokens: Sequence[Placed], shape: LogprobsShape, *, echoes: bool) -> Block:

@@ -1,6 +1,6 @@
 """Text completions as the frames of a stream, in the style that `text.py` defines. Knows no pace and no terminator."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat, zip_longest
 from typing import Any
@@ -12,7 +12,7 @@ from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Reasoning, Text
 from mockserver.core.tokens import count, cut
 from mockserver.formats.chat import pick
-from mockserver.formats.extras import completion_filter, preamble
+from mockserver.formats.extras import completion_filter, preamble, spans
 from mockserver.formats.text import (
     TextStyle,
     Wanted,
@@ -23,7 +23,7 @@ from mockserver.formats.text import (
     raw_output,
     seen_in_prompts,
     usage_block,
-    written_tokens,
+    written,
 )
 from mockserver.formats.text_logprobs import Placed, ending_within, placed
 
@@ -52,7 +52,7 @@ class _Step:
     text: str
     tokens: int = 0
     weighed: list[Placed] | None = None
-    written: list[Placed] | None = None
+    written: Sequence[str] | None = None
     begins: bool = False
     ends: bool = False
 
@@ -61,15 +61,22 @@ def _steps(choice: Choice, wanted: Wanted) -> Iterator[_Step]:
     pieces = [piece for part in choice.parts if isinstance(part, Text) for piece in cut(part.text, part.chunks)]
     shown = [choice.echo, *pieces] if choice.echo else pieces
     weighed = repeat(None) if choice.logprobs is None else ending_within(shown, placed(choice))
-    written = ending_within(shown, written_tokens(choice)) if wanted.token_ids else repeat(None)
+    ours = _written(choice, pieces) if wanted.token_ids else repeat(None)
     # The first piece waits for the reasoning, which has no place in a text.
     wait = sum(count(part.text) for part in choice.parts if isinstance(part, Reasoning))
-    for at, (piece, own, ours) in enumerate(zip(shown, weighed, written, strict=False)):
+    for at, (piece, own, tokens) in enumerate(zip(shown, weighed, ours, strict=False)):
         echoes = bool(choice.echo) and at == 0
-        yield _Step(piece, 0 if echoes else wait + count(piece), own, ours, begins=at == 0)
+        yield _Step(piece, 0 if echoes else wait + count(piece), own, tokens, begins=at == 0)
         wait = wait if echoes else 0
-    nothing: list[Placed] | None = [] if wanted.token_ids else None
-    yield _Step("", wait, written=nothing, begins=not shown, ends=True)
+    yield _Step("", wait, written=() if wanted.token_ids else None, begins=not shown, ends=True)
+
+
+def _written(choice: Choice, pieces: Sequence[str]) -> Iterator[Sequence[str]]:
+    """For each piece that is shown the tokens that the model wrote: none for what is repeated of the prompt."""
+    tokens = written(choice)
+    if choice.echo:
+        yield ()
+    yield from (tokens[span] for span in spans(pieces, tokens))
 
 
 class _Mould:
@@ -119,7 +126,7 @@ class _Mould:
             seen = choice.safety if step.ends else tuple(v for v in choice.safety if not v.filtered)
             shown["content_filter_results"] = completion_filter(seen)
         if step.written is not None:
-            shown["token_ids"] = ids([token.token for _, token in step.written])
+            shown["token_ids"] = ids(step.written)
             if step.begins:
                 shown["prompt_token_ids"] = ids(prompt_of(self._answer, index, wanted).tokens)
         if step.ends and wanted.raw_output:

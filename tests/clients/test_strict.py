@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.strict import check_chunk, check_completion, frames
+from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames
 
 COMPLETION: dict[str, Any] = {
     "id": "chatcmpl-1",
@@ -88,3 +88,38 @@ def test_frames() -> None:
 def test_frames_that_a_strict_client_cannot_read(stream: bytes) -> None:
     with pytest.raises(AssertionError):
         frames(stream)
+
+
+TEXT: dict[str, Any] = {
+    "id": "cmpl-1",
+    "object": "text_completion",
+    "created": 1,
+    "model": "m",
+    "choices": [{"text": "x", "index": 0, "logprobs": None, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+}
+
+
+@pytest.mark.parametrize("dialect", ["openai", "fireworks"])
+def test_a_text_completion(dialect: str) -> None:
+    check_text(json.dumps(TEXT).encode(), dialect)
+    check_text_chunk(json.dumps({**TEXT, "usage": None}).encode(), dialect)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"created": "1"},
+        {"object": "chat.completion"},
+        {"surprise": 1},
+        {"choices": [{**TEXT["choices"][0], "finish_reason": "tool_calls"}]},
+        {"choices": [{"text": "x", "logprobs": None, "finish_reason": "stop"}]},
+        {"choices": [{**TEXT["choices"][0], "logprobs": {"tokens": ["x"]}}]},
+    ],
+)
+@pytest.mark.parametrize("dialect", ["openai", "fireworks"])
+def test_what_is_wrong_in_a_text_completion_does_not(dialect: str, wrong: dict[str, Any]) -> None:
+    body = json.dumps({**TEXT, **wrong}).encode()
+    for check in (check_text, check_text_chunk):
+        with pytest.raises((ValueError, AssertionError)):
+            check(body, dialect)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.tokens import Chunks, count, cut, split
+from mockserver.core.tokens import Chunks, count, cut, split, token_id, token_of
 
 WAYS: tuple[Chunks, ...] = ("token", "word", "char", 1, 7)
 
@@ -243,3 +243,13 @@ def test_long_texts_are_not_remembered() -> None:
     text = "word " * 1000
     assert split(text) is not split(text)
     assert split("word") is split("word")
+
+
+@pytest.mark.parametrize("number", [0, 7, 123, 199_999, -5])
+def test_a_token_known_by_its_number_keeps_it(number: int) -> None:
+    assert token_id(token_of(number)) == number
+
+
+def test_other_tokens_have_stable_numbers_of_their_own() -> None:
+    assert [token_id(token) for token in (" Hello", " there", ".", "")] == [129_723, 142_614, 63_620, 69_876]
+    assert all(0 <= token_id(token) < 200_000 for token in ("<|x|>", "<|1|>2", "\ud800", "é" * 500))

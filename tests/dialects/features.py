@@ -19,6 +19,7 @@ URLS = {
     "crazyrouter": "/crazyrouter/v1/chat/completions",
     "fireworks": "/fireworks/inference/v1/chat/completions",
     "azure": "/azure/chat/completions?api-version=2024-05-01-preview",
+    "tzafon": "/tzafon/v1/chat/completions",
     "azure_openai": "/azure-openai/openai/v1/chat/completions",
 }
 # Azure's own API knows neither `n` nor `stream_options`: they are the model's business.

@@ -20,6 +20,7 @@ UNASKED_USAGE: Mapping[str, str] = {
     "crazyrouter": "absent",
     "skytells": "null",
     "azure": "finish",
+    "tzafon": "absent",
     "azure_openai": "absent",
     "fireworks": "finish",
 }

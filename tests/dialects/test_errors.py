@@ -21,8 +21,8 @@ KEYS = {
     "openai": {"message", "type", "param", "code"},
     "crazyrouter": {"message", "type", "code"},
     "skytells": {"message", "type", "code", "error_id", "status", "param", "request_id", "details"},
-    "tzafon": {"message", "type", "param", "code"},
     "fireworks": {"message", "param", "code", "type"},
+    "tzafon": {"message", "type", "param", "code"},
 }
 
 
@@ -56,12 +56,12 @@ def test_every_reason_has_an_envelope(anyone: Any, reason: str, known: bool) -> 
         assert isinstance(body["error"], str)
         assert headers["x-ms-error-code"]
         message = body["message"]
-    elif name == "tzafon" and reply.status == 401:
-        message = body["error"]
     elif "detail" in body:
         details = body["detail"]
         message = details if isinstance(details, str) else details[0]["msg"]
         assert isinstance(details, str) == (reply.status in (404, 405))
+    elif name == "tzafon" and reply.status == 401:
+        message = body["error"]
     else:
         assert set(body["error"]) == enveloped_keys(name, body["error"])
         message = body["error"]["message"]

@@ -288,3 +288,12 @@ def test_the_key_is_never_told(openai: Any) -> None:
     body = openai.fail(Failure("invalid_key")).body.decode()
     assert "sk-test-0123456789abcdef" not in body
     assert "Incorrect API key provided: sk-te***************cdef. You can find" in body
+
+
+@pytest.mark.parametrize(("operation", "param"), [("chat", "messages"), ("responses", "input")])
+def test_a_long_prompt_is_told_of_where_it_stands(speak: Callable[[str], Any], operation: str, param: str) -> None:
+    openai = speak("openai")
+    call = openai.parse({}) if operation == "chat" else openai.responses({})
+    assert json.loads(openai.fail(Failure("context_length"), call).body)["error"]["param"] == param
+    stated = Failure("context_length", param="messages")
+    assert json.loads(openai.fail(stated, call).body)["error"]["param"] == "messages"

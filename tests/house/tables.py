@@ -6,6 +6,7 @@ A page marks where a table stands: `<!-- table: NAME -->`, the table, `<!-- end 
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, get_args
 
 from mockserver.cli import COMMANDS
@@ -150,14 +151,22 @@ def _commands() -> str:
 
 def _dialects() -> str:
     rows = [
-        (f"`{dialect.name}`", ", ".join(f"`{mount}`" for mount in dialect.mounts), _operations(dialect))
+        (
+            f"[`{dialect.name}`](dialects/{dialect.name}.md)",
+            ", ".join(f"`{mount}`" for mount in dialect.mounts),
+            ", ".join(dict.fromkeys(operation.name for operation in dialect.operations)),
+        )
         for dialect in discover().values()
     ]
     return _table(("dialect", "mounted at", "operations"), rows)
 
 
 def _operations(dialect: Dialect) -> str:
-    return ", ".join(f"`{operation.method} {operation.path}`" for operation in dialect.operations)
+    """Where each operation of a dialect stands, below its mount."""
+    places: dict[str, list[str]] = {}
+    for operation in dialect.operations:
+        places.setdefault(operation.name, []).append(f"`{operation.method} {operation.path}`")
+    return _table(("operation", "stands at"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()])
 
 
 def _features() -> str:
@@ -194,10 +203,19 @@ def _answered(dialect: Dialect, reason: str) -> str:
 
 
 def _code(reply: Reply) -> str:
-    error: Mapping[str, Any] | str = json.loads(reply.body)["error"]
-    if isinstance(error, str):
-        return dict(reply.headers)["x-ms-error-code"]
-    return str(error["code"] or error["type"])
+    """What a client can tell the failure by: its code or type, Azure's header, or what little there is."""
+    body: Mapping[str, Any] = json.loads(reply.body)
+    match body.get("error", body.get("detail")):
+        case {"code": int(), "type": kind}:  # the status again
+            return str(kind)
+        case {"code": code, "type": kind}:
+            return str(code or kind)
+        case {"code": code}:
+            return str(code)
+        case [{"type": kind}, *_]:
+            return str(kind)
+        case said:
+            return dict(reply.headers).get("x-ms-error-code", str(said))
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
@@ -220,6 +238,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "rule": _described(RuleSpec),
     "settings": _settings,
     "statuses": _statuses,
+    **{f"operations-{name}": partial(_operations, dialect) for name, dialect in discover().items()},
     "timing": _described(TimingSpec),
     "tool-call": _described(ToolCallSpec),
 }

@@ -3,6 +3,8 @@
 The clients themselves construct without validating, so a wrong key or a missing one goes unseen by them.
 """
 
+import json
+import re
 from typing import Annotated, Any
 
 from openai._types import omit
@@ -40,6 +42,17 @@ def check_event(data: bytes) -> Any:
     found = _EVENT.validate_json(data, strict=True)
     _nothing_unknown(found, data)
     return found
+
+
+def typed_frames(stream: bytes) -> list[bytes]:
+    """The data of each frame. Raises unless the framing is exact and each frame is named by its event's type."""
+    *pieces, rest = stream.split(b"\n\n")
+    assert rest == b"", "the last frame has no end"
+    found = [re.fullmatch(rb"event: (\S+)\ndata: (\S[^\r\n]*)", piece) for piece in pieces]
+    assert None not in found, stream
+    framed = [(match[1].decode(), match[2]) for match in found if match]
+    assert all(json.loads(data)["type"] == event for event, data in framed)
+    return [data for _, data in framed]
 
 
 def check_tzafon(body: bytes) -> None:

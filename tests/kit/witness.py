@@ -7,6 +7,7 @@ import httpx2
 
 from mockserver.dialects import discover
 from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames
+from tests.kit.strict_responses import check_event, check_response, check_tzafon, typed_frames
 
 
 @dataclass
@@ -46,10 +47,12 @@ class Witness:
         self.listen(response)
 
     def check(self) -> None:
-        """Hold every completion, of a chat or a text, that was heard against the types."""
+        """Hold every completion, of a chat or a text, and every response that was heard against the types."""
         for heard in self.heard:
             if heard.status == 200 and heard.path.endswith("/completions"):
                 _check(heard, _dialect(heard.path))
+            if heard.status == 200 and heard.path.endswith("/responses"):
+                _check_response(heard, _dialect(heard.path))
 
 
 def _check(heard: Heard, dialect: str) -> None:
@@ -60,6 +63,17 @@ def _check(heard: Heard, dialect: str) -> None:
     for frame in frames(bytes(heard.body)):
         if frame != b"[DONE]":
             chunk(frame, dialect)
+
+
+def _check_response(heard: Heard, dialect: str) -> None:
+    body = bytes(heard.body)
+    if heard.headers["content-type"] != "application/json":
+        for data in typed_frames(body):
+            check_event(data)
+    elif dialect == "tzafon":
+        check_tzafon(body)
+    else:
+        check_response(body)
 
 
 def _dialect(path: str) -> str:

@@ -1,0 +1,204 @@
+"""Fireworks through its own client, which minds every type here, and through OpenAI's."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import fireworks
+import httpx2
+import pytest
+from fireworks import AsyncFireworks, Fireworks
+from fireworks.types.shared import LogProbs, NewLogProbs
+from openai import OpenAI
+
+from tests.kit.served import Served, served
+from tests.kit.witness import Witness
+
+MODEL = "accounts/fireworks/models/kimi-k2-instruct-0905"
+RULES = """
+version: 1
+rules:
+  - {when: {last_user: "*hello*"}, then: {text: " Hello there, friend."}}
+  - {when: {last_user: "*busy*"}, then: {error: 429, retry_after: 0.01}}
+  - {when: {last_user: "*broken*"}, then: {error: 500}}
+  - when: {last_user: "*weather*"}
+    then: {reasoning: "They ask of Oslo.", tool_calls: [{name: get_weather, arguments: {city: Oslo}}]}
+"""
+TOOLS: Any = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Served]:
+    with served(RULES) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _no_fireworks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIREWORKS_API_KEY", "FIREWORKS_BASE_URL", "FIREWORKS_ACCOUNT_ID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(params=["/fireworks/inference", "/fireworks"])
+def client(place: Served, request: pytest.FixtureRequest) -> Iterator[Fireworks]:
+    """The client at either of its bases, both without `/v1`."""
+    base = place.address + request.param
+    with Fireworks(api_key="fw_1", base_url=base, max_retries=1, _strict_response_validation=True) as client:
+        yield client
+
+
+@pytest.fixture
+async def async_client(place: Served) -> AsyncIterator[AsyncFireworks]:
+    base = f"{place.address}/fireworks/inference"
+    async with AsyncFireworks(api_key="fw_1", base_url=base, _strict_response_validation=True) as client:
+        yield client
+
+
+@pytest.fixture
+def openai_client(place: Served, connection: httpx2.Client) -> Iterator[OpenAI]:
+    base = place.base("fireworks")
+    with OpenAI(api_key="fw_1", base_url=base, http_client=connection, max_retries=0) as client:
+        yield client
+
+
+def test_a_completion(client: Fireworks) -> None:
+    made = client.completions.create(model=MODEL, prompt="Say hello.", max_tokens=3)
+    assert (made.object, made.model) == ("text_completion", MODEL)
+    assert (made.choices[0].text, made.choices[0].finish_reason) == (" Hello there,", "length")
+    assert (made.usage.prompt_tokens, made.usage.completion_tokens, made.usage.total_tokens) == (3, 3, 6)
+
+
+def test_a_stream(client: Fireworks) -> None:
+    *before, last = list(client.completions.create(model=MODEL, prompt="Say hello.", stream=True))
+    assert "".join(chunk.choices[0].text for chunk in before) == " Hello there, friend."
+    assert [chunk.usage for chunk in before] == [None] * len(before)
+    assert (last.choices[0].finish_reason, last.usage and last.usage.total_tokens) == ("stop", 8)
+
+
+def test_log_probabilities_of_both_kinds(client: Fireworks) -> None:
+    legacy = client.completions.create(model=MODEL, prompt="Say hello.", logprobs=2, echo=True).choices[0].logprobs
+    new = client.completions.create(model=MODEL, prompt="Say hello.", logprobs=True, top_logprobs=2).choices[0].logprobs
+    assert isinstance(legacy, LogProbs)
+    assert isinstance(new, NewLogProbs)
+    assert "".join(legacy.tokens or ()) == "Say hello. Hello there, friend."
+    assert "".join(entry.token for entry in new.content or ()) == " Hello there, friend."
+    assert {len(entry.top_logprobs or ()) for entry in new.content or ()} == {2}
+
+
+def test_log_probabilities_of_a_stream_are_of_the_same_kind(client: Fireworks) -> None:
+    for asked, kind in ((1, LogProbs), (True, NewLogProbs)):
+        chunks = client.completions.create(model=MODEL, prompt="Say hello.", logprobs=asked, echo=True, stream=True)
+        kinds = [type(chunk.choices[0].logprobs) for chunk in chunks]
+        assert kinds == [kind] * (len(kinds) - 1) + [type(None)]
+
+
+def test_every_parameter_at_once(client: Fireworks) -> None:
+    made = client.completions.create(
+        model=MODEL,
+        prompt=["Say hello.", "hello again"],
+        context_length_exceeded_behavior="error",
+        echo=True,
+        echo_last=1,
+        frequency_penalty=-1,
+        ignore_eos=True,
+        images=[["data:image/png;base64,AA=="], []],
+        logit_bias={"5": 1.5},
+        logprobs=True,
+        max_tokens=9,
+        metadata={"a": "b"},
+        min_p=0.1,
+        mirostat_lr=0.1,
+        mirostat_target=1,
+        n=2,
+        perf_metrics_in_response=True,
+        prediction={"content": " Hello"},
+        presence_penalty=1,
+        prompt_cache_isolation_key="i",
+        prompt_cache_key="k",
+        raw_output=True,
+        reasoning_effort="low",
+        reasoning_history="preserved",
+        repetition_penalty=1.5,
+        response_format={"type": "text"},
+        return_token_ids=True,
+        seed=5,
+        service_tier="priority",
+        speculation=[1],
+        stop=["never"],
+        temperature=1,
+        top_k=5,
+        top_logprobs=1,
+        top_p=0.5,
+        typical_p=0.5,
+    )
+    assert [choice.index for choice in made.choices] == [0, 1, 2, 3]
+    assert made.choices[2].raw_output
+    assert made.choices[2].raw_output.prompt_fragments == ["hello again"]
+    assert made.choices[0].token_ids == made.choices[0].raw_output.completion_token_ids  # type: ignore[union-attr]
+    assert made.perf_metrics
+    assert made.perf_metrics["speculation-prompt-tokens"] == 1
+
+
+def test_headers(client: Fireworks) -> None:
+    response = client.completions.with_raw_response.create(model=MODEL, prompt="Say hello.")
+    assert response.headers["fireworks-prompt-tokens"] == "3"
+    assert response.headers["x-ratelimit-limit-tokens-generated"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "raised"),
+    [
+        ({"prompt": "hello", "n": 200}, fireworks.UnprocessableEntityError),
+        ({"prompt": "hello", "extra_body": {"suffix": "x"}}, fireworks.UnprocessableEntityError),
+        ({"prompt": "busy"}, fireworks.RateLimitError),
+        ({"prompt": "broken"}, fireworks.InternalServerError),
+    ],
+)
+def test_errors(client: Fireworks, asked: Any, raised: type[fireworks.APIStatusError]) -> None:
+    with pytest.raises(raised) as caught:
+        client.completions.create(model=MODEL, **asked)
+    body: Any = caught.value.body
+    assert isinstance(body["detail"], list) if caught.value.status_code == 422 else body["request_id"]
+
+
+def test_a_chat(client: Fireworks) -> None:
+    messages: Any = [{"role": "user", "content": "hello"}]
+    made = client.chat.completions.create(model=MODEL, messages=messages, logprobs=True, top_logprobs=1)
+    assert made.choices[0].message.content == " Hello there, friend."
+    assert isinstance(made.choices[0].logprobs, NewLogProbs)
+    *before, last = list(client.chat.completions.create(model=MODEL, messages=messages, stream=True, logprobs=True))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in before) == " Hello there, friend."
+    assert last.usage == made.usage
+
+
+def test_tools_and_reasoning(client: Fireworks) -> None:
+    messages: Any = [{"role": "user", "content": "the weather"}]
+    message = client.chat.completions.create(model=MODEL, messages=messages, tools=TOOLS).choices[0].message
+    assert message.reasoning_content == "They ask of Oslo."
+    assert message.tool_calls
+    assert message.tool_calls[0].function.arguments == '{"city":"Oslo"}'
+
+
+async def test_asynchronously(async_client: AsyncFireworks) -> None:
+    made = await async_client.completions.create(model=MODEL, prompt="Say hello.")
+    stream = await async_client.completions.create(model=MODEL, prompt="Say hello.", stream=True)
+    assert "".join([chunk.choices[0].text async for chunk in stream]) == made.choices[0].text
+
+
+def test_by_openais_client(openai_client: OpenAI, witness: Witness) -> None:
+    made = openai_client.completions.create(model=MODEL, prompt="Say hello.", logprobs=1)
+    chunks = list(openai_client.completions.create(model=MODEL, prompt="Say hello.", logprobs=1, stream=True))
+    assert "".join(chunk.choices[0].text for chunk in chunks) == made.choices[0].text
+    assert chunks[-1].usage == made.usage
+    messages: Any = [{"role": "user", "content": "hello"}]
+    with openai_client.chat.completions.stream(model=MODEL, messages=messages) as stream:
+        assert stream.get_final_completion().choices[0].message.content == " Hello there, friend."
+    assert openai_client.models.retrieve(MODEL).id == MODEL
+    assert MODEL in [model.id for model in openai_client.models.list()]
+    assert len(witness.heard) == 5
+
+
+def test_the_environment(place: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIREWORKS_BASE_URL", f"{place.address}/fireworks/inference")
+    monkeypatch.setenv("FIREWORKS_API_KEY", "fw_1")
+    with Fireworks() as client:
+        assert client.completions.create(model=MODEL, prompt="hello").choices[0].text

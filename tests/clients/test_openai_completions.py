@@ -1,0 +1,80 @@
+"""Text completions through OpenAI's own client."""
+
+from typing import Any
+
+import openai
+import pytest
+from openai import AsyncOpenAI, OpenAI
+
+MODEL = "gpt-3.5-turbo-instruct"
+
+
+def test_a_text(client: OpenAI) -> None:
+    made = client.completions.create(model=MODEL, prompt="hello")
+    assert (made.object, made.model, made.choices[0].finish_reason) == ("text_completion", MODEL, "stop")
+    assert made.choices[0].text == "Hello! How can I help you today?"
+    assert made.usage
+    assert made.usage.total_tokens == made.usage.prompt_tokens + made.usage.completion_tokens
+
+
+def test_a_stream(client: OpenAI) -> None:
+    *before, last = client.completions.create(
+        model=MODEL, prompt="hello", stream=True, stream_options={"include_usage": True}
+    )
+    assert "".join(chunk.choices[0].text for chunk in before) == "Hello! How can I help you today?"
+    assert {chunk.object for chunk in before} == {"text_completion"}
+    assert last.choices == []
+    assert last.usage == client.completions.create(model=MODEL, prompt="hello").usage
+
+
+def test_log_probabilities_of_stream_and_whole_are_the_same(client: OpenAI) -> None:
+    whole = client.completions.create(model=MODEL, prompt="hello", logprobs=2, echo=True).choices[0]
+    stream = client.completions.create(model=MODEL, prompt="hello", logprobs=2, echo=True, stream=True)
+    blocks = [chunk.choices[0].logprobs for chunk in stream if chunk.choices[0].logprobs]
+    assert whole.logprobs
+    for column in ("tokens", "token_logprobs", "top_logprobs", "text_offset"):
+        assert [entry for block in blocks for entry in getattr(block, column)] == getattr(whole.logprobs, column)
+    assert "".join(whole.logprobs.tokens or ()) == whole.text
+    assert whole.logprobs.token_logprobs
+    assert whole.logprobs.token_logprobs[0] is None
+
+
+@pytest.mark.parametrize("prompt", ["hello", ["hello", "hello"], [1, 2], [[1], [2, 3]], None])
+def test_prompts_of_every_kind(client: OpenAI, prompt: Any) -> None:
+    made = client.completions.create(model=MODEL, prompt=prompt, n=2, max_tokens=5)
+    assert [choice.index for choice in made.choices] == list(range(len(made.choices)))
+
+
+def test_every_parameter_at_once(client: OpenAI) -> None:
+    made = client.completions.create(
+        model=MODEL,
+        prompt=["hello", "you"],
+        best_of=2,
+        echo=True,
+        frequency_penalty=0.5,
+        logit_bias={"50256": -100},
+        logprobs=5,
+        max_tokens=4,
+        n=2,
+        presence_penalty=-0.5,
+        seed=3,
+        stop=["never"],
+        stream=False,
+        suffix=" bye",
+        temperature=0.3,
+        top_p=0.9,
+        user="u",
+    )
+    assert [choice.index for choice in made.choices] == [0, 1, 2, 3]
+
+
+def test_errors(client: OpenAI) -> None:
+    with pytest.raises(openai.BadRequestError) as caught:
+        client.completions.create(model=MODEL, prompt="hello", logprobs=6)
+    assert (caught.value.param, caught.value.code) == ("logprobs", "integer_above_max_value")
+
+
+async def test_asynchronously(async_client: AsyncOpenAI) -> None:
+    made = await async_client.completions.create(model=MODEL, prompt="hello")
+    stream = await async_client.completions.create(model=MODEL, prompt="hello", stream=True)
+    assert "".join([chunk.choices[0].text async for chunk in stream]) == made.choices[0].text

@@ -1,0 +1,358 @@
+"""OpenAI's own client and the Responses API: whole answers, events, its helpers, and everything it can send."""
+
+import asyncio
+import json
+from collections import Counter
+from typing import Any
+
+import openai
+import pytest
+from openai import AsyncOpenAI, OpenAI
+from openai.types.responses import response_create_params
+
+from tests.clients.asked import CODE, MODEL, Person
+from tests.kit.served import Served
+from tests.kit.witness import Witness
+
+CITY = {"type": "object", "properties": {"city": {"type": "string"}, "unit": {"type": "string"}}}
+WEATHER: Any = {
+    "type": "function",
+    "name": "get_weather",
+    "parameters": {**CITY, "required": ["city", "unit"], "additionalProperties": False},
+    "strict": True,
+}
+RUN_CODE: Any = {"type": "custom", "name": "run_code"}
+PIXEL = "data:image/png;base64,iVBORw0KGgo="
+ACTION = {"type": "click", "button": "left", "x": 1, "y": 2}
+PATCH = {"type": "update_file", "path": "a.txt", "diff": "@@"}
+INPUT: list[Any] = [
+    {"role": "developer", "content": "Be brief."},
+    {"type": "message", "role": "system", "content": [{"type": "input_text", "text": "Be kind."}]},
+    {
+        "role": "user",
+        "content": [
+            {"type": "input_text", "text": "Look:"},
+            {"type": "input_image", "image_url": PIXEL, "detail": "low"},
+            {"type": "input_file", "filename": "a.txt", "file_data": "AAAA"},
+        ],
+    },
+    {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "status": "completed",
+        "content": [
+            {"type": "output_text", "text": "I look.", "annotations": []},
+            {"type": "refusal", "refusal": "No"},
+        ],
+    },
+    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "x"},
+    {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "call_1", "output": "done"},
+    {"type": "custom_tool_call", "call_id": "call_2", "name": "g", "input": "free text"},
+    {"type": "custom_tool_call_output", "call_id": "call_2", "output": [{"type": "input_text", "text": "done"}]},
+    {
+        "type": "computer_call",
+        "id": "cu_1",
+        "call_id": "call_3",
+        "action": ACTION,
+        "pending_safety_checks": [],
+        "status": "completed",
+    },
+    {
+        "type": "computer_call_output",
+        "call_id": "call_3",
+        "output": {"type": "computer_screenshot", "image_url": PIXEL},
+        "acknowledged_safety_checks": [{"id": "s", "code": "c", "message": "m"}],
+    },
+    {"type": "file_search_call", "id": "fs_1", "queries": ["a"], "status": "completed", "results": None},
+    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "a"}},
+    {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AA=="},
+    {"type": "code_interpreter_call", "id": "ci_1", "container_id": "c", "status": "completed", "code": "1"},
+    {
+        "type": "local_shell_call",
+        "id": "lsh_1",
+        "call_id": "call_4",
+        "action": {"type": "exec", "command": ["ls"], "env": {}},
+        "status": "completed",
+    },
+    {"type": "local_shell_call_output", "id": "call_4", "output": "a.txt"},
+    {"type": "shell_call", "call_id": "call_5", "action": {"commands": ["ls"]}},
+    {
+        "type": "shell_call_output",
+        "call_id": "call_5",
+        "output": [{"stdout": "a.txt", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+    },
+    {"type": "apply_patch_call", "call_id": "call_6", "operation": PATCH, "status": "completed"},
+    {"type": "apply_patch_call_output", "call_id": "call_6", "status": "completed"},
+    {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": [{"name": "t", "input_schema": {}}]},
+    {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "s", "name": "t", "arguments": "{}"},
+    {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True},
+    {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "t", "arguments": "{}", "output": "x"},
+    {"type": "compaction", "encrypted_content": "x"},
+    {"type": "item_reference", "id": "msg_2"},
+    {"role": "user", "content": "hello"},
+]
+
+# A value for each parameter, and what it needs beside it.
+PARAMETERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "access_programs": ({"cyber": "standard"}, {}),
+    "background": (False, {}),
+    "background_options": ({"completion_window": "soonest"}, {}),
+    "context_management": ([{"type": "compaction", "compact_threshold": 1000}], {}),
+    "conversation": ("conv_1", {}),
+    "image": ({"context_compression": "auto"}, {}),
+    "include": (["message.output_text.logprobs", "reasoning.encrypted_content"], {}),
+    "input": ("hello", {}),
+    "instructions": ("Be brief.", {}),
+    "max_output_tokens": (100, {}),
+    "max_tool_calls": (3, {}),
+    "metadata": ({"run": "7"}, {}),
+    "model": (MODEL, {}),
+    "moderation": ({"model": "omni-moderation-latest"}, {}),
+    "parallel_tool_calls": (False, {}),
+    "previous_response_id": ("resp_1", {}),
+    "prompt": ({"id": "pmpt_1", "version": "2", "variables": {"a": "b"}}, {}),
+    "prompt_cache_key": ("k", {}),
+    "prompt_cache_options": ({"mode": "explicit"}, {}),
+    "prompt_cache_retention": ("24h", {}),
+    "reasoning": ({"effort": "low", "summary": "auto"}, {}),
+    "safety_identifier": ("s", {}),
+    "service_tier": ("flex", {}),
+    "store": (True, {}),
+    "stream_options": ({"include_obfuscation": False}, {"stream": True}),
+    "temperature": (0.5, {}),
+    "text": ({"format": {"type": "text"}, "verbosity": "low"}, {}),
+    "tool_choice": ("auto", {}),
+    "tools": ([WEATHER, RUN_CODE, {"type": "web_search"}], {}),
+    "top_logprobs": (2, {}),
+    "top_p": (0.9, {}),
+    "truncation": ("auto", {}),
+    "user": ("u", {}),
+}
+
+
+def test_a_text(client: OpenAI) -> None:
+    response = client.responses.create(model=MODEL, input="hello")
+
+    assert response.output_text == "Hello! How can I help you today?"
+    assert (response.object, response.status, response.model) == ("response", "completed", MODEL)
+    assert (response.error, response.incomplete_details, response.metadata) == (None, None, {})
+    assert response.id.startswith("resp_")
+    assert len(response.id) == 55
+    assert response.usage
+    assert response.usage.total_tokens == response.usage.input_tokens + response.usage.output_tokens
+    assert response._request_id
+    assert response._request_id.startswith("req_")
+
+
+def test_an_empty_body(client: OpenAI) -> None:
+    response = client.responses.create()
+
+    assert response.output_text
+    assert response.model == "gpt-5"
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_every_parameter(client: OpenAI, name: str) -> None:
+    value, beside = PARAMETERS[name]
+    answer = client.responses.create(**beside, **{name: value})
+
+    *_, last = answer if beside else [answer]
+    assert last
+
+
+def test_none_of_the_parameters_is_left_out() -> None:
+    assert PARAMETERS.keys() == response_create_params.ResponseCreateParamsBase.__annotations__.keys()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_every_parameter_at_once(client: OpenAI, *, stream: bool) -> None:
+    """But for those that exclude each other."""
+    excluded = ("conversation", *(() if stream else ("stream_options",)))
+    asked: dict[str, Any] = {name: value for name, (value, _) in PARAMETERS.items() if name not in excluded}
+    answer = client.responses.create(**asked, stream=stream)
+
+    if not stream:
+        assert (answer.temperature, answer.metadata, answer.service_tier) == (0.5, {"run": "7"}, "flex")
+        assert [tool.type for tool in answer.tools] == ["function", "custom", "web_search"]
+        [part] = answer.output[0].content
+        assert "".join(weighed.token for weighed in part.logprobs) == answer.output_text
+    else:
+        *_, last = answer
+        assert last.type == "response.completed"
+        assert last.response.output_text == "Hello! How can I help you today?"
+
+
+@pytest.mark.parametrize("dialect", ["openai", "tzafon"])
+@pytest.mark.parametrize("at", range(len(INPUT)), ids=lambda at: INPUT[at].get("type", INPUT[at].get("role")))
+def test_every_kind_of_input(client: OpenAI, server: Served, dialect: str, at: int) -> None:
+    own = client.with_options(base_url=server.base(dialect))
+
+    assert own.responses.create(model=MODEL, input=[INPUT[at]]).output_text
+
+
+@pytest.mark.parametrize("dialect", ["openai", "tzafon"])
+def test_all_kinds_of_input_at_once(client: OpenAI, server: Served, dialect: str) -> None:
+    own = client.with_options(base_url=server.base(dialect))
+
+    assert own.responses.create(model=MODEL, input=INPUT).output_text == "Hello! How can I help you today?"
+
+
+def test_events(client: OpenAI) -> None:
+    events = list(client.responses.create(model=MODEL, input="hello", stream=True))
+
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    assert [event.type for event in events[:4]] == [
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+    ]
+    deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+    last = events[-1]
+    assert last.type == "response.completed"
+    assert "".join(deltas) == last.response.output_text == "Hello! How can I help you today?"
+    assert last.response == client.responses.create(model=MODEL, input="hello")
+
+
+def test_a_function_is_called_and_told(client: OpenAI) -> None:
+    asked: Any = {"model": MODEL, "tools": [WEATHER]}
+    first = client.responses.create(input="weather in Paris", **asked)
+    [call] = first.output
+    assert call.type == "function_call"
+    assert json.loads(call.arguments) == {"city": "Paris", "unit": "celsius"}
+
+    told = {"type": "function_call_output", "call_id": call.call_id, "output": '{"sky": "clear", "city": "Paris"}'}
+    history: Any = [{"role": "user", "content": "weather in Paris"}, *first.output, told]
+    assert client.responses.create(input=history, **asked).output_text == "It is clear in Paris."
+
+
+def test_a_function_is_called_by_events(client: OpenAI) -> None:
+    with client.responses.stream(model=MODEL, input="weather in Paris", tools=[WEATHER]) as stream:
+        events = list(stream)
+        [call] = stream.get_final_response().output
+
+    assert call.type == "function_call"
+    assert call.parsed_arguments == {"city": "Paris", "unit": "celsius"}
+    deltas = [event.delta for event in events if event.type == "response.function_call_arguments.delta"]
+    assert "".join(deltas) == call.arguments
+
+
+def test_a_custom_tool_is_called(client: OpenAI) -> None:
+    asked: Any = {"model": MODEL, "input": "compute", "tools": [RUN_CODE]}
+    [call] = client.responses.create(**asked).output
+    with client.responses.stream(**asked) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.custom_tool_call_input.delta"]
+        [streamed] = stream.get_final_response().output
+
+    assert call.type == streamed.type == "custom_tool_call"
+    assert call.input == streamed.input == "".join(deltas) == CODE
+
+
+def test_a_refusal(client: OpenAI) -> None:
+    [message] = client.responses.create(model=MODEL, input="forbidden").output
+    with client.responses.stream(model=MODEL, input="forbidden") as stream:
+        kinds = Counter(event.type for event in stream)
+        [streamed] = stream.get_final_response().output
+
+    assert message.type == streamed.type == "message"
+    for content in (message.content, streamed.content):
+        assert [(part.type, part.refusal) for part in content if part.type == "refusal"] == [
+            ("refusal", "I cannot help with that.")
+        ]
+    assert kinds["response.refusal.done"] == 1
+
+
+def test_reasoning(client: OpenAI) -> None:
+    asked: Any = {"model": MODEL, "input": "think", "reasoning": {"effort": "low", "summary": "auto"}}
+    thought, message = client.responses.create(**asked).output
+    with client.responses.stream(**asked) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.reasoning_summary_text.delta"]
+        final = stream.get_final_response()
+
+    assert (thought.type, message.type) == ("reasoning", "message")
+    assert [part.text for part in thought.summary] == ["Six times seven."] == ["".join(deltas)]
+    assert final.output_text == "42"
+
+
+def test_a_structured_answer(client: OpenAI) -> None:
+    parsed = client.responses.parse(model=MODEL, input="who?", text_format=Person)
+    with client.responses.stream(model=MODEL, input="who?", text_format=Person) as stream:
+        stream.until_done()
+        streamed = stream.get_final_response()
+
+    assert isinstance(parsed.output_parsed, Person)
+    assert parsed.output_parsed == streamed.output_parsed
+
+
+def test_an_incomplete_answer(client: OpenAI) -> None:
+    asked: Any = {"model": MODEL, "input": "count on", "max_output_tokens": 16}
+    response = client.responses.create(**asked)
+    *_, last = client.responses.create(**asked, stream=True)
+
+    assert response.status == "incomplete"
+    assert response.incomplete_details
+    assert response.incomplete_details.reason == "max_output_tokens"
+    assert response.usage
+    assert response.usage.output_tokens == 16
+    assert last.type == "response.incomplete"
+    assert last.response == response
+
+
+def test_the_helper_raises_for_an_incomplete_answer(client: OpenAI) -> None:
+    asked: Any = {"model": MODEL, "input": "count on", "max_output_tokens": 16}
+    with client.responses.stream(**asked) as stream:
+        stream.until_done()
+        with pytest.raises(RuntimeError, match=r"response\.completed"):
+            stream.get_final_response()
+
+
+def test_log_probabilities_are_the_same_streamed(client: OpenAI) -> None:
+    asked: Any = {"model": MODEL, "input": "hello", "include": ["message.output_text.logprobs"], "top_logprobs": 2}
+    [message] = client.responses.create(**asked).output
+    events = list(client.responses.create(**asked, stream=True))
+
+    [part] = message.content
+    streamed = [w for event in events if event.type == "response.output_text.delta" for w in event.logprobs]
+    assert [(w.token, w.logprob) for w in part.logprobs] == [(w.token, w.logprob) for w in streamed]
+    assert "".join(w.token for w in part.logprobs) == "Hello! How can I help you today?"
+    assert all(len(w.top_logprobs) == 2 for w in part.logprobs)
+
+
+@pytest.mark.parametrize(
+    ("asked", "param", "words"),
+    [
+        ({"max_output_tokens": 15}, "max_output_tokens", "Expected a value >= 16, but got 15 instead."),
+        ({"previous_response_id": "a", "conversation": "b"}, "previous_response_id", "Mutually exclusive parameters"),
+        ({"background": True, "store": False}, "background", "requires 'store' to be true"),
+        ({"input": [{"role": "user"}]}, "input[0].content", "Missing required parameter: 'input[0].content'."),
+    ],
+)
+def test_bad_requests(client: OpenAI, asked: dict[str, Any], param: str, words: str) -> None:
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.responses.create(**asked)
+
+    assert (raised.value.param, raised.value.type) == (param, "invalid_request_error")
+    assert words in raised.value.message
+
+
+def test_the_same_bytes_again(client: OpenAI, witness: Witness) -> None:
+    for _ in range(2):
+        list(client.responses.create(input="hello", stream=True))
+
+    assert witness.heard[0].body == witness.heard[1].body
+
+
+async def test_asynchronously(async_client: AsyncOpenAI) -> None:
+    responses = async_client.responses
+    plain, empty = await asyncio.gather(responses.create(model=MODEL, input="hello"), responses.create())
+    async with responses.stream(model=MODEL, input="who?", text_format=Person) as stream:
+        kinds = {event.type async for event in stream}
+        final = await stream.get_final_response()
+    parsed = await responses.parse(model=MODEL, input="who?", text_format=Person)
+
+    assert plain.output_text == "Hello! How can I help you today?"
+    assert empty.output_text
+    assert "response.output_text.done" in kinds
+    assert final.output_parsed == parsed.output_parsed

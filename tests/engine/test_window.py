@@ -1,0 +1,103 @@
+"""How much room an answer has, in a model with a window and in one without."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call, Prompt
+from mockserver.core.plan import Failure
+from mockserver.engine.window import fits, fitting, unbidden
+from tests.kit.calls import call
+from tests.kit.local import local
+
+WINDOWS = {"small*": 20, "*": 1000}
+
+
+def text(tokens: int, **fields: Any) -> Call:
+    """A completion whose prompt has so many tokens."""
+    prompt = Prompt("a " * tokens, ("a ",) * tokens)
+    return call("a", prompts=(prompt,), operation="completions", model="small-1", **fields)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asked", "allowed"),
+    [(5, 10, 10), (5, 15, 15), (5, None, 15), (19, None, 1), (20, 0, 0), (5, 0, 0)],
+)
+@pytest.mark.parametrize("overflow", ["error", "truncate"])
+def test_what_fits_is_left_alone(prompt: int, asked: int | None, allowed: int, overflow: str) -> None:
+    assert fitting(text(prompt, max_tokens=asked, overflow=overflow), WINDOWS).max_tokens == allowed
+
+
+def test_more_than_fits_is_an_error_or_lowered() -> None:
+    with pytest.raises(Failure, match="context_length") as caught:
+        fitting(text(15, max_tokens=6), WINDOWS)
+    assert caught.value.details == {"limit": 20, "tokens": 21, "prompt": 15, "completion": 6}
+    assert fitting(text(15, max_tokens=6, overflow="truncate"), WINDOWS).max_tokens == 5
+
+
+@pytest.mark.parametrize("overflow", ["error", "truncate"])
+@pytest.mark.parametrize(("prompt", "asked"), [(20, None), (20, 1), (21, 0), (30, None)])
+def test_a_prompt_that_leaves_no_room_is_an_error(prompt: int, asked: int | None, overflow: str) -> None:
+    with pytest.raises(Failure) as caught:
+        fitting(text(prompt, max_tokens=asked, overflow=overflow), WINDOWS)
+    assert caught.value.details == {"limit": 20, "tokens": prompt}
+
+
+def test_a_conversation_may_be_forgotten_instead() -> None:
+    long = call("word " * 50, operation="responses", model="small-1", overflow="truncate", max_tokens=9)
+    assert fitting(long, WINDOWS) is long
+
+
+def test_the_first_pattern_counts_and_without_any_nothing_does() -> None:
+    assert fitting(text(30, max_tokens=6), {"*": 1000, "small*": 20}).max_tokens == 6
+    endless = text(30, max_tokens=10**9)
+    assert fitting(endless, {"other": 1}) is endless
+    listing = call("a " * 99, operation="models", model="small-1")
+    assert fitting(listing, WINDOWS) is listing
+
+
+def test_patterns() -> None:
+    assert fits("a*c", "abc")
+    assert not fits("a*c", "abcd")
+
+
+@pytest.mark.parametrize(
+    ("fields", "most"),
+    [
+        ({}, None),
+        ({"max_tokens": 5}, 5),
+        ({"usual_tokens": 16}, 16),
+        ({"usual_tokens": 16, "max_tokens": 9}, 9),  # what is left of a window
+        ({"ignore_eos": True}, 2048),
+        ({"ignore_eos": True, "max_tokens": 7}, 7),
+        ({"ignore_eos": True, "max_tokens": 10**9}, 99_999),
+    ],
+)
+def test_what_no_rule_gives(fields: dict[str, Any], most: int | None) -> None:
+    assert unbidden(text(1, **fields)).max_tokens == most
+
+
+CHAT = {"messages": [{"role": "user", "content": "one two three four five six seven"}]}
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [({}, 200), ({"max_tokens": 7}, 200), ({"max_tokens": 8}, 400), ({"max_completion_tokens": 999}, 400)],
+)
+def test_a_chat_has_a_window_too(more: dict[str, Any], status: int) -> None:
+    server = local('settings: {models: {"small*": {context_window: 20}, "*": }}')
+    assert server.ask("/v1/chat/completions", {"model": "small", **CHAT, **more}).status == status
+    assert server.ask("/v1/chat/completions", {"model": "big", **CHAT, **more}).status == 200
+
+
+def test_a_rule_is_within_the_window_as_well() -> None:
+    server = local(
+        """
+settings: {models: {small: {context_window: 20}}}
+rules:
+  - then: {text: " a b c d e f g h i j k l m n o p q r s t u v w x y z"}
+"""
+    )
+    answered = server.ask("/v1/completions", {"model": "small", "prompt": "one two three four five"})
+    assert answered.json["choices"][0]["finish_reason"] == "length"
+    assert answered.json["usage"]["total_tokens"] == 20

@@ -1,0 +1,81 @@
+"""Both shapes of log probabilities, whole and in pieces."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.core.plan import Choice, Logprob, Text
+from mockserver.core.tokens import token_id
+from mockserver.formats.text_logprobs import LogprobsShape, block, content, ending_within, placed
+
+TOKENS = (Logprob("Hi", -0.5, (("Hi", -0.5), ("Ho", -2.0))), Logprob(" é", -0.25, ((" é", -0.25),)), Logprob("!", -1.0))
+CHOICE = Choice((Text(" é!"),), logprobs=TOKENS, echo="Hi")
+IDS = [token_id(token) for token in ("Hi", " é", "!")]
+LEGACY: dict[str, Any] = {"tokens": ["Hi", " é", "!"], "token_logprobs": [-0.5, -0.25, -1.0], "text_offset": [0, 2, 4]}
+
+
+def test_tokens_have_places() -> None:
+    assert [place for place, _ in placed(CHOICE)] == [0, 2, 4]
+    assert placed(Choice(())) == []
+
+
+@pytest.mark.parametrize(
+    ("pieces", "ends"),
+    [
+        (["Hi", " é", "!"], [[0], [2], [4]]),
+        (["Hi é!"], [[0, 2, 4]]),
+        (["H", "i é", "!"], [[], [0, 2], [4]]),
+        (["Hi ", "", "é!"], [[0], [], [2, 4]]),
+        ([], []),
+    ],
+)
+def test_a_piece_has_the_tokens_that_end_within_it(pieces: list[str], ends: list[list[int]]) -> None:
+    assert [[place for place, _ in tokens] for tokens in ending_within(pieces, placed(CHOICE))] == ends
+
+
+@pytest.mark.parametrize(
+    ("shape", "echoes", "expected"),
+    [
+        (LogprobsShape(), True, {**LEGACY, "top_logprobs": None}),
+        (
+            LogprobsShape(alternatives=2),
+            True,
+            {**LEGACY, "top_logprobs": [{"Hi": -0.5, "Ho": -2.0}, {" é": -0.25}, {"!": -1.0}]},
+        ),
+        (
+            LogprobsShape(alternatives=1, nothing_before=True),
+            True,
+            {
+                **LEGACY,
+                "token_logprobs": [None, -0.25, -1.0],
+                "top_logprobs": [None, {" é": -0.25}, {"!": -1.0}],
+            },
+        ),
+        (LogprobsShape(nothing_before=True), False, {**LEGACY, "top_logprobs": None}),
+        (
+            LogprobsShape(token_ids=True),
+            True,
+            {**LEGACY, "top_logprobs": None, "token_ids": IDS},
+        ),
+    ],
+)
+def test_arrays(shape: LogprobsShape, echoes: bool, expected: Any) -> None:
+    assert block(placed(CHOICE), shape, echoes=echoes) == expected
+
+
+def test_a_list_of_tokens() -> None:
+    first, second, _ = content(placed(CHOICE), LogprobsShape("content", 2))["content"]
+    assert [(top["token"], top["logprob"], top["bytes"]) for top in first["top_logprobs"]] == [
+        ("Hi", -0.5, [72, 105]),
+        ("Ho", -2.0, [72, 111]),
+    ]
+    assert (second["text_offset"], second["bytes"], second["sampling_logprob"]) == (2, [32, 195, 169], -0.25)
+
+
+def test_without_alternatives_the_list_of_them_is_empty() -> None:
+    assert [entry["top_logprobs"] for entry in content(placed(CHOICE), LogprobsShape("content"))["content"]] == [[]] * 3
+
+
+def test_a_token_without_alternatives_is_its_own() -> None:
+    last = content(placed(CHOICE), LogprobsShape("content", 2))["content"][-1]
+    assert [top["token"] for top in last["top_logprobs"]] == ["!"]

@@ -148,6 +148,22 @@ def test_a_refusal(client: OpenAI) -> None:
     assert kinds["response.refusal.done"] == 1
 
 
+def test_sources_have_the_form_of_responses(client: OpenAI) -> None:
+    [message] = client.responses.create(model=MODEL, input="sources").output
+    with client.responses.stream(model=MODEL, input="sources") as stream:
+        added = [event.annotation for event in stream if event.type == "response.output_text.annotation.added"]
+
+    [note] = message.content[0].annotations
+    assert note.to_dict() == {
+        "type": "url_citation",
+        "url": "https://example.com/manual",
+        "title": "Manual",
+        "start_index": 8,
+        "end_index": 14,
+    }
+    assert [part.to_dict() for part in added] == [note.to_dict()]
+
+
 def test_reasoning(client: OpenAI) -> None:
     asked: Any = {"model": MODEL, "input": "think", "reasoning": {"effort": "low", "summary": "auto"}}
     thought, message = client.responses.create(**asked).output

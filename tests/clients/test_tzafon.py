@@ -35,9 +35,25 @@ rules:
 PERSON = {"type": "json_schema", "name": "person", "schema": Person.model_json_schema()}
 
 
+RAISED: dict[int, type[tzafon.APIStatusError]] = {
+    400: tzafon.BadRequestError,
+    401: tzafon.AuthenticationError,
+    402: tzafon.APIStatusError,
+    403: tzafon.PermissionDeniedError,
+    404: tzafon.NotFoundError,
+    409: tzafon.ConflictError,
+    413: tzafon.APIStatusError,
+    422: tzafon.UnprocessableEntityError,
+    429: tzafon.RateLimitError,
+    500: tzafon.InternalServerError,
+    503: tzafon.InternalServerError,
+}
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
-    with served(RULES) as running:
+    failing = [f"  - {{when: {{model: status-{status}}}, then: {{error: {status}}}}}\n" for status in RAISED]
+    with served(RULES + "".join(failing)) as running:
         yield running
 
 
@@ -200,6 +216,17 @@ def test_a_bad_request(client: Lightcone) -> None:
             "code": 400,
         }
     }
+
+
+@pytest.mark.parametrize("status", RAISED)
+def test_every_status(client: Lightcone, status: int) -> None:
+    with pytest.raises(tzafon.APIStatusError) as raised:
+        client.responses.create(model=f"status-{status}", input="please")
+
+    assert type(raised.value) is RAISED[status]
+    assert isinstance(raised.value.body, dict)
+    error = raised.value.body["error"]
+    assert error == "Unauthorized" if status == 401 else error["code"] == status
 
 
 def test_input_is_required(base: str) -> None:

@@ -26,7 +26,7 @@ LOOK_UPS: Mapping[str, str] = {
 }
 _CHANGING = ("delete_response", "cancel_response", "update_chat", "delete_chat")
 _OF_CALLS = ("input_tokens", "compact_response")  # what is asked about a call, without wanting its answer
-_BARE = 2000  # bytes of an answer and its call without any text
+_BARE = 3500  # bytes of an answer and its call without any text
 
 
 @dataclass(frozen=True, slots=True)

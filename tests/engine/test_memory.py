@@ -230,7 +230,7 @@ async def test_what_is_supposed_is_remembered_where_it_changes_something() -> No
     await kept.suppose(look_up("update_chat", "a", raw={"metadata": {"topic": "x"}}), answer("a"))
     assert await listed(kept, metadata={"topic": "x"}) == ("a", False)
     assert await kept.suppose(look_up("stored_chats", ""), answer("b")) == Listing(
-        (Stored(look_up("chat", "", store=True), answer("b"), size=2000),)
+        (Stored(look_up("chat", "", store=True), answer("b"), size=3500),)
     )
 
 
@@ -240,7 +240,7 @@ async def test_the_oldest_are_forgotten_and_weigh_what_they_hold() -> None:
         await kept.keep(response(), answer(name))
     assert await kept.look_up(look_up("response", "resp_1")) is None
     large = (Text("x" * 50), Item("web_search_call", {"a": 1}), ToolUse(ToolCall("", "f", "{}")))
-    assert (await kept.keep(response(), answer("resp_4", *large))).size == 2000 + 50 + len("{'a': 1}") + 2
+    assert (await kept.keep(response(), answer("resp_4", *large))).size == 3500 + 50 + len("{'a': 1}") + 2
     await kept.keep(response(), answer("resp_5", Text("x" * 100_000)))
     assert await kept.look_up(look_up("response", "resp_5")) is None
 

@@ -137,7 +137,7 @@ def test_what_a_deleted_response_said_is_not_answered_from_the_memo() -> None:
     [
         ({"stored_answers": 2}, [False, True, True]),
         ({"stored_answers": 0}, [False, False, False]),
-        ({"stored_bytes": 5_000}, [False, True, True]),
+        ({"stored_bytes": 8_000}, [False, True, True]),
     ],
 )
 def test_the_oldest_go_first(settings: dict[str, Any], kept: list[bool]) -> None:
@@ -178,3 +178,30 @@ def test_rules_may_answer_look_ups() -> None:
 
 def test_a_model_that_is_not_listed_may_still_be_looked_for() -> None:
     assert app(models=["mine"]).ask(f"{CHATS}?model=other", method="GET").json["data"] == []
+
+
+COMPUTER = """
+rules:
+  - when: {dialect: tzafon}
+    then:
+      steps:
+        - items: [{type: computer_call, action: {type: screenshot}}]
+        - items: [{type: computer_call, action: {type: click, button: left, x: 1, y: 2}}]
+        - {text: "{{ tool_result.name }} is done after {{ call.turn }} turns."}
+"""
+
+
+def test_a_computer_loop_over_responses() -> None:
+    server, path = app(COMPUTER), "/tzafon/v1/responses"
+    tools = [{"type": "computer_use_preview", "display_width": 9, "display_height": 9, "environment": "browser"}]
+    made = server.ask(path, {"input": "open the page", "tools": tools}).json
+    actions = []
+    while made["output"][0]["type"] == "computer_call":
+        call = made["output"][0]
+        actions.append(call["action"]["type"])
+        shot = {"type": "computer_screenshot", "image_url": "data:image/png;base64,AA=="}
+        result = {"type": "computer_call_output", "call_id": call["call_id"], "output": shot}
+        body = {"input": [result], "tools": tools, "previous_response_id": made["id"]}
+        made = server.ask(path, body).json
+    assert actions == ["screenshot", "click"]
+    assert made["output"][0]["content"][0]["text"] == "computer_use_preview is done after 2 turns."

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from mockserver.core.call import Json, ToolCall
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.formats.chat_objects import ChatChoice, ChatCompletion, ChatMessage, ChatUsage, ToolCallObject
-from mockserver.formats.extras import Logprobs, completion_filter, logprobs_block, prompt_filter
+from mockserver.formats.extras import Logprobs, completion_filter, logprobs_block, nested, prompt_filter
 from mockserver.formats.text_logprobs import LogprobsShape, Placed, content, placed
 from mockserver.formats.text_objects import ContentLogprobs
 
@@ -92,7 +92,7 @@ def _message(choice: Choice, style: ChatStyle) -> Any:
         "role": "assistant",
         "content": "".join(texts) if texts else None,
         "refusal": "".join(refusals) if refusals else None,
-        "annotations": [dict(note) for part in parts if isinstance(part, Text) for note in part.annotations],
+        "annotations": [nested(note) for part in parts if isinstance(part, Text) for note in part.annotations],
     }
     if reasoning := "".join(part.text for part in parts if isinstance(part, Reasoning)):
         full["reasoning_content"] = reasoning

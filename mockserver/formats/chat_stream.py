@@ -24,7 +24,7 @@ from mockserver.formats.chat import (
     visible,
 )
 from mockserver.formats.chat_objects import ChatUsage, ChunkChoice
-from mockserver.formats.extras import Logprobs, completion_filter, preamble, prompt_filter, spread_logprobs
+from mockserver.formats.extras import Logprobs, completion_filter, nested, preamble, prompt_filter, spread_logprobs
 from mockserver.formats.text_logprobs import ending_within, placed
 from mockserver.formats.text_objects import ContentLogprobs
 
@@ -118,7 +118,7 @@ def _text_increments(
     for piece, logprobs in zip(cut(part.text, part.chunks), weighed, strict=False):
         yield _Step({"content": piece}, tokens=count(piece), logprobs=logprobs)
     if part.annotations and "annotations" in style.message and "annotations" not in style.not_streamed:
-        yield _Step({"annotations": [dict(note) for note in part.annotations]})
+        yield _Step({"annotations": [nested(note) for note in part.annotations]})
 
 
 def _call_increments(part: ToolUse, index: int) -> Iterator[_Step]:

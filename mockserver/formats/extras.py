@@ -1,10 +1,11 @@
-"""Blocks that only some providers show: content-filter results and logprobs."""
+"""Blocks that only some providers show: content-filter results, logprobs, annotations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from mockserver.core.call import Json
 from mockserver.core.plan import Choice, Logprob, Safety, Verdict
 
 Severity = Literal["safe", "low", "medium", "high"]
@@ -160,3 +161,17 @@ def _entry(logprob: Logprob) -> TokenLogprob:
             {"token": token, "logprob": value, "bytes": list(token.encode())} for token, value in logprob.top
         ],
     }
+
+
+def nested(note: Mapping[str, Json]) -> dict[str, Json]:
+    """An annotation as chat shows it: a citation of a page under the name of its type."""
+    if note.get("type") != "url_citation" or "url_citation" in note:
+        return dict(note)
+    return {"type": "url_citation", "url_citation": {key: value for key, value in note.items() if key != "type"}}
+
+
+def flat(note: Mapping[str, Json]) -> dict[str, Json]:
+    """The same as Responses show it: beside its type."""
+    kind = note.get("type")
+    inner = note.get(kind) if isinstance(kind, str) else None
+    return {"type": kind, **inner} if isinstance(inner, Mapping) else dict(note)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mockserver.core.call import Json, fingerprint
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse
-from mockserver.formats.extras import TokenLogprob, spread_logprobs
+from mockserver.formats.extras import TokenLogprob, flat, spread_logprobs
 from mockserver.formats.responses_hosted import Kind, kind_of
 from mockserver.formats.responses_objects import (
     CustomToolCall,
@@ -118,7 +118,7 @@ class _Builder:
         return {
             "type": "output_text",
             "text": part.text,
-            "annotations": [dict(note) for note in part.annotations],
+            "annotations": [flat(note) for note in part.annotations],
             "logprobs": next(self.weighed) if self.weighed else [],
         }
 

@@ -11,125 +11,9 @@ from openai import AsyncOpenAI, OpenAI
 from openai.types.responses import response_create_params
 
 from tests.clients.asked import CODE, MODEL, Person
+from tests.clients.asked_responses import INPUT, PARAMETERS, RUN_CODE, WEATHER
 from tests.kit.served import Served
 from tests.kit.witness import Witness
-
-CITY = {"type": "object", "properties": {"city": {"type": "string"}, "unit": {"type": "string"}}}
-WEATHER: Any = {
-    "type": "function",
-    "name": "get_weather",
-    "parameters": {**CITY, "required": ["city", "unit"], "additionalProperties": False},
-    "strict": True,
-}
-RUN_CODE: Any = {"type": "custom", "name": "run_code"}
-PIXEL = "data:image/png;base64,iVBORw0KGgo="
-ACTION = {"type": "click", "button": "left", "x": 1, "y": 2}
-PATCH = {"type": "update_file", "path": "a.txt", "diff": "@@"}
-INPUT: list[Any] = [
-    {"role": "developer", "content": "Be brief."},
-    {"type": "message", "role": "system", "content": [{"type": "input_text", "text": "Be kind."}]},
-    {
-        "role": "user",
-        "content": [
-            {"type": "input_text", "text": "Look:"},
-            {"type": "input_image", "image_url": PIXEL, "detail": "low"},
-            {"type": "input_file", "filename": "a.txt", "file_data": "AAAA"},
-        ],
-    },
-    {
-        "type": "message",
-        "id": "msg_1",
-        "role": "assistant",
-        "status": "completed",
-        "content": [
-            {"type": "output_text", "text": "I look.", "annotations": []},
-            {"type": "refusal", "refusal": "No"},
-        ],
-    },
-    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}], "encrypted_content": "x"},
-    {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"},
-    {"type": "function_call_output", "call_id": "call_1", "output": "done"},
-    {"type": "custom_tool_call", "call_id": "call_2", "name": "g", "input": "free text"},
-    {"type": "custom_tool_call_output", "call_id": "call_2", "output": [{"type": "input_text", "text": "done"}]},
-    {
-        "type": "computer_call",
-        "id": "cu_1",
-        "call_id": "call_3",
-        "action": ACTION,
-        "pending_safety_checks": [],
-        "status": "completed",
-    },
-    {
-        "type": "computer_call_output",
-        "call_id": "call_3",
-        "output": {"type": "computer_screenshot", "image_url": PIXEL},
-        "acknowledged_safety_checks": [{"id": "s", "code": "c", "message": "m"}],
-    },
-    {"type": "file_search_call", "id": "fs_1", "queries": ["a"], "status": "completed", "results": None},
-    {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "a"}},
-    {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": "AA=="},
-    {"type": "code_interpreter_call", "id": "ci_1", "container_id": "c", "status": "completed", "code": "1"},
-    {
-        "type": "local_shell_call",
-        "id": "lsh_1",
-        "call_id": "call_4",
-        "action": {"type": "exec", "command": ["ls"], "env": {}},
-        "status": "completed",
-    },
-    {"type": "local_shell_call_output", "id": "call_4", "output": "a.txt"},
-    {"type": "shell_call", "call_id": "call_5", "action": {"commands": ["ls"]}},
-    {
-        "type": "shell_call_output",
-        "call_id": "call_5",
-        "output": [{"stdout": "a.txt", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
-    },
-    {"type": "apply_patch_call", "call_id": "call_6", "operation": PATCH, "status": "completed"},
-    {"type": "apply_patch_call_output", "call_id": "call_6", "status": "completed"},
-    {"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": [{"name": "t", "input_schema": {}}]},
-    {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "s", "name": "t", "arguments": "{}"},
-    {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True},
-    {"type": "mcp_call", "id": "mcp_1", "server_label": "s", "name": "t", "arguments": "{}", "output": "x"},
-    {"type": "compaction", "encrypted_content": "x"},
-    {"type": "item_reference", "id": "msg_2"},
-    {"role": "user", "content": "hello"},
-]
-
-# A value for each parameter, and what it needs beside it.
-PARAMETERS: dict[str, tuple[Any, dict[str, Any]]] = {
-    "access_programs": ({"cyber": "standard"}, {}),
-    "background": (False, {}),
-    "background_options": ({"completion_window": "soonest"}, {}),
-    "context_management": ([{"type": "compaction", "compact_threshold": 1000}], {}),
-    "conversation": ("conv_1", {}),
-    "image": ({"context_compression": "auto"}, {}),
-    "include": (["message.output_text.logprobs", "reasoning.encrypted_content"], {}),
-    "input": ("hello", {}),
-    "instructions": ("Be brief.", {}),
-    "max_output_tokens": (100, {}),
-    "max_tool_calls": (3, {}),
-    "metadata": ({"run": "7"}, {}),
-    "model": (MODEL, {}),
-    "moderation": ({"model": "omni-moderation-latest"}, {}),
-    "parallel_tool_calls": (False, {}),
-    "previous_response_id": ("resp_1", {}),
-    "prompt": ({"id": "pmpt_1", "version": "2", "variables": {"a": "b"}}, {}),
-    "prompt_cache_key": ("k", {}),
-    "prompt_cache_options": ({"mode": "explicit"}, {}),
-    "prompt_cache_retention": ("24h", {}),
-    "reasoning": ({"effort": "low", "summary": "auto"}, {}),
-    "safety_identifier": ("s", {}),
-    "service_tier": ("flex", {}),
-    "store": (True, {}),
-    "stream_options": ({"include_obfuscation": False}, {"stream": True}),
-    "temperature": (0.5, {}),
-    "text": ({"format": {"type": "text"}, "verbosity": "low"}, {}),
-    "tool_choice": ("auto", {}),
-    "tools": ([WEATHER, RUN_CODE, {"type": "web_search"}], {}),
-    "top_logprobs": (2, {}),
-    "top_p": (0.9, {}),
-    "truncation": ("auto", {}),
-    "user": ("u", {}),
-}
 
 
 def test_a_text(client: OpenAI) -> None:
@@ -264,6 +148,22 @@ def test_a_refusal(client: OpenAI) -> None:
     assert kinds["response.refusal.done"] == 1
 
 
+def test_sources_have_the_form_of_responses(client: OpenAI) -> None:
+    [message] = client.responses.create(model=MODEL, input="sources").output
+    with client.responses.stream(model=MODEL, input="sources") as stream:
+        added = [event.annotation for event in stream if event.type == "response.output_text.annotation.added"]
+
+    [note] = message.content[0].annotations
+    assert note.to_dict() == {
+        "type": "url_citation",
+        "url": "https://example.com/manual",
+        "title": "Manual",
+        "start_index": 8,
+        "end_index": 14,
+    }
+    assert [part.to_dict() for part in added] == [note.to_dict()]
+
+
 def test_reasoning(client: OpenAI) -> None:
     asked: Any = {"model": MODEL, "input": "think", "reasoning": {"effort": "low", "summary": "auto"}}
     thought, message = client.responses.create(**asked).output
@@ -300,7 +200,7 @@ def test_an_incomplete_answer(client: OpenAI) -> None:
     assert last.response == response
 
 
-def test_the_helper_raises_for_an_incomplete_answer(client: OpenAI) -> None:
+def test_an_incomplete_answer_has_no_final_response(client: OpenAI) -> None:
     asked: Any = {"model": MODEL, "input": "count on", "max_output_tokens": 16}
     with client.responses.stream(**asked) as stream:
         stream.until_done()

@@ -1,9 +1,11 @@
 """Filter results and log probabilities."""
 
+from typing import Any
+
 import pytest
 
 from mockserver.core.plan import Choice, Logprob, Text, Verdict
-from mockserver.formats.extras import completion_filter, logprobs_block, prompt_filter, spread_logprobs
+from mockserver.formats.extras import completion_filter, flat, logprobs_block, nested, prompt_filter, spread_logprobs
 
 SAFE = {"filtered": False, "severity": "safe"}
 UNSEEN = {"detected": False, "filtered": False}
@@ -67,3 +69,18 @@ def test_tokens_go_with_the_piece_in_which_they_end(pieces: tuple[str, ...], sha
 
 def test_pieces_beyond_the_tokens_have_none() -> None:
     assert list(spread_logprobs(("Hé", "x"), TOKENS[:1]))[1]["content"] == []
+
+
+NESTED = {"type": "url_citation", "url_citation": {"url": "u", "title": "t", "start_index": 0, "end_index": 1}}
+FLAT = {"type": "url_citation", "url": "u", "title": "t", "start_index": 0, "end_index": 1}
+FILE = {"type": "file_citation", "file_id": "f", "filename": "a", "index": 0}
+
+
+@pytest.mark.parametrize(
+    ("note", "in_chat", "in_responses"),
+    [(NESTED, NESTED, FLAT), (FLAT, NESTED, FLAT), (FILE, FILE, FILE), ({"type": 5}, {"type": 5}, {"type": 5})],
+)
+def test_an_annotation_has_the_form_of_its_api(
+    note: dict[str, Any], in_chat: dict[str, Any], in_responses: dict[str, Any]
+) -> None:
+    assert (nested(note), flat(note)) == (in_chat, in_responses)

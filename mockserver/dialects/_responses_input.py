@@ -33,11 +33,17 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
     yield from turn.told()
 
 
+def kind_of_input(item: Body) -> str:
+    """The type of an input item; one without is a message, or refers to an item that the provider keeps."""
+    kind: str | None = item.get("type")
+    return kind if kind is not None else "message" if "role" in item else "item_reference"
+
+
 def _is_of_model(item: Body) -> bool:
     """Whether the model said or did this: all but messages of others, results, and what is asked of the provider."""
-    kind = item.get("type") or "message"
+    kind = kind_of_input(item)
     if kind == "message":
-        return item.get("role") in ("assistant", None)
+        return item["role"] == "assistant"
     return kind not in _REQUESTS and not _is_result(kind)
 
 
@@ -46,7 +52,7 @@ def _is_result(kind: str) -> bool:
 
 
 def _told_by_others(item: Body) -> Iterator[Message]:
-    kind = item.get("type") or "message"
+    kind = kind_of_input(item)
     if kind == "message":
         yield said(item["role"], item["content"])
     elif _is_result(kind):
@@ -90,7 +96,7 @@ class _Turn:
     def take(self, item: Body) -> None:
         """Add one item."""
         self.taken = True
-        kind = item.get("type") or ("message" if "content" in item else "item_reference")
+        kind = kind_of_input(item)
         if kind == "message":
             message = said("assistant", item["content"])
             self.texts.append(message.text)

@@ -16,6 +16,7 @@ from mockserver.dialects import Operation
 from mockserver.dialects._parse import Complaint
 from mockserver.dialects._reply import headed, json_reply
 from mockserver.dialects._responses import responses_reply
+from mockserver.dialects._responses_input import kind_of_input
 from mockserver.dialects._stored import Refuse, is_true, listing, page, whole_number
 from mockserver.formats.responses import Asked, ResponseStyle, usage_block
 from mockserver.formats.responses_hosted import kind_of
@@ -117,7 +118,7 @@ def input_items(stored: Stored) -> Iterator[Entry]:
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
-        kind = item.get("type") or ("message" if "role" in item else "item_reference")
+        kind = kind_of_input(item)
         prefix = _PREFIXES.get(kind) or kind_of(kind).prefix
         head: dict[str, Json] = {"id": f"{prefix}_{fingerprint(stored.answer.id, 'input', number)}", "type": kind}
         if kind not in _WITHOUT_STATUS:

@@ -146,6 +146,7 @@ ITEMS: dict[str, tuple[dict[str, Any], tuple[Message, ...]]] = {
             "mcp_call",
             "compaction",
             "call of 2030",
+            "",
         )
     },
 }

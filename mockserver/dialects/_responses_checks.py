@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from mockserver.core.call import Json
 from mockserver.dialects._parse import Complaint, clip, unknown_keys
+from mockserver.dialects._responses_input import as_text
 from mockserver.dialects._responses_models import RESPONSE_FIELDS
 
 Body = Mapping[str, Json]
@@ -71,15 +72,15 @@ def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
 
 def _strays(items: Iterable[Body]) -> Iterator[Complaint]:
     """Calls without their outputs, and outputs without their calls."""
-    calls = {item.get("call_id"): item["type"] for item in items if item.get("type") in _OUTPUTS}
-    outputs = {item.get("call_id"): item["type"] for item in items if item.get("type") in _OUTPUTS.values()}
+    calls = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS}
+    outputs = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS.values()}
     for call_id, kind in outputs.items():
         if call_id not in calls:
-            words = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(str(call_id))}."
+            words = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(call_id)}."
             yield _conflict("input", words)
     for call_id, kind in calls.items():
         if call_id not in outputs:
-            yield _conflict("input", f"No tool output found for {kind.replace('_', ' ')} {clip(str(call_id))}.")
+            yield _conflict("input", f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.")
 
 
 def _conflict(field: str, message: str) -> Complaint:

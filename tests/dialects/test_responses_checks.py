@@ -61,6 +61,8 @@ LIVE_ONLY: list[tuple[dict[str, Any], str]] = [
     ({"input": [{**OUTPUT, "output": None}]}, "Missing required parameter: 'input[0].output'."),
     ({"input": [CALL]}, "No tool output found for function call c."),
     ({"input": [OUTPUT]}, "No tool call found for function call output with call_id c."),
+    ({"input": [{**CALL, "call_id": [7]}]}, "No tool output found for function call [7]."),
+    ({"input": [{**OUTPUT, "call_id": {}}]}, "No tool call found for function call output with call_id {}."),
 ]
 
 

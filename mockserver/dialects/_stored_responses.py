@@ -150,7 +150,10 @@ def _stored(outcome: Success) -> Stored:
 
 
 def _included(http: HttpRequest) -> Iterator[str]:
-    return (value for key, value in http.query.items() if key.partition("[")[0] == "include")
+    """What a query wants shown, in the ways in which clients write lists: with brackets, indices or commas."""
+    for key, value in http.query.items():
+        if key.partition("[")[0] == "include":
+            yield from value.split(",")
 
 
 def _parts(item: Entry) -> Json:

@@ -21,7 +21,7 @@ def snapshot(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
     return HttpRequest(
         method=scope["method"],
         path=path_of(scope),
-        query=dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True)) if query else _NO_QUERY,
+        query=_query(query.decode("latin-1")) if query else _NO_QUERY,
         headers=scope["headers"],
         body=body,
         namespace=namespace,
@@ -30,6 +30,14 @@ def snapshot(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
 
 
 _NO_QUERY: Mapping[str, str] = {}
+
+
+def _query(text: str) -> Mapping[str, str]:
+    """The pairs of a query, the last of each name. The values of a list (`include[]=a&include[]=b`) stand in one text."""
+    query: dict[str, str] = {}
+    for key, value in parse_qsl(text, keep_blank_values=True):
+        query[key] = f"{query[key]},{value}" if key.endswith("[]") and key in query else value
+    return query
 
 
 def path_of(scope: Scope) -> str:

@@ -29,6 +29,9 @@ rules:
     when: {operation: response, path: "*/resp_lost"}
     then: {error: 500, headers: {x-should-retry: "false"}}
     times: 1
+  - name: searched
+    when: {last_user: search}
+    then: {items: [{type: file_search_call, query: a, results: []}, {type: web_search_call, query: a, sources: []}]}
   - name: anything
     when: {last_user: "*"}
     then: {text: "You said: {{ last_user }}"}
@@ -85,6 +88,14 @@ def test_what_is_included_on_retrieval(client: OpenAI) -> None:
 
     again = client.responses.retrieve(made.id, include=["message.output_text.logprobs", "reasoning.encrypted_content"])
     assert again == made
+
+
+def test_each_of_several_is_included_on_retrieval(client: OpenAI) -> None:
+    made = client.responses.create(model=MODEL, input="search")
+
+    again = client.responses.retrieve(made.id, include=["file_search_call.results", "web_search_call.action.sources"])
+    files, web = (item.to_dict() for item in again.output)
+    assert (files["results"], web["action"]) == ([], {"type": "search", "query": "a", "queries": ["a"], "sources": []})
 
 
 def test_input_items(client: OpenAI) -> None:

@@ -60,12 +60,12 @@ def test_a_snapshot_keeps_what_the_wire_said() -> None:
         "method": "POST",
         "path": "/ns/mine/v1/chat/completions",
         "root_path": "/ns/mine",
-        "query_string": b"a=1&b=%20x&empty=",
+        "query_string": b"a=1&b=%20x&empty=&a=2&c[]=1&c%5B%5D=2",
         "headers": ((b"x-one", b"1"), (b"x-one", b"2")),
         "path_params": {"namespace": "mine"},
     }
     http = snapshot(scope, b"{}", "mine")
     assert (http.method, http.path, http.namespace) == ("POST", "/v1/chat/completions", "mine")
-    assert http.query == {"a": "1", "b": " x", "empty": ""}
+    assert http.query == {"a": "2", "b": " x", "empty": "", "c[]": "1,2"}
     assert (http.header("X-One"), http.header("x-two")) == ("1", None)
     assert path_of({"path": "/a"}) == "/a"

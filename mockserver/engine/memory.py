@@ -142,8 +142,13 @@ class Memory:
 def following(call: Call, history: tuple[Message, ...]) -> Call:
     """The call as it stands at the end of a conversation. It means what was said there, by whatever id it is called."""
     own = call.messages[: int(call.instructions)]
-    meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings(history))}
+    meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings((*history, *_results(call))))}
     return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
+
+
+def _results(call: Call) -> Iterator[Message]:
+    """What the call itself says of tools: only with the conversation before it can be told which result is whose."""
+    return (message for message in call.spoken if message.role == "tool")
 
 
 def said(answer: Answer) -> tuple[Message, ...]:

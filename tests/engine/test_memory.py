@@ -116,6 +116,16 @@ def test_a_conversation_means_what_was_said_not_how_it_was_called() -> None:
     assert meant("call_1", "a") == meant("call_2", "a") != meant("call_1", "b")
 
 
+def test_results_mean_which_call_they_are_of() -> None:
+    asked = Message("assistant", tool_calls=(ToolCall("a", "f", "{}"), ToolCall("b", "g", "{}")))
+
+    def meant(*names: str) -> str:
+        results = (Message("tool", str(at), tool_call_id=name) for at, name in enumerate(names))
+        return following(response(*results), (asked,)).fingerprint
+
+    assert len({meant("a", "b"), meant("b", "a"), meant("b", "c")}) == 3
+
+
 async def test_a_look_up_finds_the_call_and_its_answer() -> None:
     kept = memory()
     asked = response(raw={"input": "hello"})

@@ -15,6 +15,8 @@ def echo(call: Call) -> dict[str, Json]:
     body = call.raw
     shown = {key: body[key] for key in _PLAIN if body.get(key) is not None}
     shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}
+    if call.background:
+        shown["background"] = True
     if call.max_tokens is not None:
         shown["max_output_tokens"] = call.max_tokens
     return {**shown, **dict(_shaped(body))}
@@ -43,7 +45,6 @@ def _tool(tool: Body) -> Body:
 
 _SERVED = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _PLAIN = (
-    "background",
     "instructions",
     "max_tool_calls",
     "metadata",

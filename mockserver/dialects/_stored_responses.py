@@ -13,7 +13,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.page import FIRST_PAGE
 from mockserver.core.plan import Failure, Item, Stored, Success, Text
 from mockserver.dialects import Operation
-from mockserver.dialects._parse import Complaint
+from mockserver.dialects._parse import Complaint, clip
 from mockserver.dialects._reply import headed, json_reply
 from mockserver.dialects._responses import responses_reply
 from mockserver.dialects._responses_input import kind_of_input
@@ -29,7 +29,8 @@ Entry = Mapping[str, Json]
 class StoredResponses:
     """How a dialect speaks of responses that were made: as it takes them, shows them, and heads its answers.
 
-    `take` reads the body that asks for one. `final`: one that is over cannot be cancelled; else it is shown as it is.
+    `take` reads the body that asks for one. `final`: one that is over cannot be cancelled, else it is shown as it is;
+    and only one that was made in the background and told as it was made is told again.
     """
 
     dialect: str
@@ -76,6 +77,8 @@ class StoredResponses:
 
     def _retrieved(self, call: Call, outcome: Success) -> Reply:
         stored = _stored(outcome)
+        if self.final and call.stream and not _was_told(stored.call):
+            raise self.refuse(Complaint("conflict", ("response_id",), message=f"Unknown response_id: {clip(call.id)}"))
         after = whole_number(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
         asked = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
@@ -84,7 +87,7 @@ class StoredResponses:
 
     def _cancelled(self, call: Call, outcome: Success) -> Reply:
         stored = _stored(outcome)
-        if self.final and stored.answer.phase != "cancelled":
+        if self.final and not stored.polls:
             raise Failure("not_cancellable")
         reply = responses_reply(replace(stored.call, stream=False), stored.answer, self.style)
         return headed(reply, self.headers(call))
@@ -147,6 +150,11 @@ def _about(call: Call, operation: str) -> Call:
 def _stored(outcome: Success) -> Stored:
     assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
     return outcome
+
+
+def _was_told(made: Call) -> bool:
+    """Whether a response was streamed from the background; of one that nobody asked for, nothing else is known."""
+    return (made.background and made.stream) or not made.raw
 
 
 def _included(http: HttpRequest) -> Iterator[str]:

@@ -99,6 +99,7 @@ RESPONSE_STYLE = ResponseStyle(
         "tool_choice": "auto",
         "top_p": 1.0,
         "background": False,
+        "max_output_tokens": CONTEXT,
         "max_tool_calls": None,
         "previous_response_id": None,
         "prompt": None,

@@ -111,8 +111,9 @@ class Memory:
                 raw = {**stored.call.raw, "metadata": call.raw.get("metadata")}
                 return await self._change(replace(stored, call=replace(stored.call, raw=raw)))
             case "cancel_response" if stored.polls:
-                answer = replace(stored.answer, phase="cancelled")
-                return await self._change(replace(stored, answer=answer, polls=0))
+                stored = replace(stored, answer=replace(stored.answer, phase="cancelled"))
+                await self._change(replace(stored, polls=0))
+                return stored  # which was still being made
             case "response" if stored.polls and call.stream:  # which is told when it is over
                 return await self._change(replace(stored, polls=0))
             case "response" if stored.polls:

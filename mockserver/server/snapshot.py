@@ -33,7 +33,7 @@ _NO_QUERY: Mapping[str, str] = {}
 
 
 def _query(text: str) -> Mapping[str, str]:
-    """The pairs of a query, the last of each name. The values of a list (`include[]=a&include[]=b`) stand in one text."""
+    """The pairs of a query, the last of each name; values of a list (`include[]=a&include[]=b`) stand in one text."""
     query: dict[str, str] = {}
     for key, value in parse_qsl(text, keep_blank_values=True):
         query[key] = f"{query[key]},{value}" if key.endswith("[]") and key in query else value

@@ -33,7 +33,7 @@ def replied(speaker: Any, operation: str, asked: Any = None, *, answer: Answer =
     """What is said where the response to such a body is looked up."""
     made = speaker.operation("responses").parse(request(asked or {"input": "hello"}), False)
     known = speaker.operation(operation)
-    reply = known.render(known.parse(request(**query), False), Stored(made, answer))
+    reply = known.render(known.parse(request(**query), False), Stored(made, answer, polls=int(answer.phase != "")))
     assert isinstance(reply, Reply)
     return reply
 
@@ -49,10 +49,13 @@ def test_a_retrieved_response_repeats_its_request(speaker: Any) -> None:
     assert body["output"][0]["content"][0]["text"] == "hi"
 
 
+BACKGROUND = {"input": "hello", "background": True, "stream": True}
+
+
 @pytest.mark.parametrize(("after", "first"), [(None, 0), ("0", 1), ("4", 5)])
 def test_a_retrieved_stream(speaker: Any, after: str | None, first: int) -> None:
     query = {"stream": "true"} | ({"starting_after": after} if after else {})
-    reply = replied(speaker, "response", {"input": "hello", "stream": False}, **query)
+    reply = replied(speaker, "response", BACKGROUND, **query)
     assert reply.frames is not None
     events = [json.loads(sse(frame).partition(b"data: ")[2]) for frame in reply.frames]
     assert [event["sequence_number"] for event in events] == list(range(first, events[-1]["sequence_number"] + 1))
@@ -61,6 +64,14 @@ def test_a_retrieved_stream(speaker: Any, after: str | None, first: int) -> None
 
 def test_a_streamed_response_is_retrieved_as_a_whole(speaker: Any) -> None:
     assert told(speaker, "response", {"input": "hello", "stream": True})["status"] == "completed"
+
+
+@pytest.mark.parametrize("kept", [{}, {"background": True}, {"stream": True}])
+def test_what_can_be_told_again(speak: Callable[[str], Any], kept: dict[str, bool]) -> None:
+    assert replied(speak("openai"), "response", {"input": "hello", **kept}, stream="true").frames is not None
+    with pytest.raises(Failure) as raised:
+        replied(speak("tzafon"), "response", {"input": "hello", **kept}, stream="true")
+    assert (raised.value.message, raised.value.param) == (f"Unknown response_id: {NAME}", "response_id")
 
 
 @pytest.mark.parametrize("number", ["-1", "x"])

@@ -94,6 +94,22 @@ def test_what_is_done_to_a_response_that_nobody_knows_holds(dialect: str) -> Non
     assert server.ask(f"{path}/resp_2", method="GET").status == 404
 
 
+@pytest.mark.parametrize(("dialect", "again"), [("openai", 200), ("tzafon", 400)])
+def test_what_is_cancelled_is_over(dialect: str, again: int) -> None:
+    server, path = app(), f"/{dialect}/v1/responses"
+    name = server.ask(path, {"input": "hi", "background": True}).json["id"]
+    assert [server.ask(f"{path}/{name}/cancel").status for _ in range(3)] == [200, again, again]
+    made_up = [server.ask(f"{path}/resp_1/cancel") for _ in range(2)]
+    assert [reply.status for reply in made_up] == [200, again]
+    assert made_up[0].json["background"] is True
+
+
+def test_a_response_nobody_knows_has_the_limit_of_the_model() -> None:
+    path = "/tzafon/v1/responses/resp_1"
+    assert app().ask(path, method="GET").json["max_output_tokens"] == 32768
+    assert app().ask(f"{path}?stream=true", method="GET").status == 200
+
+
 def test_a_chat_nobody_knows() -> None:
     server = app()
     assert look(server, "chatcmpl-1", path=CHATS).json["id"] == "chatcmpl-1"

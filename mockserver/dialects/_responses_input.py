@@ -63,7 +63,8 @@ def said(role: str, content: Json) -> Message:
     """A message of a text, or of parts in the forms of Responses."""
     if isinstance(content, str):
         return Message(role, content)
-    parts: Sequence[Body] = [part for part in content or () if isinstance(part, Mapping)]
+    given = content if isinstance(content, list) else ()
+    parts: Sequence[Body] = [part for part in given if isinstance(part, Mapping)]
     others = tuple(_neutral(part) for part in parts if part.get("type") not in _TEXTS)
     return Message(role, "".join(map(_text, parts)), parts=others)
 

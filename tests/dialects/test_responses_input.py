@@ -200,6 +200,7 @@ def test_odd_values_are_read_as_text(item: dict[str, Any]) -> None:
 def test_said() -> None:
     assert said("user", None) == Message("user")
     assert said("user", "x") == Message("user", "x")
+    assert said("user", 5) == said("user", [5]) == Message("user")
 
 
 @pytest.mark.parametrize(("value", "text"), [("a", "a"), (None, ""), (5, "5"), ({"a": [1]}, '{"a":[1]}')])

@@ -16,7 +16,7 @@ def _logprob(token: str, rng: Random, top: int) -> Logprob:
     doubt = _LEAST_DOUBT + _MOST_DOUBT * rng.random() ** 4
     start = rng.randrange(len(_COMMON))
     chosen = (token, _log(1 - doubt))
-    others = zip(_alternatives(token, start), _shares(doubt, top - 1), strict=False)
+    others = zip(_alternatives(token, start), _shares(doubt, min(top, len(_COMMON)) - 1), strict=False)
     return Logprob(*chosen, top=(chosen, *others) if top > 0 else ())
 
 

@@ -235,7 +235,7 @@ class ChatBody(TypedDict, total=False):
     model: str | None
     max_tokens: int | None
     max_completion_tokens: int | None
-    n: Annotated[int, Field(ge=1)] | None
+    n: Annotated[int, Field(ge=1, le=128)] | None
     stop: Stop | None
     stream: bool | None
     stream_options: StreamOptions | None

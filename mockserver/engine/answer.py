@@ -124,7 +124,7 @@ def _one_call(parts: Parts) -> Parts:
 def _few_items(parts: Parts, most: int | None) -> Parts:
     """All but the uses of the provider's own tools that are more than the client allows."""
     items = [at for at, part in enumerate(parts) if isinstance(part, Item)]
-    return parts if most is None else tuple(part for at, part in enumerate(parts) if at not in items[most:])
+    return parts if most is None else tuple(part for at, part in enumerate(parts) if at not in items[max(most, 0) :])
 
 
 def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:

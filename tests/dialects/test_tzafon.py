@@ -74,6 +74,7 @@ def test_thoughts_are_shown_raw(tzafon: Any) -> None:
 
 def test_what_an_answer_may_have_is_always_a_number(tzafon: Any) -> None:
     assert told(tzafon, max_output_tokens=5)["max_output_tokens"] == 5
+    assert told(tzafon, max_output_tokens=-5)["max_output_tokens"] == 0
     assert told(tzafon, max_output_tokens=None)["max_output_tokens"] == CONTEXT - 7
     assert told(tzafon, input="word " * CONTEXT)["max_output_tokens"] == 1
 

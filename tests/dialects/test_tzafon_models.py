@@ -83,6 +83,7 @@ WRONG_CHATS: list[tuple[dict[str, Any], str]] = [
     ({"messages": [{"role": "user", "content": [5]}]}, "messages[0].content[0]"),
     ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
     ({"n": 0}, "n"),
+    ({"n": 129}, "n"),
     ({"tools": [{}]}, "tools[0].function"),
     ({"tools": [{"type": "custom"}]}, "tools[0].custom"),
     ({"tools": [{"type": "web_search"}]}, "tools[0].type"),

@@ -129,6 +129,13 @@ def test_an_answer_that_breaks_off_says_why() -> None:
     assert answer(call(), draft(Text("One")), AUTHOR).broken is None
 
 
+@pytest.mark.parametrize(("most", "left"), [(None, 2), (2, 2), (1, 1), (0, 0), (-1, 0)])
+def test_as_many_uses_of_the_providers_tools_as_are_allowed(most: int | None, left: int) -> None:
+    search = Item("web_search_call", {"action": {}})
+    parts, _ = one(call(max_tool_calls=most), draft(search, search, Text("So."), USE))
+    assert parts[left:] == (Text("So."), parts[-1])
+
+
 def test_without_parallel_tool_calls_one_call_remains() -> None:
     parts, _ = one(call(parallel_tool_calls=False), draft(Text("So:"), USE, USE))
     assert [type(part) for part in parts] == [Text, ToolUse]

@@ -40,6 +40,13 @@ class CustomTool(TypedDict, total=False):
     format: Annotated[TextFormat | GrammarFormat, Field(discriminator="type")] | None
 
 
+class ImageTool(TypedDict, total=False):
+    """A tool that makes images."""
+
+    type: Required[Literal["image_generation"]]
+    partial_images: Annotated[int, Field(ge=0, le=3)] | None
+
+
 class HostedTool(TypedDict):
     """A tool of the provider's own, or one that it reaches (`mcp`)."""
 
@@ -48,12 +55,13 @@ class HostedTool(TypedDict):
 
 def _tool_tag(tool: Any) -> str:
     kind = tool.get("type") if isinstance(tool, dict) else None
-    return kind if kind in ("function", "custom") else "<a tool>"
+    return kind if kind in ("function", "custom", "image_generation") else "<a tool>"
 
 
 Tool = Annotated[
     Annotated[FunctionTool, Tag("function")]
     | Annotated[CustomTool, Tag("custom")]
+    | Annotated[ImageTool, Tag("image_generation")]
     | Annotated[HostedTool, Tag("<a tool>")],
     Discriminator(_tool_tag),
 ]

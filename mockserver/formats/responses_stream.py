@@ -51,7 +51,8 @@ def _opening(answer: Answer, style: ResponseStyle, asked: Asked) -> Steps:
 def _previews(asked: Asked) -> int:
     """How many images the request wants to see before one is ready."""
     tools = (tool for tool in asked.echo.get("tools") or () if tool.get("type") == "image_generation")
-    return next((tool.get("partial_images") or 0 for tool in tools), 0)
+    wanted = next((tool.get("partial_images") for tool in tools), None)
+    return min(wanted, _MOST_PREVIEWS) if isinstance(wanted, int) else 0
 
 
 def _ending(answer: Answer, style: ResponseStyle, asked: Asked, built: list[Output]) -> Step:
@@ -64,3 +65,6 @@ def _ending(answer: Answer, style: ResponseStyle, asked: Asked, built: list[Outp
         ended = "completed"
     final = to_json({"response": whole(answer, style, asked, built)})[1:]
     return Step(f"response.{ended}", final, part="finish")
+
+
+_MOST_PREVIEWS = 3

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from pydantic_core import to_json
 
-from mockserver.core.plan import Answer, Broken, Choice, Reasoning, Text, Usage
+from mockserver.core.plan import Answer, Broken, Choice, Item, Reasoning, Text, Usage
 from mockserver.formats.responses import Asked, ResponseStyle, response
 from mockserver.formats.responses_stream import events
 from tests.formats.answers import (
@@ -223,6 +223,16 @@ def _texts(final: Event) -> Iterator[str]:
     for item in final["output"]:
         if item["type"] == "message":
             yield from (part["text"] for part in item["content"] if part["type"] == "output_text")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "shown"), [(2, 2), (3, 3), (10**9, 3), (0, 0), (-1, 0), (None, 0), ("2", 0), ([], 0)]
+)
+def test_as_many_previews_as_there_can_be(wanted: Any, shown: int) -> None:
+    tool = {"type": "image_generation", "partial_images": wanted}
+    asked = replace(PLAIN, echo={**PLAIN.echo, "tools": [tool]})
+    image = answer(Item("image_generation_call", {"result": "aGk="}))
+    assert names(told(image, asked=asked)).count("image_generation_call.partial_image") == shown
 
 
 def test_only_the_first_choice_is_told() -> None:

@@ -43,7 +43,8 @@ def _is_of_model(item: Body) -> bool:
     """Whether the model said or did this: all but messages of others, results, and what is asked of the provider."""
     kind = kind_of_input(item)
     if kind == "message":
-        return item["role"] == "assistant"
+        role: str = item["role"]
+        return role == "assistant"
     return kind not in _REQUESTS and not _is_result(kind)
 
 

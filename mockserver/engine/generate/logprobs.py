@@ -29,7 +29,7 @@ def _alternatives(token: str, start: int) -> tuple[str, ...]:
 
 def _shares(doubt: float, number: int) -> tuple[float, ...]:
     """Log probabilities that fall by half and in all stay below the doubt."""
-    return tuple(_log(doubt / 2 ** (rank + 1)) for rank in range(number))
+    return tuple(_log(doubt / 2 ** (rank + 1)) for rank in range(min(number, len(_COMMON))))
 
 
 def _log(probability: float) -> float:

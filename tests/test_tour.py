@@ -83,6 +83,25 @@ def test_filtered_completion(tour: Local) -> None:
     assert filtered["content_filter_results"]["violence"] == {"filtered": True, "severity": "medium"}
 
 
+def test_searched_the_web(tour: Local) -> None:
+    answered = tour.ask("/v1/responses", {"input": "Any news today?"})
+    search, message = answered.json["output"]
+    assert (search["type"], search["action"]["query"]) == ("web_search_call", "Any news today?")
+    assert message["content"][0]["text"] == "Nothing new under the sun."
+
+
+def test_broke_off(tour: Local) -> None:
+    answered = tour.ask("/v1/responses", {"input": "Please break off."})
+    assert answered.json["status"] == "failed"
+    assert answered.json["error"] == {"code": "server_error", "message": "The model gave up."}
+
+
+def test_a_violent_text(tour: Local) -> None:
+    (result,) = tour.ask("/v1/moderations", {"input": "Something violent."}).json["results"]
+    assert [category for category, flagged in result["categories"].items() if flagged] == ["violence"]
+    assert result["category_scores"]["violence"] == 0.92
+
+
 def test_slow_takes_its_time(tour: Local) -> None:
     (rule,) = (rule for rule in tour.live.engine.rules if rule.name == "slow")
     assert rule.spec["then"]["timing"] == {"first_token": "500ms", "tokens_per_second": 20}
@@ -110,6 +129,7 @@ def test_rules_that_fail(
 
 def test_every_rule_is_asked_for() -> None:
     asked = {row[0] for row in (*TEXTS, *ERRORS)} | {"weather, asked", "refused", "filtered completion"}
+    asked |= {"searched the web", "broke off", "a violent text"}
     assert [rule["name"] for rule in yaml.safe_load(TOUR)["rules"] if rule["name"] not in asked] == []
 
 

@@ -61,7 +61,7 @@ def meaning(body: Body) -> dict[str, Json]:
     if functions := kept.get("functions"):
         kept["functions"] = [_schema_as_text(function, "parameters") for function in functions]
     answer = kept.get("response_format")
-    if answer and answer["type"] == "json_schema":
+    if answer and answer["type"] == "json_schema" and answer.get("json_schema"):
         kept["response_format"] = {**answer, "json_schema": _schema_as_text(answer["json_schema"], "schema")}
     return kept
 

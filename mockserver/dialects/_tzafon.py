@@ -51,7 +51,7 @@ def parse_chat(http: HttpRequest, body: Body) -> Call:
     chat = validated(CHAT, body, refuse)
     for found in _lonely(chat):
         raise refuse(found)
-    plain = {key: value for key, value in body.items() if key not in _OF_THE_SERVER}
+    plain = {key: value for key, value in body.items() if key not in _UNREAD}
     plain["messages"] = [_plain_message(message, index) for index, message in enumerate(body["messages"])]
     if body.get("tools"):
         plain["tools"] = [_typed(tool, index) for index, tool in enumerate(body["tools"])]
@@ -145,4 +145,5 @@ def _conflict(field: str, message: str) -> Complaint:
 
 MANNER = Manner(NAME, RESPONSE, _conflicts, refuse, IdShape("resp_", 32, "hex"))
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
-_OF_THE_SERVER = frozenset({"request_id", "priority", "cache_salt"})
+# What is for the server alone, and what OpenAI had once and vLLM never read.
+_UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "function_call"})

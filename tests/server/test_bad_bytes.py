@@ -71,7 +71,7 @@ BODIES: Mapping[str, tuple[bytes, int]] = {
 @pytest.mark.parametrize(("body", "status"), BODIES.values(), ids=BODIES)
 def test_a_bad_body(server: Served, dialect: str, body: bytes, status: int) -> None:
     got, headers, told = parsed(talk(server, post(URLS[dialect], body)))
-    assert got == status
+    assert got == (422 if (status, dialect) == (400, "fireworks") else status)
     assert headers["content-type"] == "application/json"
     assert headers["x-mockserver-source"] == "invalid"
     has_shape(json.loads(told), dialect, "error")

@@ -19,10 +19,18 @@ Json = Any
 @pytest.mark.parametrize("dialect", URLS)
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
 def test_a_broken_body_is_refused(dialect: str, body: bytes) -> None:
-    assert_refused(ask(dialect, body), dialect, 400)
+    assert_refused(ask(dialect, body), dialect, *((400,) if dialect == "azure" else ()))
 
 
-@pytest.mark.parametrize("dialect", ["openai", "skytells", "crazyrouter"])
+@pytest.mark.parametrize("dialect", ["fireworks", "tzafon"])
+def test_a_wrong_value_harms_nobody_who_is_lenient(dialect: str) -> None:
+    for table in (TYPES, OF_OPENAI):
+        for field, values in table.items():
+            for value in values:
+                assert_sound(ask(dialect, {**HI, field: value}), dialect)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "skytells", "crazyrouter", "fireworks", "tzafon", "azure_openai"])
 @pytest.mark.parametrize(
     "body",
     [
@@ -39,10 +47,10 @@ def test_an_odd_but_sound_body_is_served(dialect: str, body: bytes) -> None:
 
 
 def wrong() -> list[Any]:
-    """Every dialect with every field and a value that it must refuse."""
+    """Every dialect that takes its fields as published with each of them and a value that it must refuse."""
     found = []
-    for dialect in URLS:
-        tables = (TYPES,) if dialect == "azure" else (TYPES, OF_OPENAI)
+    for dialect in (name for name in URLS if name != "tzafon"):
+        tables = (TYPES,) if dialect in ("azure", "fireworks") else (TYPES, OF_OPENAI)
         for field, value in ((field, value) for table in tables for field, values in table.items() for value in values):
             found.append(pytest.param(dialect, field, value, id=f"{dialect}-{field}-{json.dumps(value)[:40]}"))
     return found
@@ -51,7 +59,7 @@ def wrong() -> list[Any]:
 @pytest.mark.parametrize(("dialect", "field", "value"), wrong())
 def test_a_wrong_value_is_refused(dialect: str, field: str, value: Json) -> None:
     answered = ask(dialect, {**HI, field: value})
-    assert_refused(answered, dialect, *((400, 422) if dialect == "azure" else (400,)))
+    assert_refused(answered, dialect)
     assert field in named(answered), "the error names the field"
 
 
@@ -59,10 +67,10 @@ def test_a_wrong_value_is_refused(dialect: str, field: str, value: Json) -> None
 @pytest.mark.parametrize("field", ["model", "messages"])
 def test_a_missing_field_is_refused(dialect: str, field: str) -> None:
     answered = ask(dialect, {key: value for key, value in HI.items() if key != field})
-    if (dialect, field) == ("azure", "model"):
+    if field == "model" and dialect in ("azure", "tzafon"):
         assert answered.status == 200
     else:
-        assert_refused(answered, dialect, 400)
+        assert_refused(answered, dialect)
         assert field in named(answered)
 
 
@@ -121,7 +129,7 @@ def caller() -> App:
 
 @pytest.mark.parametrize("dialect", URLS)
 def test_as_many_choices_as_may_be_asked_for(dialect: str) -> None:
-    body = {**HI, "n": 128, "stream": True, "logprobs": True, "top_logprobs": 20}
+    body = {**HI, "n": 128, "stream": True, "logprobs": True, "top_logprobs": 5 if dialect == "fireworks" else 20}
     answered = ask(dialect, body, headers={"extra-parameters": "pass-through"})
     assert answered.status == 200
     assert answered.body.endswith(b"data: [DONE]\n\n")

@@ -9,6 +9,8 @@ from tests.kit.asgi import app
 from tests.server.bad_bodies import with_text
 from tests.server.refusals import HI, ask, assert_refused, named
 
+OTHER_MEDIA = {"fireworks": 422, "tzafon": 400}  # what their frameworks make of a body that they did not read
+
 
 @pytest.mark.parametrize("dialect", URLS)
 def test_a_body_over_the_limit_is_a_413(dialect: str) -> None:
@@ -21,7 +23,7 @@ def test_a_body_over_the_limit_is_a_413(dialect: str) -> None:
     "media", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )
 def test_another_media_type_is_a_415(dialect: str, media: str) -> None:
-    assert_refused(ask(dialect, HI, headers={"content-type": media}), dialect, 415)
+    assert_refused(ask(dialect, HI, headers={"content-type": media}), dialect, OTHER_MEDIA.get(dialect, 415))
 
 
 @pytest.mark.parametrize("dialect", URLS)

@@ -16,7 +16,7 @@ def _logprob(token: str, rng: Random, top: int) -> Logprob:
     doubt = _LEAST_DOUBT + _MOST_DOUBT * rng.random() ** 4
     start = rng.randrange(len(_COMMON))
     chosen = (token, _log(1 - doubt))
-    others = zip(_alternatives(token, start), _shares(doubt, min(top, len(_COMMON)) - 1), strict=False)
+    others = zip(_alternatives(token, start), _shares(doubt, top - 1), strict=False)
     return Logprob(*chosen, top=(chosen, *others) if top > 0 else ())
 
 
@@ -29,7 +29,7 @@ def _alternatives(token: str, start: int) -> tuple[str, ...]:
 
 def _shares(doubt: float, number: int) -> tuple[float, ...]:
     """Log probabilities that fall by half and in all stay below the doubt."""
-    return tuple(_log(doubt / 2 ** (rank + 1)) for rank in range(number))
+    return tuple(_log(doubt / 2 ** (rank + 1)) for rank in range(min(number, len(_COMMON))))
 
 
 def _log(probability: float) -> float:

@@ -127,7 +127,7 @@ BODIES: Mapping[str, Callable[[str], dict[str, Json]]] = {
     "chat": lambda text: {"messages": [{"role": "user", "content": text}]},
     "completions": lambda text: {"prompt": text},
     "responses": lambda text: {"input": text},
-    "embeddings": lambda text: {"input": text},
+    "embeddings": lambda text: {"input": [text]},
     "moderations": lambda text: {"input": text},
 }
 # Which operation a body is for that is no chat's: by a key, and by a word in its model's name.

@@ -66,6 +66,11 @@ def test_of_a_long_vector_the_first_numbers_are_printed(rules: Path) -> None:
     assert numbers[-1] == "…"
 
 
+def test_the_vectors_of_azure_can_be_asked(rules: Path) -> None:
+    ran = run("ask", "north", "-r", rules, "--operation", "embeddings", "--dialect", "azure")
+    assert ran.out == "[0, 1]\n"
+
+
 def test_an_operation_that_the_dialect_does_not_have_is_one_line(rules: Path) -> None:
     ran = run("ask", "hello", "-r", rules, "--operation", "responses", "--dialect", "fireworks")
     assert (ran.code, ran.err) == (

@@ -1,14 +1,16 @@
 """`mockserver ask`: one request, printed."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 from pydantic_core import from_json, to_json
 
 from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
-from mockserver.cli.request import Described, chat_path, parsed, planned, put
-from mockserver.core.call import Json
+from mockserver.cli.request import BODIES, Described, parsed, planned, put, usual_path
+from mockserver.core.call import Call, Json
+from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.http import Reply
 from mockserver.core.plan import Answer, Failure, Item, Part, Raw, Reasoning, Refusal, Success, Text, ToolUse
 from mockserver.delivery.script import sse
@@ -17,30 +19,36 @@ from mockserver.server.live import start
 
 @click.command()
 @click.argument("text")
+@click.option(
+    "--operation", type=click.Choice(tuple(BODIES)), default="chat", show_default=True, help="What to ask for."
+)
 @click.option("--model", default="gpt-4o", show_default=True, help="The model to ask for.")
 @click.option("--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}].")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole body as it goes over the wire.")
 @click.option("--stream", is_flag=True, help="Print the frames of a streamed answer.")
 @setting_flags("dialect", "unmatched", "seed")
 def command(  # size: click gives each flag a parameter
-    text: str, model: str, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
+    text: str, operation: str, model: str, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> None:
-    """Ask TEXT as the user of a new conversation; where the answer came from is told on stderr."""
+    """Ask TEXT as the user of a new conversation, or as a prompt or an input.
+
+    Where the answer came from is told on stderr.
+    """
     live = start(sources(rules, flags))
-    body = {"model": model, "messages": [{"role": "user", "content": text}], **({"stream": True} if stream else {})}
-    endpoint, operation, http = put(Described(chat_path(live.settings.dialect), body), live)
+    body = {"model": model, **BODIES[operation](text), **({"stream": True} if stream else {})}
+    endpoint, reached, http = put(Described(usual_path(live.settings.dialect, operation), body), live)
     if as_json or stream:
         served = asyncio.run(endpoint.handle(http))
         click.echo(_wire(served.reply))
         click.echo(f"({served.source})", err=True)
         return
-    call = parsed(operation, http, live)
+    call = parsed(reached, http, live)
     plan = planned(call, live)
     if isinstance(plan.outcome, Failure):
         reply = endpoint.dialect.fail(http, plan.outcome, call)
         click.echo(f"error {reply.status}: {reply.body.decode()}")
     else:
-        click.echo(_shown(plan.outcome))
+        click.echo("\n".join(_shown(plan.outcome, call)))
     click.echo(f"({plan.source})", err=True)
 
 
@@ -52,10 +60,18 @@ def _wire(reply: Reply) -> str:
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
 
 
-def _shown(outcome: Success | Raw) -> str:
-    if isinstance(outcome, Raw):
-        return _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
-    return "\n".join(_part(part) for part in outcome.choices[0].parts) if isinstance(outcome, Answer) else ""
+def _shown(outcome: Success | Raw, call: Call) -> Iterator[str]:
+    match outcome:
+        case Raw():
+            yield _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
+        case Answer():
+            yield from map(_part, outcome.choices[0].parts)
+            if outcome.broken is not None and call.operation == "responses":
+                yield f"(breaks off) {outcome.broken.code}: {outcome.broken.message}"
+        case Embeddings(vectors=(vector, *_)):
+            yield f"[{', '.join(f'{number:g}' for number in vector[:_NUMBERS])}{', …' * (len(vector) > _NUMBERS)}]"
+        case Moderations(results=(judgement, *_)):
+            yield "flagged: " + (", ".join(sorted(judgement.flagged)) or "nothing")
 
 
 def _part(part: Part) -> str:
@@ -70,3 +86,6 @@ def _part(part: Part) -> str:
             return f"{part.call.name}({part.call.arguments})"
         case Item():
             return f"({part.kind}) {to_json(part.body).decode()}"
+
+
+_NUMBERS = 8  # of a vector; the rest is shown by --json

@@ -143,18 +143,20 @@ def _at(base: str, operations: Iterable[Operation]) -> Iterator[Operation]:
 
 def _dated(operations: Iterable[Operation]) -> Iterator[Operation]:
     """The operations, each of which needs an `api-version` in its query."""
-    return (replace(one, parse=_versioned(one.parse), query={"api-version": "2024-10-21"}) for one in operations)
+    return (replace(one, parse=_versioned(one.parse), query={"api-version": _USUAL_VERSION}) for one in operations)
 
 
 def _versioned(parse: Parse) -> Parse:
     def checked(http: HttpRequest, strict: bool) -> Call:
         if not _VERSION.fullmatch(http.query.get("api-version", "")):
-            raise Failure("route_not_found")
+            meant = f"{http.method} {http.path}?api-version={_USUAL_VERSION}"
+            raise Failure("route_not_found", details={"nearest": meant})
         return parse(http, strict)
 
     return checked
 
 
+_USUAL_VERSION = "2024-10-21"
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
 
 STYLE = ChatStyle(  # every object in alphabetical order

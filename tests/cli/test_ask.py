@@ -13,6 +13,9 @@ RULES = """rules:
   - {name: call, when: {last_user: call}, then: {tool_calls: [{name: look, arguments: {at: stars}}]}}
   - {name: no, when: {last_user: "no"}, then: {refusal: Never.}}
   - {name: busy, when: {last_user: busy}, then: {error: 429}}
+  - {name: north, when: {last_user: north}, then: {embedding: [0, 1]}}
+  - {name: fight, when: {last_user: fight}, then: {moderation: [violence, hate]}}
+  - {name: half, when: {last_user: half}, then: {text: Half, failed: {message: Broken.}}}
   - {name: raw, when: {last_user: raw}, then: {raw: {status: 200, body: bytes}}}
 """
 
@@ -38,6 +41,42 @@ def test_the_answer_is_printed(rules: Path, text: str, printed: str) -> None:
     ran = run("ask", text, "-r", rules)
     assert (ran.code, ran.out) == (0, printed)
     assert ran.err.startswith(f"(rule {rules}:")
+
+
+@pytest.mark.parametrize(
+    ("operation", "text", "printed"),
+    [
+        ("completions", "hello", "Hi!\n"),
+        ("responses", "hello", "Hi!\n"),
+        ("responses", "half", "Half\n(breaks off) server_error: Broken.\n"),
+        ("chat", "half", "Half\n"),
+        ("embeddings", "north", "[0, 1]\n"),
+        ("moderations", "fight", "flagged: hate, violence\n"),
+        ("moderations", "hello", "flagged: nothing\n"),
+    ],
+)
+def test_other_operations_can_be_asked(rules: Path, operation: str, text: str, printed: str) -> None:
+    ran = run("ask", text, "-r", rules, "--operation", operation)
+    assert (ran.code, ran.out) == (0, printed)
+
+
+def test_of_a_long_vector_the_first_numbers_are_printed(rules: Path) -> None:
+    numbers = run("ask", "south", "-r", rules, "--operation", "embeddings").out.strip("[]\n").split(", ")
+    assert len(numbers) == 9
+    assert numbers[-1] == "…"
+
+
+def test_the_vectors_of_azure_can_be_asked(rules: Path) -> None:
+    ran = run("ask", "north", "-r", rules, "--operation", "embeddings", "--dialect", "azure")
+    assert ran.out == "[0, 1]\n"
+
+
+def test_an_operation_that_the_dialect_does_not_have_is_one_line(rules: Path) -> None:
+    ran = run("ask", "hello", "-r", rules, "--operation", "responses", "--dialect", "fireworks")
+    assert (ran.code, ran.err) == (
+        2,
+        'mockserver: "fireworks" has no operation "responses"; it has completions, chat\n',
+    )
 
 
 def test_an_error_is_printed_as_the_dialect_words_it(rules: Path) -> None:

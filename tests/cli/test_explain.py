@@ -60,7 +60,10 @@ def test_counters_are_told_as_for_a_first_call(rules: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "error"),
     [
-        ({"messages": []}, "the provider would refuse this request: Missing required parameter: 'model'."),
+        (
+            {"messages": []},
+            "would refuse this request to /openai/v1/chat/completions: Missing required parameter: 'model'.",
+        ),
         ([1], "wants a JSON object: the body of a request, or method, path, headers and body"),
         ({"path": "/v1/chat", "body": BODY}, "nothing stands at /v1/chat; the nearest: POST /v1/chat/completions"),
         ({"method": "PUT", "body": BODY}, "/openai/v1/chat/completions takes POST, GET, not PUT"),
@@ -70,6 +73,25 @@ def test_what_cannot_be_explained_is_one_line(rules: Path, content: object, erro
     out = explain(rules, content)
     assert error in out
     assert len(out.splitlines()) == 1
+
+
+def test_other_operations_are_known_by_their_bodies(rules: Path) -> None:
+    rules.write_text("rules:\n  - {name: hi, when: {operation: responses, last_user: hi}, then: {text: x}}\n")
+    assert explain(rules, {"input": "hi"}).startswith(f"answered by: rule {rules}:2 hi  (at /openai/v1/responses)\n")
+    look_up = {"method": "GET", "path": "/v1/responses/resp_1"}
+    assert explain(rules, look_up).startswith("answered by: generated  (at /v1/responses/resp_1)\n")
+
+
+def test_each_of_several_prompts_is_explained(rules: Path) -> None:
+    rules.write_text("rules:\n  - {name: north, when: {last_user: north}, then: {embedding: [0, 1]}}\n")
+    out = explain(rules, {"model": "text-embedding-3-small", "input": ["north", "south"]})
+    assert out == (
+        f"answered by: rule {rules}:2 north, generated  (at /openai/v1/embeddings)\n"
+        f'\nprompt 0: "north"\n\n{rules}:2 "north" holds\n'
+        '  ok    last_user equals "north"\n'
+        f'\nprompt 1: "south"\n\n{rules}:2 "north" does not hold\n'
+        '  MISS  last_user equals "north": got "south"\n'
+    )
 
 
 def test_text_that_is_not_json_is_named(rules: Path) -> None:

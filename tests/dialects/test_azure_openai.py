@@ -55,8 +55,9 @@ def test_dated_paths_need_a_date(query: Mapping[str, str]) -> None:
     for one in DIALECT.operations:
         if "/v1" not in one.path:
             with pytest.raises(Failure) as caught:
-                one.parse(request({}, query, deployment="d"), False)
-            assert caught.value == Failure("route_not_found")
+                one.parse(asked := request({}, query, deployment="d"), False)
+            meant = f"{asked.method} {asked.path}?api-version=2024-10-21"
+            assert caught.value == Failure("route_not_found", details={"nearest": meant})
 
 
 def test_every_operation_stands_under_v1_too() -> None:

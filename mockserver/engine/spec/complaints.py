@@ -87,6 +87,8 @@ def _unknown(loc: Path, path: Path, wanted: _Wanted) -> str:
     model = wanted.at(loc[:-1])
     known = [field.alias or name for name, field in model.model_fields.items()] if model else []
     key = str(path[-1])
+    if model is not None and key in model.instead:
+        return f'unknown key "{key}"; write {model.instead[key]}'
     hint = did_you_mean(key, known) or (f"; {wanted.called(path[:-1])} takes {', '.join(known)}" if known else "")
     return f'unknown key "{_cut(key)}"{hint}'
 

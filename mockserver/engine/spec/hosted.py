@@ -22,6 +22,27 @@ Arguments = Annotated[
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
+class SourceSpec(Table):
+    """A page that was found."""
+
+    example = "{type: url, url: https://example.org}"
+
+    type: Literal["url"] = "url"
+    url: str = Field(description="its address")
+
+
+Sources = Annotated[
+    list[
+        Annotated[
+            Annotated[str, Tag("<text>")] | Annotated[SourceSpec, Tag("<table>")],
+            either("an address such as https://example.org"),
+        ]
+    ]
+    | None,
+    Field(description="addresses of what was found"),
+]
+
+
 class SearchSpec(Table):
     """Search the web."""
 
@@ -30,7 +51,7 @@ class SearchSpec(Table):
     type: Literal["search"]
     query: str | None = Field(None, description="what is searched for")
     queries: list[str] | None = Field(None, min_length=1, description="the same, where there are several")
-    sources: list[str] | None = Field(None, description="addresses of what was found")
+    sources: Sources = None
 
 
 class OpenPageSpec(Table):
@@ -67,7 +88,7 @@ class WebSearchSpec(Table):
 
     type: Literal["web_search_call"]
     query: str | None = Field(None, description="what is searched for")
-    sources: list[str] | None = Field(None, description="addresses of what was found")
+    sources: Sources = None
     action: WebAction | None = Field(None, description="what is done instead: search, open_page or find_in_page")
     status: Failing = None
 

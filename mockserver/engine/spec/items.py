@@ -1,5 +1,6 @@
 """Items of a response as a rule writes them: what every answer can say too, and the provider's own tools."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag
@@ -116,3 +117,21 @@ ItemSpec = Annotated[
     | Annotated[ApplyPatchOutputSpec, Tag("<apply_patch_call_output>")],
     by_type,
 ]
+
+# What a `then` takes in place of the words of the APIs.
+INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("content", "output_text", "message", "output"), "text: Hello"),
+    **dict.fromkeys(("function_call", "tool_use"), "tool_calls: [{name: get_weather}]"),
+    **{
+        kind: f"items: [{{type: {kind}, ...}}]"
+        for kind in (
+            *("web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call"),
+            *("computer_call", "mcp_call", "shell_call", "local_shell_call", "apply_patch_call"),
+        )
+    },
+    "status": "error: {status: 500}, or finish: length for an answer that is incomplete",
+    "status_code": "error: {status: 500}",
+    "incomplete": "finish: length",
+    "incomplete_details": "finish: length",
+    "delay": "timing: {total: 2s}",
+}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, Tag
 
 from mockserver.engine.spec.documents import EmbeddingSpec, ModerationSpec
-from mockserver.engine.spec.items import ItemSpec
+from mockserver.engine.spec.items import INSTEAD, ItemSpec
 from mockserver.engine.spec.table import Duration, Headers, Share, Table, TextOrNumber, Whole, either
 
 Severity = Literal["safe", "low", "medium", "high"]
@@ -118,6 +118,7 @@ class ContentSpec(Table):
 
     example = "{text: Hello}"
     nullable = frozenset(("json",))
+    instead = INSTEAD
 
     text: str | None = Field(None, description="the answer's text, a template")
     json_: Any = Field(None, alias="json", description="a value that is sent as JSON text; its texts are templates")

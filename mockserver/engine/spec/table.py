@@ -13,13 +13,15 @@ from mockserver.units import seconds, share
 class Table(BaseModel):
     """A table of the rules file: no unknown keys, nothing converted, and no key without a value.
 
-    `example` shows what was expected where something else stands; `nullable` keys may hold nothing.
+    `example` shows what was expected where something else stands; `nullable` keys may hold nothing; `instead` says what
+    to write in place of keys that people take from elsewhere.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
     example: ClassVar[str] = ""
     nullable: ClassVar[frozenset[str]] = frozenset()
+    instead: ClassVar[Mapping[str, str]] = {}
 
     @model_validator(mode="before")
     @classmethod

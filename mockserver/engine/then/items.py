@@ -97,7 +97,8 @@ def _web_search(given: Given) -> Given:
     if action["type"] != "search":
         return {"action": action}
     queries = action.get("queries") or [action.get("query") or ""]
-    sources = [{"type": "url", "url": url} for url in action.get("sources", ())]
+    found_at = [source if isinstance(source, str) else source["url"] for source in action.get("sources", ())]
+    sources = [{"type": "url", "url": url} for url in found_at]
     found = {"sources": sources} if "sources" in action else {}
     return {"action": {"type": "search", "queries": queries, "query": action.get("query", queries[0]), **found}}
 

@@ -3,7 +3,7 @@
 Errors and raw bytes answer anything.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure, Raw
@@ -34,6 +34,11 @@ def check_operations(when: Condition, then: ThenSpec, site: Site) -> None:
         if other is not None:
             able = f"it is for {', '.join(_PURPOSES[purpose])}{_INSTEAD.get(other, '')}"
             site.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
+    for path, content in _contents(then, ()) if wanted else ():
+        for key in _given(content, _NOT_SENT):
+            if all(name in _NOT_SENT[key] for name in wanted):
+                able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
+                site.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"; {able} can')
 
 
 def misfit(outcome: Draft | Stated | Failure | Raw, operation: str) -> str | None:
@@ -56,15 +61,27 @@ def _suits(purpose: str, operation: str) -> bool:
 
 def _answers(then: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
     """The keys of a `then` that only some operations can be answered with, and what each is."""
-    keys = {field.alias or name: name for name, field in type(then).model_fields.items()}
-    given = [key for key, name in keys.items() if key in _PURPOSE_OF and name in then.model_fields_set]
-    if len({_PURPOSE_OF[key] for key in given}) == 1:  # else these are two answers, which is told elsewhere
-        yield (*path, given[0]), _PURPOSE_OF[given[0]]
+    for at, content in _contents(then, path):
+        given = _given(content, _PURPOSE_OF)
+        if len({_PURPOSE_OF[key] for key in given}) == 1:  # else these are two answers, which is told elsewhere
+            yield (*at, given[0]), _PURPOSE_OF[given[0]]
+
+
+def _contents(then: ContentSpec, path: Path) -> Iterator[tuple[Path, ContentSpec]]:
+    """A `then` and those inside it, each with where it stands."""
+    yield path, then
     if isinstance(then, ThenSpec):
         for at, step in enumerate(then.steps or ()):
-            yield from _answers(step, (*path, "steps", at))
+            yield from _contents(step, (*path, "steps", at))
         for at, branch in enumerate(then.one_of or ()):
-            yield from _answers(branch.then, (*path, "one_of", at, "then"))
+            yield from _contents(branch.then, (*path, "one_of", at, "then"))
+
+
+def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
+    """Which of these keys a `then` has."""
+    fields = type(content).model_fields.items()
+    keys = {field.alias or name: name for name, field in fields}
+    return [key for key, name in keys.items() if key in wanted and name in content.model_fields_set]
 
 
 def _for(operations: tuple[str, ...]) -> Condition:
@@ -84,6 +101,12 @@ _PURPOSE_OF: Mapping[str, str] = {
     **dict.fromkeys(("generate", "echo", "failed"), "text"),
     "embedding": "embedding",
     "moderation": "moderation",
+}
+# What an answer to these operations has no place for.
+_NOT_SENT: Mapping[str, tuple[str, ...]] = {
+    "items": ("chat", "completions"),
+    "failed": ("chat", "completions"),
+    "tool_calls": ("completions",),
 }
 _INSTEAD: Mapping[str, str] = {
     "embeddings": "; write embedding: [...]",

@@ -63,11 +63,19 @@ def _field(key: str, value: Json, report: Report) -> Iterator[Condition]:
         report(str(error), ())
         return
     if field is None:
-        report(f'unknown field "{key}"{did_you_mean(key, (*FIELDS, *GROUPS))}', ())
+        report(f'unknown field "{key}"{_meant(key)}', ())
     elif field.members:
         yield from _members(field, value, report)
     else:
         yield from _tests(field, value, report)
+
+
+def _meant(key: str) -> str:
+    """What somebody who wrote this unknown field may have meant."""
+    if key in _INSTEAD:
+        return f'; write "{_INSTEAD[key]}"'
+    in_body = f'; a field of the request\'s body is "param.{key}"' if key.isidentifier() else ""
+    return did_you_mean(key, (*FIELDS, *GROUPS)) or in_body
 
 
 def _members(field: Field, value: Json, report: Report) -> Iterator[Condition]:
@@ -276,4 +284,11 @@ SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]]
     ),
     "table": ("an object or a list", lambda value, _: isinstance(value, Mapping | list | tuple)),
     "schema": ("a JSON Schema", lambda value, _: isinstance(value, Mapping | bool)),
+}
+
+# Fields by the names that the APIs have for what they read.
+_INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("input", "prompt", "content", "text"), "last_user"),
+    "messages": "conversation",
+    "instructions": "system",
 }

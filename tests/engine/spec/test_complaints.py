@@ -43,6 +43,12 @@ IN_THEN = {
     "{text: }": '1: "text" has no value; give it one, or leave the key out',
     "{text: [a]}": '7: "text" expects a text, not ["a"]',
     "{txt: a}": '1: unknown key "txt"; did you mean "text"?',
+    "{content: a}": '1: unknown key "content"; write text: Hello',
+    "{status: incomplete}": (
+        '1: unknown key "status"; write error: {status: 500}, or finish: length for an answer that is incomplete'
+    ),
+    "{web_search_call: {query: a}}": ('1: unknown key "web_search_call"; write items: [{type: web_search_call, ...}]'),
+    "{steps: [{computer_call: {}}]}": '10: unknown key "computer_call"; write items: [{type: computer_call, ...}]',
     "{error: []}": ('8: "error" expects a status such as 429, a short name such as rate_limit, or a table, not []'),
     "{error: {status: 99}}": '17: "status" expects at least 400, not 99',
     "{error: {status: 600}}": '17: "status" expects at most 599, not 600',

@@ -24,6 +24,9 @@ HOSTED = {
     "{type: web_search_call, query: fjords, sources: ['https://a.org']}": {
         "action": {**SEARCHED, "sources": [{"type": "url", "url": "https://a.org"}]}
     },
+    "{type: web_search_call, query: fjords, sources: [{type: url, url: 'https://a.org'}]}": {
+        "action": {**SEARCHED, "sources": [{"type": "url", "url": "https://a.org"}]}
+    },
     "{type: web_search_call, action: {type: search, queries: [a, b], sources: []}, status: failed}": {
         "action": {"type": "search", "queries": ["a", "b"], "query": "a", "sources": []},
         "status": "failed",
@@ -249,6 +252,9 @@ def test_what_is_the_same_for_every_call_is_made_once():
 BAD = {
     "{items: []}": '8: "items" expects at least one item, not []',
     "{items: [3]}": '9: an item of "items" expects a table, not 3; write {type: message, text: Hello}',
+    "{items: [{type: web_search_call, query: a, sources: [1]}]}": (
+        "53: an item of \"sources\" expects an address such as https://example.org, not 1"
+    ),
     "{items: [{type: web_serch_call, query: a}]}": '16: unknown type "web_serch_call"; did you mean "web_search_call"?',
     "{items: [{type: 3}]}": '16: "type" expects a text, not 3',
     "{items: [{type: web_search_call, qeury: a}]}": '33: unknown key "qeury"; did you mean "query"?',

@@ -55,6 +55,27 @@ def test_an_answer_that_cannot_be_is_told_at_its_key(when, then, mistake):
     assert mistakes(f"rules:\n  - when: {when}\n    then: {then}\n") == [f"3:12: {whole}"]
 
 
+@pytest.mark.parametrize(
+    ("when", "then", "told"),
+    [
+        ("chat", "{text: a, items: [{type: reasoning, text: b}]}", '3:21: the operation "chat" cannot send "items"'),
+        ("[chat, completions]", "{failed: true}", '3:12: the operation "chat" cannot send "failed"; responses can'),
+        (
+            "completions",
+            "{steps: [{tool_calls: [{name: f}]}]}",
+            '3:21: the operation "completions" cannot send "tool_calls"; chat, responses can',
+        ),
+    ],
+)
+def test_what_the_operations_asked_for_have_no_place_for_is_told(when, then, told):
+    (mistake,) = mistakes(f"rules:\n  - when: {{operation: {when}}}\n    then: {then}\n")
+    assert mistake.startswith(told)
+
+
+def test_what_one_of_the_operations_can_send_may_stand():
+    assert loaded("rules:\n  - when: {operation: [chat, responses]}\n    then: {text: a, failed: true}\n")
+
+
 def test_inside_steps_too():
     text = "rules:\n  - when: {operation: embeddings}\n    then: {steps: [{embedding: [1]}, {text: a}]}\n"
     (told,) = mistakes(text)

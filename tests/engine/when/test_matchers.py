@@ -93,6 +93,13 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
         ("model", (), 'expected a table of fields, not "model"'),
         (None, (), "expected a table of fields, not null"),
         ({"last_usr": "x"}, ("last_usr",), 'unknown field "last_usr"; did you mean "last_user"?'),
+        ({"prompt": "x"}, ("prompt",), 'unknown field "prompt"; write "last_user"'),
+        ({"messages": "x"}, ("messages",), 'unknown field "messages"; write "conversation"'),
+        (
+            {"temperature": 0},
+            ("temperature",),
+            'unknown field "temperature"; a field of the request\'s body is "param.temperature"',
+        ),
         ({5: "x"}, (5,), 'unknown field "5"'),
         ({"header": {"x": "1"}}, ("header",), 'unknown field "header"; did you mean "header.<name>"?'),
         ({"header.ж": "1"}, ("header.ж",), '"ж" cannot be the name of a header'),

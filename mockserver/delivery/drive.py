@@ -53,11 +53,14 @@ class _Outbox:
         if self.pieces or last:
             body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
             self.pieces.clear()
-            while len(body) > MOUTHFUL:
-                await self._send({"type": "http.response.body", "body": body[:MOUTHFUL], "more_body": True})
-                body = body[MOUTHFUL:]
+            swallowed = 0
+            while len(body) - swallowed > MOUTHFUL:
+                mouthful = body[swallowed : swallowed + MOUTHFUL]
+                await self._send({"type": "http.response.body", "body": mouthful, "more_body": True})
+                swallowed += MOUTHFUL
                 await asyncio.sleep(0)  # the others' turn
-            await self._send({"type": "http.response.body", "body": body, "more_body": not last})
+            rest = body[swallowed:] if swallowed else body
+            await self._send({"type": "http.response.body", "body": rest, "more_body": not last})
 
 
 def _start(head: Head) -> Message:

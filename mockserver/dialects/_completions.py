@@ -20,6 +20,7 @@ from mockserver.formats.text_stream import text_chunks
 
 Body = Mapping[str, Json]
 MOST_CHOICES = 2048  # for all prompts together
+MOST_REPEATED = 131_072  # tokens of prompts, in all choices together
 WHOLE = 1 << 62  # more tokens than any prompt has: all of it is repeated
 USUAL_TOKENS = 16
 
@@ -29,7 +30,10 @@ def parse_completion(http: HttpRequest, body: Body, *, dialect: str, refuse: Ref
     asked = validated(COMPLETION, body, refuse)
     for found in _conflicts(asked):
         raise refuse(found)
-    return completion_call(http, body, asked, dialect=dialect)
+    call = completion_call(http, body, asked, dialect=dialect)
+    if call.echo and (words := too_long(call)) is not None:
+        raise refuse(_conflict("echo", words))
+    return call
 
 
 def completion_call(http: HttpRequest, body: Body, asked: Body, *, dialect: str) -> Call:
@@ -92,6 +96,14 @@ def too_many(asked: Body) -> str | None:
     if choices <= MOST_CHOICES:
         return None
     return f"You requested {choices} choices (n for each prompt), but at most {MOST_CHOICES} can be made at once."
+
+
+def too_long(call: Call) -> str | None:
+    """What is wrong with prompts that each choice is to repeat."""
+    tokens = call.n * sum(len(prompt.tokens) for prompt in call.prompts)
+    if tokens <= MOST_REPEATED:
+        return None
+    return f"You requested {tokens} tokens of prompts to be repeated, but at most {MOST_REPEATED} can be at once."
 
 
 def prompts_of_list(prompt: Json) -> Sequence[Json]:

@@ -11,7 +11,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import split
 from mockserver.dialects._chat import chat_call
-from mockserver.dialects._completions import WHOLE, completion_call, too_many
+from mockserver.dialects._completions import WHOLE, completion_call, too_long, too_many
 from mockserver.dialects._fireworks_models import CHAT, CHAT_FIELDS, COMPLETION
 from mockserver.dialects._fireworks_words import refusal, refuse, shortened, validated
 from mockserver.dialects._openai import empty_messages, impossible_choice
@@ -20,6 +20,7 @@ from mockserver.formats.text import Wanted
 from mockserver.formats.text_logprobs import LogprobsShape
 
 Body = Mapping[str, Json]
+MOST_ENDLESS = 65_536  # tokens of all texts together that never end
 
 
 def parse_completion(http: HttpRequest, body: Body, *, dialect: str) -> Call:
@@ -29,13 +30,16 @@ def parse_completion(http: HttpRequest, body: Body, *, dialect: str) -> Call:
     if (words := too_many(asked)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=asked["n"], message=words))
     call = completion_call(http, body, {**asked, "logprobs": None, "max_tokens": _most(asked)}, dialect=dialect)
+    shows = next((field for field in _SHOWING if asked.get(field)), None)
+    if shows is not None and (words := too_long(call)) is not None:
+        raise refuse(Complaint("conflict", (shows,), got=asked[shows], message=words))
     messages = _with_images(call.messages, asked.get("images"))
     response_format, schema = _format(asked)
     return replace(
         call,
         messages=messages,
         meaning=_meaning(call.meaning, messages, schema),
-        usual_tokens=None,
+        usual_tokens=_share(asked, call.n * len(call.prompts)),
         overflow=asked.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=asked.get("ignore_eos") is True,
         echo=WHOLE if asked.get("echo") else max(asked.get("echo_last") or 0, 0),
@@ -60,6 +64,7 @@ def parse_chat(http: HttpRequest, body: Body, *, dialect: str, strict: bool) -> 
     return replace(
         call,
         raw=body,
+        usual_tokens=_share(asked, call.n),
         overflow=asked.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=asked.get("ignore_eos") is True,
         logprobs=_alternatives(asked),
@@ -143,6 +148,11 @@ def _most(asked: Body) -> int | None:
     return None if most is None else max(most, 0)
 
 
+def _share(asked: Body, choices: int) -> int | None:
+    """How long each text may get that would never end: there is no telling how many of them are asked for."""
+    return MOST_ENDLESS // choices if asked.get("ignore_eos") is True else None
+
+
 def _alternatives(asked: Body) -> int | None:
     """How many alternatives for each token: `top_logprobs` where it is given, else an integer `logprobs`."""
     logprobs, top = asked.get("logprobs"), asked.get("top_logprobs")
@@ -219,6 +229,7 @@ def _meaning(said: Body, messages: Sequence[Message], schema: Json) -> dict[str,
 
 
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
+_SHOWING = ("echo", "echo_last", "raw_output", "return_token_ids")  # what repeats the prompt, as text or as numbers
 _SHOWN = frozenset(
     ("images", "raw_output", "return_token_ids", "perf_metrics_in_response", "prompt_cache_isolation_key")
 )

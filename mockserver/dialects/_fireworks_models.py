@@ -71,8 +71,8 @@ class PredictedOutput(TypedDict, total=False):
 
     __pydantic_config__ = _CLOSED  # type: ignore[misc]
 
-    type: Literal["content"]
     content: Required[Text | Contents]
+    type: Literal["content"]
 
 
 class ThinkingConfigEnabled(TypedDict, total=False):

@@ -32,7 +32,7 @@ def _number(value: Any) -> Any:
 def _truth(value: Any) -> Any:
     if isinstance(value, str):
         raise PydanticKnownError("bool_type" if value.lower() in _TRUTHS else "bool_parsing")
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool):
         raise PydanticKnownError("bool_type" if value in (0, 1) else "bool_parsing")
     return value
 

@@ -177,5 +177,5 @@ DIALECT = Dialect(
     credential=bearer,
     fail=_fail,
     models=MODELS,
-    features=frozenset(FEATURES) - {"filter_annotations"},
+    features=frozenset(FEATURES) - {"filter_annotations", "embedding", "moderation"},
 )

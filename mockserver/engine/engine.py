@@ -3,6 +3,7 @@
 Knows no wire shape and opens no connection.
 """
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -123,6 +124,7 @@ class Engine:
             plans.append(await self.plan(single))
             if isinstance(plans[-1].outcome, Failure | Raw):
                 break
+            await asyncio.sleep(0)  # the others' turn: there may be thousands of prompts
         return joined(plans)
 
     def explain(self, call: Call) -> str:

@@ -41,11 +41,11 @@ def fits(pattern: str, name: str) -> bool:
 
 def unbidden(call: Call) -> Call:
     """The call as a generator answers it: up to the provider's own limit, or on to the last token that is allowed."""
-    most = call.max_tokens
+    most = _ENDLESS if call.ignore_eos and call.max_tokens is None else call.max_tokens
     if call.usual_tokens is not None:
         most = call.usual_tokens if most is None else min(most, call.usual_tokens)
-    if call.ignore_eos:
-        most = min(_ENDLESS if most is None else most, MOST_TOKENS - 1)
+    if call.ignore_eos and most is not None:
+        most = min(most, MOST_TOKENS - 1)
     return call if most == call.max_tokens else replace(call, max_tokens=most)
 
 

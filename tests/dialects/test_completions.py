@@ -139,3 +139,9 @@ def test_a_streamed_reply(answer: Any) -> None:
     assert len(frames) == 4
     assert json.loads(frames[-2])["usage"]["total_tokens"] == 11
     assert frames[-1] == b"[DONE]"
+
+
+def test_prompts_without_end_are_not_repeated() -> None:
+    with pytest.raises(Failure, match="140000 tokens of prompts to be repeated, but at most 131072"):
+        parse(prompt=[1] * 70_000, n=2, echo=True)
+    assert parse(prompt=[1] * 70_000, n=2).n == 2

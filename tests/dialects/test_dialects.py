@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from mockserver.dialects import FEATURES, discover
 
 
@@ -29,3 +31,13 @@ def test_a_dialect_is_complete(anyone: Any) -> None:
 def test_bearer_is_understood_everywhere(anyone: Any) -> None:
     assert anyone.dialect.credential(anyone.request(headers={"authorization": "bearer k"})) == "k"
     assert anyone.dialect.credential(anyone.request(headers={})) is None
+
+
+@pytest.mark.parametrize(
+    ("feature", "operation"),
+    [("embedding", "embeddings"), ("moderation", "moderations"), ("items", "responses"), ("failed", "responses")],
+)
+def test_features_of_an_operation_are_of_the_dialects_that_serve_it(feature: str, operation: str) -> None:
+    able = {name for name, dialect in discover().items() if feature in dialect.features}
+    serving = {name for name, dialect in discover().items() if operation in {one.name for one in dialect.operations}}
+    assert able == serving

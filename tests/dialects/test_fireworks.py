@@ -187,3 +187,26 @@ def test_only_plain_answers_tell_in_headers_how_they_performed() -> None:
 def test_a_filter_is_an_error_in_a_chat_as_well() -> None:
     filtered = Answer("chatcmpl-1", 7, "m", (Choice((Text("x"),), finish="content_filter"),), Usage(1, 1))
     assert json.loads(render(chat(), filtered).body)["choices"][0]["finish_reason"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("body", "most"),
+    [({}, None), ({"ignore_eos": True}, 65_536), ({"ignore_eos": True, "n": 128, "prompt": ["a", "b"]}, 256)],
+)
+def test_texts_that_never_end_share_what_there_is(body: Any, most: int | None) -> None:
+    assert parse(**body).usual_tokens == most
+
+
+def test_chats_that_never_end_do_too() -> None:
+    assert chat(ignore_eos=True, n=2).usual_tokens == 32_768
+    assert chat(n=2).usual_tokens is None
+
+
+@pytest.mark.parametrize("more", [{"echo": True}, {"raw_output": True}, {"return_token_ids": True}])
+def test_prompts_without_end_are_not_repeated(more: Any) -> None:
+    huge = [1] * 70_000
+    assert parse(prompt=huge, n=1, **more).n == 1
+    assert parse(prompt=huge, n=2).n == 2
+    detail = refused(prompt=huge, n=2, **more)[0]
+    assert (detail["loc"], detail["type"]) == (["body", *more], "value_error")
+    assert "You requested 140000 tokens of prompts to be repeated" in detail["msg"]

@@ -70,6 +70,14 @@ def test_null_is_not(field: str) -> None:
                 ("prediction", "str", "string_type"),
             ],
         ),
+        (
+            {"prediction": {"type": "text"}},
+            [
+                ("prediction", "PredictedOutput", "content", "missing"),
+                ("prediction", "PredictedOutput", "type", "literal_error"),
+                ("prediction", "str", "string_type"),
+            ],
+        ),
         ({"response_format": {"type": "grammar"}}, [("response_format", "value_error")]),
         ({"response_format": {}}, [("response_format", "type", "missing")]),
         ({"metadata": {"a": 1}}, [("metadata", "a", "string_type")]),

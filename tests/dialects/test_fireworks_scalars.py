@@ -61,6 +61,7 @@ def test_numbers(value: Any, expected: Any) -> None:
         (1, ["bool_type"]),
         (0.0, ["bool_type"]),
         (2, ["bool_parsing"]),
+        (1.5, ["bool_type"]),
         ("yes", ["bool_type"]),
         ("TRUE", ["bool_type"]),
         ("perhaps", ["bool_parsing"]),

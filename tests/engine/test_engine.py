@@ -1,7 +1,11 @@
 """Rules first, then what is generated; models, counters and ids."""
 
+import asyncio
+
 import pytest
 
+from mockserver.core.call import Call, Message, Prompt
+from mockserver.core.http import HttpRequest
 from tests.kit.local import Answered, Local, local
 
 CHAT = "/v1/chat/completions"
@@ -24,6 +28,19 @@ def ask(server: Local, text: str, *, namespace: str = "default", **more: object)
 def said(answered: Answered) -> str:
     content: str = answered.json["choices"][0]["message"]["content"]
     return content
+
+
+def several(prompts: int) -> Call:
+    texts = [str(number) for number in range(prompts)]
+    return Call(
+        dialect="openai",
+        operation="embeddings",
+        model="m",
+        http=HttpRequest("POST", "/embeddings"),
+        meaning={"input": texts},
+        messages=tuple(Message("user", text) for text in texts),
+        prompts=tuple(Prompt(text, (text,)) for text in texts),
+    )
 
 
 @pytest.mark.parametrize(("text", "answer"), [("a", "one"), ("b", "two"), ("ab", "one")])
@@ -221,3 +238,21 @@ def test_images_belong_to_their_prompt() -> None:
     choices = server.ask("/fireworks/v1/completions", body).json["choices"]
     assert [choice["text"] for choice in choices] == [" seen", " blind"]
     assert [choice["raw_output"]["images"] for choice in choices] == [["data:image/png;base64,AA=="], None]
+
+
+def test_prompts_leave_others_their_turn() -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def planned() -> None:
+        others_at_work = asyncio.create_task(others())
+        await local().live.engine.plan(several(50))
+        others_at_work.cancel()
+
+    asyncio.run(planned())
+    assert turns >= 50

@@ -70,6 +70,9 @@ def test_patterns() -> None:
         ({"usual_tokens": 16, "max_tokens": 9}, 9),  # what is left of a window
         ({"ignore_eos": True}, 2048),
         ({"ignore_eos": True, "max_tokens": 7}, 7),
+        ({"ignore_eos": True, "usual_tokens": 9}, 9),
+        ({"ignore_eos": True, "usual_tokens": 5000}, 2048),
+        ({"ignore_eos": True, "usual_tokens": 5000, "max_tokens": 4000}, 4000),
         ({"ignore_eos": True, "max_tokens": 10**9}, 99_999),
     ],
 )

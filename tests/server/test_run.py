@@ -55,6 +55,13 @@ def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
         process.communicate()
 
 
+def await_it(port: int) -> None:
+    """Return when the server answers: its first line tells of the socket alone."""
+    with socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(b"GET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert client.recv(100).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
 def asked(body: bytes) -> bytes:
     """A request for a chat, as bytes."""
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
@@ -85,6 +92,7 @@ def test_a_signal_ends_it_in_good_order_with_a_stream_open(number: signal.Signal
 )
 def test_who_still_waits_when_it_stops_is_told_so(sent: bytes, endless: str) -> None:
     with serving(endless) as (process, port), socket.create_connection(("127.0.0.1", port)) as client:
+        await_it(port)
         client.sendall(sent)
         client.settimeout(0.3)
         with pytest.raises(TimeoutError):

@@ -30,9 +30,8 @@ def parse_completion(http: HttpRequest, body: Body, *, dialect: str) -> Call:
     if (words := too_many(asked)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=asked["n"], message=words))
     call = completion_call(http, body, {**asked, "logprobs": None, "max_tokens": _most(asked)}, dialect=dialect)
-    shows = next((field for field in _SHOWING if asked.get(field)), None)
-    if shows is not None and (words := too_long(call)) is not None:
-        raise refuse(Complaint("conflict", (shows,), got=asked[shows], message=words))
+    if (field := _repeating(asked)) is not None and (words := too_long(call)) is not None:
+        raise refuse(Complaint("conflict", (field,), got=body[field], message=words))
     messages = _with_images(call.messages, asked.get("images"))
     response_format, schema = _format(asked)
     return replace(
@@ -148,6 +147,12 @@ def _most(asked: Body) -> int | None:
     return None if most is None else max(most, 0)
 
 
+def _repeating(asked: Body) -> str | None:
+    """The field that asks for whole prompts, as text or as numbers; for log probabilities of the last, all are made."""
+    fields = _REPEATING if _alternatives(asked) is None else (*_REPEATING, "echo_last")
+    return next((field for field in fields if asked.get(field)), None)
+
+
 def _share(asked: Body, choices: int) -> int | None:
     """How long each text may get that would never end: there is no telling how many of them are asked for."""
     return MOST_ENDLESS // choices if asked.get("ignore_eos") is True else None
@@ -229,7 +234,7 @@ def _meaning(said: Body, messages: Sequence[Message], schema: Json) -> dict[str,
 
 
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
-_SHOWING = ("echo", "echo_last", "raw_output", "return_token_ids")  # what repeats the prompt, as text or as numbers
+_REPEATING = ("echo", "raw_output", "return_token_ids")
 _SHOWN = frozenset(
     ("images", "raw_output", "return_token_ids", "perf_metrics_in_response", "prompt_cache_isolation_key")
 )

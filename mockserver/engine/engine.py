@@ -58,8 +58,7 @@ class Engine:
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", RuleIndex([rule.when for rule in self.rules]))
         object.__setattr__(self, "_counts_attempts", any("attempt" in rule.when.uses for rule in self.rules))
-        repeats = not self.policy.unique_ids and self.policy.clock.at is not None
-        object.__setattr__(self, "_repeats", repeats)
+        object.__setattr__(self, "_repeats", not self.policy.unique_ids and self.policy.clock.at is not None)
 
     async def plan(self, call: Call) -> Plan:
         """What to answer, and why. Raises Failure where the answer is a refusal that no rule asked for.

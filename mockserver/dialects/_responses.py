@@ -114,7 +114,8 @@ def _tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
 def _named(tools: Iterable[Body]) -> Iterator[str]:
     """The names of functions and custom tools, the types of others."""
     for tool in tools:
-        name = tool.get("name") if tool.get("type") in ("function", "custom") else tool.get("type")
+        kind = tool.get("type", "function")
+        name = tool.get("name") if kind in ("function", "custom") else kind
         if isinstance(name, str):
             yield name
 

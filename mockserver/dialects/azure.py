@@ -8,11 +8,11 @@ from mockserver.core.documents import Embeddings, Models
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._azure import as_text, check_version, parse_chat, parse_embeddings
-from mockserver.dialects._embeddings import encoding
-from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
-from mockserver.dialects._parse import bearer
-from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex, request_uuid
+from mockserver.dialects._azure.request import as_text, check_version, parse_chat, parse_embeddings
+from mockserver.dialects._documents.embeddings import encoding
+from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._shared.parse import bearer
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex, request_uuid
 from mockserver.formats.chat import ChatStyle
 from mockserver.formats.embeddings import embeddings
 

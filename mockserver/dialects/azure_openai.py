@@ -8,18 +8,20 @@ from mockserver.core.call import Call, Json
 from mockserver.core.documents import Embeddings
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import FEATURES, Dialect, Operation, _completions
-from mockserver.dialects._embeddings import encoding, parse_embeddings, too_long
-from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
-from mockserver.dialects._listing import model_operations
-from mockserver.dialects._openai import live_only, parse_chat
-from mockserver.dialects._openai_responses import RESPONSE_STYLE, openai_response_call
-from mockserver.dialects._openai_words import refuse
-from mockserver.dialects._parse import bearer, read_object
-from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_uuid
-from mockserver.dialects._responses import responses_reply
-from mockserver.dialects._stored_chats import stored_chats
-from mockserver.dialects._stored_responses import StoredResponses
+from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects._chat.request import live_only, parse_chat
+from mockserver.dialects._completions.request import STYLE as OPENAI_STYLE
+from mockserver.dialects._completions.request import parse_completion, text_reply, wanted
+from mockserver.dialects._documents.embeddings import encoding, parse_embeddings, too_long
+from mockserver.dialects._responses.openai import RESPONSE_STYLE, openai_response_call
+from mockserver.dialects._responses.request import responses_reply
+from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._shared.listing import model_operations
+from mockserver.dialects._shared.parse import bearer, read_object
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_uuid
+from mockserver.dialects._shared.words import refuse
+from mockserver.dialects._stored.chats import stored_chats
+from mockserver.dialects._stored.responses import StoredResponses
 from mockserver.formats.chat import ChatStyle, completion
 from mockserver.formats.embeddings import embeddings
 from mockserver.formats.extras import prompt_filter
@@ -61,16 +63,12 @@ def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
 
 
 def _parse_completion(http: HttpRequest, strict: bool) -> Call:
-    body = _body(http)
-    call = _completions.parse_completion(http, body, dialect=NAME, refuse=refuse)
-    for complaint in _completions.live_only(body) if strict else ():
-        raise refuse(complaint)
-    return call
+    return parse_completion(http, _body(http), NAME, strict=strict)
 
 
 def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
-    reply = _completions.text_reply(call, outcome, TEXT_STYLE, _completions.wanted(call))
+    reply = text_reply(call, outcome, TEXT_STYLE, wanted(call))
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 
@@ -200,7 +198,7 @@ TEXT_STYLE = TextStyle(
     completion=("choices", "created", "id", "model", "object", "prompt_filter_results", "usage"),
     choice=("content_filter_results", "finish_reason", "index", "logprobs", "text"),
     usage=("completion_tokens", "prompt_tokens", "total_tokens"),
-    finishes=_completions.STYLE.finishes,
+    finishes=OPENAI_STYLE.finishes,
     prompt_apart=True,
 )
 

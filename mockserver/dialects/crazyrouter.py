@@ -6,12 +6,12 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
-from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, retry_after
-from mockserver.dialects._listing import model_operations
-from mockserver.dialects._openai import parse_chat
-from mockserver.dialects._openai_words import refuse_without_code
-from mockserver.dialects._parse import Complaint, bearer, read_object
-from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._chat.request import parse_chat
+from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._shared.listing import model_operations
+from mockserver.dialects._shared.parse import Complaint, bearer, read_object
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._shared.words import refuse_without_code
 from mockserver.formats.chat import ChatStyle
 
 NAME = "crazyrouter"

@@ -8,13 +8,14 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import Dialect, Operation, _fireworks
-from mockserver.dialects._completions import text_reply
-from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
-from mockserver.dialects._fireworks_words import detail_of, read
-from mockserver.dialects._listing import model_operations
-from mockserver.dialects._parse import bearer
-from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._completions.request import text_reply
+from mockserver.dialects._fireworks.request import metrics, parse_chat, parse_completion, wanted
+from mockserver.dialects._fireworks.words import detail_of, read
+from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._shared.listing import model_operations
+from mockserver.dialects._shared.parse import bearer
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.formats.chat import ChatStyle
 from mockserver.formats.text import TextStyle
 
@@ -23,16 +24,16 @@ TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
 
 
 def _parse_completion(http: HttpRequest, strict: bool) -> Call:  # its schema is closed, strict or not
-    return _fireworks.parse_completion(http, read(http), dialect=NAME)
+    return parse_completion(http, read(http), dialect=NAME)
 
 
 def _parse_chat(http: HttpRequest, strict: bool) -> Call:
-    return _fireworks.parse_chat(http, read(http), dialect=NAME, strict=strict)
+    return parse_chat(http, read(http), dialect=NAME, strict=strict)
 
 
 def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return headed(text_reply(call, outcome, TEXT, _fireworks.wanted(call, outcome)), _told(call, outcome))
+    return headed(text_reply(call, outcome, TEXT, wanted(call, outcome)), _told(call, outcome))
 
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
@@ -46,7 +47,7 @@ def _told(call: Call, answer: Answer) -> Headers:
     own = (*_headers(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
     if call.stream:
         return own
-    performed = tuple((f"fireworks-{name}", str(value)) for name, value in _fireworks.metrics(call, answer).items())
+    performed = tuple((f"fireworks-{name}", str(value)) for name, value in metrics(call, answer).items())
     sampling = {name: call.raw[name] for name in _SAMPLING if call.raw.get(name) is not None}
     return (*own, *performed, ("fireworks-sampling-options", to_json(sampling).decode()))
 

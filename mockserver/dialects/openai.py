@@ -6,20 +6,22 @@ from mockserver.core.call import Call, Json
 from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
-from mockserver.dialects import FEATURES, Dialect, Operation, _completions
-from mockserver.dialects._embeddings import encoding, parse_embeddings, too_long
-from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
-from mockserver.dialects._listing import model_operations
-from mockserver.dialects._moderations import kinds_of_input, parse_moderations
-from mockserver.dialects._moderations import live_only as live_only_of_moderations
-from mockserver.dialects._openai import live_only, parse_chat
-from mockserver.dialects._openai_responses import RESPONSE_STYLE, openai_response_call
-from mockserver.dialects._openai_words import refuse
-from mockserver.dialects._parse import bearer, read_object
-from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
-from mockserver.dialects._responses import responses_reply
-from mockserver.dialects._stored_chats import stored_chats
-from mockserver.dialects._stored_responses import StoredResponses
+from mockserver.dialects import FEATURES, Dialect, Operation
+from mockserver.dialects._chat.request import live_only, parse_chat
+from mockserver.dialects._completions.request import STYLE as TEXT_STYLE
+from mockserver.dialects._completions.request import parse_completion, text_reply, wanted
+from mockserver.dialects._documents.embeddings import encoding, parse_embeddings, too_long
+from mockserver.dialects._documents.moderations import kinds_of_input, parse_moderations
+from mockserver.dialects._documents.moderations import live_only as live_only_of_moderations
+from mockserver.dialects._responses.openai import RESPONSE_STYLE, openai_response_call
+from mockserver.dialects._responses.request import responses_reply
+from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
+from mockserver.dialects._shared.listing import model_operations
+from mockserver.dialects._shared.parse import bearer, read_object
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._shared.words import refuse
+from mockserver.dialects._stored.chats import stored_chats
+from mockserver.dialects._stored.responses import StoredResponses
 from mockserver.formats.chat import ChatStyle, completion
 from mockserver.formats.embeddings import embeddings
 from mockserver.formats.moderations import moderations
@@ -54,17 +56,12 @@ def _render_responses(call: Call, outcome: Success) -> Reply:
 
 
 def _parse_completion(http: HttpRequest, strict: bool) -> Call:
-    body = read_object(http)
-    call = _completions.parse_completion(http, body, dialect=NAME, refuse=refuse)
-    if strict:
-        for complaint in _completions.live_only(body):
-            raise refuse(complaint)
-    return call
+    return parse_completion(http, read_object(http), NAME, strict=strict)
 
 
 def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
-    reply = _completions.text_reply(call, outcome, _completions.STYLE, _completions.wanted(call))
+    reply = text_reply(call, outcome, TEXT_STYLE, wanted(call))
     return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
 
 

@@ -8,13 +8,13 @@ from mockserver.core.documents import Models
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
-from mockserver.dialects._errors import OPENAI_WORDS, Phrasebook, Row, retry_after
-from mockserver.dialects._listing import OWNER, model_operations
-from mockserver.dialects._parse import bearer, read_object
-from mockserver.dialects._reply import chat_reply, headed, json_reply, merged, request_hex
-from mockserver.dialects._responses import responses_reply
-from mockserver.dialects._stored_responses import StoredResponses
-from mockserver.dialects._tzafon import CONTEXT, NAME, parse_chat, parse_response, refuse, vllm_live_only
+from mockserver.dialects._responses.request import responses_reply
+from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._shared.listing import OWNER, model_operations
+from mockserver.dialects._shared.parse import bearer, read_object
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._stored.responses import StoredResponses
+from mockserver.dialects._tzafon.request import CONTEXT, NAME, parse_chat, parse_response, refuse, vllm_live_only
 from mockserver.formats.chat import ChatStyle
 from mockserver.formats.responses import ResponseStyle
 

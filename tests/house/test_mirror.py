@@ -7,14 +7,19 @@ ROOT = Path(__file__).parents[2]
 
 
 def homes(module: Path) -> tuple[Path, ...]:
-    """Where the tests of a module may stand, relative to `tests`: a package's also beside it, a dialect's as cases."""
+    """Where the tests of a module may stand, relative to `tests`: a package's also beside it, a dialect's as cases.
+
+    What a dialect has for itself alone may be tested with the dialect.
+    """
     named = f"test_{module.stem.lstrip('_')}.py"
     if module.stem == "__init__":
         package = module.parent
         return (package / f"test_{package.name}.py", package.parent / f"test_{package.name}.py")
     if module.parent == Path("dialects") and not module.stem.startswith("_"):
         return (Path("dialects/cases") / module.stem, Path("dialects") / named)
-    return (module.with_name(named),)
+    folder = Path(*(part.lstrip("_") for part in module.parent.parts))
+    of_dialect = folder.parent == Path("dialects") and (ROOT / "mockserver" / f"{folder}.py").exists()
+    return (folder / named, folder.with_name(f"test_{folder.name}.py")) if of_dialect else (folder / named,)
 
 
 def does_something(source: str) -> bool:
@@ -37,7 +42,11 @@ def test_every_module_has_its_tests() -> None:
 
 def test_where_tests_are_looked_for() -> None:
     assert homes(Path("settings.py")) == (Path("test_settings.py"),)
-    assert homes(Path("dialects/_parse.py")) == (Path("dialects/test_parse.py"),)
+    assert homes(Path("dialects/_shared/parse.py")) == (Path("dialects/shared/test_parse.py"),)
+    assert homes(Path("dialects/_azure/request.py")) == (
+        Path("dialects/azure/test_request.py"),
+        Path("dialects/test_azure.py"),
+    )
     assert homes(Path("dialects/azure.py")) == (Path("dialects/cases/azure"), Path("dialects/test_azure.py"))
     assert homes(Path("engine/generate/__init__.py")) == (
         Path("engine/generate/test_generate.py"),

@@ -1,0 +1,231 @@
+"""The chat request as OpenAI publishes it, field by field with types and bounds; its look-alikes share it.
+
+Only validates: knows no Call, no words. What no type can say (fields that exclude each other)
+stands in `_chat/request.py`.
+"""
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import BeforeValidator, ConfigDict, Field, Tag, TypeAdapter
+from pydantic_core import PydanticKnownError
+from typing_extensions import TypedDict
+
+from mockserver.dialects._chat.messages import AudioId, Message, String, TextContent
+
+Name = Annotated[str, Field(max_length=64, pattern=r"^[a-zA-Z0-9_-]+$")]
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+Bias = Annotated[float, Field(ge=-100, le=100, multiple_of=1)]  # a JSON integer may be written 5.0
+Object = dict[str, Any]
+
+
+class Function(TypedDict, total=False):
+    """A function that the model may call."""
+
+    name: Required[Name]
+    description: str | None
+    parameters: Object | None
+    strict: bool | None
+
+
+class FunctionTool(TypedDict):
+    """A tool with a JSON Schema."""
+
+    type: Literal["function"]
+    function: Function
+
+
+class Grammar(TypedDict):
+    """The grammar of a custom tool's input."""
+
+    definition: str
+    syntax: Literal["lark", "regex"]
+
+
+class GrammarFormat(TypedDict):
+    """Input that follows a grammar."""
+
+    type: Literal["grammar"]
+    grammar: Grammar
+
+
+class TextFormat(TypedDict):
+    """Free text."""
+
+    type: Literal["text"]
+
+
+class Custom(TypedDict, total=False):
+    """A tool that takes text."""
+
+    name: Required[str]
+    description: str | None
+    format: Annotated[TextFormat | GrammarFormat, Field(discriminator="type")] | None
+
+
+class CustomTool(TypedDict):
+    """The same, as a tool."""
+
+    type: Literal["custom"]
+    custom: Custom
+
+
+Tool = Annotated[FunctionTool | CustomTool, Field(discriminator="type")]
+
+
+class Named(TypedDict):
+    """A tool by name."""
+
+    name: str
+
+
+class NamedFunction(TypedDict):
+    """Call this function."""
+
+    type: Literal["function"]
+    function: Named
+
+
+class NamedCustom(TypedDict):
+    """Call this custom tool."""
+
+    type: Literal["custom"]
+    custom: Named
+
+
+class Allowed(TypedDict):
+    """Some of the tools."""
+
+    mode: Literal["auto", "required"]
+    tools: Annotated[list[Object], Field(fail_fast=True)]
+
+
+class AllowedTools(TypedDict):
+    """Call some of the tools."""
+
+    type: Literal["allowed_tools"]
+    allowed_tools: Allowed
+
+
+ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
+NamedTool = Annotated[NamedFunction | NamedCustom | AllowedTools, Field(discriminator="type")]
+ToolChoice = ToolMode | Annotated[NamedTool, Tag("<an object>")]
+
+
+class JsonSchema(TypedDict, total=False):
+    """The schema that the answer must satisfy."""
+
+    name: Required[Name]
+    description: str | None
+    schema: Object | None
+    strict: bool | None
+
+
+class JsonObjectFormat(TypedDict):
+    """The answer is a JSON object."""
+
+    type: Literal["json_object"]
+
+
+class JsonSchemaFormat(TypedDict):
+    """The answer satisfies a JSON Schema."""
+
+    type: Literal["json_schema"]
+    json_schema: JsonSchema
+
+
+ResponseFormat = Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")]
+
+
+class StreamOptions(TypedDict, total=False):
+    """What a stream shows besides the answer."""
+
+    include_usage: bool | None
+    include_obfuscation: bool | None
+
+
+class Audio(TypedDict, total=False):
+    """How a spoken answer sounds."""
+
+    voice: Required[String | Annotated[AudioId, Tag("<an object>")]]
+    format: Required[Literal["wav", "aac", "mp3", "flac", "opus", "pcm16"]]
+
+
+class Prediction(TypedDict):
+    """What the answer will probably say."""
+
+    type: Literal["content"]
+    content: TextContent
+
+
+def _first_refused_bias(value: Any) -> Any:
+    """Of a great many biases only the first that will be refused, so that not each of them becomes a complaint."""
+    entries = value.items() if isinstance(value, dict) else ()
+    return next(({key: bias} for key, bias in entries if not _is_bias(bias)), value)
+
+
+def _is_bias(value: Any) -> bool:
+    return type(value) in (int, float) and -100 <= value <= 100 and value == int(value)
+
+
+def _few_pairs(value: Any) -> Any:
+    """Metadata, unless it has more pairs than are worth looking at."""
+    if isinstance(value, dict) and len(value) > MAX_PAIRS:
+        limits = {"field_type": "Dictionary", "max_length": MAX_PAIRS, "actual_length": len(value)}
+        raise PydanticKnownError("too_long", limits)
+    return value
+
+
+MAX_PAIRS = 16
+Biases = Annotated[dict[str, Bias], BeforeValidator(_first_refused_bias)]
+Stops = Annotated[list[str], Field(min_length=1, max_length=4, fail_fast=True)]
+Pairs = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]]
+Metadata = Annotated[Pairs, BeforeValidator(_few_pairs)]
+OldChoice = Annotated[Literal["none", "auto"], Tag("<a string>")] | Annotated[Named, Tag("<an object>")]
+
+
+class ChatBody(TypedDict, total=False):
+    """`POST /chat/completions` (`wire/openai.md` section 2)."""
+
+    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+
+    model: Required[str]
+    messages: Required[Annotated[list[Message], Field(min_length=1, fail_fast=True)]]
+    temperature: Annotated[float, Field(ge=0, le=2)] | None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None
+    n: Annotated[int, Field(ge=1, le=128)] | None
+    max_completion_tokens: int | None
+    max_tokens: int | None
+    frequency_penalty: Penalty | None
+    presence_penalty: Penalty | None
+    logprobs: bool | None
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None
+    logit_bias: Biases | None
+    seed: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None
+    stop: String | Annotated[Stops, Tag("<an array of strings>")] | None
+    stream: bool | None
+    stream_options: StreamOptions | None
+    response_format: ResponseFormat | None
+    tools: Annotated[list[Tool], Field(fail_fast=True)] | None
+    tool_choice: ToolChoice | None
+    parallel_tool_calls: bool | None
+    functions: Annotated[list[Function], Field(min_length=1, max_length=128, fail_fast=True)] | None
+    function_call: OldChoice | None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
+    verbosity: Literal["low", "medium", "high"] | None
+    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None
+    store: bool | None
+    metadata: Metadata | None
+    modalities: Annotated[list[Literal["text", "audio"]], Field(fail_fast=True)] | None
+    audio: Audio | None
+    prediction: Prediction | None
+    web_search_options: Object | None
+    user: str | None
+    safety_identifier: str | None
+    prompt_cache_key: str | None
+    prompt_cache_options: Object | None
+    prompt_cache_retention: str | None
+    moderation: Object | None
+
+
+CHAT = TypeAdapter(ChatBody)
+CHAT_FIELDS = frozenset(ChatBody.__annotations__)

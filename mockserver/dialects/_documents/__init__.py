@@ -1,0 +1,1 @@
+"""Requests and replies that are no conversation: embeddings and moderations."""

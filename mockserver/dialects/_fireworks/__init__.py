@@ -1,0 +1,1 @@
+"""Fireworks' own request, and the words of its validator."""

@@ -1,0 +1,240 @@
+"""Fireworks' requests become Calls: what its bodies have beyond OpenAI's, and what excludes what."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from jiter import from_json
+from pydantic_core import to_json
+
+from mockserver.core.call import Call, IdShape, Json, Message
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Answer
+from mockserver.core.tokens import split
+from mockserver.dialects._chat.call import chat_call
+from mockserver.dialects._chat.request import empty_messages, impossible_choice
+from mockserver.dialects._completions.request import WHOLE, completion_call, too_long, too_many
+from mockserver.dialects._fireworks.models import CHAT, CHAT_FIELDS, COMPLETION
+from mockserver.dialects._fireworks.words import refusal, refuse, shortened, validated
+from mockserver.dialects._shared.parse import Complaint, unknown_keys
+from mockserver.formats.text import Wanted
+from mockserver.formats.text_logprobs import LogprobsShape
+
+Body = Mapping[str, Json]
+MOST_ENDLESS = 65_536  # tokens of all texts together that never end
+
+
+def parse_completion(http: HttpRequest, body: Body, *, dialect: str) -> Call:
+    """The Call of a completion's body, or the 422 that lists what is wrong with it."""
+    asked = validated(COMPLETION, body)
+    _refuse_conflicts(asked)
+    if (words := too_many(asked)) is not None:
+        raise refuse(Complaint("conflict", ("n",), got=asked["n"], message=words))
+    call = completion_call(http, body, {**asked, "logprobs": None, "max_tokens": _most(asked)}, dialect=dialect)
+    if (field := _repeating(asked)) is not None and (words := too_long(call)) is not None:
+        raise refuse(Complaint("conflict", (field,), got=body[field], message=words))
+    messages = _with_images(call.messages, asked.get("images"))
+    response_format, schema = _format(asked)
+    return replace(
+        call,
+        messages=messages,
+        meaning=_meaning(call.meaning, messages, schema),
+        usual_tokens=_share(asked, call.n * len(call.prompts)),
+        overflow=asked.get("context_length_exceeded_behavior", "truncate"),
+        ignore_eos=asked.get("ignore_eos") is True,
+        echo=WHOLE if asked.get("echo") else max(asked.get("echo_last") or 0, 0),
+        logprobs=_alternatives(asked),
+        response_format=response_format,
+        schema=schema,
+        ids=IdShape("cmpl-", 24, "hex"),
+    )
+
+
+def parse_chat(http: HttpRequest, body: Body, *, dialect: str, strict: bool) -> Call:
+    """The Call of a chat's body, or the 422 that lists what is wrong with it; `strict`: unknown fields are wrong."""
+    asked = validated(CHAT, body)
+    if strict and (strangers := unknown_keys(body, CHAT_FIELDS)):
+        raise refusal(*(_stranger(key, body[key]) for key in strangers[:100]))
+    _refuse_conflicts(asked)
+    for complaint in (*impossible_choice(asked), *empty_messages(asked["messages"])):
+        raise refuse(complaint)
+    response_format, schema = _format(asked)
+    plain = {**body, "response_format": _as_openai(response_format, schema)}
+    call = chat_call(http, plain, {**asked, "response_format": plain["response_format"]}, dialect=dialect)
+    return replace(
+        call,
+        raw=body,
+        usual_tokens=_share(asked, call.n),
+        overflow=asked.get("context_length_exceeded_behavior", "truncate"),
+        ignore_eos=asked.get("ignore_eos") is True,
+        logprobs=_alternatives(asked),
+    )
+
+
+def wanted(call: Call, answer: Answer) -> Wanted:
+    """What a completion's body asks to be shown."""
+    body = call.raw
+    legacy = type(body.get("logprobs")) is not bool
+    return Wanted(
+        prompts=call.prompts,
+        logprobs=LogprobsShape("legacy" if legacy else "content", call.logprobs or 0, token_ids=True),
+        token_ids=body.get("return_token_ids") is True,
+        raw_output=body.get("raw_output") is True,
+        perf_metrics=metrics(call, answer) if body.get("perf_metrics_in_response") is True else None,
+        images=tuple(tuple(part["image_url"]["url"] for part in message.parts) for message in call.messages),
+        grammar=_grammar(call),
+    )
+
+
+def metrics(call: Call, answer: Answer) -> dict[str, Json]:
+    """How the answer performed, by its tokens: the same for the same request."""
+    first = 0.02 + answer.usage.prompt * 1e-5
+    told: dict[str, Json] = {
+        "prompt-tokens": answer.usage.prompt,
+        "cached-prompt-tokens": answer.usage.cached,
+        "server-time-to-first-token": round(first, 6),
+        "server-processing-time": round(first + answer.usage.completion * 0.005, 6),
+    }
+    guess = _predicted(call.raw)
+    if guess:
+        told["speculation-prompt-tokens"] = len(guess)
+        told["speculation-prompt-matched-tokens"] = _matched(guess, answer)
+    return told
+
+
+def _predicted(body: Body) -> Sequence[str]:
+    """The tokens of the predicted output."""
+    guess = body.get("speculation")
+    if isinstance(guess, list):
+        return tuple(map(str, guess))
+    if guess is None:
+        guess = body.get("prediction")
+        content = guess.get("content") if isinstance(guess, Mapping) else guess
+        parts = content if isinstance(content, list) else ()
+        guess = content if isinstance(content, str) else "".join(part.get("text") or "" for part in parts)
+    return split(guess)
+
+
+def _matched(guess: Sequence[str], answer: Answer) -> int:
+    """How many of the predicted tokens begin the answer."""
+    texts = [getattr(part, "text", "") for choice in answer.choices[:1] for part in choice.parts]
+    tokens = split("".join(texts))
+    return next(
+        (at for at, pair in enumerate(zip(guess, tokens, strict=False)) if pair[0] != pair[1]),
+        min(len(guess), len(tokens)),
+    )
+
+
+def _refuse_conflicts(asked: Body) -> None:
+    for message in _conflicts(asked):
+        raise refuse(Complaint("conflict", (), got=asked, message=message))
+
+
+def _conflicts(asked: Body) -> Iterator[str]:
+    """Fields that exclude each other."""
+    for one, other in _PAIRS:
+        if asked.get(one) is not None and asked.get(other) is not None:
+            yield f"{one} and {other} cannot be specified together"
+
+
+def _stranger(key: str, value: Json) -> Body:
+    said = "Extra inputs are not permitted"
+    return {"loc": ["body", key], "msg": said, "type": "extra_forbidden", "input": shortened(value)}
+
+
+def _most(asked: Body) -> int | None:
+    most = asked.get("max_tokens")
+    most = asked.get("max_completion_tokens") if most is None else most
+    return None if most is None else max(most, 0)
+
+
+def _repeating(asked: Body) -> str | None:
+    """The field that asks for whole prompts, as text or as numbers; for log probabilities of the last, all are made."""
+    fields = _REPEATING if _alternatives(asked) is None else (*_REPEATING, "echo_last")
+    return next((field for field in fields if asked.get(field)), None)
+
+
+def _share(asked: Body, choices: int) -> int | None:
+    """How long each text may get that would never end: there is no telling how many of them are asked for."""
+    return MOST_ENDLESS // choices if asked.get("ignore_eos") is True else None
+
+
+def _alternatives(asked: Body) -> int | None:
+    """How many alternatives for each token: `top_logprobs` where it is given, else an integer `logprobs`."""
+    logprobs, top = asked.get("logprobs"), asked.get("top_logprobs")
+    if logprobs is None or logprobs is False:
+        return None
+    if top is not None:
+        return int(top)
+    return 0 if logprobs is True else int(logprobs)
+
+
+def _format(asked: Body) -> tuple[str, Json]:
+    """The form of the answer and its schema; a grammar is text to those who write it."""
+    answer = asked.get("response_format") or {"type": "text"}
+    kind = answer["type"]
+    if kind not in ("json_object", "json_schema"):
+        return "text", None
+    name = "schema" if answer.get("json_schema") is None else "json_schema"
+    schema = answer.get(name)
+    if isinstance(schema, str):
+        schema = _parsed(schema, name)
+    if isinstance(schema, Mapping) and isinstance(schema.get("schema"), Mapping):
+        schema = schema["schema"]  # as OpenAI writes it: with a name beside it
+    return ("json_object", None) if schema is None else ("json_schema", schema)
+
+
+def _parsed(text: str, name: str) -> Json:
+    try:
+        schema = from_json(text.encode(), allow_inf_nan=False)
+        if isinstance(schema, Mapping):
+            return schema
+        why = "it is no object"
+    except ValueError as error:
+        why = str(error)
+    message = f"the JSON schema cannot be read: {why}"
+    raise refuse(Complaint("conflict", ("response_format", name), got=text, message=message))
+
+
+def _as_openai(response_format: str, schema: Json) -> Json:
+    if response_format == "json_schema":
+        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    return None if response_format == "text" else {"type": response_format}
+
+
+def _grammar(call: Call) -> str | None:
+    """What the answer was held to: a grammar, or a schema as text."""
+    if call.schema is not None:
+        return to_json(call.schema).decode()
+    answer = call.raw.get("response_format")
+    return answer.get("grammar") if isinstance(answer, Mapping) else None
+
+
+def _with_images(messages: Sequence[Message], images: Json) -> tuple[Message, ...]:
+    """The prompts with their images: a list for each of them, or one list for every one."""
+    if not images:
+        return tuple(messages)
+    several = isinstance(images[0], list)
+    shown = (
+        [images[at] if at < len(images) else [] for at in range(len(messages))] if several else [images] * len(messages)
+    )
+    return tuple(
+        replace(message, parts=tuple({"type": "image_url", "image_url": {"url": url}} for url in urls))
+        for message, urls in zip(messages, shown, strict=True)
+    )
+
+
+def _meaning(said: Body, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
+    """What would change the answer: not what is shown of it; a schema as text, as the order of its keys counts."""
+    kept = {key: value for key, value in said.items() if key not in _SHOWN}
+    if schema is not None:
+        kept["response_format"] = {"type": "json_schema", "schema": to_json(schema).decode()}
+    if len(messages) == 1 and messages[0].parts:
+        kept["images"] = [dict(part) for part in messages[0].parts]
+    return kept
+
+
+_PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
+_REPEATING = ("echo", "raw_output", "return_token_ids")
+_SHOWN = frozenset(
+    ("images", "raw_output", "return_token_ids", "perf_metrics_in_response", "prompt_cache_isolation_key")
+)

@@ -1,0 +1,236 @@
+"""The Responses request as OpenAI publishes it, field by field with types and bounds; nothing in it is required.
+
+Only validates: knows no Call, no words. What no type can say stands in `_responses/checks.py`.
+"""
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from typing_extensions import TypedDict
+
+from mockserver.dialects._chat.messages import String
+from mockserver.dialects._chat.models import JsonObjectFormat, Metadata, Name, Object, TextFormat
+from mockserver.dialects._responses.items import Input
+
+
+class FunctionTool(TypedDict, total=False):
+    """A function that the model may call; flat, unlike chat's."""
+
+    type: Required[Literal["function"]]
+    name: Required[Name]
+    description: str | None
+    parameters: Object | None
+    strict: bool | None
+
+
+class GrammarFormat(TypedDict):
+    """Input that follows a grammar; flat, unlike chat's."""
+
+    type: Literal["grammar"]
+    definition: str
+    syntax: Literal["lark", "regex"]
+
+
+class CustomTool(TypedDict, total=False):
+    """A tool that takes text."""
+
+    type: Required[Literal["custom"]]
+    name: Required[str]
+    description: str | None
+    format: Annotated[TextFormat | GrammarFormat, Field(discriminator="type")] | None
+
+
+class ImageTool(TypedDict, total=False):
+    """A tool that makes images."""
+
+    type: Required[Literal["image_generation"]]
+    partial_images: Annotated[int, Field(ge=0, le=3)] | None
+
+
+class HostedTool(TypedDict):
+    """A tool of the provider's own, or one that it reaches (`mcp`)."""
+
+    type: str
+
+
+def _tool_tag(tool: Any) -> str:
+    kind = tool.get("type") if isinstance(tool, dict) else None
+    return kind if kind in ("function", "custom", "image_generation") else "<a tool>"
+
+
+Tool = Annotated[
+    Annotated[FunctionTool, Tag("function")]
+    | Annotated[CustomTool, Tag("custom")]
+    | Annotated[ImageTool, Tag("image_generation")]
+    | Annotated[HostedTool, Tag("<a tool>")],
+    Discriminator(_tool_tag),
+]
+
+
+class NamedTool(TypedDict):
+    """Call this function or custom tool."""
+
+    type: Literal["function", "custom"]
+    name: str
+
+
+class McpChoice(TypedDict, total=False):
+    """Call a tool of this MCP server."""
+
+    type: Required[Literal["mcp"]]
+    server_label: Required[str]
+    name: str | None
+
+
+class AllowedTools(TypedDict):
+    """Call some of the tools; flat, unlike chat's."""
+
+    type: Literal["allowed_tools"]
+    mode: Literal["auto", "required"]
+    tools: Annotated[list[Object], Field(fail_fast=True)]
+
+
+class HostedChoice(TypedDict):
+    """Use this tool of the provider's own."""
+
+    type: Literal[
+        "file_search",
+        "web_search",
+        "web_search_2025_08_26",
+        "web_search_preview",
+        "web_search_preview_2025_03_11",
+        "computer",
+        "computer_use",
+        "computer_use_preview",
+        "code_interpreter",
+        "image_generation",
+        "local_shell",
+        "shell",
+        "apply_patch",
+        "programmatic_tool_calling",
+    ]
+
+
+ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
+ChosenTool = Annotated[NamedTool | McpChoice | AllowedTools | HostedChoice, Field(discriminator="type")]
+ToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
+
+
+class JsonSchemaFormat(TypedDict, total=False):
+    """The answer satisfies a JSON Schema; flat, unlike chat's."""
+
+    type: Required[Literal["json_schema"]]
+    name: Required[Name]
+    schema: Required[Object]
+    description: str | None
+    strict: bool | None
+
+
+Format = Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")]
+
+
+class TextOptions(TypedDict, total=False):
+    """How the text looks."""
+
+    format: Format | None
+    verbosity: Literal["low", "medium", "high"] | None
+
+
+Summary = Literal["auto", "concise", "detailed"]
+
+
+class Reasoning(TypedDict, total=False):
+    """How hard the model thinks, and what is told of it."""
+
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
+    summary: Summary | None
+    generate_summary: Summary | None
+    context: Literal["auto", "current_turn", "all_turns"] | None
+    mode: str | None
+
+
+class PromptTemplate(TypedDict, total=False):
+    """A prompt that the provider keeps."""
+
+    id: Required[str]
+    version: str | None
+    variables: Object | None
+
+
+class ConversationId(TypedDict):
+    """A conversation that the provider keeps."""
+
+    id: str
+
+
+class Compaction(TypedDict, total=False):
+    """When the conversation is made shorter."""
+
+    type: Required[str]
+    compact_threshold: int | None
+
+
+class StreamOptions(TypedDict, total=False):
+    """What a stream shows besides the answer."""
+
+    include_obfuscation: bool | None
+
+
+Includable = Literal[
+    "file_search_call.results",
+    "web_search_call.results",
+    "web_search_call.action.sources",
+    "message.input_image.image_url",
+    "computer_call_output.output.image_url",
+    "code_interpreter_call.outputs",
+    "reasoning.encrypted_content",
+    "message.output_text.logprobs",
+]
+Temperature = Annotated[float, Field(ge=0, le=2)]
+TopP = Annotated[float, Field(ge=0, le=1)]
+Conversation = String | Annotated[ConversationId, Tag("<an object>")]
+
+
+class ResponseBody(TypedDict, total=False):
+    """`POST /responses` (`wire/openai.md` section 6)."""
+
+    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+
+    model: str
+    input: Input
+    instructions: str | None
+    max_output_tokens: Annotated[int, Field(ge=16)] | None
+    max_tool_calls: int | None
+    parallel_tool_calls: bool | None
+    temperature: Temperature | None
+    top_p: TopP | None
+    top_logprobs: Annotated[int, Field(ge=0, le=20)] | None
+    text: TextOptions | None
+    tools: Annotated[list[Tool], Field(fail_fast=True)] | None
+    tool_choice: ToolChoice | None
+    reasoning: Reasoning | None
+    include: Annotated[list[Includable], Field(fail_fast=True)] | None
+    store: bool | None
+    background: bool | None
+    previous_response_id: str | None
+    conversation: Conversation | None
+    prompt: PromptTemplate | None
+    truncation: Literal["auto", "disabled"] | None
+    stream: bool | None
+    stream_options: StreamOptions | None
+    service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | None
+    metadata: Metadata | None
+    user: str | None
+    safety_identifier: str | None
+    prompt_cache_key: str | None
+    prompt_cache_options: Object | None
+    prompt_cache_retention: Literal["in_memory", "in-memory", "24h"] | None
+    context_management: Annotated[list[Compaction], Field(fail_fast=True)] | None
+    moderation: Object | None
+    background_options: Object | None
+    access_programs: Object | None
+    image: Object | None
+
+
+RESPONSE = TypeAdapter(ResponseBody)
+RESPONSE_FIELDS = frozenset(ResponseBody.__annotations__)

@@ -1,0 +1,1 @@
+"""Tzafon's own request, as vLLM takes it."""

@@ -1,0 +1,256 @@
+"""Reading a body and wording complaints about it, as far as no dialect is concerned."""
+
+from typing import Annotated, Any, Literal, Required
+
+import pytest
+from pydantic import ConfigDict, Field, Tag, TypeAdapter
+from typing_extensions import TypedDict
+
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure
+from mockserver.dialects._shared.parse import (
+    Complaint,
+    bearer,
+    clip,
+    kind_of,
+    listed,
+    read_object,
+    unknown_keys,
+    validated,
+)
+
+OPENING = "We could not parse the JSON body of your request: "
+
+
+def request(body: bytes, *headers: tuple[bytes, bytes]) -> HttpRequest:
+    return HttpRequest("POST", "/chat/completions", headers=headers, body=body)
+
+
+DEEP = b'{"a":' + b"[" * 100 + b"]" * 100 + b"}"
+
+BROKEN = {
+    "empty": (b"", "the body is empty."),
+    "blank": (b" \n", "the body is empty."),
+    "open": (b"{", "EOF while parsing an object at line 1 column 1."),
+    "trailing comma": (b'{"a":1,\n}', "trailing comma at line 2 column 1."),
+    "two values": (b"{} {}", "trailing characters at line 1 column 4."),
+    "NaN": (b'{"a":NaN}', "expected value at line 1 column 6."),
+    "Infinity": (b'{"a":-Infinity}', "invalid number at line 1 column 7."),
+    "1e400": (b'{"a":1e400}', "number out of range at line 1 column 6."),
+    "-1E+400": (b'{\n "a": [1,\n -1E+400]}', "number out of range at line 3 column 2."),
+    "many digits and an exponent": (b'{"a":' + b"9" * 250 + b"e99}", "number out of range at line 1 column 6."),
+    "huge integer": (b'{"a":' + b"9" * 400 + b"}", "number out of range at line 1 column 6."),
+    "absurd integer": (b'{"a":' + b"9" * 5000 + b"}", "number out of range at line 1 column 4307."),
+    "lone surrogate": (b'{"a":"\\ud800"}', "lone leading surrogate in hex escape at line 1 column 13."),
+    "lone low surrogate": (b'{"\\udc00":1}', "lone leading surrogate in hex escape at line 1 column 8."),
+    "duplicate key": (b'{"a":1,"a":2}', 'Detected duplicate key "a" at line 1 column 12.'),
+    "invalid UTF-8": (b'{"a":"\xff"}', "invalid unicode code point at line 1 column 7."),
+    "surrogate in UTF-8": (b'{"a":"\xed\xa0\x80"}', "invalid unicode code point at line 1 column 7."),
+    "byte order mark": (b"\xef\xbb\xbf{}", "expected value at line 1 column 1."),
+    "depth 101": (DEEP, "it is nested more than 100 levels deep."),
+    "depth 300": (b"[" * 300 + b"]" * 300, "it is nested more than 100 levels deep."),
+    "never closed": (b"[" * 300, "it is nested more than 100 levels deep."),
+    "array": (b"[]", "expected an object, but got an array instead."),
+    "string": (b'"a"', "expected an object, but got a string instead."),
+    "null": (b"null", "expected an object, but got null instead."),
+}
+
+
+@pytest.mark.parametrize(("body", "why"), BROKEN.values(), ids=BROKEN.keys())
+def test_broken_bodies(body: bytes, why: str) -> None:
+    with pytest.raises(Failure) as caught:
+        read_object(request(body))
+    assert caught.value.reason == "bad_json"
+    assert caught.value.message == OPENING + why
+
+
+WHOLE = {
+    "depth 100": (b'{"a":' + b"[" * 99 + b"]" * 99 + b"}", None),
+    "many shallow brackets": (b'{"a":[' + b"{}," * 300 + b"[]]}", None),
+    "brackets in a string": (b'{"a":"' + b"[{" * 300 + b'\\""}', {"a": "[{" * 300 + '"'}),
+    "tiny number": (b'{"a":1e-400}', {"a": 0}),
+    "exponent in a string": (b'{"a":"1e400 \\" 1e400"}', {"a": '1e400 " 1e400'}),
+    "digits in a string": (b'{"a":"' + b"7" * 400 + b'"}', {"a": "7" * 400}),
+    "large integer": (b'{"a":' + b"9" * 300 + b"}", {"a": int("9" * 300)}),
+    "surrogate pair": (b'{"a":"\\ud83d\\ude00"}', {"a": "😀"}),
+    "whole numbers at the top": (b'{"a":1.0,"b":1.5,"c":[1.0]}', {"a": 1, "b": 1.5, "c": [1.0]}),
+}
+
+
+@pytest.mark.parametrize(("body", "value"), WHOLE.values(), ids=WHOLE.keys())
+def test_whole_bodies(body: bytes, value: Any) -> None:
+    found = read_object(request(body))
+    assert value is None or found == value
+
+
+def test_whole_numbers_at_the_top_are_ints() -> None:
+    assert type(read_object(request(b'{"n":1.0}'))["n"]) is int
+
+
+@pytest.mark.parametrize("media", ["application/json", "application/json; charset=utf-8", "text/JSON", ""])
+def test_media_types_that_pass(media: str) -> None:
+    assert read_object(request(b"{}", (b"content-type", media.encode()))) == {}
+
+
+def test_other_media_types_are_refused() -> None:
+    with pytest.raises(Failure) as caught:
+        read_object(request(b"{}", (b"content-type", b"application/x-www-form-urlencoded")))
+    assert caught.value.reason == "unsupported_media_type"
+    assert caught.value.message == (
+        "Invalid Content-Type header (application/x-www-form-urlencoded), expected application/json. "
+        "(HINT: If you're using curl, you can pass -H 'Content-Type: application/json')"
+    )
+
+
+@pytest.mark.parametrize(
+    ("header", "token"),
+    [
+        ("Bearer k", "k"),
+        ("bearer  k ", "k"),
+        ("BEARER a b", "a b"),
+        ("Bearer ", None),
+        ("Bearer", None),
+        ("Basic k", None),
+        ("", None),
+    ],
+)
+def test_bearer(header: str, token: str | None) -> None:
+    assert bearer(request(b"", (b"authorization", header.encode()))) == token
+
+
+def test_bearer_without_a_header() -> None:
+    assert bearer(request(b"")) is None
+
+
+class Text(TypedDict):
+    type: Literal["text"]
+    text: str
+
+
+class Function(TypedDict):
+    type: Literal["function"]
+    function: dict[str, int]
+
+
+class Named(TypedDict):
+    type: Literal["content"]
+    content: str
+
+
+Part = Annotated[Text | Function, Field(discriminator="type")]
+
+
+class Shape(TypedDict, total=False):
+    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+
+    name: Required[str]
+    size: Annotated[int, Field(ge=1)]
+    share: Annotated[float, Field(le=2)]
+    word: Literal["a", "b"]
+    short: Annotated[str, Field(max_length=2)]
+    plain: Annotated[str, Field(pattern="^a$")]
+    some: Annotated[list[int], Field(min_length=1)]
+    parts: list[Part]
+    either: Annotated[str, Tag("<a string>")] | Annotated[list[Part], Tag("<an array of objects>")]
+    mode: Annotated[Literal["on", "off"], Tag("<a string>")] | Annotated[Part, Tag("<an object>")]
+    named: Named
+    keyed: dict[Annotated[str, Field(max_length=2)], int]
+    even: Annotated[float, Field(multiple_of=1)]
+
+
+ADAPTER = TypeAdapter(Shape)
+
+COMPLAINTS: dict[str, tuple[dict[str, Any], Complaint]] = {
+    "missing": ({"name": ...}, Complaint("missing", ("name",))),
+    "type": ({"name": 1}, Complaint("type", ("name",), 1, ("a string",))),
+    "bool is no integer": ({"size": True}, Complaint("type", ("size",), True, ("an integer",))),
+    "below": ({"size": 0}, Complaint("below", ("size",), 0, bound=1)),
+    "above": ({"share": 3}, Complaint("above", ("share",), 3, bound=2.0)),
+    "value": ({"word": "c"}, Complaint("value", ("word",), "c", ("a", "b"))),
+    "value of another type": ({"word": 1}, Complaint("type", ("word",), 1, ("a string",))),
+    "long": ({"short": "abc"}, Complaint("long", ("short",), "abc", bound=2)),
+    "pattern": ({"plain": "b"}, Complaint("pattern", ("plain",), "b", bound="^a$")),
+    "short": ({"some": []}, Complaint("short", ("some",), [], bound=1)),
+    "in a list": ({"some": [1, "x"]}, Complaint("type", ("some", 1), "x", ("an integer",))),
+    "no object": ({"parts": [1]}, Complaint("type", ("parts", 0), 1, ("an object",))),
+    "no tag": ({"parts": [{}]}, Complaint("missing", ("parts", 0, "type"))),
+    "wrong tag": (
+        {"parts": [{"type": "x"}]},
+        Complaint("value", ("parts", 0, "type"), "x", ("text", "function")),
+    ),
+    "tag of another type": ({"parts": [{"type": []}]}, Complaint("type", ("parts", 0, "type"), [], ("a string",))),
+    "tag is no key": ({"parts": [{"type": "text"}]}, Complaint("missing", ("parts", 0, "text"))),
+    "tag and key alike": (
+        {"parts": [{"type": "function", "function": {"a": "x"}}]},
+        Complaint("type", ("parts", 0, "function", "a"), "x", ("an integer",)),
+    ),
+    "key like a tag, but no union": (
+        {"named": {"type": "content", "content": 1}},
+        Complaint("type", ("named", "content"), 1, ("a string",)),
+    ),
+    "no member": ({"either": 1}, Complaint("type", ("either",), 1, ("a string", "an array of objects"))),
+    "inside a member": ({"either": [{"type": "text"}]}, Complaint("missing", ("either", 0, "text"))),
+    "value or object": ({"mode": "x"}, Complaint("value", ("mode",), "x", ("on", "off"))),
+    "neither value nor object": ({"mode": 1}, Complaint("type", ("mode",), 1, ("a string", "an object"))),
+    "key": ({"keyed": {"abc": 1}}, Complaint("long", ("keyed", "abc"), "abc", bound=2)),
+    "odd": ({"even": 0.5}, Complaint("type", ("even",), 0.5, ("an integer",))),
+}
+
+
+def refuse(complaint: Complaint) -> Failure:
+    return Failure("bad_parameter", details={"complaint": complaint})
+
+
+@pytest.mark.parametrize(("fields", "complaint"), COMPLAINTS.values(), ids=COMPLAINTS.keys())
+def test_complaints(fields: dict[str, Any], complaint: Complaint) -> None:
+    body = {key: value for key, value in {"name": "x", **fields}.items() if value is not ...}
+    with pytest.raises(Failure) as caught:
+        validated(ADAPTER, body, refuse)
+    assert caught.value.details["complaint"] == complaint
+
+
+def test_a_complaint_of_an_unforeseen_kind_keeps_pydantics_words() -> None:
+    with pytest.raises(Failure) as caught:
+        validated(TypeAdapter(dict[str, bytes]), {"a": 1.5}, refuse)
+    complaint = caught.value.details["complaint"]
+    assert (complaint.kind, complaint.path) == ("value", ("a",))
+    assert complaint.message == "Invalid value: Input should be a valid bytes"
+
+
+def test_a_body_that_fits_is_returned() -> None:
+    assert validated(ADAPTER, {"name": "x", "size": 2, "more": 1}, refuse) == {"name": "x", "size": 2}
+
+
+def test_where() -> None:
+    assert Complaint("type", ("messages", 0, "content", 1, "text")).where == "messages[0].content[1].text"
+    assert Complaint("type", ()).where == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("", "a string"),
+        (True, "a boolean"),
+        (1, "an integer"),
+        (1.5, "a decimal"),
+        ([], "an array"),
+        ({}, "an object"),
+        (None, "null"),
+    ],
+)
+def test_kind_of(value: Any, kind: str) -> None:
+    assert kind_of(value) == kind
+
+
+def test_clip() -> None:
+    assert clip("x" * 100) == "x" * 100
+    assert clip("x" * 101) == "x" * 99 + "…"
+    assert clip("a\ud800b") == "a?b"
+
+
+def test_listed() -> None:
+    assert [listed("abc"[:n], "or") for n in (1, 2, 3)] == ["a", "a or b", "a, b, or c"]
+
+
+def test_unknown_keys() -> None:
+    assert unknown_keys({"b": 1, "a": 2, "c": 3}, frozenset("a")) == ("b", "c")

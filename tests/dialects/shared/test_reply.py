@@ -1,0 +1,39 @@
+"""Bytes and headers that the dialects share."""
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest
+from mockserver.dialects._shared.reply import json_reply, merged, request_hex
+
+
+def test_json_reply() -> None:
+    reply = json_reply(418, {"a": "é"}, (("x-a", "1"),), tokens=3)
+    assert (reply.status, reply.body, reply.tokens) == (418, '{"a":"é"}'.encode(), 3)
+    assert reply.headers == (("content-type", "application/json"), ("content-length", "10"), ("x-a", "1"))
+
+
+def test_headers_may_replace_the_type() -> None:
+    assert dict(json_reply(200, {}, (("Content-Type", "text/plain"),)).headers) == {
+        "content-length": "2",
+        "Content-Type": "text/plain",
+    }
+
+
+def test_merged() -> None:
+    own = (("a", "1"), ("b", "2"), ("a", "3"))
+    assert merged(own, ()) is own
+    assert merged(own, (("A", "4"), ("c", "5"), ("c", "6"))) == (("b", "2"), ("A", "4"), ("c", "5"), ("c", "6"))
+
+
+def test_a_request_is_named_by_its_meaning_or_else_by_its_bytes() -> None:
+    http = HttpRequest("POST", "/x", body=b"{}")
+    call = Call("openai", "chat", "m", http, {})
+    assert request_hex(http, call) == call.fingerprint
+    names = {
+        request_hex(http, None),
+        request_hex(HttpRequest("GET", "/x", body=b"{}"), None),
+        request_hex(HttpRequest("POST", "/y", body=b"{}"), None),
+        request_hex(HttpRequest("POST", "/x", body=b"{ }"), None),
+    }
+    assert len(names) == 4
+    assert all(len(name) == 32 for name in names)
+    assert request_hex(http, None) == request_hex(HttpRequest("POST", "/x", body=b"{}"), None)

@@ -1,0 +1,69 @@
+"""Pages and queries, as OpenAI's lists take them."""
+
+import pytest
+
+from mockserver.core.http import HttpRequest
+from mockserver.core.page import Page
+from mockserver.core.plan import Failure
+from mockserver.dialects._shared.words import refuse
+from mockserver.dialects._stored.pages import is_true, listing, page, pairs, whole_number
+
+
+def asked(**query: str) -> HttpRequest:
+    return HttpRequest("GET", "/", query=query)
+
+
+@pytest.mark.parametrize(
+    ("query", "order", "expected"),
+    [
+        ({}, "asc", Page()),
+        ({}, "desc", Page(backwards=True)),
+        ({"order": "asc"}, "desc", Page()),
+        ({"after": "x", "limit": "1", "order": "desc"}, "asc", Page("x", 1, backwards=True)),
+        ({"limit": "100"}, "asc", Page(limit=100)),
+    ],
+)
+def test_a_page(query: dict[str, str], order: str, expected: Page) -> None:
+    assert page(asked(**query), refuse, order=order) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "param", "message"),
+    [
+        ({"limit": "0"}, "limit", "Expected a value >= 1, but got 0 instead."),
+        ({"limit": "101"}, "limit", "Expected a value <= 100, but got 101 instead."),
+        ({"limit": "many"}, "limit", "expected an integer, but got a string instead."),
+        ({"order": "up"}, "order", "Invalid value: 'up'. Supported values are: 'asc' and 'desc'."),
+    ],
+)
+def test_a_page_that_cannot_be(query: dict[str, str], param: str, message: str) -> None:
+    with pytest.raises(Failure) as raised:
+        page(asked(**query), refuse, order="asc")
+    assert (raised.value.reason, raised.value.param) == ("bad_parameter", param)
+    assert str(raised.value).endswith(message)
+
+
+def test_numbers_and_truths_of_a_query() -> None:
+    assert whole_number(asked(n="7"), "n", refuse) == 7
+    assert whole_number(asked(), "n", refuse) is None
+    with pytest.raises(Failure):
+        whole_number(asked(n="-1"), "n", refuse)
+    answers = [is_true(asked(yes=text), "yes") for text in ("true", "True", "1", "false", "", "0")]
+    assert answers == [True, True, True, False, False, False]
+    assert not is_true(asked(), "yes")
+
+
+def test_pairs_of_a_query() -> None:
+    query = {"metadata[a]": "1", "metadata[b c]": "", "metadata": "x", "metadata[open": "y", "other[a]": "z"}
+    assert pairs(asked(**query), "metadata") == {"a": "1", "b c": ""}
+
+
+def test_a_list() -> None:
+    assert listing([{"id": "a"}, {"id": "b"}], more=True) == {
+        "object": "list",
+        "data": [{"id": "a"}, {"id": "b"}],
+        "first_id": "a",
+        "last_id": "b",
+        "has_more": True,
+    }
+    assert listing([], more=False)["first_id"] is None

@@ -70,8 +70,8 @@ class Engine:
         if call.previous is None:
             return await self.memory.leave(call, await self._planned(call))
         resumed = await self.memory.resumed(call)
-        lost = resumed is None and self.policy.unmatched == "error"
-        call = resumed or following(call, ())
+        lost = isinstance(resumed, Failure) or (resumed is None and self.policy.unmatched == "error")
+        call = resumed if isinstance(resumed, Call) else following(call, ())
         return await self.memory.leave(call, replace(await self._planned(call, lost=lost), settled=False))
 
     async def _planned(self, call: Call, *, lost: bool = False) -> Plan:

@@ -36,11 +36,13 @@ class Memory:
     shelf: Shelf[Stored]
     polls: int = 1
 
-    async def resumed(self, call: Call) -> Call | None:
+    async def resumed(self, call: Call) -> Call | Failure | None:
         """The call with the conversation that it goes on from in front; None where that one is not known."""
         stored = await self._found(call, "responses", call.previous or "")
-        if stored is None or stored.gone:
+        if stored is None:
             return None
+        if stored.gone:
+            return Failure("previous_not_found")
         return following(call, (*stored.call.spoken, *said(stored.answer)))
 
     async def leave(self, call: Call, plan: Plan) -> Plan:

@@ -103,9 +103,10 @@ async def test_nobody_goes_on_from_what_is_unknown_deleted_or_elsewhere() -> Non
     await kept.look_up(look_up("delete_response", "resp_2"))
     elsewhere = response(previous="resp_1", web=Web(namespace="mine"))
     foreign = response(previous="resp_1", dialect="tzafon")
-    for lost in (response(previous="resp_0"), response(previous="resp_2"), elsewhere, foreign):
+    for lost in (response(previous="resp_0"), elsewhere, foreign):
         assert await kept.resumed(lost) is None
-    assert await kept.resumed(response(previous="resp_1")) is not None
+    assert await kept.resumed(response(previous="resp_2")) == Failure("previous_not_found")
+    assert isinstance(await kept.resumed(response(previous="resp_1")), Call)
 
 
 def test_a_conversation_means_what_was_said_not_how_it_was_called() -> None:

@@ -145,7 +145,8 @@ def test_what_a_deleted_response_said_is_not_answered_from_the_memo() -> None:
     body = {"model": "m", "input": "more", "previous_response_id": create(server)}
     assert [text_of(server.ask(RESPONSES, body)) for _ in range(2)] == ["turn 1"] * 2
     look(server, body["previous_response_id"], method="DELETE")
-    assert text_of(server.ask(RESPONSES, body)) == "turn 0"
+    refused = server.ask(RESPONSES, body)
+    assert (refused.status, refused.json["error"]["code"]) == (400, "previous_response_not_found")
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,8 @@ def rules() -> str:
     listed = [
         {
             "name": name if operation == "chat" else f"{operation} {name}",
-            "when": {"operation": operation, "model": name},
+            # to pin the operation is refused where it cannot send what a feature says; this shows what then comes
+            "when": {"operation": {"starts_with": operation}, "model": name},
             "then": feature.then,
         }
         for operation, features in _OPERATIONS.items()

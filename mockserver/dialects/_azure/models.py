@@ -57,7 +57,7 @@ class Message(TypedDict, total=False):
 class AzureChatBody(TypedDict, total=False):
     """`POST /chat/completions` (`wire/azure-inference.md`)."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     messages: Required[Annotated[list[Message], Field(min_length=1, fail_fast=True)]]
     model: str | None
@@ -77,7 +77,7 @@ class AzureChatBody(TypedDict, total=False):
 class PassedThrough(TypedDict, total=False):
     """Parameters of the models behind that have their usual effect when they are passed through."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     n: Annotated[int, Field(ge=1, le=128)] | None
     stream_options: StreamOptions | None

@@ -186,7 +186,7 @@ OldChoice = Annotated[Literal["none", "auto"], Tag("<a string>")] | Annotated[Na
 class ChatBody(TypedDict, total=False):
     """`POST /chat/completions` (`wire/openai.md` section 2)."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     model: Required[str]
     messages: Required[Annotated[list[Message], Field(min_length=1, fail_fast=True)]]

@@ -26,7 +26,7 @@ Prompts = (
 class CompletionBody(TypedDict, total=False):
     """`POST /completions` (`wire/openai.md` section 5)."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     model: Required[str]
     prompt: Required[Prompts | None]

@@ -31,7 +31,7 @@ Dimensions = Annotated[int, Field(ge=1, le=MOST_DIMENSIONS)]
 class EmbeddingBody(TypedDict, total=False):
     """`POST /embeddings` (`wire/openai.md` section 8)."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     input: Required[String | Annotated[Inputs, Tag("<an array>")]]
     model: Required[str]
@@ -43,7 +43,7 @@ class EmbeddingBody(TypedDict, total=False):
 class AzureEmbeddingBody(TypedDict, total=False):
     """`POST /embeddings` (`wire/azure-inference.md` section 5)."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     input: Required[Annotated[list[str], _Few]]
     model: str | None

@@ -45,7 +45,7 @@ Inputs = Annotated[
 class ModerationBody(TypedDict, total=False):
     """`POST /moderations` (`wire/openai.md` section 8)."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     input: Required[String | Annotated[Inputs, Tag("<an array>")]]
     model: str | None

@@ -27,7 +27,7 @@ from mockserver.dialects._fireworks.scalars import (
     whole,
 )
 
-_CLOSED = ConfigDict(strict=True, extra="forbid")
+_CLOSED = ConfigDict(strict=True, extra="forbid", defer_build=True)
 Object = dict[str, Any]
 
 
@@ -188,7 +188,7 @@ class CompletionRequest(Sampling, total=False):
 class ChatCompletionRequest(Sampling, total=False):
     """`POST /chat/completions`: OpenAI's messages and tools; no seed closes it, so unknown fields are left alone."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     messages: Required[Annotated[list[Message], Field(min_length=1, fail_fast=True)]]
     tools: Annotated[list[Tool], Field(fail_fast=True)] | None

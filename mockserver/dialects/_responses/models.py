@@ -194,7 +194,7 @@ Conversation = String | Annotated[ConversationId, Tag("<an object>")]
 class ResponseBody(TypedDict, total=False):
     """`POST /responses` (`wire/openai.md` section 6)."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     model: str
     input: Input

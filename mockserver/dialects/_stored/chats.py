@@ -25,7 +25,7 @@ Body = Callable[[Call, Answer], Mapping[str, Json]]
 class Update(TypedDict):
     """The body that changes a stored completion."""
 
-    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore", defer_build=True)  # type: ignore[misc]
 
     metadata: Metadata | None
 

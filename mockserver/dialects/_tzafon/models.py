@@ -105,7 +105,7 @@ Objects = Annotated[list[Object], Field(fail_fast=True)]
 class ResponseBody(TypedDict, total=False):
     """`POST /responses` (`wire/tzafon-responses.md`, Request)."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     input: Required[Input]
     model: str | None
@@ -230,7 +230,7 @@ Stop = String | Annotated[list[str], Tag("<an array of strings>")]
 class ChatBody(TypedDict, total=False):
     """`POST /chat/completions`: the fields that mean something here; the others may be anything."""
 
-    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     messages: Required[Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]]
     model: str | None

@@ -17,7 +17,7 @@ class Table(BaseModel):
     to write in place of keys that people take from elsewhere.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
     example: ClassVar[str] = ""
     nullable: ClassVar[frozenset[str]] = frozenset()

@@ -12,7 +12,7 @@ from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._chat.request import live_only, parse_chat
 from mockserver.dialects._completions.request import STYLE as OPENAI_STYLE
 from mockserver.dialects._completions.request import parse_completion, text_reply, wanted
-from mockserver.dialects._documents.embeddings import encoding, parse_embeddings, too_long
+from mockserver.dialects._documents.embeddings import encoding, parse_embeddings
 from mockserver.dialects._responses.openai import RESPONSE_STYLE, openai_response_call
 from mockserver.dialects._responses.request import responses_reply
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
@@ -83,10 +83,7 @@ def _render_responses(call: Call, outcome: Success) -> Reply:
 
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
-    call = parse_embeddings(http, _body(http), dialect=NAME, refuse=refuse)
-    if strict and (failure := too_long(call)):
-        raise failure
-    return call
+    return parse_embeddings(http, _body(http), NAME, strict=strict)
 
 
 def _render_embeddings(call: Call, outcome: Success) -> Reply:
@@ -157,29 +154,13 @@ def _versioned(parse: Parse) -> Parse:
 _USUAL_VERSION = "2024-10-21"
 _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
 
-STYLE = ChatStyle(  # every object in alphabetical order
-    completion=(
-        "choices",
-        "created",
-        "id",
-        "model",
-        "object",
-        "prompt_filter_results",
-        "system_fingerprint",
-        "usage",
-    ),
+# Every object is in alphabetical order.
+_KEYS = ("choices", "created", "id", "model", "object", "prompt_filter_results", "system_fingerprint", "usage")
+STYLE = ChatStyle(
+    completion=_KEYS,
     choice=("content_filter_results", "finish_reason", "index", "logprobs", "message"),
     message=("annotations", "content", "refusal", "role", "tool_calls"),
-    chunk=(
-        "choices",
-        "created",
-        "id",
-        "model",
-        "object",
-        "prompt_filter_results",
-        "system_fingerprint",
-        "usage",
-    ),
+    chunk=_KEYS,
     chunk_choice=("content_filter_results", "delta", "finish_reason", "index", "logprobs"),
     usage=(
         "completion_tokens",

@@ -10,7 +10,7 @@ from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._chat.request import live_only, parse_chat
 from mockserver.dialects._completions.request import STYLE as TEXT_STYLE
 from mockserver.dialects._completions.request import parse_completion, text_reply, wanted
-from mockserver.dialects._documents.embeddings import encoding, parse_embeddings, too_long
+from mockserver.dialects._documents.embeddings import encoding, parse_embeddings
 from mockserver.dialects._documents.moderations import kinds_of_input, parse_moderations
 from mockserver.dialects._documents.moderations import live_only as live_only_of_moderations
 from mockserver.dialects._responses.openai import RESPONSE_STYLE, openai_response_call
@@ -70,10 +70,7 @@ def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
 
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
-    call = parse_embeddings(http, read_object(http), dialect=NAME, refuse=refuse)
-    if strict and (failure := too_long(call)):
-        raise failure
-    return call
+    return parse_embeddings(http, read_object(http), NAME, strict=strict)
 
 
 def _render_embeddings(call: Call, outcome: Success) -> Reply:

@@ -8,6 +8,7 @@ from mockserver.core.plan import Failure
 from mockserver.dialects._completions.request import prompts_of
 from mockserver.dialects._documents.embeddings_models import EMBEDDING, EMBEDDING_FIELDS
 from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
+from mockserver.dialects._shared.words import refuse
 
 Body = Mapping[str, Json]
 Refuse = Callable[[Complaint], Failure]
@@ -16,12 +17,15 @@ MOST_TOKENS = 300_000  # of all inputs together
 MOST_TOKENS_OF_ONE = 8192  # of one input; only the live service counts so exactly
 
 
-def parse_embeddings(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
-    """The Call of OpenAI's body, which is closed, or the Failure in which `refuse` words what is wrong with it."""
+def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
+    """The Call of OpenAI's body, which is closed, or the 400 in which OpenAI words what is wrong with it."""
     asked = validated(EMBEDDING, body, refuse)
     for found in (*_unknown(body), *_empty(asked["input"])):
         raise refuse(found)
-    return embeddings_call(http, body, asked, dialect=dialect, refuse=refuse)
+    call = embeddings_call(http, body, asked, dialect=dialect, refuse=refuse)
+    if strict and (failure := too_long(call)):
+        raise failure
+    return call
 
 
 def embeddings_call(  # size: what was sent, and what of it is valid

@@ -113,10 +113,6 @@ def _code(given: Given) -> Given:
     return {"code": given["code"], "container_id": given.get("container_id", ""), "outputs": given.get("outputs")}
 
 
-def _image(given: Given) -> Given:
-    return {**given, "result": given.get("result", TINY_IMAGE)}
-
-
 def _computer(given: Given) -> Given:
     checks = [{"id": "", "code": None, "message": None, **check} for check in given.get("pending_safety_checks", ())]
     done = {"action": _action(given["action"])} if "action" in given else {}
@@ -193,8 +189,6 @@ def _patch_output(given: Given) -> Given:
     return {"call_id": given.get("call_id", ""), "output": given.get("output")}
 
 
-# One transparent pixel, as a PNG in base64.
-TINY_IMAGE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 _NO_RESULT: Given = {"file_id": None, "filename": None, "score": None, "text": None, "attributes": {}}
 _NO_TOOL: Given = {"name": "", "description": None, "input_schema": {"type": "object"}, "annotations": None}
 _ACTION_DEFAULTS: Mapping[str, Given] = {"click": {"button": "left"}, "scroll": {"scroll_x": 0, "scroll_y": 0}}
@@ -210,7 +204,7 @@ _BODIES: Mapping[str, Callable[[Given], Given]] = {
     "web_search_call": _web_search,
     "file_search_call": _file_search,
     "code_interpreter_call": _code,
-    "image_generation_call": _image,
+    "image_generation_call": dict,
     "computer_call": _computer,
     "mcp_call": _mcp_call,
     "mcp_list_tools": _mcp_tools,

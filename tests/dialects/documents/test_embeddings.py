@@ -5,14 +5,13 @@ import pytest
 from mockserver.core.call import Prompt
 from mockserver.core.plan import Failure
 from mockserver.dialects._documents.embeddings import encoding, parse_embeddings, too_long
-from mockserver.dialects._shared.words import refuse
 from tests.kit.calls import call as some_call
 
 HTTP = some_call().http
 
 
 def parse(**body):
-    return parse_embeddings(HTTP, {"model": "m", **body}, dialect="openai", refuse=refuse)
+    return parse_embeddings(HTTP, {"model": "m", **body}, "openai", strict=False)
 
 
 INPUTS = [

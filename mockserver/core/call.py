@@ -53,8 +53,10 @@ class Tool:
     name: str
     description: str = ""
     parameters: Json = None
-    kind: str = "function"
+    kind: str = "function"  # or "custom", which takes free text, or the type of one of the provider's own
     strict: bool = False
+    grammar: tuple[str, str] | None = None  # of a custom tool's text: syntax (lark or regex) and definition
+    options: Mapping[str, Json] = field(default_factory=dict)  # how the client describes one of the provider's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class Call:
     logprobs: int | None = None  # how many alternatives for each token; None: no log probabilities are asked for
     dimensions: int | None = None  # how many numbers a vector is to have
     seed: int | None = None
+    effort: str | None = None  # how hard the model is to think (none, minimal, low, medium, high...); None: unasked
+    verbosity: str | None = None  # how much it is to say: low, medium, high
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy
     ids: IdShape = IdShape()
@@ -129,6 +133,14 @@ class Call:
     def fingerprint(self) -> str:
         """A hash of the meaning: 32 hex digits, equal for equal meaning on every machine and Python."""
         return fingerprint(self.dialect, self.operation, self.meaning)
+
+    @cached_property
+    def occasion(self) -> str:
+        """A hash of the meaning without its schemas and tools: a property more shifts no other value that is made."""
+        if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
+            return self.fingerprint
+        kept = {key: value for key, value in self.meaning.items() if key not in _SHAPING}
+        return fingerprint(self.dialect, self.operation, kept)
 
     @cached_property
     def last_user(self) -> str:
@@ -174,6 +186,9 @@ def _tool_tokens(tool: Tool) -> int:
     schema = json.dumps(tool.parameters, separators=(",", ":")) if tool.parameters else ""
     return _TOKENS_PER_TOOL + count(tool.name) + count(tool.description) + count(schema)
 
+
+# What of a meaning says which shape an answer has, rather than what it is about.
+_SHAPING = frozenset({"tools", "tool_choice", "functions", "function_call", "response_format", "text"})
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 

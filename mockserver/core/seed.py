@@ -31,6 +31,10 @@ class Seed:
         """A random stream of its own for these labels."""
         return Random(int.from_bytes(self.digest(*labels), "big"))
 
+    def branch(self, *labels: str) -> "Seed":
+        """A seed of its own for these labels, whose streams nobody else draws from."""
+        return Seed(int.from_bytes(self.digest("branch", *labels), "big"))
+
     def fraction(self, *labels: str) -> float:
         """A number from 0 up to, not including, 1."""
         return int.from_bytes(self.digest(*labels, size=7), "big") / (1 << 56)

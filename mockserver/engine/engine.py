@@ -163,14 +163,18 @@ class Engine:
         return await self._generated(unbidden(call), settled=settled)
 
     async def _generated(self, call: Call, *, settled: bool) -> Plan:
-        outcome = await self._outcome(call, self._draft(call))
+        outcome = await self._outcome(call, await self._draft(call))
         return Plan(outcome, "generated", self.policy.timing, settled and self._repeats)
 
-    def _draft(self, call: Call) -> Draft | Stated:
+    async def _draft(self, call: Call) -> Draft | Stated:
         if call.operation in DOCUMENTS:
             return Stated()
-        generate = self._generator(call)
-        return Draft(tuple(generate("auto", {}, index) for index in range(call.n)))
+        generate, choices = self._generator(call), list[DraftChoice]()
+        for index in range(call.n):
+            if index:
+                await asyncio.sleep(0)  # the others' turn: a choice may be large
+            choices.append(generate("auto", {}, index))
+        return Draft(tuple(choices))
 
     async def _outcome(self, call: Call, outcome: Draft | Stated | Failure | Raw) -> Outcome:
         if isinstance(outcome, Failure | Raw):
@@ -182,11 +186,10 @@ class Engine:
         return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
     def _generator(self, call: Call) -> Generate:
-        """Generators for this call, each choice drawing from a stream of its own."""
+        """Generators for this call, each choice drawing from a seed of its own."""
 
         def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-            rng = self.policy.seed.stream("generate", kind, call.fingerprint, str(index))
-            return GENERATORS[kind](call, rng, options)
+            return GENERATORS[kind](call, self.policy.seed.branch("generate", call.occasion, str(index)), options)
 
         return generate
 

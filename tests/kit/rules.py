@@ -48,7 +48,7 @@ def moment(made: Call | None = None, match: Mapping[str, str] | None = None, *, 
     made = made or call("hello")
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-        return GENERATORS[kind](made, Seed(seed).stream(kind, str(index)), options)
+        return GENERATORS[kind](made, Seed(seed).branch(kind, str(index)), options)
 
     return Moment(made, match or {}, Seed(seed), generate)
 

@@ -35,6 +35,8 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         stop=stops(chat.get("stop")),
         logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
         seed=chat.get("seed"),
+        effort=chat.get("reasoning_effort"),
+        verbosity=chat.get("verbosity"),
         response_format=response_format,
         schema=schema,
         store=chat.get("store") is True,
@@ -152,7 +154,16 @@ def _tool(kind: str, tool: Body) -> Tool:
         parameters=tool.get("parameters"),
         kind=kind,
         strict=tool.get("strict") is True,
+        grammar=_grammar(tool.get("format")),
     )
+
+
+def _grammar(form: Json) -> tuple[str, str] | None:
+    """Syntax and definition of the grammar that a custom tool's text follows, if there is one."""
+    match form:
+        case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}}:
+            return syntax, definition
+    return None
 
 
 def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:

@@ -64,6 +64,8 @@ def responses_call(http: HttpRequest, body: Body, asked: Body, manner: Manner) -
         max_tool_calls=asked.get("max_tool_calls"),
         overflow="truncate" if asked.get("truncation") == "auto" else "error",
         logprobs=(asked.get("top_logprobs") or 0) if LOGPROBS in (asked.get("include") or ()) else None,
+        effort=(asked.get("reasoning") or {}).get("effort"),
+        verbosity=(asked.get("text") or {}).get("verbosity"),
         response_format=form["type"],
         schema=form.get("schema"),
         ids=manner.ids,
@@ -95,9 +97,17 @@ def _tool(tool: Body) -> Tool:
     """A tool by its name; one of the provider's own is named by its type."""
     kind = tool["type"]
     if kind not in ("function", "custom"):
-        return Tool(kind, kind=kind)
+        return Tool(kind, kind=kind, options=tool)
     description, strict = tool.get("description") or "", tool.get("strict") is True
-    return Tool(str(tool.get("name")), description, tool.get("parameters"), kind, strict)
+    return Tool(str(tool.get("name")), description, tool.get("parameters"), kind, strict, _grammar(tool.get("format")))
+
+
+def _grammar(form: Json) -> tuple[str, str] | None:
+    """Syntax and definition of the grammar that a custom tool's text follows, if there is one."""
+    match form:
+        case {"type": "grammar", "syntax": str(syntax), "definition": str(definition)}:
+            return syntax, definition
+    return None
 
 
 def _tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:

@@ -1,34 +1,40 @@
 """The model without weights: makes an answer up where no rule gives one, the same for the same call.
 
 GENERATORS names every kind that a rule can ask for; `auto` is what an unmatched request gets. A generator draws all
-chance from the stream it is handed, and leaves the request's limits to those who make the draft an answer.
+chance from the seed that it is handed, and leaves the request's limits to those who make the draft an answer.
 """
 
 import json as encoding
 from collections.abc import Callable, Mapping
 
-from mockserver.core.call import Call, Json, ToolCall
-from mockserver.core.plan import Text, ToolUse
-from mockserver.core.seed import Random
+from mockserver.core.call import Call, Json, Tool
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
 from mockserver.engine.draft import DraftChoice
+from mockserver.engine.generate.prompt import mentions
 from mockserver.engine.generate.prose import echo, lorem, phrase, prose, sentence, words
+from mockserver.engine.generate.reasoning import reasoning
 from mockserver.engine.generate.schema import instance
+from mockserver.engine.generate.tools import tool_use, tool_uses
 
-Generator = Callable[[Call, Random, Mapping[str, Json]], DraftChoice]
-
-
-def auto(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
-    """What the request's response format asks for: an instance of a schema, an object, or prose."""
-    return _OF_FORMAT.get(call.response_format, prose)(call, rng, options)
+Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 
 
-def schema(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
+def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """What a model would do: call the tools that are asked for, or else answer in the form that is asked for."""
+    uses = tool_uses(call, seed)
+    parts = uses or _OF_FORMAT.get(call.response_format, prose)(call, seed, options).parts
+    return DraftChoice((*reasoning(call, seed), *parts))
+
+
+def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """An instance of `options["schema"]`, or of the schema that the request gives, as JSON text."""
-    return _json_text(instance(options.get("schema", call.schema), rng))
+    return _json_text(instance(options.get("schema", call.schema), seed.branch("schema"), mentions(call.last_user)))
 
 
-def json(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
+def json(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Some object as JSON text."""
+    rng = seed.stream("json")
     made = {
         "topic": phrase(rng, 2),
         "answer": sentence(rng),
@@ -38,14 +44,10 @@ def json(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
     return _json_text(made)
 
 
-def arguments(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
+def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """A call of the tool that `options["tool"]` names, with arguments that its parameters allow."""
     name = options["tool"]
-    tool = call.tool(name)
-    if tool is not None and tool.kind == "custom":
-        return DraftChoice((ToolUse(ToolCall("", name, sentence(rng), kind="custom")),))
-    made = instance(tool.parameters, rng) if tool is not None and tool.parameters else {}
-    return DraftChoice((ToolUse(ToolCall("", name, _compact(made))),))
+    return DraftChoice((tool_use(call.tool(name) or Tool(name), mentions(call.last_user), seed),))
 
 
 def _json_text(made: Json) -> DraftChoice:

@@ -6,28 +6,29 @@ from itertools import accumulate, takewhile
 
 from mockserver.core.call import Call, Json
 from mockserver.core.plan import Failure, Text
-from mockserver.core.seed import Random
+from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count
 from mockserver.engine.draft import DraftChoice
 
 
-def prose(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
+def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """English sentences: about `options["tokens"]` tokens, or a few sentences that fit into the request's limit."""
-    return _sentences(_english, call, rng, options)
+    return _sentences(_english, call, seed.stream("prose"), options)
 
 
-def lorem(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
+def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """The same in Latin."""
-    return _sentences(_latin, call, rng, options)
+    return _sentences(_latin, call, seed.stream("lorem"), options)
 
 
-def words(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
+def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """English words without order or signs: about `options["tokens"]` tokens."""
+    rng = seed.stream("words")
     pieces = _endless(lambda: _word(_english(), rng), " ")
     return DraftChoice((Text("".join(_up_to(pieces, _length(call, rng, options)))),))
 
 
-def echo(call: Call, rng: Random, options: Mapping[str, Json]) -> DraftChoice:
+def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """What the user said last."""
     return DraftChoice((Text(call.last_user),))
 

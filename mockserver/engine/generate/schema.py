@@ -8,13 +8,15 @@ from urllib.parse import unquote
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure
-from mockserver.core.seed import Random
+from mockserver.core.seed import Random, Seed
 from mockserver.engine.generate.effort import effort, references
+from mockserver.engine.generate.prompt import NOTHING, Mentions
 from mockserver.engine.generate.scalars import SCALARS, DeadEndError
 
 
-def instance(schema: Json, rng: Random) -> Json:
-    """A value that the schema allows. Raises Failure where the schema is broken or nothing is found that fits."""
+def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
+    """A value that the schema allows: what was said first. Raises Failure where it is broken or nothing is found."""
+    rng = seed.stream("instance")
     schema = True if schema is None else schema
     try:
         validator = _validator(schema)

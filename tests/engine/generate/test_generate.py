@@ -27,7 +27,7 @@ def call(**more: Any) -> Call:
 
 
 def made(kind: str, options: Mapping[str, Json] | None = None, seed: int = 0, **more: Any) -> DraftChoice:
-    return GENERATORS[kind](call(**more), Seed(seed).stream("test"), options or {})
+    return GENERATORS[kind](call(**more), Seed(seed).branch("test"), options or {})
 
 
 def text(choice: DraftChoice) -> str:
@@ -104,7 +104,7 @@ from mockserver.engine.generate.logprobs import logprobs
 schema = {"properties": {"name": {}, "tags": {"items": {"enum": ["a", "b", "c"]}}, "at": {"format": "date-time"}}}
 call = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=(Message("user", "Hi"),), schema=schema)
 for kind in ("auto", "prose", "lorem", "words", "echo", "schema", "json"):
-    print(GENERATORS[kind](call, Seed(5).stream(kind), {}))
+    print(GENERATORS[kind](call, Seed(5).branch(kind), {}))
 print(logprobs(("What", " is", " it", "?"), Seed(5).stream("logprobs"), 3))
 """
 

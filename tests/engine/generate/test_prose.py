@@ -20,7 +20,7 @@ def call(**more: Any) -> Call:
 
 
 def written(generator: Any, options: dict[str, Any] | None = None, seed: int = 0, **more: Any) -> str:
-    (part,) = generator(call(**more), Seed(seed).stream("test"), options or {}).parts
+    (part,) = generator(call(**more), Seed(seed).branch("test"), options or {}).parts
     assert isinstance(part, Text)
     return part.text
 

@@ -94,7 +94,7 @@ SATISFIABLE: list[Any] = [
 
 
 def made(schema: Any, seed: int = 0) -> Any:
-    return instance(schema, Seed(seed).stream("schema"))
+    return instance(schema, Seed(seed).branch("schema"))
 
 
 @pytest.mark.parametrize("schema", SATISFIABLE, ids=str)

@@ -43,7 +43,8 @@ def _sampling(call: Call) -> Mapping[str, Json] | None:
         value = call.raw.get(name)
         if value is not None and value != default:
             return {"param": name, "default": default}
-    return None
+    renamed = call.operation == "chat" and call.raw.get("max_tokens") is not None
+    return {"param": "max_tokens"} if renamed else None
 
 
 IMAGES = ("image_url", "input_image", "image")
@@ -55,7 +56,6 @@ _DEFAULTS: Mapping[str, Json] = {
     "logprobs": False,
     "top_logprobs": 0,
     "logit_bias": {},
-    "max_tokens": None,  # in such models it has another name
 }
 _NEEDED: Mapping[str, Callable[[Call], Mapping[str, Json] | None]] = {
     "tools": _tools,

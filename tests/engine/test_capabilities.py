@@ -38,6 +38,7 @@ def test_what_a_model_lacks_is_refused(feature: str) -> None:
         {"effort": "none"},
         {"response_format": "json_object"},
         {"raw": {"temperature": 1, "top_p": 1.0, "presence_penalty": 0, "logprobs": False, "max_tokens": None}},
+        {"operation": "completions", "raw": {"max_tokens": 5}},
         {"operation": "models", "response_format": "json_schema"},
     ],
 )

@@ -7,8 +7,17 @@ from collections.abc import Callable, Mapping
 
 from mockserver.core.call import Call, Json
 from mockserver.core.plan import Failure
+from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.models import Model
-from mockserver.engine.window import ANSWERED
+from mockserver.engine.window import ANSWERED, fitting
+
+
+def admitted(call: Call, models: Catalogue) -> Call:
+    """The call as its model takes it. Raises Failure if there is none of that name, or it lacks what is asked."""
+    models.admit(call.model)
+    known = models.find(call.model)
+    check(call, known.refusing)
+    return fitting(call, known.refusing, known.stated)
 
 
 def check(call: Call, model: Model) -> None:

@@ -3,7 +3,7 @@
 Knows text and JSON Schema's words for types, no tools and no calls.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from mockserver.core.call import Json
@@ -29,13 +29,20 @@ class Mentions:
     text: str = ""
     found: tuple[Mention, ...] = ()
 
-    def assigned(self, properties: Mapping[str, Json], fits: Fits) -> "tuple[dict[str, Json], Mentions]":
+    def assigned(
+        self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = ()
+    ) -> "tuple[dict[str, Json], Mentions]":
         """What the text says of an object's properties, and the mentions that are left.
 
-        `properties` holds a schema by name, `$ref` and `allOf` resolved. A value has the type that its schema wants,
-        and is given only where `fits` allows it. Names for which the text says nothing are absent.
+        `properties` holds a schema by name, `$ref` and `allOf` resolved, in the alternatives of `anyOf` too. A value has
+        the type that its schema wants, and is given only where `fits` allows it. Names for which the text says nothing
+        are absent; a `required` one is given weaker evidence, down to the phrase that is left.
         """
         return {}, self
+
+    def evidence(self, properties: Mapping[str, Json]) -> float:
+        """How much of an object's properties the text speaks of: 0 for none, 1 for all."""
+        return 0.0
 
     def sets(self, properties: Mapping[str, Json]) -> "tuple[Mentions, ...]":
         """The mentions parted into sets of values, one for each object that the text speaks of; at least one set."""

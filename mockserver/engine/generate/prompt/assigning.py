@@ -80,11 +80,11 @@ def assign(assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wan
     for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
+    _affirm(assignment, asked)
+    _fill_free(assignment, asked)
     for match in ranked:
         if match.want.required and match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
-    _affirm(assignment, asked)
-    _fill_free(assignment, asked)
     _fill_required(assignment, ranked, asked)
 
 

@@ -44,7 +44,7 @@ def _fenced(text: str, at: int) -> Mention | None:
         return None
     first, _, rest = text[at + 3 : close].partition("\n")
     tag, body = (first.strip(), rest) if rest and len(first.split()) <= 1 else ("", text[at + 3 : close])
-    return Mention("code", body.strip("\n"), at, close + 3, unit=tag.lower())
+    return Mention("code", body.strip("\n"), close - len(body), close + 3, unit=tag.lower())
 
 
 def _between(text: str, at: int) -> Mention | None:

@@ -143,7 +143,7 @@ def _trimmed(text: str, begin: int, end: int, taken: list[tuple[int, int]], *, w
             cut = start
     piece = text[begin:cut]
     if cut < end:
-        piece = _LEADING.sub("", piece.rstrip())
+        piece = _LEADING.sub("", piece.rstrip(" $€£¥#\"'“‘«"))
     piece = _TAIL.sub("", piece.rstrip())
     if not whole or piece.count(".") + piece.count("!") + piece.count("?") == 0:
         piece = _TAIL.sub("", piece.rstrip(" \n.!?。？！,;:"))

@@ -53,7 +53,7 @@ def _spoken(text: str, choice: str) -> Iterator[tuple[int, Place]]:
     common = len(pieces) == 1 and pieces[0] in COMMON
     yield from ((36 if common else 62, place) for place in exact[:20])
     if not exact:
-        yield from ((50, place) for other in _others(choice) for place in list(_runs(text, parts(other) or (other,)))[:20])
+        yield from ((50, place) for other in _others(choice) for place in list(_runs(text, parts(other) if other[0].isalnum() else (other,)))[:20])
     if not exact and len(pieces) == 1 and len(choice) >= 3 and not common:
         yield from ((46, place) for place in _begun(text, pieces[0]))
 

@@ -104,10 +104,12 @@ def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str
         return _FORMATS[form]
     numeric = bool(types) and set(types) <= {"integer", "number"}
     known = [_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES]
-    named = next((nature for nature in reversed(known) if nature), "")
+    named = "job" if "job" in known else next((nature for nature in reversed(known) if nature), "")
     if numeric:
         return named or _described(described, numeric=True)
-    if named in ("", "name", "title", "quantity") and len(known) > 1:
+    if words[-1] == "code" and len(words) > 1 and named == "code" and "source" not in words:
+        return next((nature for nature in known[:-1] if nature), "id")
+    if named in ("", "name", "title", "quantity") and len(known) > 1 and "job" not in known:
         named = next((nature for nature in reversed(known) if nature not in ("", "name")), named)
     if not named and words[-1] in ("start", "end", "begin", "until", "due", "from", "to", "since", "deadline"):
         return _described(described, numeric=False) or ("person" if words == ("to",) else "moment")

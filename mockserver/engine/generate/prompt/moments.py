@@ -87,6 +87,8 @@ _FORMS = tuple(
 
 
 def _dates(text: str) -> Iterator[Mention]:
+    if not any(digit in text for digit in "0123456789"):
+        return
     for form in _FORMS:
         for found in form.finditer(text):
             if day := _day(found.groupdict()):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
+from mockserver.engine.generate.prompt.lists import LISTED
 from mockserver.engine.generate.prompt.literals import literals
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.moments import moments, pieces
@@ -59,11 +60,25 @@ _REACH = 70  # characters that are looked at on either side
 def _in_context(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
     """The mentions with the words around them."""
     leading = cues(text)
+    last: Mention | None = None
     for mention in found:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
         near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
-        yield replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
+        made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
+        if last and last.end <= made.start:
+            made = _joined(text, last, made)
+        yield made
+        last = made
+
+
+def _joined(text: str, last: Mention, mention: Mention) -> Mention:
+    """A mention with what the one before it tells: the same cue for both of "in Paris and London", a number's "apples"."""
+    if last.kind in ("number", "unit") and mention.kind == "words" and mention.start - last.end == 1:
+        return replace(mention, unit="counted")
+    if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
+        return replace(mention, cue=last.cue, before=last.before)
+    return mention
 
 
 def _before(text: str, start: int) -> list[str]:

@@ -23,7 +23,7 @@ _ASKING = re.compile(
     re.IGNORECASE,
 )
 _SAYING = re.compile(
-    r"(?:\b(?:say(?:ing|s)?|tell(?:ing|s)?(?: \w{1,20}){1,3}?|stat(?:ing|es)|explain(?:ing)?|inform(?:ing)?(?: \w{1,20}){1,2}?|writing|announc(?:ing|e)"
+    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^.;:\n]{1,80}? that\b|\b(?:say(?:ing|s)?|tell(?:ing|s)?(?: \w{1,20}){1,3}?|stat(?:ing|es)|explain(?:ing)?|inform(?:ing)?(?: \w{1,20}){1,2}?|writing|announc(?:ing|e)"
     r"|reminding(?: \w{1,20}){1,2}?|let (?:\w{1,20} ){1,3}?know|remind(?: \w{1,20}){1,2}?|text(?: [\w+ ()-]{1,30}?)|message(?: \w{1,20}){1,2}?"
     r"|notify(?: \w{1,20}){1,3}?|reads?|write(?: \w{1,20}){0,3}?) that\b"
     r"|\b(?:saying|says|stating|reads|reading|dass|diciendo que|disant que|que diga)\b|\bsay\b"

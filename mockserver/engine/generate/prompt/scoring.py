@@ -189,7 +189,7 @@ def _string(mention: Mention, want: Wanted) -> int:
         points += 10 if not mention.cue and " " in mention.value else 0
         points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in _LEADING else 0
     if mention.kind == "words":
-        points += 8 if mention.unit == "the" else -4 if mention.value.endswith("ing") else 0
+        points += 26 if mention.unit == "counted" and nature == "title" else 8 if mention.unit in ("the", "counted") else -4 if mention.value.endswith("ing") else 0
     if mention.kind in ("name", "words") and not (cued > 0 or near or hinted) and nature not in ("title", "name", "person"):
         points -= 4
     return points + max(cued, 0) + min(cued, 0) + near + hinted + _role(mention, want) - _elsewhere(mention, want, near)

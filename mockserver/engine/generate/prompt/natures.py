@@ -6,7 +6,7 @@ NATURES: dict[str, str] = {
     for nature, words in {
         "place": "city location place town country state region area address street venue stadium airport station ort"
         " stadt land ville lieu pays ciudad lugar pais país città luogo paese cidade local origin destination departure"
-        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near where stop",
+        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near where stop timezone tz",
         "room": "room zone zimmer",
         "person": "person user customer client guest contact recipient sender assignee owner employee patient student"
         " player author artist director host organizer attendee participant invitee member assigned reporter reviewer"
@@ -47,8 +47,8 @@ NATURES: dict[str, str] = {
         "money": "price amount cost total budget fee salary balance payment principal revenue fare tip subtotal tax"
         " income spend preis prix precio betrag deposit loan usd eur sum bid charge refund",
         "percent": "percent percentage rate discount brightness volume level humidity probability interest opacity",
-        "quantity": "quantity count qty amount number num people guest adult children child passenger person traveler"
-        " traveller seat ticket copy share pack dice times piece size item repeat anzahl cantidad quantité party"
+        "quantity": "quantity count qty amount number num people adult children child traveler"
+        " traveller seat copy share pack dice times piece repeat anzahl cantidad quantité party"
         " slice attempt retry share",
         "number": "number num n x y z a b c value val operand first second left right lhs rhs arg base exponent divisor"
         " dividend addend minuend subtrahend factor num1 num2 input integer digit power",
@@ -73,10 +73,10 @@ AS_STRING = {"quantity": "", "number": "", "limit": "", "days": ""}
 
 # How well a kind of mention suits a nature.
 FITNESS: dict[str, dict[str, int]] = {
-    "": {"quoted": 18, "name": 12, "id": 12, "words": 2, "channel": 8, "version": 5, "color": 5, "path": 24, "url": 14},
+    "": {"quoted": 18, "name": 12, "id": 12, "words": 2, "channel": 8, "version": 5, "color": 5, "path": 24, "url": 14, "email": 10},
     "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
     "room": {"words": 18, "name": 18, "quoted": 18},
-    "person": {"name": 25, "words": 2, "quoted": 16, "email": 12, "channel": 18, "id": 24},
+    "person": {"name": 25, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
     "name": {"name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
     "title": {"quoted": 32, "name": 24, "words": 4, "id": 4},

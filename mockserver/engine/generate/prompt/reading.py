@@ -39,7 +39,7 @@ def _within(text: str, mention: Mention) -> Iterator[Mention]:
     """The date and time of a moment, the numbers of a sum: they may be asked for alone."""
     if mention.kind == "datetime":
         yield from pieces(mention, text)
-    elif mention.kind == "expression":
+    elif mention.kind == "expression" or (mention.kind == "date" and text.startswith("in ", mention.start)):
         for number in numbers(text[mention.start : mention.end]):
             yield replace(number, start=number.start + mention.start, end=number.end + mention.start)
 
@@ -74,10 +74,10 @@ def _in_context(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
 
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
     """A mention with what the one before it tells: the same cue for both of "in Paris and London", a number's "apples"."""
-    if last.kind in ("number", "unit") and mention.kind == "words" and mention.start - last.end == 1:
+    if last.kind in ("number", "unit") and mention.kind in ("words", "name") and mention.start - last.end == 1:
         return replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
-        return replace(mention, cue=last.cue, before=last.before)
+        return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
     return mention
 
 

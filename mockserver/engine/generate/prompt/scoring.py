@@ -15,7 +15,7 @@ from mockserver.engine.generate.prompt.natures import (
 )
 from mockserver.engine.generate.prompt.numbers import CURRENCIES
 from mockserver.engine.generate.prompt.wanted import Wanted
-from mockserver.engine.generate.prompt.words import CUES, STOPS, parts, stem
+from mockserver.engine.generate.prompt.words import CUES, REQUESTS, STOPS, parts, stem
 
 ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
 _GIVEN = frozenset(("pair", "member", "argument"))
@@ -119,6 +119,8 @@ def _number(mention: Mention, want: Wanted) -> int:
         return 45 if mention.kind == "money" else 0
     if mention.kind == "money" and "amount" in want.words:
         return 48 + near // 2
+    if mention.kind == "money" and "rate" in want.words:
+        return 32
     if mention.kind == "money":
         return 45 + near // 2 + _role(mention, want) if nature == "money" else 30 if nature == "number" else near - 10
     if unit == "#":
@@ -177,7 +179,7 @@ def _duration(mention: Mention, want: Wanted) -> int:
 def _string(mention: Mention, want: Wanted) -> int:
     nature = _nature_of(mention, want)
     if mention.kind in _MOMENTS and nature not in ("date", "time", "datetime", "moment"):
-        return context(mention, want) if nature == "" else 0
+        return context(mention, want) + (15 + _role(mention, want) if want.role else 0) if nature == "" else 0
     fitness = FITNESS.get(nature, FITNESS[""])
     points = fitness.get(_kind(mention, nature))
     near = context(mention, want)
@@ -188,11 +190,27 @@ def _string(mention: Mention, want: Wanted) -> int:
     if nature == "title" and mention.kind == "name":
         points += 10 if not mention.cue and " " in mention.value else 0
         points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in _LEADING else 0
+    if mention.unit == "counted" and mention.kind == "name":
+        points -= 25
+    if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
+        points += 14
+    if nature == "title" and mention.kind == "words" and _is_object(mention):
+        points += 20
     if mention.kind == "words":
         points += 26 if mention.unit == "counted" and nature == "title" else 8 if mention.unit in ("the", "counted") else -4 if mention.value.endswith("ing") else 0
     if mention.kind in ("name", "words") and not (cued > 0 or near or hinted) and nature not in ("title", "name", "person"):
         points -= 4
     return points + max(cued, 0) + min(cued, 0) + near + hinted + _role(mention, want) - _elsewhere(mention, want, near)
+
+
+def _is_object(mention: Mention) -> bool:
+    """Whether a request is about it: "move my appointment"; what a request makes is named by other words."""
+    verb = mention.before[0] if mention.before else ""
+    return mention.unit == "the" and not mention.cue and verb in REQUESTS and verb not in _MAKING
+
+
+_MAKING = frozenset("create make add new open schedule book start set write send post generate file get".split())
+_DOING = frozenset("is was are live work has ha lives works from".split())
 
 
 def _nature_of(mention: Mention, want: Wanted) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.natures import MEASURES
+from mockserver.engine.generate.prompt.words import listed
 
 _DIGITS = (
     r"(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,3}(?:\.\d{3}){1,5},\d{1,9}|\d{1,3}(?:\.\d{3}){2,5}(?!\d)"
@@ -42,7 +43,7 @@ CURRENCIES: dict[str, str] = {
     **dict.fromkeys(("real", "reais", "brl"), "BRL"),
     **dict.fromkeys(("krona", "kronor", "sek"), "SEK"),
     **dict.fromkeys(("bitcoin", "bitcoins", "btc"), "BTC"),
-    **{code.lower(): code for code in "CAD AUD NZD HKD SGD NOK DKK PLN CZK HUF RUB TRY ZAR THB ETH ILS AED".split()},
+    **{code.lower(): code for code in listed("CAD AUD NZD HKD SGD NOK DKK PLN CZK HUF RUB TRY ZAR THB ETH ILS AED")},
 }
 
 
@@ -163,5 +164,5 @@ _VALUES: dict[str, int] = {
     )
     for number, word in enumerate(line.split())
     if word not in ("-", "null", "sei", "once", "sette")
-} | dict(zip("thirty forty fifty sixty seventy eighty ninety".split(), range(30, 100, 10), strict=True))
+} | dict(zip(listed("thirty forty fifty sixty seventy eighty ninety"), range(30, 100, 10), strict=True))
 _TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}

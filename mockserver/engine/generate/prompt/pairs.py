@@ -113,7 +113,7 @@ _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "True": True, "Fals
 
 
 def literal(written: str) -> Json:
-    """The value that is written: JSON, a constant, a text in quotes, a number, or else the text itself; None for none."""
+    """The value that is written: JSON, a constant, a quotation, a number, else the text itself; None for none."""
     if written in _CONSTANTS:
         return _CONSTANTS[written]
     if len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
@@ -133,7 +133,8 @@ def literal(written: str) -> Json:
 
 
 _PAIR = re.compile(
-    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)[ \t]{0,4}"
+    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)"
+    r"[ \t]{0,4}"
     r"(?P<value>[^\s,;][^\n;]{0,500})"
 )
 _ANOTHER = re.compile(r"[,;.]? (?:and )?[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,2}[:=]")

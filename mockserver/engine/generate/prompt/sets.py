@@ -1,11 +1,13 @@
 """Parts the mentions of a text where it speaks of several objects of one kind: "in Paris and in London"."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.assigning import Match, matches, wants
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.wanted import Wanted
+from mockserver.engine.generate.prompt.words import listed
 
 _MOST_SETS = 32
 _LIKELY = 8  # points from which a mention may be one of several
@@ -118,10 +120,10 @@ def _apart(ordered: Sequence[Mention]) -> list[Mention]:
 
 def _coordinated(text: str, ordered: Sequence[Mention]) -> bool:
     """Whether between all of them stand only words that join: and, or, commas, with little else."""
-    return all(_joins(text[one.end : other.start]) for one, other in zip(ordered, ordered[1:], strict=False))
+    return all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
 
 
-_MARKS = str.maketrans({mark: " , " for mark in ",\n;?."})
+_MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
 
 
 def _joins(between: str) -> bool:
@@ -129,4 +131,4 @@ def _joins(between: str) -> bool:
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 
 
-_JOINING = frozenset(", and or und oder et ou y e o & plus then vs versus with".split())
+_JOINING = frozenset(listed(", and or und oder et ou y e o & plus then vs versus with"))

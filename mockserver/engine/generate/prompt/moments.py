@@ -17,11 +17,11 @@ def moments(text: str) -> Iterator[Mention]:
     A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
     """
     dates = sorted((*_dates(text), *_relative(text)), key=lambda m: (m.start, -m.end))
-    times = list(_times(text))
+    found = list(times(text))
     yield from _stamps(text)
-    yield from _together(text, dates, times)
+    yield from _together(text, dates, found)
     yield from dates
-    yield from times
+    yield from (time for time in found if _AT.search(text, max(0, time.start - 6), time.start))
 
 
 _STAMP = re.compile(
@@ -172,7 +172,8 @@ _NAMED = {"midnight": "00:00", "mitternacht": "00:00", "minuit": "00:00", "media
 _HOURS = dict(zip(listed("one two three four five six seven eight nine ten eleven twelve"), range(1, 13), strict=True))
 
 
-def _times(text: str) -> Iterator[Mention]:
+def times(text: str) -> Iterator[Mention]:
+    """The times of day of a text; `2h30` may as well be a duration."""
     for found in _TIME.finditer(text):
         if read := _time(found):
             yield Mention("time", read, found.start(), found.end(), unit="h" if found["french"] else "")
@@ -207,10 +208,11 @@ def pieces(moment: Mention, text: str) -> Iterator[Mention]:
         yield Mention("date", stamp[1], moment.start, moment.start + 10)
         yield Mention("time", stamp[2] + (stamp[3] or ""), moment.start + 11, moment.end)
         return
-    for part in (*_dates(written), *_relative(written), *_times(written)):
+    for part in (*_dates(written), *_relative(written), *times(written)):
         yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
 
 
+_AT = re.compile(r"(?:\bat|\bum|à|@|\balle|\blas) $", re.IGNORECASE)
 _BETWEEN = re.compile(r",? ?(?:at|um|à|a las|alle|às|@|from|von|um)? ?", re.IGNORECASE)
 
 

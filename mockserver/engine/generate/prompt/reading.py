@@ -10,7 +10,7 @@ from mockserver.engine.generate.prompt.durations import durations
 from mockserver.engine.generate.prompt.lists import LISTED
 from mockserver.engine.generate.prompt.literals import literals
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.moments import moments, pieces
+from mockserver.engine.generate.prompt.moments import moments, pieces, times
 from mockserver.engine.generate.prompt.numbers import numbers
 from mockserver.engine.generate.prompt.pairs import calls, fragments, members, pairs
 from mockserver.engine.generate.prompt.phrases import phrases
@@ -31,6 +31,7 @@ def read(text: str) -> tuple[Mention, ...]:
         literals(text, sure=True),
         moments(text),
         durations(text),
+        times(text),
         literals(text, sure=False),
         numbers(text),
     )

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from math import isinf
 
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.natures import MEASURES
@@ -56,23 +57,30 @@ def numbers(text: str) -> Iterator[Mention]:
 
 
 def value_of(digits: str) -> int | float:
-    """The number that digits with separators of any country stand for."""
+    """The number that digits with separators of any country stand for. Raises OverflowError where it is too large."""
     digits = re.sub(r"['’\u00a0\u202f ]", "", digits)
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
         digits = digits.replace(",", "")
     elif re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}", digits):
         digits = digits.replace(".", "").replace(",", ".")
     digits = digits.replace(",", ".")
-    return int(digits) if digits.isdigit() else _whole(float(digits))
+    if digits.isdecimal():
+        return int(digits)
+    return _whole(float(digits))
 
 
 def _whole(number: float) -> int | float:
+    if isinf(number):
+        raise OverflowError
     return int(number) if number == number // 1 and abs(number) < 1e15 else number
 
 
 def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
     """A number, and what it is measured in as a mention of its own."""
-    number = value_of(found["digits"])
+    try:
+        number = value_of(found["digits"])
+    except OverflowError:
+        return
     scale = (found["scale"] or "").strip().lower()
     number = _whole(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number

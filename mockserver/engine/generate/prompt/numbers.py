@@ -19,7 +19,7 @@ _COIN = r"[$€£¥₹₽₩₿]|(?:US|CA|AU|NZ|HK)\$|R\$|CHF|kr"
 _NUMBER = re.compile(
     rf"{_FIRST}(?P<sign>{_SIGN})(?P<coin>{_COIN})?[ ]?(?P<hash>\#|№ ?)?(?P<digits>{_DIGITS})"
     r"(?P<scale>[ ]?(?:million|billion|thousand|trillion|mio|mrd)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
-    r"(?P<ordinal>st|nd|rd|th|º|ª|er|ème)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w])"
+    r"(?P<ordinal>st|nd|rd|th|º|ª|er|ème)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w]|/\d)"
 )
 _FRACTION = re.compile(r"(?<![\w./])(?:(\d{1,6}) )?(\d{1,6})/([1-9]\d{0,5})(?![\w/])|([½¼¾⅓⅔])")
 _UNIT = re.compile(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")

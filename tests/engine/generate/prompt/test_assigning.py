@@ -40,9 +40,7 @@ def test_assignments(text: str, properties: dict[str, Any], expected: dict[str, 
 def test_weaker_evidence_is_enough_for_what_is_required() -> None:
     assert given("Oslo", {"city": STRING}) == {}
     assert given("Oslo", {"city": STRING}, required=("city",)) == {"city": "Oslo"}
-    assert given("do the dishes", {"input": STRING}, required=("input",)) == {"input": "do the dishes"} or given(
-        "do the dishes", {"input": STRING}, required=("input",)
-    ) == {"input": "the dishes"}
+    assert given("fold the laundry", {"input": STRING}, required=("input",)) == {"input": "fold the laundry"}
 
 
 def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:

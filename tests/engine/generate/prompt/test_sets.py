@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.engine.generate.prompt import mentions
 
-S, I = "string", "integer"
+S, N = "string", "integer"
 
 
 @pytest.mark.parametrize(
@@ -15,9 +15,9 @@ S, I = "string", "integer"
         ("weather in Paris and in London", {"city": S}, [{"city": "Paris"}, {"city": "London"}]),
         ("Paris, London and Rome", {"city": S}, [{"city": "Paris"}, {"city": "London"}, {"city": "Rome"}]),
         ("weather in Paris", {"city": S}, [{"city": "Paris"}]),
-        ("lookup(3) and lookup(4)", {"key": I}, [{"key": 3}, {"key": 4}]),
-        ("add 2 and 3", {"a": I, "b": I}, [{"a": 2, "b": 3}]),
-        ("add 2 and 3, then 4 and 5", {"a": I, "b": I}, [{"a": 2, "b": 3}, {"a": 4, "b": 5}]),
+        ("lookup(3) and lookup(4)", {"key": N}, [{"key": 3}, {"key": 4}]),
+        ("add 2 and 3", {"a": N, "b": N}, [{"a": 2, "b": 3}]),
+        ("add 2 and 3, then 4 and 5", {"a": N, "b": N}, [{"a": 2, "b": 3}, {"a": 4, "b": 5}]),
         (
             "flight from Paris to London",
             {"origin": S, "destination": S},
@@ -25,15 +25,15 @@ S, I = "string", "integer"
         ),
         (
             "add 2 apples and 3 pears",
-            {"item": S, "quantity": I},
+            {"item": S, "quantity": N},
             [{"item": "apples", "quantity": 2}, {"item": "pears", "quantity": 3}],
         ),
         (
             '[{"name": "A", "age": 1}, {"name": "B", "age": 2}]',
-            {"name": S, "age": I},
+            {"name": S, "age": N},
             [{"name": "A", "age": 1}, {"name": "B", "age": 2}],
         ),
-        ("get user 5 and user 6", {"user_id": I}, [{"user_id": 5}, {"user_id": 6}]),
+        ("get user 5 and user 6", {"user_id": N}, [{"user_id": 5}, {"user_id": 6}]),
         ("What's the weather in Oslo? And in Rome?", {"city": S}, [{"city": "Oslo"}, {"city": "Rome"}]),
         ("", {"city": S}, [{}]),
     ],

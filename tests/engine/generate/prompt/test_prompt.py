@@ -1,6 +1,7 @@
 """What a prompt says of a schema's properties, by a corpus of prompts, and by texts that hypothesis makes up."""
 
 import json
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.engine.generate.prompt import NOTHING, Mentions, mentions
+from mockserver.engine.generate.prompt.reading import read
 
 CORPUS = Path(__file__).parents[3] / "corpus" / "prompts"
 HELD_OUT_RATE = 0.65  # of whole rows that are right, all of their values and no other
@@ -106,9 +108,8 @@ SCHEMA: dict[str, Any] = {
 WORDS = st.sampled_from(
     r"""in from to Paris Rome "a b" 'it' don't 3 4.5 1,234.50 $5 20% , . : ; = ( ) [ ] { } {"city":"x"} [1,2] and or
     city count 2024-02-30 2024-02-28 tomorrow 3pm 1/0 1/2 f(1,2) f( a:b a=b a@b.co http://a.b/c yes no on “q” «q» 「q」
-    ``` ` 1e5 twenty five dozen hour minutes #1 +1 - • é 東京 の ½ ² ٣ P1D 99:99 31.31.2024 1e999 ''' \ " for that""".replace(
-        "\n", " "
-    ).split(" ")
+    ``` ` 1e5 twenty five dozen hour minutes #1 +1 - • é 東京 の ½ ² ٣ P1D 99:99 31.31.2024 1e999 ''' \ "
+    for that""".split()
 )
 TEXTS = st.one_of(st.lists(WORDS, max_size=30).map(" ".join), st.lists(WORDS, max_size=30).map("".join), st.text())
 
@@ -190,3 +191,20 @@ def test_a_megabyte_of_anything_is_no_more_work_than_what_is_read_of_it(unit: st
     said = mentions(unit * (1_000_000 // len(unit)))
     assert len(said.text) <= 20_001
     assert len(said.found) <= 400
+
+
+def _work(text: str) -> float:
+    """The least processor time of some readings."""
+
+    def once() -> float:
+        begun = time.process_time()
+        read.__wrapped__(text)
+        return time.process_time() - begun
+
+    return min(once() for _ in range(3))
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_reading_is_linear(unit: str) -> None:
+    short, long = (unit * (size // len(unit)) for size in (2_500, 20_000))
+    assert _work(long) < 24 * max(_work(short), 0.0005)  # eight times the text; sixty-four if it were quadratic

@@ -3,11 +3,10 @@
 Knows no grammar. `regex` reads what Python's own and most of what Rust's dialect writes, and can be stopped.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
-
-import regex
 
 from mockserver.core.seed import Random
 from mockserver.engine.generate.pattern import matching
@@ -33,6 +32,8 @@ class SlowError(Exception):
 
 def compiled(source: str) -> Pattern:
     """The pattern. Raises UnreadableError."""
+    import regex  # type: ignore[import-untyped]  # slow to import, and few requests have a pattern
+
     try:
         return regex.compile(source, regex.VERSION0)
     except regex.error as error:
@@ -105,5 +106,5 @@ _WORDS = (
     *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),
     *("lantern", "meadow", "north", "orchard", "pepper", "quartz", "river", "summit", "timber", "valley", "window"),
 )
-_ANCHORS = regex.compile(r"^(?:\^|\\A)+|(?<!\\)(?:\$|\\[zZ])+$")
+_ANCHORS = re.compile(r"^(?:\^|\\A)+|(?<!\\)(?:\$|\\[zZ])+$")
 _ANY_WORDS = ("qzxvw", "QZXVW", "Qzxvw", "qzx vwq", "Qzxvw zwq xqz")

@@ -16,7 +16,9 @@ from mockserver.engine.generate.prompt import Mention, Mentions
 Wish = Mapping[str, str]  # a word or a value of the prompt: the terminals that can be it, and its text there
 Share = tuple[int, ...]  # places of wishes, in the order of the prompt
 
-_MOST = 12
+Chain = tuple[tuple[int, int], ...]  # wishes, each with its place in a production
+
+_MOST = 16
 _MOST_MENTIONS = 40
 _READ = 20_000  # characters of the prompt
 
@@ -144,7 +146,8 @@ class Reach:
         takers = [[at for at, symbol in enumerate(way) if self.takes(symbol, (wish,))] for wish in wanted]
         sure = {wish: places[0] for wish, places in zip(wanted, takers, strict=True) if len(places) == 1}
         for wish, place in sure.items():
-            shares[place].append(wish)
+            if len(shares[place]) < self._room[way[place]]:
+                shares[place].append(wish)
         steady = _rising(sure)
         for run, first, last in _runs(wanted, sure, steady, len(way) - 1):
             self._spread(way, run, range(first, last + 1), shares)
@@ -170,18 +173,20 @@ class Reach:
         return max(1, reached - others)
 
 
-def _rising(sure: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+def _rising(sure: Mapping[int, int]) -> Chain:
     """The most wishes whose places rise as they do, with their places."""
-    best: dict[int, tuple[tuple[int, int], ...]] = {}
+    best: dict[int, Chain] = {}
     for wish, place in sorted(sure.items()):
         before = (chain for chain in best.values() if chain[-1][1] <= place)
-        best[wish] = (*max(before, key=len, default=()), (wish, place))
-    return max(best.values(), key=len, default=())
+        best[wish] = (*max(before, key=_steadiness, default=()), (wish, place))
+    return max(best.values(), key=_steadiness, default=())
 
 
-def _runs(
-    wanted: Share, sure: Mapping[int, int], steady: tuple[tuple[int, int], ...], last: int
-) -> Iterator[tuple[Share, int, int]]:
+def _steadiness(chain: Chain) -> tuple[int, int]:
+    return len(chain), -sum(place for _, place in chain)
+
+
+def _runs(wanted: Share, sure: Mapping[int, int], steady: Chain, last: int) -> Iterator[tuple[Share, int, int]]:
     """The other wishes, those between the same two steady ones together, and the places between which they belong."""
     edges = [(-1, 0), *steady, (_MOST, last)]
     for (before, low), (after, high) in pairwise(edges):

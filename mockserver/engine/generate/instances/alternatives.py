@@ -162,16 +162,20 @@ class Alternatives:
                 yield Choice(keyword, tuple(map(partial(self._only, options), range(len(options)))), pointer)
             case "not":
                 yield Choice(keyword, self._against(part[keyword]), pointer, part[keyword])
+            case "dependentSchemas" | "dependencies":
+                for name, schema in part[keyword].items():
+                    if not isinstance(schema, list):
+                        yield Choice(keyword, ((schema,), (self._without(name),)), f"{pointer}/{name}")
             case "if" if "then" in part or "else" in part:
                 met = (part["if"], part.get("then", True))
-                yield Choice(keyword, (met, (self._negated(part["if"]), part.get("else", True))), pointer)
+                yield Choice(keyword, (met, (self.negated(part["if"]), part.get("else", True))), pointer)
 
     def _only(self, options: Sequence[Json], at: int) -> Option:
         """One option, and none of the others, as far as they are few."""
         others = options if len(options) <= _MOST_OTHERS else ()
-        return (options[at], *(self._negated(other) for index, other in enumerate(others) if index != at))
+        return (options[at], *(self.negated(other) for index, other in enumerate(others) if index != at))
 
-    def _negated(self, schema: Json) -> Json:
+    def negated(self, schema: Json) -> Json:
         """The schema with `not` before it, the same each time."""
         if isinstance(schema, bool):
             return not schema
@@ -180,6 +184,10 @@ class Alternatives:
         if key not in memory:
             memory[key] = schema, {"not": schema}
         return memory[key][1]
+
+    def _without(self, name: str) -> Json:
+        """What keeps an object from having a property, the same each time."""
+        return self.compiled.memory.setdefault(("without", name), {"properties": {name: False}})
 
     def _against(self, schema: Json) -> tuple[Option, ...]:
         """Ways in which a schema does not hold."""
@@ -220,7 +228,7 @@ def _crossed(parts: Parts, kind: str) -> bool:
     return limit is not None and least(parts, lower) > limit
 
 
-_CHOOSING = ("anyOf", "oneOf", "if", "not")
+_CHOOSING = ("anyOf", "oneOf", "if", "not", "dependentSchemas", "dependencies")
 _SIZES: dict[str, tuple[str, str]] = {
     "string": ("minLength", "maxLength"),
     "array": ("minItems", "maxItems"),

@@ -146,7 +146,7 @@ class _Reader:
             kind = opening[0]
         if kind.startswith("?") and kind.endswith(")"):
             return None  # flags, which change nothing here
-        if not kind or opening and opening["name"]:
+        if not kind or (opening and opening["name"]):
             self.groups += 1
             names = (str(self.groups), *((opening["name"],) if opening else ()))
         inner = self.either(depth + 1)

@@ -53,7 +53,7 @@ def _one_fails(parts: Json, schema: Mapping[str, Json]) -> Ways:
 
 def _bound(keyword: str, kinds: Sequence[str], shift: int = 0) -> Callable[[Json, Mapping[str, Json]], Ways]:
     return lambda limit, schema: (
-        [] if isinstance(limit, bool) or limit + shift < 0 and shift else [({"type": kinds, keyword: limit + shift},)]
+        [] if isinstance(limit, bool) or (limit + shift < 0 and shift) else [({"type": kinds, keyword: limit + shift},)]
     )
 
 

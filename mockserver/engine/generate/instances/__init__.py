@@ -1,1 +1,1 @@
-"""Instances of JSON Schemas, part by part: documents and references, alternatives, objects, arrays, strings, numbers."""
+"""Instances of JSON Schemas: documents and references, alternatives, objects, arrays, strings, numbers."""

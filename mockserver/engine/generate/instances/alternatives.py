@@ -153,7 +153,10 @@ class Alternatives:
                     yield from self._of_keyword(part, keyword)
 
     def _of_keyword(self, part: Mapping[str, Json], keyword: str) -> Iterator[Choice]:
-        pointer = f"{self.compiled.document.pointer(part)}/{keyword}"
+        pointers = self.compiled.document.pointers
+        pointer = (
+            f"{pointers[id(part)]}/{keyword}" if id(part) in pointers else self.compiled.document.pointer(part[keyword])
+        )
         match keyword:
             case "anyOf":
                 yield Choice(keyword, tuple((option,) for option in part[keyword]), pointer)

@@ -132,7 +132,8 @@ def _of_known_draft(schema: Json) -> Json:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0].removesuffix(".")
+    line = str(error).splitlines()[0].removesuffix(".")
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE // 2]}...{line[-_LONGEST_LINE // 2 :]}"
 
 
 def _nothing_remote(uri: str) -> Json:
@@ -155,4 +156,5 @@ _KEPT: OrderedDict[bytes, Compiled] = OrderedDict()
 _MOST_KEPT = 128
 _MOST_BYTES = 1_000_000  # of schemas that are kept
 _MOST_EFFORT = 5_000_000  # schemas tried: about half a second
+_LONGEST_LINE = 240
 _HERE = "mockserver:schema"

@@ -107,7 +107,7 @@ class Document:
     def _read_one(self, schema: Schema, pointer: str, base: str) -> str:
         """Note down one part; the base of the references in it."""
         self.pointers[id(schema)] = pointer
-        if not _NAMING.isdisjoint(schema):
+        if not _NAMING.isdisjoint(schema) and not (self.old and "$ref" in schema):
             base = self._named_as(schema, pointer, base)
         self._bases[id(schema)] = base
         if any(isinstance(schema.get(keyword), str) for keyword in _REFERRING if keyword in schema):

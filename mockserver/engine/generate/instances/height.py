@@ -72,7 +72,8 @@ class Heights:
             whole = max(whole, min(map(height, _listed(schema, keyword)), default=0))
         if _may_be_plain(schema):
             return whole
-        return max(whole, 1 + max(map(height, _demanded(schema)), default=0))
+        within = 1 + max(map(height, _demanded(schema)), default=0)
+        return max(whole, within if "type" in schema else min(within, _WITHOUT_TYPE))
 
     def _targets(self, schema: Mapping[str, Json]) -> tuple[Json, ...]:
         try:
@@ -109,4 +110,5 @@ def _may_be_plain(schema: Mapping[str, Json]) -> bool:
 
 
 _MOST_ROUNDS = 100
+_WITHOUT_TYPE = 1_000  # what states no type may be plain after all, if nothing else ends
 _MOST_REACHED = 20_000

@@ -1,4 +1,4 @@
-"""What tables, lists and plain values need of those who make them: their place, chance, and values for what is within."""
+"""What tables, lists and plain values need of those who make them: a place, chance, values for what is within."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ def opposites(schema: Mapping[str, Json]) -> Ways:
     for keyword, opposite in _OPPOSITES.items():
         if keyword in schema:
             ways += opposite(schema[keyword], schema)
-    if not ways and any(keyword in schema for keyword in _WORDLESS):
+    if not ways and any(keyword not in _NOTES for keyword in schema):
         ways.append(())
     return ways
 
@@ -63,8 +63,8 @@ _OPPOSITES: dict[str, Callable[[Json, Mapping[str, Json]], Ways]] = {
     "const": lambda value, schema: [({EXCLUDED: [value]},)],
     "enum": lambda values, schema: [({EXCLUDED: values},)],
     "type": _not_of_type,
-    "properties": _with_other_values,
     "required": _without_one,
+    "properties": _with_other_values,
     "anyOf": _none_of,
     "oneOf": _none_of,
     "allOf": _one_fails,
@@ -84,10 +84,12 @@ _OPPOSITES: dict[str, Callable[[Json, Mapping[str, Json]], Ways]] = {
         [] if isinstance(inner, list) else [({"type": "array", "minItems": 1, "contains": {"not": inner}},)]
     ),
     "additionalProperties": lambda inner, schema: [({"type": "object", "minProperties": 1},)],
+    "unevaluatedProperties": lambda inner, schema: [({"type": "object", "minProperties": 1},)],
     "propertyNames": lambda inner, schema: [({"type": "object", "minProperties": 1},)],
     "patternProperties": lambda inner, schema: [({"type": "object", "minProperties": 1},)],
 }
-_WORDLESS = (
-    *("pattern", "format", "multipleOf", "uniqueItems", "prefixItems", "dependentRequired", "dependentSchemas", "if"),
-    *("dependencies", "additionalItems", "unevaluatedItems", "unevaluatedProperties", "contentEncoding"),
-)
+# What says nothing of values, so that a schema of nothing else cannot be broken.
+_NOTES = frozenset((
+    *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+    *("$comment", "$schema", "$id", "$anchor", "$dynamicAnchor", "$defs", "definitions", "$ref"),
+))  # fmt: skip

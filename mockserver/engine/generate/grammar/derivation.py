@@ -75,7 +75,5 @@ class _Writer:
         listed = [text for text in terminal.texts if fits(terminal.pattern, text)]
         text = self.rng.choice(listed) if listed else text_for(terminal.pattern, self.rng)
         if text is None:
-            raise Failure(
-                "bad_parameter", f"Invalid grammar: no text was found that matches {terminal.pattern.pattern}"
-            )
+            raise Failure("bad_parameter", f"Invalid grammar: no text was found for terminal {name}.")
         return text

@@ -99,8 +99,7 @@ class _Reader:
             return self._named(node.children[0])
         name = " ".join(str(token) for token in node.scan_values(is_token))
         if name not in self.terminals:
-            pattern = self.lexicon.pattern(self.lexicon.source(node), next(node.scan_values(is_token)))
-            self.terminals[name] = Terminal(pattern, self.lexicon.texts(node))
+            self.terminals[name] = Terminal(self.lexicon.pattern_of(node), self.lexicon.texts(node))
         return name
 
     def _named(self, token: "Token") -> str:
@@ -109,12 +108,15 @@ class _Reader:
             if name not in self.statements.rules:
                 raise broken(f"rule '{name}' is used but not defined", token)
         elif name not in self.terminals:
-            pattern = self.lexicon.pattern(self.lexicon.named(token), token)
-            own = self.statements.tokens.get(name)
-            self.terminals[name] = (
-                Terminal(pattern, self.lexicon.texts(own.body), own.priority) if own else Terminal(pattern)
-            )
+            self.terminals[name] = self._terminal(token)
         return name
+
+    def _terminal(self, token: "Token") -> Terminal:
+        source = self.lexicon.named(token)
+        own = self.statements.tokens.get(str(token.value))
+        if own is None:
+            return Terminal(self.lexicon.pattern(source, token))
+        return Terminal(self.lexicon.pattern_of(own.body), self.lexicon.texts(own.body), own.priority)
 
     def _rule(self, *ways: Production) -> str:
         self.made += 1

@@ -75,17 +75,29 @@ def _values(grammar: Grammar, said: Mentions) -> Iterator[tuple[int, Wish]]:
     patterns = [
         name for name, terminal in grammar.terminals.items() if not terminal.texts and name not in grammar.ignored
     ]
-    for mention in said.found[:_MOST_MENTIONS]:
+    for mention in _apart(said.found[:_MOST_MENTIONS]):
         forms = [form for form in _forms(mention, said.text) if form.casefold() not in listed]
         wish = {name: form for name in patterns if (form := _fitting(grammar, name, forms)) is not None}
         if wish:
             yield mention.start, wish
 
 
+def _apart(found: Iterable[Mention]) -> Iterator[Mention]:
+    """The mentions that do not overlap, of those that do the shorter first."""
+    end = 0
+    worded = (each for each in found if each.kind != "duration" or not isinstance(each.value, int))
+    for mention in sorted(worded, key=lambda each: (each.start, each.end)):
+        if mention.start >= end:
+            end = mention.end
+            yield mention
+
+
 def _forms(mention: Mention, text: str) -> Iterator[str]:
-    """How a value may be written."""
-    value = mention.value if isinstance(mention.value, str) else text[mention.start : mention.end]
-    yield from dict.fromkeys((text[mention.start : mention.end], value, str(mention.value), f'"{value}"', f"'{value}'"))
+    """How a value may be written; mere words are not put into quotes."""
+    raw, value = text[mention.start : mention.end], mention.value
+    meant = str(value) if isinstance(value, str) or mention.kind == "number" else raw
+    quoted = () if mention.kind == "words" else (f'"{meant}"', f"'{meant}'")
+    yield from dict.fromkeys((raw, meant, *quoted))
 
 
 def _fitting(grammar: Grammar, name: str, forms: Iterable[str]) -> str | None:
@@ -159,8 +171,8 @@ class Reach:
             reached = self.takes(way[place], run)
             if reached:
                 later = tuple(way[other] for other in places if other > place)
-                helping = self._helping(way[place], len(reached), later, run) - len(shares[place])
-                taken = reached[: max(helping, 0)]
+                left = self._room[way[place]] - len(shares[place])
+                taken = reached[: max(0, min(left, self._helping(way[place], len(reached), later, run)))]
                 shares[place] += taken
                 run = tuple(wish for wish in run if wish not in taken)
 

@@ -158,7 +158,7 @@ class Reach:
         takers = [[at for at, symbol in enumerate(way) if self.takes(symbol, (wish,))] for wish in wanted]
         sure = {wish: places[0] for wish, places in zip(wanted, takers, strict=True) if len(places) == 1}
         for wish, place in sure.items():
-            if len(shares[place]) < self._room[way[place]]:
+            if len(shares[place]) < self._room.get(way[place], 1):
                 shares[place].append(wish)
         steady = _rising(sure)
         for run, first, last in _runs(wanted, sure, steady, len(way) - 1):
@@ -171,7 +171,7 @@ class Reach:
             reached = self.takes(way[place], run)
             if reached:
                 later = tuple(way[other] for other in places if other > place)
-                left = self._room[way[place]] - len(shares[place])
+                left = self._room.get(way[place], 1) - len(shares[place])
                 taken = reached[: max(0, min(left, self._helping(way[place], len(reached), later, run)))]
                 shares[place] += taken
                 run = tuple(wish for wish in run if wish not in taken)

@@ -18,7 +18,7 @@ from mockserver.engine.generate.grammar.terminals import Lexicon
 if TYPE_CHECKING:
     from lark import Token
 
-_MOST_RULES = 20_000
+_MOST_SYMBOLS = 40_000  # in rules that are made
 _MOST_REPEATS = 1_000
 
 
@@ -64,7 +64,7 @@ class _Reader:
     lexicon: Lexicon
     rules: dict[str, tuple[Production, ...]] = field(default_factory=dict)
     terminals: dict[str, Terminal] = field(default_factory=dict)
-    made: int = 0
+    symbols: int = 0
 
     def ways(self, node: Node) -> Iterator[Production]:
         """The alternatives that a node consists of."""
@@ -119,10 +119,10 @@ class _Reader:
         return Terminal(self.lexicon.pattern_of(own.body), self.lexicon.texts(own.body), own.priority)
 
     def _rule(self, *ways: Production) -> str:
-        self.made += 1
-        if self.made > _MOST_RULES:
+        self.symbols += sum(map(len, ways)) + 1
+        if self.symbols > _MOST_SYMBOLS:
             raise Failure("bad_parameter", "Invalid grammar: it is too large.")
-        name = f"({self.made})"
+        name = f"({len(self.rules)})"
         self.rules[name] = tuple(dict.fromkeys(ways))
         return name
 

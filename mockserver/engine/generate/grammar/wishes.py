@@ -43,8 +43,10 @@ def _literals(grammar: Grammar, said: Mentions) -> Iterator[tuple[int, Wish]]:
                 name, literal
             )
     for core, wish in meant.items():
-        at = spoken.find(f" {core} ") if _WORD.match(core) else _sign_at(core, text)
-        if at >= 0 and core not in _SMALL:
+        if not _WORD.match(core):
+            if (at := _sign_at(core, text, said)) >= 0:
+                yield at, wish
+        elif f" {core} " in spoken and core not in _SMALL:
             yield _place(core, text), wish
 
 
@@ -52,16 +54,22 @@ def _outside(said: Mentions) -> str:
     """The prompt in small letters, without the values of several words that it mentions."""
     text = said.text[:_READ].casefold()
     for mention in said.found:
-        if " " in text[mention.start : mention.end]:
+        if " " in text[mention.start : mention.end] and mention.kind != "words":
             text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
     return text
 
 
-def _sign_at(sign: str, text: str) -> int:
-    """Where a sign such as `>=` stands by itself, which no mark of punctuation does."""
-    if not sign or sign in _PUNCTUATION:
+def _sign_at(sign: str, text: str, said: Mentions) -> int:
+    """Where a sign such as `>=` stands by itself, as no mark of punctuation does, or where words ask for it; or -1."""
+    if not sign or (sign in _PUNCTUATION and sign not in _SPOKEN):
         return -1
-    return max(text.find(f" {sign} "), -1)
+    between, before = _SPOKEN.get(sign, (_NEVER, _NEVER))
+    at = text.find(f" {sign} ")
+    if at < 0 and (found := between.search(text)):
+        at = found.start()
+    if at < 0 and before.search(text) and said.found:
+        at = said.found[0].end  # what is asked for before all values stands between them
+    return at
 
 
 def _place(core: str, text: str) -> int:
@@ -208,5 +216,21 @@ def _runs(wanted: Share, sure: Mapping[int, int], steady: Chain, last: int) -> I
 
 
 _WORD = re.compile(r"\w+")
+_NEVER = re.compile(r"(?!)")
+# Words for signs that stand between two values, and those that stand before them.
+_SPOKEN: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
+    sign: (re.compile(rf"\b(?:{between})\b"), re.compile(rf"\b(?:{before})\b"))
+    for sign, between, before in (
+        ("+", "plus", "add|sum"),
+        ("-", "minus|less", "subtract"),
+        ("*", "times|multiplied by", "multiply|product"),
+        ("/", "divided by|over", "divide"),
+        ("=", "equals|is equal to|is", "(?!)"),
+        (">", "greater than|more than|above|over", "(?!)"),
+        ("<", "less than|fewer than|below|under", "(?!)"),
+        (">=", "at least", "(?!)"),
+        ("<=", "at most", "(?!)"),
+    )
+}
 _SMALL = frozenset({"a", "i"})
 _PUNCTUATION = frozenset(".,;:!?'\"()[]{}-`")

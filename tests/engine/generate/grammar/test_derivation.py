@@ -29,7 +29,7 @@ def test_what_is_wanted_is_derived_in_order_and_nothing_else() -> None:
     wanted = [{"N": "17"}, {"OP": "-"}, {"N": "3"}, {"N": "2"}]
     tokens = derivation(SUMS, wanted, Seed(1).stream("x"))
     assert [text for name, text in tokens if name == "N"] == ["17", "3", "2"]
-    assert [text for name, text in tokens if name == "OP"][0] == "-"
+    assert next(text for name, text in tokens if name == "OP") == "-"
     assert len(tokens) == 5
 
 

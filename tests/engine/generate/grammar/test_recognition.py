@@ -1,13 +1,13 @@
 """Which texts a grammar derives, read as a lexer that knows the context would read them."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 
 from mockserver.engine.generate.grammar.notation import grammar_of
-from mockserver.engine.generate.grammar.recognition import Reading, derives, reading
+from mockserver.engine.generate.grammar.recognition import derives, reading
 
 SUMS = """
 start: sum
@@ -16,27 +16,30 @@ product: atom | product "*" atom
 atom: /[0-9]+/ | "(" sum ")" | "-" atom
 %ignore " "
 """
+HOLES = 'start: a b* c\na: "a"? | b a\nb: "b" a?\nc: | c "c"'
+LARK_OF_SUMS, LARK_OF_HOLES = Lark(SUMS, parser="lalr"), Lark(HOLES)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="12+*()- ", max_size=12))
 def test_it_agrees_with_lark(text: str) -> None:
     try:
-        Lark(SUMS, parser="lalr").parse(text)
+        LARK_OF_SUMS.parse(text)
         right = True
     except UnexpectedInput:
         right = False
     assert derives(grammar_of(SUMS), text) is right
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="abc", max_size=8))
 def test_rules_that_may_be_empty(text: str) -> None:
-    definition = 'start: a b* c\na: "a"? | b a\nb: "b" a?\nc: | c "c"'
     try:
-        Lark(definition).parse(text)
+        LARK_OF_HOLES.parse(text)
         right = True
     except UnexpectedInput:
         right = False
-    assert derives(grammar_of(definition), text) is right
+    assert derives(grammar_of(HOLES), text) is right
 
 
 def test_the_longest_text_from_a_place() -> None:
@@ -60,7 +63,5 @@ def test_one_token_is_read_at_each_place(definition: str, text: str, right: bool
 def test_it_ends_where_it_is_too_much_work() -> None:
     mean = grammar_of('start: s\ns: s s | s s s | "a" |')
     assert derives(mean, "aaaa")
-    assert reading(mean, "a" * 500, steps=2_000) == Reading(1, 1, reading(mean, "a" * 500, steps=2_000).left) or (
-        reading(mean, "a" * 500, steps=2_000).left <= 0
-    )
+    assert reading(mean, "a" * 500, steps=2_000).left <= 0
     assert not derives(mean, "a" * 500)

@@ -65,7 +65,7 @@ class _Writer:
         """How little an alternative suits: what gets lost, what is not wanted, what is not spread."""
         shares = self.reach.shares(way, wanted)
         kept = sum(map(len, shares))
-        unwanted = sum(not share and part in self.grammar.terminals for part, share in zip(way, shares, strict=True))
+        unwanted = sum(not share and part not in self.grammar.empty for part, share in zip(way, shares, strict=True))
         return -kept, unwanted, -sum(map(bool, shares))
 
     def _text(self, name: str, wanted: Share) -> str:

@@ -225,7 +225,7 @@ _SPOKEN: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
         ("-", "minus|less", "subtract"),
         ("*", "times|multiplied by", "multiply|product"),
         ("/", "divided by|over", "divide"),
-        ("=", "equals|is equal to|is", "(?!)"),
+        ("=", "equals|is equal to", "(?!)"),
         (">", "greater than|more than|above|over", "(?!)"),
         ("<", "less than|fewer than|below|under", "(?!)"),
         (">=", "at least", "(?!)"),

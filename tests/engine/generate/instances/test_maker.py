@@ -61,14 +61,21 @@ def test_listed_values_obey_all_else() -> None:
 @pytest.mark.parametrize(
     ("schema", "pointer"),
     [
-        ({"properties": {"a": {"minLength": 10**9}}, "required": ["a"]}, "#/properties/a/minLength"),
-        ({"items": {"$ref": "#/$defs/x"}, "minItems": 1, "$defs": {"x": {"minimum": 2, "maximum": 1}}}, "#/$defs/x"),
+        ({"properties": {"a": {"type": "string", "minLength": 10**9}}, "required": ["a"]}, "#/properties/a/minLength"),
+        (
+            {
+                "items": {"$ref": "#/$defs/x"},
+                "minItems": 1,
+                "$defs": {"x": {"type": "number", "minimum": 2, "maximum": 1}},
+            },
+            "#/$defs/x",
+        ),
         ({"enum": ["a"], "minLength": 2}, "#/enum"),
         ({"type": "object", "not": {"type": "object"}}, "#/not"),
     ],
 )
 def test_dead_ends_name_the_place_in_the_schema(schema: Any, pointer: str) -> None:
-    kinds = {"type": ["object", "array", "string"]} if "properties" not in schema else {"type": "object"}
+    kinds = {"type": "array" if "items" in schema else "string" if "enum" in schema else "object"}
     with pytest.raises(DeadEndError) as caught:
         made({**kinds, **schema}, lean="items" not in schema)
     assert caught.value.pointer.startswith("#")

@@ -21,7 +21,7 @@ class Told(Mentions):
     def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
         values = dict(self.values)
         taken = {name: values.pop(name) for name in properties if name in values}
-        return taken, Told(values=tuple(values.items()))
+        return taken, Told(values=tuple(values.items()), parted=self.parted)
 
     def evidence(self, properties: Mapping[str, Any]) -> float:
         return sum(name in dict(self.values) for name in properties) / len(properties)

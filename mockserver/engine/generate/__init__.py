@@ -15,7 +15,7 @@ from mockserver.engine.generate.prompt import mentions
 from mockserver.engine.generate.prose import echo, lorem, phrase, prose, sentence, words
 from mockserver.engine.generate.reasoning import reasoning
 from mockserver.engine.generate.schema import instance
-from mockserver.engine.generate.tools import tool_use, tool_uses
+from mockserver.engine.generate.tools import tool_use, tool_uses, waits
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 
@@ -23,8 +23,8 @@ Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """What a model would do: call the tools that are asked for, or else answer in the form that is asked for."""
     uses = tool_uses(call, seed)
-    parts = uses or _OF_FORMAT.get(call.response_format, prose)(call, seed, options).parts
-    return DraftChoice((*reasoning(call, seed), *parts))
+    told = () if any(map(waits, uses)) else _OF_FORMAT.get(call.response_format, prose)(call, seed, options).parts
+    return DraftChoice((*reasoning(call, seed), *uses, *told))
 
 
 def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

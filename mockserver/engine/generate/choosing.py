@@ -11,7 +11,7 @@ from mockserver.core.call import Tool
 from mockserver.engine.generate.clauses import Clause, clauses
 from mockserver.engine.generate.offers import THRESHOLD, Offer, fitness, named_at, offers
 from mockserver.engine.generate.prompt import mentions
-from mockserver.engine.generate.wording import keys, words
+from mockserver.engine.generate.wording import keys, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,14 @@ def _ends(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class _Setting:
+    """Where a clause stands: the head of its sentence, and the clause before it."""
+
+    head: Clause
+    before: Clause
+
+
+@dataclass(frozen=True, slots=True)
 class _Heard:
     """A clause, and the tools that it asks for."""
 
@@ -62,14 +70,22 @@ class _Heard:
 
 def _asked(text: str, found: Sequence[Clause], offered: Sequence[Offer]) -> Iterator[Wish]:
     """One wish for each tool of each clause; clauses that ask for none belong to the wish before them."""
-    heard = [_Heard(clause, _tools_of(clause, offered)) for clause in found]
+    heard, head = list[_Heard](), found[0] if found else Clause("", 0, 0)
+    for before, clause in zip((head, *found), found, strict=False):
+        head = clause if clause.first else head
+        heard.append(_Heard(clause, _tools_of(clause, offered, _Setting(head, before))))
     asking = [at for at, each in enumerate(heard) if each.tools]
     for place, at in enumerate(asking):
         own = heard[at if place else 0 : asking[place + 1] if place + 1 < len(asking) else None]
         clause = heard[at].clause
-        later = bool(place) and (clause.later or _POINTS_BACK.search(clause.text) is not None)
+        later = bool(place) and (clause.later or _refers(clause))
         for tool in heard[at].tools:
             yield Wish(tool, _said_in(text, [each.clause for each in own]), later)
+
+
+def _refers(clause: Clause) -> bool:
+    """Whether a clause speaks of what was said before it."""
+    return _POINTS_BACK.search(clause.text) is not None
 
 
 def _said_in(text: str, found: Sequence[Clause]) -> str:
@@ -93,33 +109,42 @@ def _joined(asked: Iterator[Wish]) -> Iterator[Wish]:
         yield before
 
 
-def _tools_of(clause: Clause, offered: Sequence[Offer]) -> tuple[Tool, ...]:
+def _tools_of(clause: Clause, offered: Sequence[Offer], setting: _Setting) -> tuple[Tool, ...]:
     """The tools that a clause names, in its order, or else the one that it describes best, if it does so well."""
     if clause.idle:
         return ()
     named = sorted(
-        (at, offer.tool.name, offer.tool) for offer in offered if (at := named_at(offer, clause.text)) is not None
+        (at, place) for place, offer in enumerate(offered) if (at := named_at(offer, clause.text)) is not None
     )
     if named:
-        return tuple(tool for _, _, tool in named)
-    said = words(clause.text)
-    if not any(map(keys, said)):
+        return tuple(offered[place].tool for _, place in named)
+    own = words(clause.text)
+    if not any(map(keys, own)):
         return ()
-    mentioned = mentions(clause.text)
-    scored = [(fitness(offer, said, mentioned) - _margin(offer, said), -at) for at, offer in enumerate(offered)]
+    said = (*own, *words(setting.before.text)) if _refers(clause) else own
+    mentioned, told = mentions(clause.text), _told(own, words(setting.head.text))
+    scored = [
+        (fitness(offer, said, mentioned) - _margin(offer, told), -at)
+        for at, offer in enumerate(offered)
+        if said == own or fitness(offer, own, mentioned)
+    ]
     score, at = max(scored, default=(0.0, 0))
     return (offered[-at].tool,) if score >= THRESHOLD else ()
 
 
-def _margin(offer: Offer, said: Sequence[str]) -> float:
-    """What a tool must do better by: a text that is to be composed or explained is prose; a colleague is asked soon."""
-    if _HANDOFF.match(offer.tool.name):
+def _told(own: Sequence[str], head: Sequence[str]) -> list[str]:
+    """The words that ask for a text to be composed or explained; a clause without a verb goes on with its sentence."""
+    first = next((word for word in own if keys(word)), "")
+    asking = own if weight(first) < 1 else (*head[:_FIRST_WORDS], *own)
+    return [word for word in asking[: 2 * _FIRST_WORDS] if word in _COMPOSED]
+
+
+def _margin(offer: Offer, told: Sequence[str]) -> float:
+    """What a tool must do better by: a text that is to be told is prose; a colleague or a computer is asked soon."""
+    if _HANDOFF.match(offer.tool.name) or offer.tool.kind.startswith("computer"):
         return -0.3
-    if offer.tool.kind.startswith("computer"):
-        return -0.3
-    composed = [word for word in said[:5] if word in _COMPOSED]
     own = frozenset().union(*map(keys, offer.name))
-    return 0.6 if composed and not any(keys(word) & own for word in composed) else 0.0
+    return 0.6 if told and not any(keys(word) & own for word in told) else 0.0
 
 
 def _denied(clause: Clause, offered: Sequence[Offer]) -> Iterator[str]:
@@ -132,6 +157,7 @@ def _denied(clause: Clause, offered: Sequence[Offer]) -> Iterator[str]:
             yield offer.tool.name
 
 
+_FIRST_WORDS = 5
 _LONGEST_END = 8_000
 _POINTS_BACK = re.compile(r"\b(?:it|its|them|their|that|those|this|the\s+results?|the\s+answer|there)\b", re.IGNORECASE)
 _LOOSE = re.compile(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)

@@ -13,7 +13,7 @@ class Clause:
     """A piece of a text, from `start` up to `end`, quoted parts blanked.
 
     `denied` is what the piece says is not wanted; `later` says that it comes after what stands before it; `idle` that
-    it asks for nothing: it thanks, greets, or asks about the tools themselves.
+    it asks for nothing: it thanks, greets, or asks about the tools themselves; `first` that a sentence begins with it.
     """
 
     text: str
@@ -22,11 +22,12 @@ class Clause:
     denied: str = ""
     later: bool = False
     idle: bool = False
+    first: bool = True
 
 
 def clauses(text: str) -> tuple[Clause, ...]:
     """The clauses of a text, in order; of a long one those at its two ends."""
-    found = [_clause(piece, start, later) for piece, start, later in _pieces(unquoted(text)) if piece.strip()]
+    found = [_clause(*piece) for piece in _pieces(unquoted(text)) if piece[0].strip()]
     return tuple(found if len(found) <= 2 * _MOST_AT_AN_END else _ends(found))
 
 
@@ -39,19 +40,20 @@ def unquoted(text: str) -> str:
     return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
 
 
-def _pieces(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Pieces between signs and joining words, where they start, and whether the word before says `then`."""
-    start, later = 0, False
+def _pieces(text: str) -> Iterator[tuple[str, int, str]]:
+    """Pieces between signs and joining words, where they start, and what stands before them."""
+    start, joint = 0, "."
     for found in _JOINT.finditer(text):
-        yield text[start : found.start()], start, later
-        start, later = found.end(), _LATER.search(found[0]) is not None
-    yield text[start:], start, later
+        yield text[start : found.start()], start, joint
+        start, joint = found.end(), found[0]
+    yield text[start:], start, joint
 
 
-def _clause(piece: str, start: int, later: bool) -> Clause:
+def _clause(piece: str, start: int, joint: str) -> Clause:
     wanted, denied = _parted(piece)
-    later = later or _BEGINS_LATER.match(piece) is not None
-    return Clause(wanted, start, start + len(piece), denied, later, _IDLE.search(piece) is not None)
+    later = _LATER.search(joint) is not None or _BEGINS_LATER.match(piece) is not None
+    first = not joint[:1].isalpha() and joint[:1] not in ",，、"
+    return Clause(wanted, start, start + len(piece), denied, later, _IDLE.search(piece) is not None, first)
 
 
 def _parted(piece: str) -> tuple[str, str]:

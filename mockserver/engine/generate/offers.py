@@ -10,7 +10,7 @@ from math import log
 
 from mockserver.core.call import Json, Tool
 from mockserver.engine.generate.prompt import Mentions
-from mockserver.engine.generate.wording import Keys, is_action, keys, weight, words
+from mockserver.engine.generate.wording import Keys, is_action, keys, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ def fitness(offer: Offer, said: Sequence[str], mentioned: Mentions) -> float:
     """How well a tool fits what is said, by its words and by the values that are mentioned; THRESHOLD is enough."""
     heard = frozenset().union(*map(keys, said))
     by_name, by_words = _by_name(offer, said, heard), _by_description(offer, heard)
-    score = by_name + by_words - _otherwise(offer, said)
     if not by_name and not by_words:
         return 0.0
+    score = by_name + by_words - _otherwise(offer, said)
     if score < _PROMISING:
         return score
     return score + _by_parameters(offer, said, heard, mentioned)
@@ -89,7 +89,7 @@ def _by_name(offer: Offer, said: Sequence[str], heard: Keys) -> float:
         return 0.0
     exact = frozenset(said)
     closeness = sum(share * (1 if word in exact else 0.95) for word, share in met.items())
-    return closeness / whole
+    return closeness / whole * (_CALLED_A_TOOL if exact & {"tool", "function"} else 1)
 
 
 def _by_description(offer: Offer, heard: Keys) -> float:
@@ -106,12 +106,15 @@ def _by_parameters(offer: Offer, said: Sequence[str], heard: Keys, mentioned: Me
 
 
 def _otherwise(offer: Offer, said: Sequence[str]) -> float:
-    """What speaks against it: another deed is asked for than the tool does."""
+    """What speaks against it: another deed is asked for than the tool does; the very deed speaks for it."""
     doing = [word for word in offer.name if is_action(word)]
     asked = [word for word in said[:4] if is_action(word)]
+    first = next((word for word in said if keys(word)), "")
+    if not doing and is_action(first):
+        doing, asked = [next(iter(offer.name))], [first]
     if doing and asked and not any(keys(one) & keys(other) for one in doing for other in asked):
         return 0.35
-    return 0.0
+    return -0.25 if weight(first) > 0.5 and stem(first) == stem(next(iter(offer.name))) else 0.0
 
 
 def _description(tool: Tool) -> str:
@@ -148,6 +151,7 @@ def _distinct(found: Sequence[str]) -> tuple[str, ...]:
 
 
 THRESHOLD = 0.7
+_CALLED_A_TOOL = 1.25
 _PROMISING = 0.2
 _MOST_WORDS = 80
 _ASIDE = re.compile(

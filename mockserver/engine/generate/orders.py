@@ -10,7 +10,7 @@ from typing import Literal
 
 from mockserver.core.call import Call, Tool
 from mockserver.engine.generate.clauses import unquoted
-from mockserver.engine.generate.wording import keys, words
+from mockserver.engine.generate.wording import keys, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _place(tool: Tool, sentence: str, said: Sequence[str]) -> int | None:
     if written and (not tool.name.isalpha() or _CALLING.search(sentence)):
         return written.start()
     parts = [word for word in words(tool.name) if keys(word)]
-    roots = [frozenset(key for key in keys(part) if not key.startswith("~")) for part in parts]
+    roots = [keys(part) if weight(part) < 0.5 else keys(part) & {stem(part)} for part in parts]
     if len(parts) < 2 or not all(any(root & keys(word) for word in said) for root in roots):
         return None
     return sentence.lower().find(parts[0][:3])

@@ -63,11 +63,13 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """A text without accents, contractions and the hyphen of `e-mail`; `3 times 4` is no time."""
+    """A text without accents, and with one word for what takes several: `3 times 4` is no time."""
     bare = text.replace("’", "'")
     if not bare.isascii():
         bare = normalize("NFC", "".join(sign for sign in normalize("NFKD", bare) if not combining(sign)))
-    return _TIMES.sub("×", _HYPHENED.sub(r"\1\2", _CONTRACTED.sub("", bare)))
+    for phrase, word in _PHRASES:
+        bare = phrase.sub(word, bare)
+    return bare
 
 
 def _without_ending(word: str) -> str:
@@ -97,13 +99,29 @@ _PIECE = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
     r"|[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[+*×÷]"
 )
-_CONTRACTED = re.compile(r"(?<=[A-Za-z])'(?:s|re|ll|ve|d|m)\b")
-_HYPHENED = re.compile(r"\b([eE])-(mail)")
-_TIMES = re.compile(r"(?<=\d )(?:times|x)(?= \d)")
+# What is said in several words or signs, and the word that stands for it.
+_PHRASES = tuple(
+    (re.compile(phrase), word)
+    for phrase, word in (
+        (r"(?<=[A-Za-z])'(?:s|re|ll|ve|d|m)\b", ""),
+        (r"\b[eE]-(?=mail)", "e"),
+        (r"(?<=\d )(?:times|x)(?= \d)", "×"),
+        (r"\b[Ll]ook(?:ing|ed)?\s+up\b", "lookup"),
+        (r"\b[Hh]ow\s+much\s+(?:is|are|does|do|for)\b", "price"),
+        (r"\b[Gg]et\s+(?:from|to)\b", "route"),
+        (r"\b[Mm]oney\s+back\b", "refund"),
+        (r"\b[Ll]og(?:ging)?[\s-]+in\b", "login"),
+        (r"\b[Ss]ign(?:ing)?[\s-]+up\b", "register"),
+        (r"\bhttps?://\S+", " url "),
+        (r"(?<!\S)~?/[\w.-]+(?:/[\w.-]*)*", " file "),
+        (r"\b[\w-]{1,64}\.(?:txt|md|py|csv|json|ya?ml|log|pdf|html?|js|ts|toml|ini|xml|xlsx?|docx?)\b", " file "),
+    )
+)
 _SIGNS = "+*×÷"
 
 # An ending, what stands in its place, and how many characters there must be before it.
 _ENDINGS = (
+    ("news", "news", 0),
     ("ification", "ify", 2),
     ("version", "vert", 3),
     ("ysis", "yz", 3),
@@ -147,25 +165,29 @@ _WEIGHT_OF_ACTION = 0.6
 # Words of interfaces that tell little, by how much they tell; all others tell everything.
 _LIGHT = {
     0.1: "tool function api current data info information detail result value given specific agent assistant service "
-    "system request response call use transfer handoff delegate handle main new latest simple general helper handler "
+    "system request response call use handoff delegate handle main new latest simple general helper handler "
     "execute perform process provide return based available thing stuff item object",
     0.15: "get fetch retrieve obtain show display view see tell give check read list web internet online database db "
     "knowledge base",
-    0.4: "search find lookup look query browse seek run",
+    0.3: "search find lookup look query browse seek set",
+    0.4: "text run",
     _WEIGHT_OF_ACTION: "create make generate build register insert delete remove erase drop cancel update change "
-    "modify edit set send write save store buy purchase start stop open close add post submit upload download "
-    "move copy assign approve reject rename publish",
+    "modify edit send write save store schedule plan draw buy purchase start stop open close add post submit upload download "
+    "move copy transfer assign approve reject rename publish",
 }
 
 # Words that mean the same where tools are asked for; the first names the group.
 _SYNONYMS = (
     "get fetch retrieve obtain show display view see tell give check read",
     "search find lookup look query browse seek google",
-    "create make generate build register insert add open new",
+    "create make generate build register insert add open new schedule arrange plan draw paint sketch",
     "delete remove erase drop",
     "update change modify edit set",
     "email mail inbox",
     "message text sms notify notification ping",
+    "send email mail post message text notify forward share",
+    "transfer move",
+    "currency dollar euro pound yen usd eur gbp jpy chf cny inr cad aud",
     "book reserve reservation",
     "buy purchase order",
     "pay payment",
@@ -195,7 +217,10 @@ _SYNONYMS = (
     "customer client",
     "employee staff",
     "convert exchange conversion",
-    "money balance account funds",
+    "money funds cash dollar euro pound",
+    "account savings checking",
+    "recipe cook dish meal ingredient",
+    "write save store",
     "summarize summary",
     "python code script program",
     "shell terminal bash command",

@@ -1,4 +1,4 @@
-"""Agent loops without a server: a row of the corpus becomes calls, each use of a tool gets a result, until text comes."""
+"""Agent loops without a server: a row of the corpus becomes calls, each gets a result, until the answer is text."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -85,7 +85,7 @@ def _by_name(offer: Offer, said: Sequence[str], heard: Keys) -> float:
     """The share of the name that is said. One light word alone says nothing, unless it is the whole name."""
     whole = sum(offer.name.values())
     met = {word: share for word, share in offer.name.items() if keys(word) & heard}
-    if not met or (len(met) < len(offer.name) and all(weight(word) < 0.4 for word in met)):
+    if not met or (len(met) < len(offer.name) and all(weight(word) < 0.3 for word in met)):
         return 0.0
     exact = frozenset(said)
     closeness = sum(share * (1 if word in exact else 0.95) for word, share in met.items())

@@ -105,6 +105,7 @@ _PHRASES = tuple(
     for phrase, word in (
         (r"(?<=[A-Za-z])'(?:s|re|ll|ve|d|m)\b", ""),
         (r"\b[eE]-(?=mail)", "e"),
+        (r"\b(?=(?:[Ee]?mail|[Mm]essage|[Tt]ext)\s+(?:it|them|him|her|me|us|the|[A-Z]\w|\S{1,64}@))", "send "),
         (r"(?<=\d )(?:times|x)(?= \d)", "×"),
         (r"\b[Ll]ook(?:ing|ed)?\s+up\b", "lookup"),
         (r"\b[Hh]ow\s+much\s+(?:is|are|does|do|for)\b", "price"),
@@ -170,10 +171,10 @@ _LIGHT = {
     0.15: "get fetch retrieve obtain show display view see tell give check read list web internet online database db "
     "knowledge base",
     0.3: "search find lookup look query browse seek set",
-    0.4: "text run",
+    0.4: "text message run turn switch",
     _WEIGHT_OF_ACTION: "create make generate build register insert delete remove erase drop cancel update change "
-    "modify edit send write save store schedule plan draw buy purchase start stop open close add post submit upload download "
-    "move copy transfer assign approve reject rename publish",
+    "modify edit send write save store schedule plan draw buy purchase start stop open close add post submit upload "
+    "download move copy transfer assign approve reject rename publish",
 }
 
 # Words that mean the same where tools are asked for; the first names the group.
@@ -185,7 +186,7 @@ _SYNONYMS = (
     "update change modify edit set",
     "email mail inbox",
     "message text sms notify notification ping",
-    "send email mail post message text notify forward share",
+    "send post notify forward share transfer",
     "transfer move",
     "currency dollar euro pound yen usd eur gbp jpy chf cny inr cad aud",
     "book reserve reservation",

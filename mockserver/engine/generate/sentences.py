@@ -22,6 +22,17 @@ def closer(topic: Topic, rng: Random) -> str:
     return Speaker(topic, rng).said(_pick(english.CLOSERS, rng)) if topic.language == ENGLISH else ""
 
 
+def thoughts(topic: Topic, rng: Random) -> Iterator[str]:
+    """What goes through a mind that is to answer, without end."""
+    speaker = Speaker(topic, rng)
+    if topic.language != ENGLISH:
+        yield from sentences(topic, rng)
+    if topic.subject:
+        yield speaker.said(english.THOUGHTS[0])
+    while True:
+        yield from speaker.all_of(english.THOUGHTS[1:])
+
+
 def blank(topic: Topic) -> str:
     """What stands between two sentences."""
     return "" if topic.language in UNSPACED else " "
@@ -56,7 +67,10 @@ class Speaker:
 
     def middles(self) -> Iterator[str]:
         """Every sentence that can go on with the topic once, in some order."""
-        written = english.MIDDLES if self._topic.language == ENGLISH else self._written.middles
+        yield from self.all_of(english.MIDDLES if self._topic.language == ENGLISH else self._written.middles)
+
+    def all_of(self, written: tuple[str, ...]) -> Iterator[str]:
+        """Every sentence of these that the topic allows once, in some order."""
         order = list(written)
         for left in range(len(order), 0, -1):
             chosen = order.pop(self._rng.randrange(left))

@@ -102,7 +102,7 @@ def _of_thing(kind: str) -> "Callable[[str, re.Match[str]], tuple[str, str, str]
         rest, named = rest[auxiliary.end() :], kind == "what" or _BEING.match(auxiliary[0])
         if auxiliary["whose"]:
             return kind, _noun(_LEANING.sub("", _WITHOUT_VERB.sub("", rest, count=1), count=1)), ""
-        if auxiliary[0].strip().lower().endswith((" it", " there")):
+        if auxiliary[0].lower().split()[-1] in ("it", "there"):
             return kind, _keywords(rest), ""
         return kind, _noun(rest) if named and kind not in ("why", "yes") else _first_noun(rest), ""
 
@@ -136,7 +136,7 @@ def _noun(rest: str) -> str:
 
 
 def _keywords(phrase: str) -> str:
-    return " and ".join(_words(phrase, ENGLISH)[:2])
+    return " and ".join(_words(phrase, ENGLISH)[-2:])
 
 
 def _phrase(rest: str, most: int) -> str:

@@ -131,6 +131,12 @@ def properties_of(tool: Tool) -> Mapping[str, Json]:
     return properties if isinstance(properties, Mapping) else {}
 
 
+def required_of(tool: Tool) -> frozenset[str]:
+    """The names of the parameters that a tool cannot do without."""
+    required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
+    return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
+
+
 def _choices(properties: Mapping[str, Json]) -> Iterator[str]:
     for schema in properties.values():
         listed = schema.get("enum") if isinstance(schema, Mapping) else None

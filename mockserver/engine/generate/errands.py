@@ -51,7 +51,8 @@ def concluding(call: Call, tool: Tool) -> Errand:
 
 def _wanted(call: Call, tools: Sequence[Tool], ordered: Orders) -> tuple[Wish, ...]:
     """What the user asks for of tools that do work; a bare `and in Rome?` asks what was asked before."""
-    work = [tool for tool in tools if tool not in closing(tools)]
+    ends = {tool.name for tool in closing(tools)}
+    work = [tool for tool in tools if tool.name not in ends]
     found = wishes(call.last_user, work, ordered.hints)
     if found or not follow_up(call.last_user):
         return found
@@ -63,7 +64,8 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Orders) -> tuple[Wish, .
 
 def _with_orders(asked: Sequence[Wish], ordered: Orders, ends: Sequence[Tool], text: str) -> tuple[Wish, ...]:
     """The wishes with what instructions put before, between and after them. What ends a turn stands last."""
-    always = [tool for tool in ordered.always if tool not in ends]
+    ending = {tool.name for tool in ends}
+    always = [tool for tool in ordered.always if tool.name not in ending]
     names = {tool.name for tool in always}
     first = [own for tool in always for own in _own(asked, tool, text)]
     rest = [wish for wish in asked if wish.tool.name not in names]
@@ -72,7 +74,7 @@ def _with_orders(asked: Sequence[Wish], ordered: Orders, ends: Sequence[Tool], t
     paired: Sequence[Wish] = [*first, *rest]
     for pair in ordered.pairs:
         paired = _paired(paired, pair, text)
-    return (*paired, *(Wish(tool, text, later=True) for tool in ordered.always if tool in ends))
+    return (*paired, *(Wish(tool, text, later=True) for tool in ordered.always if tool.name in ending))
 
 
 def _own(asked: Sequence[Wish], tool: Tool, text: str) -> list[Wish]:

@@ -97,7 +97,8 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
 def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     """The tool that a model would call which has to call one: one that ends the turn, where there is nothing else."""
     ends, made = closing(offered), [old.name for old in calls_since_last_user(call)]
-    work = [tool for tool in offered if tool not in ends and tool.name not in made]
+    spent = {*made, *(tool.name for tool in ends)}
+    work = [tool for tool in offered if tool.name not in spent]
     if not made and (fitting := best(call.last_user, work, {})) is not None:
         return fitting
     return next(iter((*ends, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))

@@ -57,7 +57,8 @@ class Mentions:
 
     def sets(self, properties: Mapping[str, Json]) -> "tuple[Mentions, ...]":
         """The mentions parted into sets of values, one for each object that the text speaks of; at least one set."""
-        return tuple(replace(self, found=found) for found in parted(self.text, self.found, properties))
+        parts = parted(self.text, self.found, properties)
+        return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
 
 
 NOTHING = Mentions()

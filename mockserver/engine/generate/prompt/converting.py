@@ -6,6 +6,7 @@ from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.moments import iso_duration
 from mockserver.engine.generate.prompt.natures import TRUTHS
+from mockserver.engine.generate.prompt.numbers import CURRENCIES
 from mockserver.engine.generate.prompt.wanted import Wanted
 
 _NUMBERS = frozenset(("number", "money", "ordinal"))
@@ -38,6 +39,8 @@ def _as_string(text: str, mention: Mention, want: Wanted) -> Iterator[str]:
             yield iso_duration(mention.value)
         case "money" if want.nature == "currency":
             yield mention.unit
+        case "name" | "words" if want.nature == "currency":
+            yield CURRENCIES.get(mention.value.lower(), mention.value)
         case _ if isinstance(mention.value, str) and mention.kind in ("pair", "member", "argument", "quoted") and want.format:
             yield from _inner(mention.value, want)
             yield mention.value

@@ -9,7 +9,7 @@ from mockserver.engine.generate.prompt.wanted import Wanted
 
 Scored = tuple[int, Mention]
 
-_BETWEEN = re.compile(
+LISTED = re.compile(
     r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
     r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
     re.IGNORECASE,
@@ -37,7 +37,7 @@ def enumerated(text: str, scored: Sequence[Scored], item: Wanted) -> Iterator[tu
 def _follows(text: str, last: Mention, mention: Mention, item: Wanted) -> bool:
     if item.numeric and item.nature in ("number", "", "quantity") and mention.start - last.end < 30:
         return True
-    return _BETWEEN.fullmatch(text, last.end, mention.start) is not None
+    return LISTED.fullmatch(text, last.end, mention.start) is not None
 
 
 def _group(run: Sequence[Scored]) -> tuple[int, tuple[Mention, ...]]:

@@ -37,12 +37,20 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 )
 _SCANNERS = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
+_SURE = frozenset(("url", "email", "uuid", "path"))
+_DIGITS = "0123456789"
+_NEEDS = {"url": (":", "www."), "email": "@", "path": "/.\\", "channel": "#@", "host": (".", "localhost")}  # without, no such
 _TRAILING = ".,;:!?)]}'"
 
 
-def literals(text: str) -> Iterator[Mention]:
-    """What has a form of its own, kind by kind: a reader takes the first that claims a place."""
+def literals(text: str, *, sure: bool) -> Iterator[Mention]:
+    """What has a form of its own, kind by kind: a reader takes the first that claims a place.
+
+    Those that are `sure` are read before dates and durations, the others after them.
+    """
     for kind, scanner in _SCANNERS:
+        if (kind in _SURE) != sure or not any(mark in text for mark in _NEEDS.get(kind, _DIGITS)):
+            continue
         for found in scanner.finditer(text):
             value = _ended(found[0]) if kind == "url" else found[0].rstrip() if kind == "path" else found[0]
             if kind in ("expression", "id") and (_DATED.fullmatch(value) or _unpaired(value)):

@@ -87,6 +87,8 @@ _FORMS = tuple(
 
 
 def _dates(text: str) -> Iterator[Mention]:
+    if not any(digit in text for digit in "0123456789"):
+        return
     for form in _FORMS:
         for found in form.finditer(text):
             if day := _day(found.groupdict()):
@@ -203,6 +205,18 @@ def _time(found: re.Match[str]) -> str | None:
     return f"{hour:02}:{minute:02}" + (f":{second}" if second else "")
 
 
+def pieces(moment: Mention, text: str) -> Iterator[Mention]:
+    """The date and the time of a moment that has both, each where it stands."""
+    written = text[moment.start : moment.end]
+    stamp = _STAMP.match(written)
+    if stamp:
+        yield Mention("date", stamp[1], moment.start, moment.start + 10)
+        yield Mention("time", stamp[2] + (stamp[3] or ""), moment.start + 11, moment.end)
+        return
+    for part in (*_dates(written), *_relative(written), *_times(written)):
+        yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
+
+
 _BETWEEN = re.compile(r",? ?(?:at|um|à|a las|alle|às|@|from|von|um)? ?", re.IGNORECASE)
 
 
@@ -228,19 +242,20 @@ def _is_at(text: str, day: Mention, gap: str, ends: dict[int, Mention]) -> bool:
 
 _UNITS: dict[str, int] = {
     **dict.fromkeys("s sec secs second seconds sekunde sekunden seconde secondes segundo segundos".split(), 1),
-    **dict.fromkeys("m min mins minute minutes minuten minuto minutos minuti".split(), 60),
+    **dict.fromkeys("min mins minute minutes minuten minuto minutos minuti".split(), 60),
     **dict.fromkeys("h hr hrs hour hours stunde stunden heure heures hora horas ora ore".split(), 3_600),
     **dict.fromkeys("d day days tag tage jour jours día días giorni".split(), 86_400),
     **dict.fromkeys("week weeks woche wochen semaine semaines semana semanas".split(), 604_800),
 }
 _COUNT = r"\d{1,6}(?:\.\d{1,4})?|an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|forty|sixty|half an?"
 _UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
+_COUNTED = rf"\d{{1,6}}(?:\.\d{{1,4}})?[ -]?|(?:{_COUNT})[ -]"
 _DURATION = re.compile(
-    rf"(?<![\w.])(?:(?:{_COUNT})[ -]?(?:{_UNIT})(?![^\W\d_])(?:,? ?(?:and )?(?:a half\b|\d{{1,6}}[ ]?(?:{_UNIT})(?!\w)|\d{{2}}(?!\w)))?"
+    rf"(?<![\w.-])(?:(?:{_COUNTED})(?:{_UNIT})(?![^\W\d_])(?:,? ?(?:and )?(?:a half\b|\d{{1,6}}[ ]?(?:{_UNIT}|m)(?!\w)|\d{{2}}(?!\w)))?"
     r"|P(?=[\dT])(?:\d{1,5}[YMWD]){0,4}(?:T(?:\d{1,6}[HMS]){1,3})?\b)",
     re.IGNORECASE,
 )
-_PIECES = re.compile(rf"(?P<count>{_COUNT})[ -]?(?P<unit>{_UNIT})(?![^\W\d_])", re.IGNORECASE)
+_PIECES = re.compile(rf"(?:(?P<count>\d{{1,6}}(?:\.\d{{1,4}})?)[ -]?|(?P<word>{_COUNT})[ -])(?P<unit>{_UNIT}|m)(?![^\W\d_])", re.IGNORECASE)
 _ISO_PIECES = re.compile(r"(\d+)([WDHMS])")
 _ISO_UNITS = {"W": 604_800, "D": 86_400, "H": 3_600, "M": 60, "S": 1}
 
@@ -256,7 +271,8 @@ def _seconds(text: str) -> tuple[int | float, str]:
     """The seconds of a duration, and its unit where it has but one."""
     if text[0] == "P":
         return sum(int(count) * _ISO_UNITS[unit] for count, unit in _ISO_PIECES.findall(text)), ""
-    pieces = [(_count(found["count"]), found["unit"].lower()) for found in _PIECES.finditer(text)]
+    pieces = [(_count(found["count"] or found["word"]), found["unit"].lower()) for found in _PIECES.finditer(text)]
+    pieces = [(count, "min" if unit == "m" else unit) for count, unit in pieces]
     total = sum(count * _UNITS[unit] for count, unit in pieces)
     if text.lower().endswith("a half"):
         total += _UNITS[pieces[0][1]] / 2

@@ -6,7 +6,7 @@ NATURES: dict[str, str] = {
     for nature, words in {
         "place": "city location place town country state region area address street venue stadium airport station ort"
         " stadt land ville lieu pays ciudad lugar pais país città luogo paese cidade local origin destination departure"
-        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near where stop",
+        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near where stop timezone tz",
         "room": "room zone zimmer",
         "person": "person user customer client guest contact recipient sender assignee owner employee patient student"
         " player author artist director host organizer attendee participant invitee member assigned reporter reviewer"
@@ -14,9 +14,10 @@ NATURES: dict[str, str] = {
         "name": "name nombre nom fullname lastname firstname surname",
         "org": "company organization organisation org vendor supplier employer merchant restaurant hotel business store"
         " brand airline bank school university firma empresa institution shop manufacturer provider publisher customer",
+        "job": "job role occupation profession position",
         "title": "title event label song track album book movie film playlist meeting project game show series heading"
         " caption product item dish recipe ingredient food drink service team repo repository branch app application"
-        " article paper subject file_name device category genre cuisine department role plan sport animal breed"
+        " article paper subject file_name device category genre cuisine department plan sport animal breed"
         " occasion theme course material model",
         "text": "text message body content comment note description summary reason statement feedback reply"
         " sentence phrase review instruction memo detail post paragraph nachricht mensaje texto texte bio input",
@@ -35,7 +36,7 @@ NATURES: dict[str, str] = {
         "ip": "ip ipv4 ipv6",
         "phone": "phone telephone mobile tel fax telefon teléfono cell",
         "path": "path file filename filepath directory folder dir",
-        "id": "id uuid guid key sku identifier reference ref code token isbn ticket invoice tracking serial vin",
+        "id": "id uuid guid key sku identifier reference ref token isbn ticket invoice tracking serial vin",
         "channel": "channel hashtag handle",
         "version": "version release tag_name",
         "currency": "currency waehrung devise moneda",
@@ -46,12 +47,12 @@ NATURES: dict[str, str] = {
         "money": "price amount cost total budget fee salary balance payment principal revenue fare tip subtotal tax"
         " income spend preis prix precio betrag deposit loan usd eur sum bid charge refund",
         "percent": "percent percentage rate discount brightness volume level humidity probability interest opacity",
-        "quantity": "quantity count qty amount number num people guest adult children child passenger person traveler"
-        " traveller seat ticket copy share unit pack dice times piece size item repeat anzahl cantidad quantité party"
+        "quantity": "quantity count qty amount number num people adult children child traveler"
+        " traveller seat copy share pack dice times piece repeat anzahl cantidad quantité party"
         " slice attempt retry share",
         "number": "number num n x y z a b c value val operand first second left right lhs rhs arg base exponent divisor"
         " dividend addend minuend subtrahend factor num1 num2 input integer digit power",
-        "limit": "limit max maximum top k result page per_page size most offset",
+        "limit": "limit max maximum top k result page per_page most offset",
         "age": "age alter edad âge",
         "year": "year jahr année año",
         "weight": "weight mass",
@@ -72,13 +73,13 @@ AS_STRING = {"quantity": "", "number": "", "limit": "", "days": ""}
 
 # How well a kind of mention suits a nature.
 FITNESS: dict[str, dict[str, int]] = {
-    "": {"quoted": 18, "name": 12, "id": 12, "words": 2, "channel": 8, "version": 5, "color": 5},
-    "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4},
+    "": {"quoted": 18, "name": 12, "id": 12, "words": 2, "channel": 8, "version": 5, "color": 5, "path": 24, "url": 14, "email": 10},
+    "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
     "room": {"words": 18, "name": 18, "quoted": 18},
-    "person": {"name": 25, "words": 2, "quoted": 16, "email": 12, "channel": 18, "id": 24},
+    "person": {"name": 25, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
     "name": {"name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
-    "title": {"quoted": 32, "name": 20, "words": 4, "id": 4},
+    "title": {"quoted": 32, "name": 24, "words": 4, "id": 4},
     "text": {"quoted": 45, "code": 8},
     "query": {"quoted": 40},
     "code": {"code": 70, "quoted": 20, "id": 30},
@@ -87,7 +88,7 @@ FITNESS: dict[str, dict[str, int]] = {
     "date": {"date": 50, "datetime": 42},
     "time": {"time": 50, "datetime": 30},
     "datetime": {"datetime": 55, "date": 34, "time": 30},
-    "moment": {"datetime": 42, "date": 42, "time": 40},
+    "moment": {"datetime": 30, "date": 42, "time": 40},
     "duration": {"duration": 50},
     "email": {"email": 60},
     "url": {"url": 60, "host": 30, "quoted": 5},
@@ -100,7 +101,8 @@ FITNESS: dict[str, dict[str, int]] = {
     "channel": {"channel": 60, "name": 8, "quoted": 8},
     "version": {"version": 60, "quoted": 5},
     "currency": {"currency": 50, "money": 45},
-    "unit": {"unit": 40},
+    "unit": {"unit": 40, "currency": 10},
+    "job": {"words": 8, "name": 6, "quoted": 16},
     "language": {"language": 50},
     "ticker": {"ticker": 50, "name": 8},
     "color": {"color": 50, "hue": 45, "words": 2},
@@ -114,6 +116,7 @@ CUED: dict[str, dict[str, int]] = {
     "room": {"in": 35, "of": 10, "for": 10, "named": 15, "to": 10},
     "person": {"for": 20, "with": 22, "to": 20, "by": 30, "from": 18, "named": 30, "in": -20, "at": -15, "of": 14, "as": -10}
     | {"about": 5, "on": -10, "under": 10},
+    "job": {"as": 45, "of": 5},
     "name": {"named": 45, "for": 20, "with": 5, "in": -20, "from": -12, "at": -15, "to": -5, "as": 5, "on": -15, "by": -10},
     "org": {"at": 35, "from": 24, "by": 18, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
     "title": {"named": 45, "about": 10, "in": -8, "from": -12, "to": -6, "by": -20, "of": 6, "for": 8, "at": -15, "on": -12},
@@ -166,7 +169,7 @@ SYNONYMS: tuple[frozenset[str], ...] = tuple(
         "checkout leaving",
         "rate interest",
         "minimum min least",
-        "dice die roll sided side",
+        "dice die",
         "duration length long last lasting",
         "temperature degree",
         "location city place town",

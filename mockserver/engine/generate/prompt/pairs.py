@@ -63,7 +63,7 @@ def members(text: str, fragment: Mention) -> Iterator[Mention]:
 
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
 _SEPARATOR = re.compile(r"\"(?:[^\"\\]|\\.){0,1000}+\"|'(?:[^'\\]|\\.){0,1000}+'|[][(){},]")
-_LONGEST = 2_000
+_LONGEST, _MOST_NESTED = 2_000, 8
 
 
 def calls(text: str) -> Iterator[Mention]:
@@ -89,6 +89,8 @@ def _arguments(text: str, start: int) -> list[tuple[int, int]]:
         mark = found[0]
         if mark in "([{":
             depth += 1
+            if depth > _MOST_NESTED:
+                return []
         elif mark in ")]}" and depth:
             depth -= 1
         elif (mark == ")" or mark == ",") and not depth:

@@ -23,7 +23,7 @@ _ASKING = re.compile(
     re.IGNORECASE,
 )
 _SAYING = re.compile(
-    r"(?:\b(?:say(?:ing|s)?|tell(?:ing|s)?(?: \w{1,20}){1,3}?|stat(?:ing|es)|explain(?:ing)?|inform(?:ing)?(?: \w{1,20}){1,2}?|writing|announc(?:ing|e)"
+    r"(?:\b(?:e-?mail|write|text|message|notify|inform|tell|remind|let)\b[^;:\n]{1,80}? that\b|\b(?:say(?:ing|s)?|tell(?:ing|s)?(?: \w{1,20}){1,3}?|stat(?:ing|es)|explain(?:ing)?|inform(?:ing)?(?: \w{1,20}){1,2}?|writing|announc(?:ing|e)"
     r"|reminding(?: \w{1,20}){1,2}?|let (?:\w{1,20} ){1,3}?know|remind(?: \w{1,20}){1,2}?|text(?: [\w+ ()-]{1,30}?)|message(?: \w{1,20}){1,2}?"
     r"|notify(?: \w{1,20}){1,3}?|reads?|write(?: \w{1,20}){0,3}?) that\b"
     r"|\b(?:saying|says|stating|reads|reading|dass|diciendo que|disant que|que diga)\b|\bsay\b"
@@ -38,8 +38,8 @@ _VERB = re.compile(
     r"^(?:calculate|compute|evaluate|solve|work out|simplify|what(?:'s| is)|how much is|run|execute|translate|summari[sz]e|analy[sz]e|"
     r"classify|echo|say|repeat|print|play|draw|generate|create|make|write|add|post|remember|note|save|send|ask|answer|do|plan|"
     r"rechne|berechne|übersetze|traduis|traduce|tell me|show me|give me|check|get|book|buy|order|open|start|schedule)\b(?: me\b| us\b)?"
-    r"(?: the)?(?: following)?(?: (?:command|text|code|expression|sentence|word|phrase|query|question|message|note|task|todo|image of))?"
-    r" (?:a |an |the )?",
+    r"(?: the| an?)?(?: following)?(?: (?:command|text|code|expression|sentence|word|phrase|query|question|message|note|task|todo|(?:image|picture|photo|drawing|painting|illustration) of))?"
+    r" (?:the )?",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?。？！])(?:\s+|$)|\n{1,4}")
@@ -143,7 +143,7 @@ def _trimmed(text: str, begin: int, end: int, taken: list[tuple[int, int]], *, w
             cut = start
     piece = text[begin:cut]
     if cut < end:
-        piece = _LEADING.sub("", piece.rstrip())
+        piece = _LEADING.sub("", piece.rstrip(" $€£¥#\"'“‘«"))
     piece = _TAIL.sub("", piece.rstrip())
     if not whole or piece.count(".") + piece.count("!") + piece.count("?") == 0:
         piece = _TAIL.sub("", piece.rstrip(" \n.!?。？！,;:"))

@@ -15,11 +15,12 @@ from mockserver.engine.generate.prompt.natures import (
 )
 from mockserver.engine.generate.prompt.numbers import CURRENCIES
 from mockserver.engine.generate.prompt.wanted import Wanted
-from mockserver.engine.generate.prompt.words import parts
+from mockserver.engine.generate.prompt.words import CUES, REQUESTS, STOPS, parts, stem
 
 ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
 _GIVEN = frozenset(("pair", "member", "argument"))
 _NUMBERS = frozenset(("number", "money", "ordinal"))
+_LEADING = frozenset(CUES["en"])
 _MOMENTS = frozenset(("date", "time", "datetime"))
 _UNTOLD = frozenset("id name number value is has to from the of key code type string text".split())
 
@@ -41,7 +42,7 @@ def score(mention: Mention, want: Wanted) -> int:
 
 def _by_key(mention: Mention, want: Wanted) -> int:
     if mention.key.startswith("#"):
-        return 90 if mention.key == f"#{want.order}" else 0
+        return 90 if mention.key == f"#{want.order}" and want.nature not in ("code", "command", "expression") else 0
     key = _key(mention.key)
     bonus = 10 if mention.kind == "argument" else 5 if mention.kind == "member" else 0
     if key == want.words or "".join(key) == "".join(want.words):
@@ -110,10 +111,16 @@ def _number(mention: Mention, want: Wanted) -> int:
     measured = MEASURES.get(unit)
     if want.types == ("string",) and nature not in ("quantity", "money", "currency"):
         return (near + 12 if near else 0) + (32 if unit == "#" and nature == "id" else 0)
-    if unit and unit in want.words:
+    if unit and (unit in want.words or stem(unit) in want.words):
         return 70
+    if len(unit) > 3 and any(len(word) > 3 and _alike(stem(unit), word) for word in want.words):
+        return 62
     if nature == "currency":
         return 45 if mention.kind == "money" else 0
+    if mention.kind == "money" and "amount" in want.words:
+        return 48 + near // 2
+    if mention.kind == "money" and "rate" in want.words:
+        return 32
     if mention.kind == "money":
         return 45 + near // 2 + _role(mention, want) if nature == "money" else 30 if nature == "number" else near - 10
     if unit == "#":
@@ -172,7 +179,7 @@ def _duration(mention: Mention, want: Wanted) -> int:
 def _string(mention: Mention, want: Wanted) -> int:
     nature = _nature_of(mention, want)
     if mention.kind in _MOMENTS and nature not in ("date", "time", "datetime", "moment"):
-        return context(mention, want) if nature == "" else 0
+        return context(mention, want) + (15 + _role(mention, want) if want.role else 0) if nature == "" else 0
     fitness = FITNESS.get(nature, FITNESS[""])
     points = fitness.get(_kind(mention, nature))
     near = context(mention, want)
@@ -180,9 +187,30 @@ def _string(mention: Mention, want: Wanted) -> int:
         return near - 15 if mention.kind in ("number", "id", "quoted", "name", "channel", "version") and near > 30 else 0
     cued = CUED.get(nature, CUED[""] if nature == "" else {}).get(mention.cue, 0)
     hinted = 35 if isinstance(mention.value, str) and mention.value.lower() in want.hints else 0
+    if nature == "title" and mention.kind == "name":
+        points += 10 if not mention.cue and " " in mention.value else 0
+        points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in _LEADING else 0
+    if mention.unit == "counted" and mention.kind == "name":
+        points -= 25
+    if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
+        points += 14
+    if nature == "title" and mention.kind == "words" and _is_object(mention):
+        points += 20
+    if mention.kind == "words":
+        points += 26 if mention.unit == "counted" and nature == "title" else 8 if mention.unit in ("the", "counted") else -4 if mention.value.endswith("ing") else 0
     if mention.kind in ("name", "words") and not (cued > 0 or near or hinted) and nature not in ("title", "name", "person"):
         points -= 4
     return points + max(cued, 0) + min(cued, 0) + near + hinted + _role(mention, want) - _elsewhere(mention, want, near)
+
+
+def _is_object(mention: Mention) -> bool:
+    """Whether a request is about it: "move my appointment"; what a request makes is named by other words."""
+    verb = mention.before[0] if mention.before else ""
+    return mention.unit == "the" and not mention.cue and verb in REQUESTS and verb not in _MAKING
+
+
+_MAKING = frozenset("create make add new open schedule book start set write send post generate file get".split())
+_DOING = frozenset("is was are live work has ha lives works from".split())
 
 
 def _nature_of(mention: Mention, want: Wanted) -> str:
@@ -212,6 +240,8 @@ def _kind(mention: Mention, nature: str) -> str:
 def _role(mention: Mention, want: Wanted) -> int:
     """For or against, where the property is from or to something and the preposition tells which."""
     told = CUE_ROLES.get(mention.cue, "")
+    if want.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
+        return 8
     if not want.role or not told:
         return 0
     return 25 if want.role == told else -22 if {want.role, told} == {"from", "to"} else 0

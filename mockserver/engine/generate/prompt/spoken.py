@@ -20,7 +20,7 @@ from mockserver.engine.generate.prompt.wanted import Wanted
 from mockserver.engine.generate.prompt.words import cues, parts, stem
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|[+*/°€$£-][CFK]?\b|[+*/-]")
-_MOST_CHOICES = 300
+_MOST_CHOICES, _MOST_HINTS = 300, 20
 Place = tuple[int, int]
 
 
@@ -53,7 +53,7 @@ def _spoken(text: str, choice: str) -> Iterator[tuple[int, Place]]:
     common = len(pieces) == 1 and pieces[0] in COMMON
     yield from ((36 if common else 62, place) for place in exact[:20])
     if not exact:
-        yield from ((50, place) for other in _others(choice) for place in list(_runs(text, parts(other) or (other,)))[:20])
+        yield from ((50, place) for other in _others(choice) for place in list(_runs(text, parts(other) if other[0].isalnum() else (other,)))[:20])
     if not exact and len(pieces) == 1 and len(choice) >= 3 and not common:
         yield from ((46, place) for place in _begun(text, pieces[0]))
 
@@ -92,6 +92,27 @@ def _around(text: str, mention: Mention, want: Wanted) -> int:
     points = 14 if near & set(want.words) else 0
     points += (25 if told == want.role else -22) if want.role in ("from", "to") and told in ("from", "to") else 0
     return points - (40 if before[-1:] and before[-1] in ("not", "no", "nicht", "without", "non") else 0)
+
+
+def hinted(text: str, want: Wanted) -> Iterator[Mention]:
+    """The examples of a description that the text says, as it says them."""
+    for hint in sorted(want.hints)[:_MOST_HINTS]:
+        for start, end in _runs(text, parts(hint) or (hint,)):
+            yield Mention("words", text[start:end], start, end)
+
+
+def beside(mention: Mention, want: Wanted) -> Mention | None:
+    """The rest of a phrase that begins or ends with the property's name: "namespace prod", "the checkout deployment"."""
+    words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
+    if not 1 < len(words) < 6 or len(want.words[-1]) < 3:
+        return None
+    if stem(words[0]) == want.words[-1]:
+        start = mention.start + len(words[0]) + 1
+        return Mention("words", " ".join(words[1:]), start, mention.end) if len(words[1]) > 1 else None
+    if mention.kind == "words" and stem(words[-1]) == want.words[-1] and mention.unit == "the" and want.nature != "person":
+        end = mention.end - len(words[-1]) - 1
+        return Mention("words", " ".join(words[:-1]), mention.start, end)
+    return None
 
 
 def affirmed(text: str, want: Wanted) -> tuple[bool, Place] | None:

@@ -34,7 +34,7 @@ def cues(text: str) -> dict[str, str]:
 _MARKS: dict[str, frozenset[str]] = {
     "en": frozenset("the is of and with please what for my me find show get this that are it".split()),
     "de": frozenset("der die das ist und mit bitte was für mein mir ein eine wie den von nach ich im am".split()),
-    "fr": frozenset("le la les est et avec pour mon une un quel des du je moi de quelle au".split()),
+    "fr": frozenset("le la les est et avec pour mon une un quel des du je moi de quelle au que en à suis dans ai qu".split()),
     "es": frozenset("el la los es y con para mi una un que qué del de por las hace en".split()),
     "it": frozenset("il la gli è e con per mio una un che di del da le i in".split()),
     "pt": frozenset("o a os é e com para meu uma um que do de da em no na".split()),

@@ -17,7 +17,7 @@ from mockserver.engine.generate.orders import Orders, Pair, orders
 from mockserver.engine.generate.prompt import Mentions, mentions
 from mockserver.engine.generate.results import told
 from mockserver.engine.generate.wording import words
-from mockserver.engine.tool_results import calls, calls_since_last_user, since_last_user, uses_since_last_user
+from mockserver.engine.tool_results import calls, calls_since_last_user, since_last_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +134,16 @@ def _results(call: Call) -> list[str]:
 
 
 def _left(every: Sequence[Errand], call: Call) -> Iterator[Errand]:
-    """The errands that were not done in this turn: a call that was made is one errand of its tool, whoever made it."""
-    done = Counter(uses_since_last_user(call))
+    """The errands that were not done in this turn: a call that was made is one errand of its tool, whoever made it.
+
+    How often the provider's own tools are used is for those to say who know what they do.
+    """
+    done = Counter(made.name for made in calls_since_last_user(call))
     for errand in every:
-        if done[_mark(errand.tool)] > 0:
-            done[_mark(errand.tool)] -= 1
+        if errand.tool.kind in ("function", "custom") and done[errand.tool.name] > 0:
+            done[errand.tool.name] -= 1
         else:
             yield errand
-
-
-def _mark(tool: Tool) -> str:
-    """What the conversation calls a use of a tool: its name, or the kind of item that tells of the provider's own."""
-    own = (kind for kind in OWN if tool.kind.startswith(kind))
-    return tool.name if tool.kind in ("function", "custom") else f"{next(own, tool.kind)}_call"
 
 
 def is_known(call: Call, errand: Errand, made: ToolCall) -> bool:
@@ -207,17 +204,6 @@ def _plain(value: Json) -> Json:
     return value
 
 
-OWN = (
-    "web_search",
-    "file_search",
-    "code_interpreter",
-    "image_generation",
-    "computer",
-    "local_shell",
-    "shell",
-    "apply_patch",
-    "mcp",
-)
 # Words of parameters that take what people read.
 _FOR_PEOPLE = frozenset(
     {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}

@@ -5,6 +5,7 @@ import pytest
 from mockserver.core.call import Tool
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.free_text import free_text
+from mockserver.engine.generate.prompt import NOTHING, mentions
 
 TOOL = Tool("run_code", kind="custom")
 
@@ -20,9 +21,14 @@ TOOL = Tool("run_code", kind="custom")
     ],
 )
 def test_it_is_what_was_said_for_it(said: str, text: str) -> None:
-    assert free_text(TOOL, said, Seed()) == text
+    assert free_text(TOOL, mentions(said), Seed()) == text
 
 
 def test_where_nothing_was_said_it_is_made_up() -> None:
-    assert free_text(TOOL, "", Seed()) == free_text(TOOL, "", Seed())
-    assert len(free_text(TOOL, "", Seed()).split()) > 3
+    assert free_text(TOOL, NOTHING, Seed()) == free_text(TOOL, NOTHING, Seed())
+    assert len(free_text(TOOL, NOTHING, Seed()).split()) > 3
+
+
+def test_a_grammar_is_kept() -> None:
+    ruled = Tool("pick", kind="custom", grammar=("regex", "red|green"))
+    assert free_text(ruled, mentions("make it green"), Seed()) == "green"

@@ -64,7 +64,7 @@ def chat(client: OpenAI, asked: Any, *, stream: bool = False, **fields: Any) -> 
         message = answer.choices[0].message
         if not message.tool_calls:
             assert answer.choices[0].finish_reason == "stop"
-            return made, message.content
+            return made, message.content or ""
         assert answer.choices[0].finish_reason == "tool_calls"
         messages.append(message.model_dump(exclude_none=True, exclude={"parsed"}))
         for each in message.tool_calls:

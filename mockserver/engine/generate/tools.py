@@ -5,6 +5,7 @@ Knows the conversation and the tools that it offers, no wire shape.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from mockserver.core.call import CARRIED_OUT, Call, Tool, ToolCall
 from mockserver.core.plan import Item, ToolUse
@@ -79,7 +80,16 @@ def _use(call: Call, errand: Errand, seed: Seed) -> Use | None:
     """One errand done; None where nothing is known of such a tool."""
     if errand.tool.kind in ("function", "custom"):
         return tool_use(errand.tool, errand.said, seed)
-    return hosted_use(errand.tool, call, seed)
+    return hosted_use(errand.tool, _hearing(call, errand.said.text), seed)
+
+
+def _hearing(call: Call, text: str) -> Call:
+    """The call as if the user had said no more than this, whatever else there was to do."""
+    last = max((at for at, message in enumerate(call.messages) if message.role == "user"), default=None)
+    if last is None or not text:
+        return call
+    said = (*call.messages[:last], replace(call.messages[last], text=text), *call.messages[last + 1 :])
+    return replace(call, messages=said)
 
 
 def _of(seed: Seed, at: int) -> Seed:

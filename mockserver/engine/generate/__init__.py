@@ -17,7 +17,7 @@ from mockserver.engine.generate.reasoning import after, reasoning
 from mockserver.engine.generate.results import texts, told
 from mockserver.engine.generate.schema import instance
 from mockserver.engine.generate.sentences import sentences
-from mockserver.engine.generate.tools import tool_use, tool_uses, waits
+from mockserver.engine.generate.tools import recalled, tool_use, tool_uses, waits
 from mockserver.engine.generate.topic import excerpt
 from mockserver.engine.generate.wanted import Wanted, asks_for_json, wanted
 
@@ -29,8 +29,10 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     thoughts = reasoning(call, seed)
     left = after(call, thoughts)
     uses = tool_uses(left, seed)
-    said = () if any(map(waits, uses)) else _OF_FORMAT.get(call.response_format, reply)(left, seed, options).parts
-    return DraftChoice((*thoughts, *uses, *said))
+    if any(map(waits, uses)):
+        return DraftChoice((*thoughts, *uses))
+    answer = _OF_FORMAT.get(call.response_format, reply)(recalled(left, seed), seed, options)
+    return DraftChoice((*thoughts, *uses, *answer.parts))
 
 
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

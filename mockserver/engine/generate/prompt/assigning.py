@@ -11,12 +11,13 @@ from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, score
 from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
 from mockserver.engine.generate.prompt.wanted import Wanted, item_of, wanted
+from mockserver.engine.generate.prompt.words import listed
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
 _MOST_PAIRS = 40_000  # of a mention and a property that are looked at
 _HINTED, _NAMED = 48, 44  # points of an example that the description gives, of a phrase with the property's name in it
-_FREE = frozenset("text query code command expression title".split())
+_FREE = frozenset(listed("text query code command expression title"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ def _values(text: str, match: Match) -> Iterator[Json]:
 def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Wanted, ...]:
     """What each property asks for, in the schema's order."""
     return tuple(
-        wanted(name, schema, order, required=name in required) for order, (name, schema) in enumerate(properties.items())
+        wanted(name, schema, order, required=name in required)
+        for order, (name, schema) in enumerate(properties.items())
     )
 
 
@@ -169,7 +171,8 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Seque
     for numeric in (True, False):
         left = [want for want in missing if want.name not in assignment.given and want.numeric == numeric]
         if len(left) == 1 and not left[0].choices:
-            _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > 0)
+            floor = 9 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
+            _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > floor)
     left = [want for want in missing if want.name not in assignment.given and _takes_text(want)]
     if len(left) == 1 and left[0].nature in ("", *_FREE):
         place = rest.remainder(assignment.text, "", assignment.used)

@@ -8,7 +8,15 @@ from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.numbers import value_of
 
-_decode = json.JSONDecoder().raw_decode
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if number - number != 0:
+        raise ValueError(written)
+    return number
+
+
+_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _MOST_FRAGMENTS, _MOST_MEMBERS, _DEEPEST = 16, 200, 24
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.){0,4000}+"|[][{}]')
 
@@ -113,7 +121,7 @@ _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "True": True, "Fals
 
 
 def literal(written: str) -> Json:
-    """The value that is written: JSON, a constant, a text in quotes, a number, or else the text itself; None for none."""
+    """The value that is written: JSON, a constant, a quotation, a number, else the text itself; None for none."""
     if written in _CONSTANTS:
         return _CONSTANTS[written]
     if len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
@@ -127,13 +135,14 @@ def literal(written: str) -> Json:
     if _BARE.fullmatch(written):
         try:
             return value_of(written.lstrip("+-")) * (-1 if written[0] == "-" else 1)
-        except ValueError:
+        except (ValueError, OverflowError):
             return written
     return written or None
 
 
 _PAIR = re.compile(
-    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)[ \t]{0,4}"
+    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)"
+    r"[ \t]{0,4}"
     r"(?P<value>[^\s,;][^\n;]{0,500})"
 )
 _ANOTHER = re.compile(r"[,;.]? (?:and )?[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,2}[:=]")

@@ -8,7 +8,8 @@ from mockserver.engine.generate.prompt.mention import Mention
 _CLOSING = {'"': '"', "“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "《": "》", "‘": "’", "‚": "‘’"}
 _CLOSING |= {"'": "'", "`": "`", "»": "«"}
 _STOPS = {
-    mark: re.compile(rf"[{closing}{'‘' if mark == '‘' else ''}]|\\\\.|\n\n", re.DOTALL) for mark, closing in _CLOSING.items()
+    mark: re.compile(rf"[{closing}{'‘' if mark == '‘' else ''}]|\\.|\n\n", re.DOTALL)
+    for mark, closing in _CLOSING.items()
 }
 _LONGEST = 4_000
 _MOST_FAILURES = 12  # after so many marks that nothing closes, they are not looked at any more
@@ -70,4 +71,3 @@ def _starts(text: str, at: int) -> bool:
 def _closes(text: str, at: int) -> bool:
     """Whether a mark ends a quotation: an apostrophe before a letter does not."""
     return text[at] not in "'’" or not (at + 1 < len(text) and text[at + 1].isalnum())
-

@@ -6,10 +6,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
+from mockserver.engine.generate.prompt.durations import durations
 from mockserver.engine.generate.prompt.lists import LISTED
 from mockserver.engine.generate.prompt.literals import literals
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.moments import moments, pieces
+from mockserver.engine.generate.prompt.moments import moments, pieces, times
 from mockserver.engine.generate.prompt.numbers import numbers
 from mockserver.engine.generate.prompt.pairs import calls, fragments, members, pairs
 from mockserver.engine.generate.prompt.phrases import phrases
@@ -25,7 +26,15 @@ def read(text: str) -> tuple[Mention, ...]:
     claimed = bytearray(len(text))
     strict = list(_claimed(chain(fragments(text)), claimed))
     inner = [member for fragment in strict for member in members(text, fragment)]
-    forms = (quoted(text), literals(text, sure=True), moments(text), literals(text, sure=False), numbers(text))
+    forms = (
+        quoted(text),
+        literals(text, sure=True),
+        moments(text),
+        durations(text),
+        times(text),
+        literals(text, sure=False),
+        numbers(text),
+    )
     strict += _claimed(chain.from_iterable(forms), claimed)
     inner += [part for mention in strict for part in _within(text, mention)]
     free = phrases(text, claimed)
@@ -73,7 +82,7 @@ def _in_context(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
 
 
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
-    """A mention with what the one before it tells: the same cue for both of "in Paris and London", a number's "apples"."""
+    """A mention with what the one before it tells: both of "in Paris and London" are in, apples are counted."""
     if last.kind in ("number", "unit") and mention.kind in ("words", "name") and mention.start - last.end == 1:
         return replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):

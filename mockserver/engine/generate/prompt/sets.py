@@ -1,11 +1,14 @@
 """Parts the mentions of a text where it speaks of several objects of one kind: "in Paris and in London"."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.assigning import Match, matches, wants
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.wanted import Wanted
+from mockserver.engine.generate.prompt.words import listed
 
 _MOST_SETS = 32
 _LIKELY = 8  # points from which a mention may be one of several
@@ -98,7 +101,13 @@ def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
     )
     if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):
         return ()
+    ordered = [_told_alike(mention, ordered[0]) for mention in ordered]
     return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
+
+
+def _told_alike(mention: Mention, first: Mention) -> Mention:
+    """A mention with the preposition of the first of its series, where it has none of its own."""
+    return mention if mention.cue else replace(mention, cue=first.cue, before=first.before)
 
 
 def _like(match: Match, top: Match) -> bool:
@@ -118,10 +127,10 @@ def _apart(ordered: Sequence[Mention]) -> list[Mention]:
 
 def _coordinated(text: str, ordered: Sequence[Mention]) -> bool:
     """Whether between all of them stand only words that join: and, or, commas, with little else."""
-    return all(_joins(text[one.end : other.start]) for one, other in zip(ordered, ordered[1:], strict=False))
+    return all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
 
 
-_MARKS = str.maketrans({mark: " , " for mark in ",\n;?."})
+_MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
 
 
 def _joins(between: str) -> bool:
@@ -129,4 +138,4 @@ def _joins(between: str) -> bool:
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 
 
-_JOINING = frozenset(", and or und oder et ou y e o & plus then vs versus with".split())
+_JOINING = frozenset(listed(", and or und oder et ou y e o & plus then vs versus with"))

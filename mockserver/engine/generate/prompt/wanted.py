@@ -134,7 +134,9 @@ def _role_of(described: str) -> str:
     return next((ROLES[word] for word in words if word in ("origin", "destination", "departure", "arrival")), "")
 
 
-_EXAMPLES = re.compile(r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE)
+_EXAMPLES = re.compile(
+    r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE
+)
 
 
 def _hints(described: str) -> Iterator[str]:

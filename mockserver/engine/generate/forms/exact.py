@@ -28,6 +28,8 @@ def _word_for_word(ordered: re.Match[str]) -> bool:
     """Whether an order tells the very words, rather than what they should be about or look like."""
     if ordered["quoted"] is not None:
         return True
+    if not _LETTER.search(ordered["what"]):
+        return False
     first = (_FIRST_WORD.match(ordered["what"]) or [""])[0].lower()
     if first in _DESCRIBING or _DESCRIBED.match(ordered["what"]):
         return False
@@ -54,6 +56,7 @@ _ORDER = re.compile(
 )
 _EXACT = re.compile(r"(?i)\b(?:exactly|only|just|simply|verbatim|exact|the following|word|text|phrase|string|saying|this|number|letters?)\b")
 _SAYING = frozenset({"say", "repeat", "echo"})
+_LETTER = re.compile(r"[^\W_]")
 _FIRST_WORD = re.compile(r"[^\s,.!?:]+")
 _DESCRIBING = frozenset(
     "a an the one your something anything nothing what why how who which where when if whether more no yes json yaml xml csv "

@@ -58,7 +58,7 @@ def _items(asked: Asked, noun: str, number: int, rng: Random) -> Iterator[str]:
 
 def _single(noun: str) -> str:
     """One of several, as far as English spelling tells."""
-    if noun.endswith("ies") and len(noun) > 4:
+    if noun.endswith("ies") and noun not in _ENDING_IN_IE:
         return noun[:-3] + "y"
     if noun.endswith(("ses", "xes", "ches", "shes")):
         return noun[:-2]
@@ -75,7 +75,7 @@ def _columns(text: str) -> list[str]:
 
 def _compared(subject: str) -> list[str]:
     both = re.match(r"(\w[\w .+#-]{0,30}?) (?:and|vs\.?|versus|or) (\w[\w.+#-]{0,30})", subject)
-    return ["Aspect", both[1], both[2]] if both else []
+    return ["Aspect", *(side[:1].upper() + side[1:] for side in both.groups())] if both else []
 
 
 def _rows(text: str) -> int:
@@ -116,6 +116,7 @@ _TOLD = frozenset(
     "questions goals principles methods points items topics".split()
 )  # fmt: skip
 _NAMES = frozenset("names titles slogans headlines taglines brands domains".split())
+_ENDING_IN_IE = frozenset("movies cookies pies ties brownies zombies selfies smoothies calories".split())
 _NOTES = (
     "worth checking first", "often decides", "easy to overlook", "better early than late", "more useful than it looks",
     "costs little and helps a lot", "depends on the case", "best kept simple", "grows with practice", "rarely the problem",

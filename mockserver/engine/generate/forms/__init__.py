@@ -25,7 +25,7 @@ from mockserver.engine.generate.forms.pieces import (
     told_story,
     versed,
 )
-from mockserver.engine.generate.forms.small_talk import small_talk
+from mockserver.engine.generate.forms.small_talk import GREETING_WORDS, small_talk
 from mockserver.engine.generate.languages import ENGLISH
 from mockserver.engine.generate.topic import Topic, excerpt
 
@@ -38,6 +38,8 @@ def formed(topic: Topic, rules: str, rng: Random) -> str | None:
     words = _words(asked.text) | (_words(asked.rules) & _BINDING)
     if topic.language != ENGLISH:
         words |= _FOREIGN
+    if _TRIGGERS.isdisjoint(words):
+        return None
     for triggers, form in FORMS:
         if not triggers.isdisjoint(words) and (made := form(asked, rng)) is not None:
             return made
@@ -49,15 +51,14 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower()))
 
 
-_WORD = re.compile(r"[a-z]+|[-+*/=÷×](?= ?[0-9(])")
+_WORD = re.compile(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])")
 _FOREIGN = frozenset({"hello"})  # for its greetings stand in words of its own
 
 # Each form, and the words without which no prompt orders it: most prompts order none, and are not searched.
 FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
     (frozenset(triggers.split()), form)
     for triggers, form in (
-        ("hi hello hey hiya howdy yo greetings good how thanks thank thx cheers bye goodbye see who what which introduce tell "
-         "help test testing ping hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam", small_talk),
+        (GREETING_WORDS, small_talk),
         ("say repeat echo reply respond answer output print return write type", dictated),
         ("+ - * / ÷ × plus minus times multiplied divided add sum multiply product divide subtract over x", computed),
         ("one among choose select pick options categories labels classes choices or yes true answer reply respond return output "
@@ -75,10 +76,11 @@ FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
         ("summarize summarise summary tl tldr sum condense shorten takeaway takeaways", summed_up),
         ("rewrite rephrase paraphrase correct proofread fix improve polish edit reformat", repeated),
         ("list bullet bullets bulleted numbered step checklist comma one two three four five six seven eight nine ten twelve "
-         "fifteen twenty give name write suggest provide top best tell show generate create recommend find identify need", listed),
+         "fifteen twenty thirty fifty 0 1 2 3 4 5 6 7 8 9", listed),
         ("sentence sentences paragraph paragraphs words word", measured),
     )
 )  # fmt: skip
+_TRIGGERS = frozenset().union(*(triggers for triggers, _ in FORMS))
 # What rules for a whole conversation may order: its form, not its matter.
 _BINDING = frozenset(
     "one among choose select pick options categories labels classes choices yes true answer reply respond return output classify "

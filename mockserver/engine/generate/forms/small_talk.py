@@ -22,6 +22,12 @@ def small_talk(asked: Asked, rng: Random) -> str | None:
     return None
 
 
+# Of these, at least one opens any small talk.
+GREETING_WORDS = (
+    "hi hello hey hiya howdy yo greetings morning afternoon evening thanks thank thx cheers bye goodbye night see you your "
+    "yourself help test testing ping hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam tag morgen"
+)
+
 _LONGEST = 80
 _NAMED = r"(?:[\s,]+(?:there|all|everyone|everybody|friend|bot|assistant|again|world|model|ai|claude|gpt|computer|you|team|folks))?"
 _END = r"[\s!.,?)(:;-]*"

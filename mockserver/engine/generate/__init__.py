@@ -18,7 +18,7 @@ from mockserver.engine.generate.reasoning import after, reasoning
 from mockserver.engine.generate.results import texts, told
 from mockserver.engine.generate.schema import instance
 from mockserver.engine.generate.sentences import sentences
-from mockserver.engine.generate.tools import tool_use, tool_uses
+from mockserver.engine.generate.tools import tool_use, tool_uses, waits
 from mockserver.engine.generate.topic import excerpt
 from mockserver.engine.generate.wanted import Wanted, asks_for_json, wanted
 
@@ -29,8 +29,9 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """What a model would do: call the tools that are asked for, or else answer in the form that is asked for."""
     thoughts = reasoning(call, seed)
     left = after(call, thoughts)
-    parts = tool_uses(left, seed) or _OF_FORMAT.get(call.response_format, reply)(left, seed, options).parts
-    return DraftChoice((*thoughts, *parts))
+    uses = tool_uses(left, seed)
+    said = () if any(map(waits, uses)) else _OF_FORMAT.get(call.response_format, reply)(left, seed, options).parts
+    return DraftChoice((*thoughts, *uses, *said))
 
 
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

@@ -86,7 +86,9 @@ def _limited(pieces: Iterator[str], call: Call, length: int, options: Mapping[st
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     """How many tokens the text is to have."""
-    natural = int(rng.randrange(*_NATURAL) * _OF_VERBOSITY.get(call.verbosity or "", 1) * _OF_EFFORT.get(call.effort, 1))
+    natural = int(
+        rng.randrange(*_NATURAL) * _OF_VERBOSITY.get(call.verbosity or "", 1) * _OF_EFFORT.get(call.effort, 1)
+    )
     if call.ignore_eos and call.max_tokens is not None:
         natural = min(call.max_tokens + 1, MOST_TOKENS)  # it does not end, but is cut
     asked = options.get("tokens", natural)

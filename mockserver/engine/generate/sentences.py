@@ -101,7 +101,9 @@ class Speaker:
 
     def _told(self, kind: str) -> bool:
         """Whether the topic has what the openers of its kind speak of."""
-        return bool(self._topic.act if kind in ("how", "do") else self._topic.said if kind == "why" else self._topic.subject)
+        return bool(
+            self._topic.act if kind in ("how", "do") else self._topic.said if kind == "why" else self._topic.subject
+        )
 
     def _made_up(self) -> str:
         """A sentence of a language's words, where nobody has written any for it."""

@@ -183,7 +183,7 @@ def _words(text: str, language: str) -> tuple[str, ...]:
 
 _SIGNS = " \t\n.,;:!?¿¡。，！？；：؟\"'`*#-–—…()[]{}<>«»„“”‘’「」『』/\\|"
 _QUESTION_SIGNS = ("?", "？", "؟")
-_UNQUOTED = str.maketrans("", "", "\"“”„«»`*#[]{}<>")
+_UNQUOTED = str.maketrans("", "", '"“”„«»`*#[]{}<>')
 _WORD = re.compile(f"[{LETTERS}]+(?:[-'’][{LETTERS}]+)*")
 _PREPOSITION = re.compile(r" (?:of|in|on|to|for|from|with|at|by|about|between|near|under) ")
 _SENTENCE = re.compile(r"(?:[^.!?\n。！？؟।]|[.](?=[^\s]))+[.!?。！？؟।]*")
@@ -206,12 +206,16 @@ _INTERROGATIVE = re.compile(
     r")\s*"
 )
 _AUXILIARIES = r"is|are|was|were|am|do|does|did|can|could|will|would|should|shall|may|has|have|had|might|must"
-_AUXILIARY = re.compile(rf"(?i)\A(?:(?:{_AUXILIARIES}|'s|about|happens to|it|there)\b\s*){{1,3}}(?P<whose>(?:i|you|we|they|one)\b\s*)?")
+_AUXILIARY = re.compile(
+    rf"(?i)\A(?:(?:{_AUXILIARIES}|'s|about|happens to|it|there)\b\s*){{1,3}}(?P<whose>(?:i|you|we|they|one)\b\s*)?"
+)
 _BEING = re.compile(r"(?i)(?:is|are|was|were|'s)\b")
 _LEANING = re.compile(r"(?i)\A(?:in|on|at|for|to|with|from|into|of|about)\s+")
 _LEADING = frozenset("a an the my your our his her their this that these those some any all".split())
 _WITHIN = re.compile(rf"(?i)\s(?:{_AUXILIARIES})\b")
-_LAST_VERB = re.compile(r"(?i) (?:work|happen|mean|look|differ|function|begin|start|end|feel|compare|affect)(?: like)?$")
+_LAST_VERB = re.compile(
+    r"(?i) (?:work|happen|mean|look|differ|function|begin|start|end|feel|compare|affect)(?: like)?$"
+)
 _KINDS: "dict[str, Callable[[str, re.Match[str]], tuple[str, str, str]]]" = {
     "count": _of_number,
     "how": _of_way,

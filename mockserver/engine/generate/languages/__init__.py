@@ -95,7 +95,9 @@ def _wanted() -> re.Pattern[str]:
     names = "|".join(sorted(_by_name(), key=lambda name: (-len(name), name)))
     asked = r"answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|antwort|schreib|répond|respond|"
     asked += r"écri|escrib|scriv|rispond|tell|give|describ|list|greet|generat|communicat"
-    return re.compile(rf"(?:{asked})[^.!?\n]{{0,120}}?\b(?:in(?:to)?|to|auf|en|em)\s+(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b")
+    return re.compile(
+        rf"(?:{asked})[^.!?\n]{{0,120}}?\b(?:in(?:to)?|to|auf|en|em)\s+(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b"
+    )
 
 
 def _chars(ranges: str) -> re.Pattern[str]:

@@ -77,7 +77,7 @@ def _of_text(text: str, note: str) -> dict[str, Json]:
     """What a text stands for: a type, a choice of words, or some text."""
     described = {"description": note or text} if note or len(text) > 3 else {}
     plain = text.strip().strip("<>[]{}()").strip()
-    return {**(_of_type(plain.lower()) or _options(text) or {"type": "string"}), **described}
+    return {**(_of_type(text.strip().lower()) or _of_type(plain.lower()) or _options(text) or {"type": "string"}), **described}
 
 
 def _of_type(word: str) -> dict[str, Json] | None:

@@ -32,7 +32,7 @@ def wanted(text: str, *, json_anyway: bool = False) -> Wanted | None:
     schema, start, end = found
     if _wants_a_list(read_text, schema, start):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    return Wanted(schema, bool(_FENCED.search(read_text)), read_text[:start] + "\n" + read_text[end:])
+    return Wanted(schema, bool(_FENCED.search(read_text)), _matter(read_text[:start] + "\n" + read_text[end:]))
 
 
 def asks_for_json(text: str) -> bool:
@@ -43,6 +43,16 @@ def asks_for_json(text: str) -> bool:
 def fenced(text: str) -> bool:
     """Whether a text wants its JSON in a fence."""
     return bool(_FENCED.search(text[-_MOST_READ:]))
+
+
+def _matter(text: str) -> str:
+    """A text without the words that order JSON, and without fences: they are no values of it."""
+    return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
+
+
+def _unordered(part: str) -> str:
+    cue = _JSON_WORD.search(part)
+    return part if cue is None else part[cue.end() :].partition(":")[2] if ":" in part[cue.end() :] else " "
 
 
 _Found = tuple[Json, int, int]
@@ -113,61 +123,67 @@ def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _keys(text: str) -> _Found | None:
-    """The keys that a text names, as an object of them."""
-    listed = _bullets(text) or _row(text) or _quoted(text) or _extracted(text)
-    if not listed:
+    """The keys that a text names, as an object of them, and the place of those words."""
+    found = _bullets(text) or _row(text) or _quoted(text) or _extracted(text)
+    if found is None:
         return None
-    return record({name: named(name, note) for name, note in listed.items()}), len(text), len(text)
+    listed, start, end = found
+    clause = max(text.rfind(sign, 0, start) for sign in ".!?\n:,;") + 1
+    return record({name: named(name, note) for name, note in listed.items()}), clause, end
 
 
-def _bullets(text: str) -> dict[str, str]:
+_Named = tuple[dict[str, str], int, int]
+
+
+def _bullets(text: str) -> _Named | None:
     """Keys in lines of their own, after a line that speaks of them."""
     for cue in _LINE_OF_KEYS.finditer(text):
         found: dict[str, str] = {}
-        for line in text[cue.end() :].lstrip("\n").split("\n")[:_MOST_KEYS]:
-            bullet = _BULLET.match(line)
-            if bullet is None:
-                break
+        at = cue.end()
+        while (bullet := _BULLET.match(text, at)) is not None and len(found) < _MOST_KEYS:
             found[_name(bullet)] = (bullet[4] or bullet[3] or "").strip()
+            at = bullet.end()
         if found:
-            return found
-    return {}
+            return found, cue.start(), at
+    return None
 
 
-def _row(text: str) -> dict[str, str]:
+def _row(text: str) -> _Named | None:
     """Keys one after another: `with keys name, age and city`."""
     for cue in _CUE_OF_KEYS.finditer(text):
         found: dict[str, str] = {}
-        at = cue.end()
+        at = end = cue.end()
         while (key := _KEY_IN_ROW.match(text, at)) is not None and len(found) < _MOST_KEYS:
             found[_name(key)] = (key[3] or key[4] or "").strip()
-            at = key.end()
-            parted = _PARTED.match(text, at)
+            end = key.end()
+            parted = _PARTED.match(text, end)
             if parted is None:
                 break
             at = parted.end()
         if found and not _NO_KEY.issuperset(found):
-            return {name: note for name, note in found.items() if name not in _NO_KEY}
-    return {}
+            return {name: note for name, note in found.items() if name not in _NO_KEY}, cue.start(), end
+    return None
 
 
-def _quoted(text: str) -> dict[str, str]:
+def _quoted(text: str) -> _Named | None:
     """Keys in quotation marks, in a sentence that speaks of keys or of JSON."""
     for sentence in _SENTENCE_OF_KEYS.finditer(text):
-        found = {key[1]: key[2] or "" for key in _QUOTED_KEY.finditer(sentence[0])}
-        if found:
-            return dict(list(found.items())[:_MOST_KEYS])
-    return {}
+        keys = list(_QUOTED_KEY.finditer(sentence[0]))[:_MOST_KEYS]
+        if keys:
+            start = sentence.start()
+            return {key[1]: key[2] or "" for key in keys}, start + keys[0].start(), start + keys[-1].end()
+    return None
 
 
-def _extracted(text: str) -> dict[str, str]:
+def _extracted(text: str) -> _Named | None:
     """What is to be taken out of a text: `extract the name and the phone number from`."""
     order = _EXTRACT.search(text)
     if order is None:
-        return {}
+        return None
     parts = (part.strip() for part in _BETWEEN_NAMES.split(order[1]))
-    names = ("_".join(part.lower().split()) for part in parts if _WORDS_OF_NAME.fullmatch(part))
-    return dict.fromkeys(list(names)[:_MOST_KEYS], "")
+    names = ["_".join(part.lower().split()) for part in parts if _WORDS_OF_NAME.fullmatch(part)]
+    found = dict.fromkeys((name for name in names[:_MOST_KEYS] if name not in _NO_KEY), "")
+    return (found, order.start(), order.end()) if found else None
 
 
 def _name(found: re.Match[str]) -> str:
@@ -214,7 +230,7 @@ _LINE_OF_KEYS = re.compile(
 )
 _IDENTIFIER = r"(?:[\"'`*]{1,3}([A-Za-z_][\w-]{0,60})[\"'`*]{1,3}|([A-Za-z_][\w-]{0,60}))"
 _BULLET = re.compile(
-    rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_IDENTIFIER}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*([^\n]{{0,300}})$"
+    rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_IDENTIFIER}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*([^\n]{{0,300}})(?:\n|$)"
 )
 _CUE_OF_KEYS = re.compile(
     r"(?i)\b(?:(?:keys?|fields?|properties|attributes)\b(?: named| called| are| being| should be| must be| of| such as| like)?:?|"
@@ -232,6 +248,9 @@ _BETWEEN_NAMES = re.compile(
     r"(?i)(?:\s*,\s*|\s+)(?:and\s+)?(?:the|a|an|his|her|their|its)\s+|\s*,\s*(?:and\s+)?|\s+and\s+|^(?:the|a|an)\s+"
 )
 _WORDS_OF_NAME = re.compile(r"[A-Za-z][\w-]*(?: [A-Za-z][\w-]*){0,2}")
+_FENCE = re.compile(r"`{3}\w*")
+_PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
+_JSON_WORD = re.compile(r"(?i)\b(?:json|schema|markdown|keys?|fields?)\b[^:]{0,60}")
 _NO_KEY = frozenset(
     "keys key fields field the a an values no only and in for from exactly with object json properties".split()
 )

@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.notation import named, read, record, shape
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ def _example(text: str) -> _Found | None:
     """An object that shows how the answer should look, and its place."""
     for value, start, end in _objects(text):
         before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
-        shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:]) or _IS_SHAPE.match(behind)
+        shown = (_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)
         if isinstance(value, dict | list) and value and shown:
             return shape(value), start, end
     return None
@@ -124,12 +126,14 @@ def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def _keys(text: str) -> _Found | None:
     """The keys that a text names, as an object of them, and the place of those words."""
-    found = _bullets(text) or _row(text) or _quoted(text) or _extracted(text)
+    start = max(0, len(text) - _MOST_FOR_KEYS)
+    tail = text[start:]
+    found = _bullets(tail) or _row(tail) or _quoted(tail) or _extracted(tail)
     if found is None:
         return None
-    listed, start, end = found
-    clause = max(text.rfind(sign, 0, start) for sign in ".!?\n:,;") + 1
-    return record({name: named(name, note) for name, note in listed.items()}), clause, end
+    listed, opening, end = found
+    clause = max(tail.rfind(sign, 0, opening) for sign in ".!?\n:,;") + 1
+    return record({name: named(name, note) for name, note in listed.items()}), start + clause, start + end
 
 
 _Named = tuple[dict[str, str], int, int]
@@ -167,10 +171,11 @@ def _row(text: str) -> _Named | None:
 
 def _quoted(text: str) -> _Named | None:
     """Keys in quotation marks, in a sentence that speaks of keys or of JSON."""
-    for sentence in _SENTENCE_OF_KEYS.finditer(text):
-        keys = list(_QUOTED_KEY.finditer(sentence[0]))[:_MOST_KEYS]
+    for cue in islice(_KEY_WORD.finditer(text), _MOST_TRIES):
+        start = max(text.rfind("\n", 0, cue.start()) + 1, cue.start() - _BEFORE_KEYS)
+        line = text[start : cue.end() + _BEHIND_KEYS].partition("\n")[0]
+        keys = list(_QUOTED_KEY.finditer(line))[:_MOST_KEYS]
         if keys:
-            start = sentence.start()
             return {key[1]: key[2] or "" for key in keys}, start + keys[0].start(), start + keys[-1].end()
     return None
 
@@ -201,48 +206,65 @@ _DECODER = json.JSONDecoder()
 _MOST_READ = 50_000
 _MOST_TRIES = 48
 _MOST_KEYS = 30
-_CUE, _NEAR = 160, 60
+_MOST_FOR_KEYS = 8000
+_CUE, _NEAR, _BEFORE_KEYS, _BEHIND_KEYS = 160, 60, 200, 500
 _OPENING = re.compile(r"\{|\[(?=\s*\{)")
 _ORDERED = re.compile(
-    r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|create|extract|convert|"
-    r"print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
+    r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|"
+    r"create|extract|convert|"
+    r"print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|"
+    r"\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
 )
 _ABOUT_JSON = re.compile(
-    r"(?i)\b(?:function|script|program|code|class|regex)\b[^.\n]{0,60}\bjson\b|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b|"
-    r"\b(?:explain|describe|about|parse|load|read|difference between)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
+    r"(?i)\b(?:function|script|program|code|class|regex)\b[^.\n]{0,60}\bjson\b|\bwhat(?:'s| is| are|"
+    r" does)[^.\n]{0,20}\bjson\b|"
+    r"\b(?:explain|describe|about|parse|load|read|difference between)\s+(?:\w+ ){0,2}json\b(?! (?:schema|"
+    r"object with))"
 )
 _FENCED = re.compile(
-    r"(?i)(?:in|within|inside|as|using|wrapped in|surrounded by|enclosed in|be|with)\s+(?:a |an |the |triple |single )*"
-    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|triple|backticks|json markdown)"
+    r"(?i)(?:in|within|inside|as|using|wrapped in|surrounded by|enclosed in|be|with)\s+(?:a |an |the |"
+    r"triple |single )*"
+    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|"
+    r"triple|backticks|json markdown)"
 )
 _LIKE = re.compile(
-    r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return|output|reply|"
+    r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|"
+    r"return|output|reply|"
     r"answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
 )
 _GIVEN = re.compile(
-    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
+    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context|"
+    r"here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
 _IS_SHAPE = re.compile(
     r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example|type)"
 )
 _LINE_OF_KEYS = re.compile(
-    r"(?i)\b(?:keys?|fields?|properties|attributes|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
+    r"(?i)\b(?:keys?|fields?|properties|attributes|json|format|structure|object|extract|"
+    r"following)\b[^\n]{0,80}:[ \t]*\n"
 )
 _IDENTIFIER = r"(?:[\"'`*]{1,3}([A-Za-z_][\w-]{0,60})[\"'`*]{1,3}|([A-Za-z_][\w-]{0,60}))"
 _BULLET = re.compile(
-    rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_IDENTIFIER}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*([^\n]{{0,300}})(?:\n|$)"
+    rf"[ \t]*(?:[-*•]|"
+    rf"[0-9]{{1,2}}[.)])[ \t]*{_IDENTIFIER}[ \t]*(?:\(([^()\n]{{1,100}})"
+    rf"\))?[ \t]*[:–—=-]?[ \t]*([^\n]{{0,300}})(?:\n|$)"
 )
 _CUE_OF_KEYS = re.compile(
-    r"(?i)\b(?:(?:keys?|fields?|properties|attributes)\b(?: named| called| are| being| should be| must be| of| such as| like)?:?|"
-    r"json\b(?: object| format| document| response| dict(?:ionary)?)?(?: with| containing| including| that (?:has|contains)| having| of)"
-    r"(?: exactly| only| the| these| following| two| three| four| five| \d+| keys| fields| properties| attributes){0,6}:?)\s+"
+    r"(?i)\b(?:(?:keys?|fields?|properties|attributes)\b(?: named| called| are| being| should be| must be|"
+    r" of| such as| like)?:?|"
+    r"json\b(?: object| format| document| response| dict(?:ionary)?)?(?: with| containing| including|"
+    r" that (?:has|contains)| having| of)"
+    r"(?: exactly| only| the| these| following| two| three| four| five| \d+| keys| fields| properties|"
+    r" attributes){0,6}:?)\s+"
 )
 _KEY_IN_ROW = re.compile(
-    rf"(?:the |a |an )?{_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|\s*:\s*([A-Za-z][\w\[\]<>]{{1,30}})| (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?"
+    rf"(?:the |a |an )?{_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|\s*:\s*([A-Za-z][\w\[\]<>]{{1,30}})|"
+    rf" (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?"
 )
 _PARTED = re.compile(r"\s*(?:,\s*and\s+(?:a |an )?|,\s*|\s+and\s+(?:a |an )?|\s*&\s*|;\s*)(?=[\w\"'`*])")
 _EXTRACT = re.compile(
-    r"(?i)\b(?:extract|identify|pull out|find|return|give|provide|output)\s+(?:me\s+)?([a-z][^.\n:{}]{2,200}?)\s+(?:from|as|in|out of|for)\b"
+    r"(?i)\b(?:extract|identify|pull out|find|return|give|provide|"
+    r"output)\s+(?:me\s+)?([a-z][^.\n:{}]{2,200}?)\s+(?:from|as|in|out of|for)\b"
 )
 _BETWEEN_NAMES = re.compile(
     r"(?i)(?:\s*,\s*|\s+)(?:and\s+)?(?:the|a|an|his|her|their|its)\s+|\s*,\s*(?:and\s+)?|\s+and\s+|^(?:the|a|an)\s+"
@@ -251,11 +273,12 @@ _WORDS_OF_NAME = re.compile(r"[A-Za-z][\w-]*(?: [A-Za-z][\w-]*){0,2}")
 _FENCE = re.compile(r"`{3}\w*")
 _PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
 _JSON_WORD = re.compile(r"(?i)\b(?:json|schema|markdown|keys?|fields?)\b[^:]{0,60}")
-_NO_KEY = frozenset(
-    "keys key fields field the a an values no only and in for from exactly with object json properties".split()
+_NO_KEY = vocabulary(
+    "keys key fields field the a an values no only and in for from exactly with object json properties"
 )
-_SENTENCE_OF_KEYS = re.compile(r"(?i)[^\n]{0,200}\b(?:keys?|fields?|properties|attributes|json)\b[^\n]{0,500}")
+_KEY_WORD = re.compile(r"(?i)\b(?:keys?|fields?|properties|attributes|json)\b")
 _QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`](?:\s*\(([^()\n]{1,100})\))?")
 _SEVERAL = re.compile(
-    r"(?i)\b(?:json )?(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|dictionaries|elements)\b|\bjson (?:array|list)\b"
+    r"(?i)\b(?:json )?(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|dictionaries|"
+    r"elements)\b|\bjson (?:array|list)\b"
 )

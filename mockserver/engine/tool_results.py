@@ -1,9 +1,9 @@
-"""What the tools of a conversation gave back: name, text, and the JSON in it."""
+"""What the tools of a conversation were asked, and what they gave back: name, text, and the JSON in it."""
 
 import json
 from collections.abc import Mapping
 
-from mockserver.core.call import Call, Json, Message
+from mockserver.core.call import Call, Json, Message, ToolCall
 
 ToolResult = Mapping[str, Json]  # name (None where no call has the result's id), text, json (None where it is none)
 
@@ -16,10 +16,22 @@ def last(call: Call) -> ToolResult | None:
 
 def since_last_user(call: Call) -> tuple[ToolResult, ...]:
     """The results since the user spoke last, in the order of the conversation."""
+    return tuple(_read(call, message) for message in _since_last_user(call) if _is_result(message))
+
+
+def calls_since_last_user(call: Call) -> tuple[ToolCall, ...]:
+    """What the tools were asked since the user spoke last, in the order of the conversation."""
+    return tuple(made for message in _since_last_user(call) for made in message.tool_calls)
+
+
+def calls(call: Call) -> tuple[ToolCall, ...]:
+    """What the tools were asked in the whole conversation, in its order."""
+    return tuple(made for message in call.messages for made in message.tool_calls)
+
+
+def _since_last_user(call: Call) -> tuple[Message, ...]:
     said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    return tuple(
-        _read(call, message) for message in call.messages[said[-1] + 1 if said else 0 :] if _is_result(message)
-    )
+    return call.messages[said[-1] + 1 if said else 0 :]
 
 
 def _is_result(message: Message) -> bool:

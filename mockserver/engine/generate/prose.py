@@ -1,31 +1,36 @@
-"""Seeded text: sentences of plausible length that mean nothing. Knows words, not what was asked."""
+"""Seeded text, as long as it is to be: sentences on what the prompt is about, Latin, mere words, an echo."""
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from itertools import accumulate, takewhile
+from collections.abc import Iterator, Mapping
+from itertools import accumulate, chain, islice, takewhile
 
 from mockserver.core.call import Call, Json
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count
 from mockserver.engine.draft import DraftChoice
+from mockserver.engine.generate.languages import lexicon
+from mockserver.engine.generate.sentences import Speaker, blank
+from mockserver.engine.generate.topic import Topic, topic
 
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """English sentences: about `options["tokens"]` tokens, or a few sentences that fit into the request's limit."""
-    return _sentences(_english, call, seed.stream("prose"), options)
+    """Sentences on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few that fit."""
+    return DraftChoice((Text(joint(call) + text_on(topic_of(call), call, seed.stream("prose"), options)),))
 
 
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """The same in Latin."""
-    return _sentences(_latin, call, seed.stream("lorem"), options)
+    """Sentences in Latin that mean nothing, as many as `prose` would have."""
+    rng = seed.stream("lorem")
+    latin = _endless_sentences(lexicon("la"), rng)
+    return DraftChoice((Text(joint(call) + _limited(_up_to(latin, length(call, rng, options)), call, options)),))
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """English words without order or signs: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
-    pieces = _endless(lambda: _word(_english(), rng), " ")
-    return DraftChoice((Text("".join(_up_to(pieces, _length(call, rng, options)))),))
+    lexical = lexicon("en_US")
+    pieces = chain([_word(lexical, rng)], (" " + _word(lexical, rng) for _ in range(MOST_TOKENS)))
+    return DraftChoice((Text("".join(_up_to(pieces, length(call, rng, options)))),))
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -34,32 +39,54 @@ def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 
 def sentence(rng: Random) -> str:
-    """One English sentence."""
-    return _sentence(_english(), rng)
+    """One sentence of English words that means nothing."""
+    return _sentence(lexicon("en_US"), rng)
 
 
 def phrase(rng: Random, length: int) -> str:
     """So many English words."""
-    return " ".join(_word(_english(), rng) for _ in range(length))
+    lexical = lexicon("en_US")
+    return " ".join(_word(lexical, rng) for _ in range(length))
 
 
-def _sentences(
-    lexicon: Callable[[], tuple[str, ...]], call: Call, rng: Random, options: Mapping[str, Json]
-) -> DraftChoice:
-    pieces = _up_to(_paragraphs(lexicon(), rng), _length(call, rng, options))
-    if "tokens" not in options and call.max_tokens is not None and not call.ignore_eos:
-        pieces = _within(pieces, call.max_tokens)
-    return DraftChoice((Text(_joint(call) + "".join(pieces)),))
+def topic_of(call: Call) -> Topic:
+    """What a call is about: the prompt to go on from, or what the user said last."""
+    if call.prompts:
+        return topic(call.prompts[0].text)
+    return topic(call.last_user, system(call))
 
 
-def _joint(call: Call) -> str:
+def system(call: Call) -> str:
+    """What the one who runs the model tells it beforehand."""
+    return "\n".join([message.text for message in call.messages if message.role in ("system", "developer")])
+
+
+def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:
+    """Sentences on a topic, within the call's limit."""
+    wanted = length(call, rng, options)
+    speaker, goes_on = Speaker(about, rng), bool(call.prompts) and about.kind == "state"
+    pieces = _up_to(_paragraphs(speaker.sentences(opened=not goes_on), rng, blank(about)), wanted)
+    if "tokens" not in options and wanted > _WORTH_AN_END and (ended := speaker.closer()):
+        pieces.append(" " + ended)
+    return _limited(pieces, call, options)
+
+
+def joint(call: Call) -> str:
     """What stands between a prompt that is gone on from and the text: a blank, unless it ends with one."""
     return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 
 
-def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
+def _limited(pieces: list[str], call: Call, options: Mapping[str, Json]) -> str:
+    """The pieces that the request's limit leaves, unless a length is stated."""
+    free = "tokens" in options or call.max_tokens is None or call.ignore_eos
+    return "".join(pieces if free or call.max_tokens is None else _within(pieces, call.max_tokens))
+
+
+def length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     """How many tokens the text is to have."""
-    natural = rng.randrange(*_NATURAL)
+    natural = int(
+        rng.randrange(*_NATURAL) * _OF_VERBOSITY.get(call.verbosity or "", 1) * _OF_EFFORT.get(call.effort, 1)
+    )
     if call.ignore_eos and call.max_tokens is not None:
         natural = min(call.max_tokens + 1, MOST_TOKENS)  # it does not end, but is cut
     asked = options.get("tokens", natural)
@@ -87,48 +114,34 @@ def _weight(piece: str) -> int:
     return count(piece.lstrip("\n"))  # the blank line is part of the full stop's token
 
 
-def _paragraphs(lexicon: tuple[str, ...], rng: Random) -> Iterator[str]:
+def _paragraphs(made: Iterator[str], rng: Random, between: str) -> Iterator[str]:
     """Sentences without end, each with the blank or the blank line that stands before it."""
-    yield _sentence(lexicon, rng)
+    yield next(made)
     while True:
-        for _ in range(rng.randrange(*_SENTENCES_OF_PARAGRAPH)):
-            yield " " + _sentence(lexicon, rng)
-        yield "\n\n" + _sentence(lexicon, rng)
+        yield from (between + sentence for sentence in islice(made, rng.randrange(*_SENTENCES_OF_PARAGRAPH)))
+        yield "\n\n" + next(made)
 
 
-def _endless(make: Callable[[], str], between: str) -> Iterator[str]:
-    yield make()
-    while True:
-        yield between + make()
+def _endless_sentences(lexical: tuple[str, ...], rng: Random) -> Iterator[str]:
+    return _paragraphs((_sentence(lexical, rng) for _ in range(MOST_TOKENS)), rng, " ")
 
 
-def _sentence(lexicon: tuple[str, ...], rng: Random) -> str:
-    made = [_word(lexicon, rng) for _ in range(rng.randrange(*_WORDS_OF_SENTENCE))]
+def _sentence(lexical: tuple[str, ...], rng: Random) -> str:
+    made = [_word(lexical, rng) for _ in range(rng.randrange(*_WORDS_OF_SENTENCE))]
     if len(made) > 7:
         made[rng.randrange(2, len(made) - 2)] += ","
     made[0] = made[0].capitalize()
     return " ".join(made) + ("?" if rng.random() < _QUESTIONS else ".")
 
 
-def _word(lexicon: tuple[str, ...], rng: Random) -> str:
-    return lexicon[rng.randrange(len(lexicon))]
+def _word(lexical: tuple[str, ...], rng: Random) -> str:
+    return lexical[rng.randrange(len(lexical))]
 
 
-@cache
-def _english() -> tuple[str, ...]:
-    from faker.providers.lorem.en_US import Provider  # 0.1 s, which a server of rules alone need not pay
-
-    return tuple(Provider.word_list)
-
-
-@cache
-def _latin() -> tuple[str, ...]:
-    from faker.providers.lorem.la import Provider  # as above
-
-    return tuple(Provider.word_list)
-
-
-_NATURAL = (20, 80)  # tokens of a text when nobody asks for a length
+_NATURAL = (20, 60)  # tokens of a text when nobody asks for a length; what ends the last sentence comes on top
+_OF_VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
+_OF_EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
+_WORTH_AN_END = 36
 MOST_TOKENS = 100_000
 _WORDS_OF_SENTENCE = (5, 15)
 _SENTENCES_OF_PARAGRAPH = (3, 7)

@@ -4,48 +4,138 @@ Knows the conversation and the tools that it offers, no wire shape.
 """
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from mockserver.core.call import Call, Tool, ToolCall
+from mockserver.core.call import CARRIED_OUT, Call, Message, Tool, ToolCall
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.grammar import text_of
+from mockserver.engine.generate.choosing import best
+from mockserver.engine.generate.closing import closing
+from mockserver.engine.generate.errands import OF_CLIENT, Errand, concluding, errands, known, same, whole
+from mockserver.engine.generate.free_text import free_text
 from mockserver.engine.generate.hosted import hosted_use
-from mockserver.engine.generate.prompt import Mentions, mentions
-from mockserver.engine.generate.prose import sentence
+from mockserver.engine.generate.prompt import Mentions
 from mockserver.engine.generate.schema import instance
+from mockserver.engine.tool_results import calls, calls_since_last_user
 
 Use = ToolUse | Item
 
 
 def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     """The calls that come next, in order; none where the model answers in text."""
-    if call.tool_choice.mode not in ("named", "required"):
+    mode, offered = call.tool_choice.mode, _offered(call)
+    if mode not in ("auto", "required", "named") or not offered:
         return ()
-    names = call.tool_choice.names
-    tool = next((tool for tool in call.tools if tool.name in names or not names), None)
-    if tool is None:
-        return ()
-    use = _use(tool, call, seed)
-    return () if use is None else (use,)
+    found = () if mode == "named" else tuple(_next(call, errands(call, offered), seed))
+    if not found and mode != "auto":
+        found = tuple(_demanded(call, offered, seed))
+    return found if call.parallel_tool_calls else tuple(_up_to_one(found))
 
 
 def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
     """A call of one tool without an id, its arguments taken from what was said, and made up where nothing was."""
     if tool.kind == "custom":
-        return ToolUse(ToolCall("", tool.name, _free_text(tool, said, seed), kind="custom"))
+        return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), kind="custom"))
     made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
     return ToolUse(ToolCall("", tool.name, _compact(made)))
 
 
-def _use(tool: Tool, call: Call, seed: Seed) -> Use | None:
-    own = tool.kind not in ("function", "custom")
-    return hosted_use(tool, call, seed) if own else tool_use(tool, mentions(call.last_user), seed)
+def waits(use: Use) -> bool:
+    """Whether the model goes on only when the client has answered a use; the provider carries out the others itself."""
+    return isinstance(use, ToolUse) or use.kind in CARRIED_OUT or use.kind == "mcp_approval_request"
 
 
-def _free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
-    if tool.grammar is None:
-        return sentence(seed.stream("custom", tool.name))
-    return text_of(*tool.grammar, seed.branch("grammar", tool.name), said)
+def recalled(call: Call, seed: Seed) -> Call:
+    """The call, with the results of earlier turns behind a message that asks for them again."""
+    if call.tool_choice.mode != "auto" or not calls(call) or call.messages[-1].role != "user":
+        return call
+    wanted = [(each, _use(call, each, seed)) for each in errands(call, _offered(call)) if each.tool.kind in OF_CLIENT]
+    found = [old for each, use in wanted if isinstance(use, ToolUse) and (old := known(call, each, use.call))]
+    of = {old.id for old in found}
+    results = (message for message in call.messages if message.tool_call_id in of)
+    return (
+        replace(call, messages=(*call.messages, Message("assistant", tool_calls=tuple(found)), *results))
+        if of
+        else call
+    )
+
+
+def _offered(call: Call) -> tuple[Tool, ...]:
+    """The tools that may be called."""
+    names = call.tool_choice.names
+    return tuple(tool for tool in call.tools if tool.name in names) if names else call.tools
+
+
+def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
+    """The uses up to the first that waits for the client."""
+    for use in uses:
+        yield use
+        if waits(use):
+            return
+
+
+def _next(call: Call, open_errands: Sequence[Errand], seed: Seed) -> Iterator[Use]:
+    """The calls of the first stage in which there is one that was not made before."""
+    made, stage = list[ToolUse](), None
+    for at, errand in enumerate(open_errands):
+        if stage not in (None, errand.stage):
+            return
+        use = _use(call, errand, _of(seed, at))
+        if isinstance(use, ToolUse):
+            if known(call, errand, use.call) or _is_among(use.call, made):
+                continue
+            made.append(use)
+        if use is not None:
+            stage = errand.stage if waits(use) else stage
+            yield use
+
+
+def _use(call: Call, errand: Errand, seed: Seed) -> Use | None:
+    """One errand done; None where nothing is known of such a tool."""
+    if errand.tool.kind in OF_CLIENT:
+        return tool_use(errand.tool, errand.said, seed)
+    return hosted_use(errand.tool, _hearing(call, errand.said.text), seed)
+
+
+def _hearing(call: Call, text: str) -> Call:
+    """The call as if the user had said no more than this, whatever else there was to do."""
+    last = max((at for at, message in enumerate(call.messages) if message.role == "user"), default=None)
+    if last is None or not text:
+        return call
+    said = (*call.messages[:last], replace(call.messages[last], text=text), *call.messages[last + 1 :])
+    return replace(call, messages=said)
+
+
+def _of(seed: Seed, at: int) -> Seed:
+    """The first call draws from the seed itself, so that a further one does not change it."""
+    return seed.branch("call", str(at)) if at else seed
+
+
+def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
+    return any(use.call.name == made.name and same(use.call.arguments, made.arguments) for use in uses)
+
+
+def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
+    """A call that the tool choice demands, whether or not there is anything to do: one that is new, if there is any."""
+    for tool in (_likeliest(call, offered), *offered):
+        candidates = [concluding(call, tool)] if tool in closing(offered) else whole(call, tool)
+        uses = [(errand, _use(call, errand, _of(seed, at))) for at, errand in enumerate(candidates)]
+        made = [(errand, use) for errand, use in uses if use is not None]
+        fresh = (use for errand, use in made if isinstance(use, Item) or not known(call, errand, use.call))
+        if made:
+            yield next(fresh, made[0][1])
+            return
+
+
+def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
+    """The tool that a model would call which has to call one: one that ends the turn, where there is nothing else."""
+    ends, made = closing(offered), [old.name for old in calls_since_last_user(call)]
+    spent = {*made, *(tool.name for tool in ends)}
+    work = [tool for tool in offered if tool.name not in spent]
+    if not made and (fitting := best(call.last_user, work, {})) is not None:
+        return fitting
+    return next(iter((*ends, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
 
 
 _compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode

@@ -1,0 +1,78 @@
+"""Agent loops without a server: a row of the corpus becomes calls, each gets a result, until the answer is text."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mockserver.core.call import Call, Json, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.plan import ToolUse
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.tools import tool_uses
+from tests.kit.calls import call
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+Row = Mapping[str, Any]
+_FORMATS = ("date", "date-time", "email")
+
+
+def rows(name: str) -> list[Row]:
+    """The rows of a file of the corpus."""
+    found: list[Row] = yaml.safe_load((CORPUS / f"{name}.yaml").read_text())
+    return found
+
+
+def catalogue() -> dict[str, Tool]:
+    """The tools that rows offer, by their names."""
+    listed: dict[str, Row] = yaml.safe_load((CORPUS / "offered.yaml").read_text())
+    return {name: Tool(name, each["about"], _schema(each["takes"])) for name, each in listed.items()}
+
+
+def _schema(takes: Mapping[str, Any]) -> Json:
+    properties = {name.rstrip("!"): _property(kind) for name, kind in takes.items()}
+    required = [name[:-1] for name in takes if name.endswith("!")]
+    return {"type": "object", "properties": properties, "required": required} if takes else None
+
+
+def _property(kind: Any) -> Json:
+    if isinstance(kind, list):
+        return {"type": "string", "enum": kind}
+    if kind == "strings":
+        return {"type": "array", "items": {"type": "string"}}
+    return {"type": "string", "format": kind} if kind in _FORMATS else {"type": kind}
+
+
+def asked(row: Row, tools: Mapping[str, Tool]) -> Call:
+    """The first call of a row's loop."""
+    system = [Message("system", row["system"])] if "system" in row else []
+    offered = tuple(tools[name] for name in row["tools"])
+    return replace(call(*system, row["say"]), tools=offered, tool_choice=ToolChoice(row.get("choice", "auto")))
+
+
+def rounds(
+    first: Call, *, result: Callable[[ToolCall], str] = lambda made: '{"ok": true}', most: int = 12, until: str = ""
+) -> Iterator[tuple[ToolCall, ...]]:
+    """The calls of each answer, until there are none, or until one of the tool that ends the turn."""
+    turn = first
+    for at in range(most):
+        made = uses(turn, Seed(at))
+        if not made:
+            return
+        yield made
+        if any(each.name == until for each in made):
+            return
+        turn = replace(turn, messages=(*turn.messages, *_answered(made, at, result)))
+
+
+def uses(turn: Call, seed: Seed) -> tuple[ToolCall, ...]:
+    """The calls of tools that the client carries out in one answer."""
+    return tuple(use.call for use in tool_uses(turn, seed) if isinstance(use, ToolUse))
+
+
+def _answered(made: Sequence[ToolCall], at: int, result: Callable[[ToolCall], str]) -> Iterator[Message]:
+    signed = tuple(replace(each, id=f"call_{at}_{place}") for place, each in enumerate(made))
+    yield Message("assistant", tool_calls=signed)
+    for each in signed:
+        yield Message("tool", result(each), tool_call_id=each.id)

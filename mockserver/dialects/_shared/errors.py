@@ -11,6 +11,7 @@ from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.plan import REASONS, Failure, reason_of
 from mockserver.dialects._shared.lacks import LACKS, lack, value_at
 from mockserver.dialects._shared.parse import clip
+from mockserver.dialects._shared.schemas import of_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Phrasebook:
             failure = self.lacking(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
         row = self._row(reason)
+        failure = of_schema(failure, call, coded=row.code is None and row.kind == "invalid_request_error")
         return Said(
             status=row.status if failure.status is None else failure.status,
             message=self._message(reason, failure, http, call) if failure.message is None else failure.message,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mockserver.core.call import Call, Json, ToolCall
 from mockserver.core.documents import Embeddings, Models, Moderations
 from mockserver.core.http import Frame, Headers
-from mockserver.core.tokens import Chunks
+from mockserver.core.tokens import APPROX, Chunks, Tokenizer
 
 HARMS = ("hate", "self_harm", "sexual", "violence")
 DETECTIONS_OF_PROMPT = ("jailbreak",)
@@ -21,6 +21,7 @@ class Text:
     chunks: Chunks = "token"
     annotations: tuple[Mapping[str, Json], ...] = ()
     apart: bool = False  # begins a message of its own, where the text before it is another one
+    tokens: tuple[str, ...] | None = None  # what a limit left of it; None: the text decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Reasoning:
     text: str
     chunks: Chunks = "token"
     summary: str | None = None  # what is told of it; None: the text itself, where the client asks for a summary
+    tokens: tuple[str, ...] | None = None  # what a limit left of it; None: the text decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Refusal:
 
     text: str
     chunks: Chunks = "token"
+    tokens: tuple[str, ...] | None = None  # what a limit left of it; None: the text decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class ToolUse:
 
     call: ToolCall
     chunks: Chunks = "token"
+    tokens: tuple[str, ...] | None = None  # what a limit left of it; None: the text decides
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,20 @@ class Item:
 
 
 Part = Text | Reasoning | Refusal | ToolUse | Item
+
+
+def words_of(part: Part) -> str:
+    """What a model writes for this part, token by token."""
+    if isinstance(part, Item):
+        return ""
+    return part.call.arguments if isinstance(part, ToolUse) else part.text
+
+
+def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """The tokens of the part: chunks, usage and log probabilities all come from these."""
+    if isinstance(part, Item) or part.tokens is None:
+        return tokenizer.split(words_of(part))
+    return part.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +144,7 @@ class Answer:
     headers: Headers = ()
     phase: str = ""
     broken: "Broken | None" = None
+    tokenizer: Tokenizer = APPROX
 
 
 @dataclass(frozen=True, slots=True)

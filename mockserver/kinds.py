@@ -3,12 +3,21 @@
 Knows no setting by name, and nothing of files, flags or variables.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetPydanticSchema, WithJsonSchema
-from pydantic_core import PydanticCustomError, core_schema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Timing
@@ -47,6 +56,11 @@ def _names(value: Json) -> Json:
     raise PydanticCustomError("wants", "a list of texts")
 
 
+def _texts(value: Json) -> Json:
+    """A list as a tuple; a text alone is one of one."""
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else value
+
+
 def _models(value: Json) -> Json:
     """A table as it is; the names of a list without properties."""
     if not isinstance(value, Mapping):
@@ -69,23 +83,12 @@ Duration = Annotated[float, BeforeValidator(seconds), WithJsonSchema({"anyOf": [
 Share = Annotated[float, BeforeValidator(share), WithJsonSchema({"anyOf": [{**_NUMBER, "maximum": 1}, _AMOUNT]})]
 Size = Annotated[int, BeforeValidator(size), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNT]})]
 Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
-Names = Annotated[tuple[str, ...] | None, BeforeValidator(_names), WithJsonSchema(_TEXTS)]
-
-
-class Model(BaseModel):
-    """What is known of a model."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, title="model")
-
-    context_window: int | None = Field(None, ge=1, description="How many tokens prompt and answer may have together.")
-
-
-_PROPERTIES = {"anyOf": [Model.model_json_schema(), {"type": "null"}]}
-Models = Annotated[
-    Mapping[str, Model] | None,
-    BeforeValidator(_models),
-    WithJsonSchema({"anyOf": [_TEXTS, {"type": "object", "additionalProperties": _PROPERTIES}]}),
+Aliases = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(_texts),
+    WithJsonSchema({"anyOf": [{"type": "string"}, _TEXTS]}),
 ]
+Names = Annotated[tuple[str, ...] | None, BeforeValidator(_names), WithJsonSchema(_TEXTS)]
 
 
 class TimingTable(BaseModel):
@@ -114,4 +117,74 @@ def _timing(table: TimingTable) -> Timing:
 TimingSetting = Annotated[
     Timing,
     GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(_timing, handler(TimingTable))),
+]
+
+
+class Model(BaseModel):
+    """What is known of a model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="model")
+
+    context_window: int | None = Field(None, ge=1, description="How many tokens prompt and answer may have together.")
+    max_output_tokens: int | None = Field(None, ge=1, description="How many tokens an answer may have.")
+    tokenizer: Literal["approx", "cl100k_base", "o200k_base"] | None = Field(
+        None, description="How its tokens are counted where the setting tokenizer is by-model."
+    )
+    tools: bool | None = Field(None, description="Whether tools may be offered.")
+    vision: bool | None = Field(None, description="Whether images may be shown.")
+    json_schema: bool | None = Field(None, description="Whether the answer's JSON Schema may be given.")
+    reasoning: bool | None = Field(None, description="Whether an effort of reasoning may be asked for.")
+    sampling: bool | None = Field(
+        None, description="Whether temperature, top_p, penalties, log probabilities and max_tokens may be set."
+    )
+    resolved: str | None = Field(None, min_length=1, description="What its answers call it; absent: its name.")
+    aliases: Aliases = Field((), description="Other names for it, which its answers do not carry.")
+    timing: TimingSetting | None = Field(None, description="When its answers go out, unless a rule says so.")
+
+
+def _told_apart(models: Mapping[str, Model] | None) -> Mapping[str, Model] | None:
+    """The models, none of which has a name that is another's. Raises ValidationError at each that has."""
+    owners: dict[str, str] = {}
+    errors = [found for name, model in (models or {}).items() for found in _taken(name, model, owners, models or {})]
+    if errors:
+        raise ValidationError.from_exception_data("models", errors)
+    return models
+
+
+def _taken(name: str, model: Model, owners: dict[str, str], models: Collection[str]) -> Iterator[InitErrorDetails]:
+    """What cannot be among a model's other names; `owners` learns whose they are."""
+    if model.resolved is not None and "*" in model.resolved:
+        yield _mistake((name, "resolved"), "must be a name without *", model.resolved)
+    for at, alias in enumerate(model.aliases):
+        if "*" in alias:
+            why = "must be a name without *"
+        elif "*" in name:
+            why = "cannot be an alias of a pattern, only of a name"
+        elif alias in models:
+            why = "is the name of a model already"
+        elif alias in owners:
+            why = f'is an alias of "{owners[alias]}" already'
+        else:
+            owners[alias] = name
+            continue
+        yield _mistake((name, "aliases", at), why, alias)
+
+
+def _mistake(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetails:
+    return InitErrorDetails(type=PydanticCustomError("cannot", "{why}", {"why": why}), loc=path, input=value)
+
+
+_PROPERTIES = {key: value for key, value in Model.model_json_schema().items() if key != "$defs"}
+Models = Annotated[
+    Mapping[str, Model] | None,
+    BeforeValidator(_models),
+    AfterValidator(_told_apart),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _TEXTS,
+                {"type": "object", "additionalProperties": {"anyOf": [_PROPERTIES, {"type": "null"}]}},
+            ]
+        }
+    ),
 ]

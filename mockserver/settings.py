@@ -43,8 +43,11 @@ class Settings(BaseModel):
     tokenizer: Literal["approx"] = Field("approx", description="How tokens are counted: approx is a fast estimate.")
     models: Models = Field(
         None,
-        description="The models that exist, as names with * as wildcard, or a table that gives each a context_window; "
+        description="The models that exist, as names with * as wildcard, or a table that gives each its properties; "
         "absent: every model exists.",
+    )
+    known_models: bool = Field(
+        True, description="Whether well-known models have the limits that are published of them."
     )
     keys: Names = Field(None, description="The keys that are accepted; absent: any key, even none.")
     timing: TimingSetting = Field(default_factory=Timing, description="When answers go out; absent: at once.")
@@ -166,12 +169,14 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
     match kind:
         case "extra_forbidden":
             within = len(path) > 1
-            table = Model if path[0] == "models" else TimingTable
+            table = Model if path[0] == "models" and len(path) == _WITHIN_MODEL else TimingTable
             known = list(table.model_fields) if within else [*map(layer.written, Settings.model_fields)]
             word = str(path[-1]) if within else name
             return layer.mistake(path, f"unknown setting {_shown(word)}{did_you_mean(word, known)}", key=True)
         case "value_error":
             return layer.mistake(path, f"{name}: {context['error']}")
+        case "cannot":
+            return layer.mistake(path, f"{name} {details['msg']}: {_shown(value)}")
         case "excludes":
             return layer.mistake(path, f"{name}: {details['msg']}")
         case "literal_error":
@@ -190,6 +195,7 @@ def _shown(value: Json) -> str:
 
 _PREFIX = "MOCKSERVER_"
 _LONGEST = 60
+_WITHIN_MODEL = 3  # steps to a property: models, a name, the property
 
 # What pydantic wants, by the kind of its complaint.
 _WANTS = {
@@ -203,6 +209,7 @@ _WANTS = {
     "bool_type": "true or false",
     "bool_parsing": "true or false",
     "string_type": "text (in quotes, if it looks like a number)",
+    "tuple_type": "a list of texts",
     "string_too_short": "text that is not empty",
     "model_type": "a table",
     "greater_than": "more than {gt:g}",

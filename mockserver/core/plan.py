@@ -244,6 +244,7 @@ REASONS: dict[str, int] = {
     "bad_parameter": 400,
     "content_filter": 400,
     "context_length": 400,
+    "unsupported": 400,  # what the model lacks; `details` name the feature
     "invalid_key": 401,
     "missing_key": 401,
     "billing": 402,

@@ -11,6 +11,7 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._azure.request import as_text, check_version, parse_chat, parse_embeddings
 from mockserver.dialects._documents.embeddings import encoding
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._shared.lacks import LACKS
 from mockserver.dialects._shared.parse import bearer
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex, request_uuid
 from mockserver.formats.chat import ChatStyle
@@ -67,6 +68,8 @@ def _render_info(call: Call, outcome: Success) -> Reply:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    if failure.reason == "unsupported" and call is not None:
+        failure = PHRASES.lacking(failure, call)
     said = PHRASES.say(failure, http, call)
     own = (*_headers(http, call), ("x-ms-error-code", _token(str(said.code))), *retry_after(failure))
     return json_reply(said.status, _body(said, failure, call), merged(own, failure.headers))
@@ -87,7 +90,7 @@ def _body(said: Said, failure: Failure, call: Call | None) -> Mapping[str, Json]
 def _detail(failure: Failure, said: Said, call: Call | None) -> Mapping[str, Json]:
     """Where the parameter stands and what it says; a rule that names a parameter gets the request's own value."""
     if "loc" in failure.details:
-        loc, value = failure.details["loc"], failure.details["value"]
+        loc, value = failure.details["loc"], as_text(failure.details["value"])
     else:
         steps = _steps(said.param)
         loc, value = ("body", *steps), _value(call.raw if call is not None else {}, steps)
@@ -153,6 +156,7 @@ ROWS: Mapping[str, Row] = {
     "too_large": Row(413, "Request Entity Too Large", "RequestEntityTooLarge"),
     "unsupported_media_type": Row(415, "Unsupported Media Type", "UnsupportedMediaType"),
     "unprocessable": Row(422, "Unprocessable Entity", "parameter_not_supported"),
+    "unsupported": Row(422, "Unprocessable Entity", "parameter_not_supported"),
     "rate_limit": Row(429, "Too Many Requests", "TooManyRequests"),
     "quota": Row(429, "Too Many Requests", "TooManyRequests"),
     "server_error": Row(500, "Internal Server Error", "InternalServerError"),
@@ -172,7 +176,8 @@ WORDS: Mapping[str, str] = {
     "rate_limit": "You have hit your assigned rate limit and your request need to be paced.",
     "quota": "You have hit your assigned quota and your request need to be paced.",
 }
-PHRASES = Phrasebook(ROWS, WORDS, credential)
+LACKED = {key: f"One of the parameters has an unsupported value. {words}" for key, words in LACKS.items()}
+PHRASES = Phrasebook(ROWS, WORDS, credential, LACKED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # what its clients ask for unless told otherwise
 

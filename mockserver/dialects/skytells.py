@@ -135,6 +135,7 @@ _ERROR_IDS: Mapping[str, str] = {
     "bad_parameter": "INVALID_PARAMETER",
     "content_filter": "CONTENT_FILTERED",
     "context_length": "CONTEXT_LENGTH_EXCEEDED",
+    "unsupported": "INVALID_PARAMETER",
     "invalid_key": "UNAUTHORIZED",
     "missing_key": "UNAUTHORIZED",
     "billing": "PAYMENT_REQUIRED",

@@ -10,6 +10,7 @@ from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._responses.request import responses_reply
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._shared.lacks import LACKS
 from mockserver.dialects._shared.listing import OWNER, model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
@@ -160,7 +161,11 @@ WORDS: Mapping[str, str] = {
     "previous_not_found": "Response with id '{id}' not found.",
     "not_cancellable": "Cannot cancel a synchronous response.",
 }
-PHRASES = Phrasebook(ROWS, WORDS, bearer)
+LACKED: Mapping[str, str] = {
+    **LACKS,
+    "vision": "{model} is not a multimodal model",
+}
+PHRASES = Phrasebook(ROWS, WORDS, bearer, LACKED)
 
 STORED = StoredResponses(
     NAME, refuse, RESPONSE_STYLE, lambda call: _headers(call.http, call), _parse_responses, final=True

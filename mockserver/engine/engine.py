@@ -15,7 +15,8 @@ from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.engine.answer import Author, answer, together
-from mockserver.engine.catalogue import admit, models
+from mockserver.engine.capabilities import check
+from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.documents import DOCUMENTS, document
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
 from mockserver.engine.generate import GENERATORS
@@ -31,14 +32,13 @@ START = "start"  # the state in which every scenario begins
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the settings say about answers. `models` absent: every model exists."""
+    """What the settings say about answers."""
 
     seed: Seed = Seed()
     clock: Clock = Clock()
     unmatched: Literal["generate", "error"] = "generate"
     unique_ids: bool = False
-    models: tuple[str, ...] | None = None
-    windows: Mapping[str, int] = field(default_factory=dict)  # tokens by model pattern
+    models: Catalogue = field(default_factory=Catalogue)
     timing: Timing = Timing()
 
 
@@ -77,8 +77,7 @@ class Engine:
     async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
         """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
         if call.operation not in LOOK_UPS:
-            admit(call.model, self.policy.models)
-        call = fitting(call, self.policy.windows) if self.policy.windows else call
+            call = self._admitted(call)
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
         settled = not self._counts_attempts
@@ -98,6 +97,13 @@ class Engine:
         if lost:
             return Plan(Failure("previous_not_found"), "unmatched")
         return await self._unruled(call, settled=settled)
+
+    def _admitted(self, call: Call) -> Call:
+        """The call as its model takes it. Raises Failure if there is none of that name, or it lacks what is asked."""
+        self.policy.models.admit(call.model)
+        known = self.policy.models.find(call.model)
+        check(call, known.refusing)
+        return fitting(call, known.refusing, known.stated)
 
     async def _unruled(self, call: Call, *, settled: bool) -> Plan:
         """What there is where no rule answers: a catalogue, a count, something kept."""
@@ -155,7 +161,7 @@ class Engine:
             outcome = await self._outcome(call, response.outcome)
         except Failure as failure:
             return Plan(failure, rule.source)
-        return Plan(outcome, rule.source, response.timing or self.policy.timing, settled and self._repeats)
+        return Plan(outcome, rule.source, response.timing or self._timing(call), settled and self._repeats)
 
     async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
@@ -164,7 +170,7 @@ class Engine:
 
     async def _generated(self, call: Call, *, settled: bool) -> Plan:
         outcome = await self._outcome(call, await self._draft(call))
-        return Plan(outcome, "generated", self.policy.timing, settled and self._repeats)
+        return Plan(outcome, "generated", self._timing(call), settled and self._repeats)
 
     async def _draft(self, call: Call) -> Draft | Stated:
         if call.operation in DOCUMENTS:
@@ -182,8 +188,14 @@ class Engine:
         mark = ""
         if self.policy.unique_ids:
             mark = str(await self.store.incr(call.http.namespace, f"ids {call.fingerprint}"))
+        resolved = self.policy.models.find(call.model).name
+        call = call if resolved == call.model else replace(call, model=resolved)
         author = Author(self.policy.seed, self.policy.clock, mark)
         return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
+
+    def _timing(self, call: Call) -> Timing:
+        """When an answer goes out that no rule times: as its model, or as every answer."""
+        return self.policy.models.find(call.model).stated.timing or self.policy.timing
 
     def _generator(self, call: Call) -> Generate:
         """Generators for this call, each choice drawing from a seed of its own."""
@@ -194,7 +206,7 @@ class Engine:
         return generate
 
     def _models(self, call: Call) -> Models:
-        names = models(call.model, self.policy.models, self.listed.get(call.dialect, ()))
+        names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
         return Models(names, self.policy.clock.now())
 
 

@@ -136,7 +136,7 @@ class Memory:
             stored
             for stored in await self.shelf.values(call.http.namespace)
             if not stored.gone and (stored.call.dialect, stored.call.operation) == (call.dialect, "chat")
-            if call.model in ("", stored.answer.model)
+            if call.model in ("", stored.call.model, stored.answer.model)
             if wanted.items() <= (stored.call.raw.get("metadata") or {}).items()
         ]
         return Listing(*call.page.of(fitting, lambda stored: stored.answer.id))

@@ -1,25 +1,42 @@
 """How much room an answer has: a model's context window, and what text that no rule gives may come to.
 
-Knows windows as numbers by model pattern, not where they are set.
+Knows windows as numbers, not where they are set.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Failure
 from mockserver.engine.generate.prose import MOST_TOKENS
-from mockserver.engine.when.predicates import PLAIN, PREDICATES
-
-Windows = Mapping[str, int]  # tokens by the name of a model, `*` being a wildcard; the first that fits counts
+from mockserver.engine.models import Model
 
 
-def fitting(call: Call, windows: Windows) -> Call:
-    """The call within its model's window. Raises Failure where it asks for more and does not allow less."""
-    window = next((size for pattern, size in windows.items() if fits(pattern, call.model)), None)
-    if window is None or call.operation not in _ANSWERED:
+def fitting(call: Call, refusing: Model, stated: Model) -> Call:
+    """The call within its model's limits. Raises Failure where it asks for more and does not allow less.
+
+    What is merely published refuses requests; what is `stated` bounds answers too, even those that a rule gives.
+    """
+    if call.operation not in ANSWERED:
         return call
+    if refusing.max_output_tokens is not None:
+        call = _within_output(call, refusing.max_output_tokens)
+    if refusing.context_window is not None:
+        call = _within_window(call, refusing.context_window, bounds=stated.context_window is not None)
+    if stated.max_output_tokens is not None and call.max_tokens is None:
+        call = replace(call, max_tokens=stated.max_output_tokens)
+    return call
+
+
+def _within_output(call: Call, limit: int) -> Call:
+    asked = call.max_tokens
+    if asked is None or asked <= limit:
+        return call
+    if call.overflow == "error":
+        raise Failure("unsupported", details={"feature": "max_output_tokens", "limit": limit, "asked": asked})
+    return replace(call, max_tokens=limit)
+
+
+def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
     prompt, asked = call.prompt_tokens, call.max_tokens
     if prompt > window and call.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
         return call  # the oldest of the conversation is dropped, which nobody sees
@@ -30,13 +47,7 @@ def fitting(call: Call, windows: Windows) -> Call:
         raise _too_long(call, window, asked)
     if asked is not None:
         return replace(call, max_tokens=min(asked, room)) if asked > room else call
-    return replace(call, max_tokens=room)
-
-
-@lru_cache(maxsize=1024)
-def fits(pattern: str, name: str) -> bool:
-    """Whether a model has this name, `*` being a wildcard as everywhere in rules."""
-    return bool(PREDICATES["glob"].build(pattern, PLAIN)(name))
+    return replace(call, max_tokens=room) if bounds else call
 
 
 def unbidden(call: Call) -> Call:
@@ -56,5 +67,5 @@ def _too_long(call: Call, window: int, asked: int) -> Failure:
 
 
 _ENDLESS = 2048  # tokens of a text that never ends
-_ANSWERED = ("chat", "completions", "responses")
+ANSWERED = ("chat", "completions", "responses")
 _FORGETFUL = ("responses",)

@@ -11,9 +11,12 @@ from mockserver.core.plan import Stored
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Shelf, Store
 from mockserver.dialects import discover
+from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
+from mockserver.engine.models import Model
 from mockserver.engine.rules import load
+from mockserver.kinds import Model as ModelSetting
 from mockserver.positions import Document, read
 from mockserver.server.memo import Memo
 from mockserver.server.served import Served
@@ -97,13 +100,18 @@ def _both(one: Callable[[], One], other: Callable[[], Other]) -> tuple[One, Othe
 def policy(settings: Settings) -> Policy:
     """What the engine needs to know of the settings."""
     models = settings.models
-    windows = {name: model.context_window for name, model in (models or {}).items()}
+    entries = None if models is None else {name: _model(model) for name, model in models.items()}
     return Policy(
         seed=Seed(settings.seed),
         clock=Clock(settings.clock),
         unmatched=settings.unmatched,
         unique_ids=settings.ids == "unique",
-        models=None if models is None else tuple(models),
-        windows={name: window for name, window in windows.items() if window is not None},
+        models=Catalogue(entries, published=settings.known_models, strict=settings.strict),
         timing=settings.timing,
     )
+
+
+def _model(setting: ModelSetting) -> Model:
+    """What the settings say of a model; null is said as well."""
+    stated = {name: getattr(setting, name) for name in setting.model_fields_set}
+    return Model(**stated, unlimited=frozenset(name for name, value in stated.items() if value is None))

@@ -4,11 +4,12 @@ The words are OpenAI's, whose openings wrappers and gateways recognise (`wire/er
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.plan import REASONS, Failure, reason_of
+from mockserver.dialects._shared.lacks import LACKS, lack, value_at
 from mockserver.dialects._shared.parse import clip
 
 
@@ -45,9 +46,12 @@ class Phrasebook:
     rows: Rows
     words: Words
     credential: Credential
+    lacks: Words = LACKS
 
     def say(self, failure: Failure, http: HttpRequest, call: Call | None) -> Said:
         """Status, words and codes; what the failure states wins over the table."""
+        if failure.reason == "unsupported" and failure.message is None and call is not None:
+            failure = self.lacking(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
         row = self._row(reason)
         return Said(
@@ -57,6 +61,17 @@ class Phrasebook:
             code=row.code if failure.code is None else failure.code,
             param=_param(row, call) if failure.param is None else failure.param,
         )
+
+    def lacking(self, failure: Failure, call: Call) -> Failure:
+        """The failure with what this provider says of a request that its model cannot serve."""
+        found = lack(failure, call)
+        value = value_at(call.raw, found.path)
+        facts = {"model": call.model, "param": found.param, "value": value, **failure.details}
+        words = self.lacks[found.words].format_map({key: clip(str(fact)) for key, fact in facts.items()})
+        code = self._row(failure.reason).code or found.code
+        steps = found.path[:-1] if found.path[-1] == "type" else found.path  # what has the type is refused
+        place = {"loc": ("body", *map(str, steps)), "value": value}
+        return replace(failure, message=words, param=found.param, code=code, details={**failure.details, **place})
 
     def _row(self, reason: str) -> Row:
         """The row of a reason; one that the provider has no own answer for has that of its status."""
@@ -151,6 +166,7 @@ OPENAI_WORDS: Words = {
     "previous_not_found": "Previous response with id '{id}' not found.",
     "not_cancellable": "Only responses that are still made in the background can be cancelled.",
     "unmatched": "No rule answers this request.",
+    "unsupported": "This is not supported with this model.",
     "route_not_found": "Invalid URL ({method} {path})",
     "method_not_allowed": "Not allowed to {method} on {path}.",
     "timeout": "Request timed out.",

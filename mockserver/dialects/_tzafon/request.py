@@ -27,7 +27,9 @@ def parse_response(http: HttpRequest, body: Body) -> Call:
         call, messages=(*call.messages[:own], *earlier, *call.messages[own:]), id=body.get("request_id") or ""
     )
     left = max(CONTEXT - call.prompt_tokens, 1)
-    return replace(call, max_tokens=left if call.max_tokens is None else max(call.max_tokens, 0))
+    if call.max_tokens is None:
+        return replace(call, usual_tokens=left)
+    return replace(call, max_tokens=max(call.max_tokens, 0))
 
 
 def _earlier(given: Iterable[Body]) -> Iterator[Message]:

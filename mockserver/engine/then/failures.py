@@ -91,7 +91,7 @@ def _reason(name: str, site: Site) -> str:
 
 _OURS = (
     *("missing_key", "unmatched", "route_not_found", "method_not_allowed", "bad_json"),
-    *("not_found", "previous_not_found", "not_cancellable"),
+    *("not_found", "previous_not_found", "not_cancellable", "unsupported"),
 )
 # The short names of errors, and the reasons that they stand for.
 _WORDS: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS}

@@ -50,7 +50,7 @@ class Exact:
     """A published tokenizer. A text is looked at in blocks, and what was found in each is remembered.
 
     A block ends where every vocabulary begins a new word, so that its tokens are those of the whole text. Only a word of
-    more than 65,536 characters is counted in parts: the time it takes would grow faster than it does.
+    more than 65,520 characters is counted in parts: the time it takes would grow faster than it does.
     """
 
     exact = True
@@ -183,8 +183,8 @@ _BLOCK = re.compile(
     r"""
       .{1,1024}\Z
     | .{1,1023}(?: \S(?=[ ]) | \n(?=[^\s/]) )
-    | .{1024,65535}?(?: \S(?=[ ]) | \n(?=[^\s/]) )
-    | .{1,65536}
+    | .{1024,65519}?(?: \S(?=[ ]) | \n(?=[^\s/]) )
+    | .{1,65520}
     """,
     re.VERBOSE | re.DOTALL,
 )

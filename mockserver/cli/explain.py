@@ -35,7 +35,7 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     plan = planned(call, live)
     why = f": {plan.outcome}" if plan.source == "invalid" else ""
     click.echo(f"answered by: {plan.source}{why}" + (f"  (at {http.path})" if operation.name != "chat" else ""))
-    call = replace(call, attempt=attempt_told(call) or 1)
+    call = replace(live.engine.counted(call), attempt=attempt_told(call) or 1)
     if len(call.prompts) < 2:
         _explain(call, live.engine.rules)
         return

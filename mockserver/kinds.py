@@ -139,7 +139,9 @@ class Model(BaseModel):
     )
     resolved: str | None = Field(None, min_length=1, description="What its answers call it; absent: its name.")
     aliases: Aliases = Field((), description="Other names for it, which its answers do not carry.")
-    timing: TimingSetting | None = Field(None, description="When its answers go out, unless a rule says so.")
+    timing: Annotated[TimingSetting | None, WithJsonSchema(TimingTable.model_json_schema())] = Field(
+        None, description="When its answers go out, unless a rule says so."
+    )
 
 
 def _told_apart(models: Mapping[str, Model] | None) -> Mapping[str, Model] | None:
@@ -174,7 +176,7 @@ def _mistake(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDeta
     return InitErrorDetails(type=PydanticCustomError("cannot", "{why}", {"why": why}), loc=path, input=value)
 
 
-_PROPERTIES = {key: value for key, value in Model.model_json_schema().items() if key != "$defs"}
+_PROPERTIES = Model.model_json_schema()
 Models = Annotated[
     Mapping[str, Model] | None,
     BeforeValidator(_models),

@@ -26,6 +26,7 @@ from mockserver.kinds import Duration, Instant, Model, Models, Names, Share, Siz
         (Names, ["a"], ("a",)),
         (Models, ["a*"], {"a*": Model()}),
         (Models, {"a": None, "b": {"context_window": 9}}, {"a": Model(), "b": Model(context_window=9)}),
+        (Models, {"a": {"aliases": "b"}}, {"a": Model(aliases=("b",))}),
         (TimingSetting, {"tokens_per_second": 4, "jitter": "10%"}, Timing(per_token=0.25, jitter=0.1)),
         (TimingSetting, {"total": "2s"}, Timing(total=2.0)),
     ],
@@ -44,6 +45,7 @@ def test_a_value(kind: Any, written: Any, value: Any) -> None:
         (Models, [3], "a list of texts"),
         (Models, {"a": 3}, "a table that gives each name a table of properties"),
         (Models, {"a": {"window": 3}}, "Extra inputs are not permitted"),
+        (Models, {"a": {"aliases": "b"}, "b": None}, "is the name of a model already"),
         (TimingSetting, {"per_token": 1, "tokens_per_second": 1}, "give per_token or tokens_per_second, not both"),
     ],
 )

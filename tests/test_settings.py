@@ -41,6 +41,7 @@ def test_defaults() -> None:
         "ids": "stable",
         "tokenizer": "approx",
         "models": None,
+        "known_models": True,
         "keys": None,
         "timing": Timing(),
         "strict": False,
@@ -152,6 +153,32 @@ def test_names_as_they_are_written_elsewhere() -> None:
         ),
         ("keys: 7", "9: keys must be a list of texts, not 7"),
         ("keys: [a, 7]", "13: keys[1] must be text (in quotes, if it looks like a number), not 7"),
+        ("models: {a: {tool: yes}}", '16: unknown setting "tool"; did you mean "tools"?'),
+        (
+            "models: {a: {timing: {totl: 1s}}}",
+            '25: unknown setting "totl"; did you mean "total"?',
+        ),
+        ("models: {a: {tools: 1}}", "23: models.a.tools must be true or false, not 1"),
+        (
+            "models: {a: {tokenizer: o200k}}",
+            '27: models.a.tokenizer must be approx or cl100k_base or o200k_base, not "o200k"; '
+            'did you mean "o200k_base"?',
+        ),
+        ("models: {a: {aliases: {b: 1}}}", '25: models.a.aliases must be a list of texts, not {"b": 1}'),
+        ('models: {a: {aliases: ["b*"]}}', '26: models.a.aliases[0] must be a name without *: "b*"'),
+        ('models: {a: {resolved: "b*"}}', '26: models.a.resolved must be a name without *: "b*"'),
+        (
+            'models: {"a*": {aliases: b}}',
+            '28: models.a*.aliases[0] cannot be an alias of a pattern, only of a name: "b"',
+        ),
+        (
+            "models: {a: {aliases: [c, b]}, b: }",
+            '29: models.a.aliases[1] is the name of a model already: "b"',
+        ),
+        (
+            "models: {a: {aliases: [c]}, b: {aliases: [c]}}",
+            '45: models.b.aliases[0] is an alias of "a" already: "c"',
+        ),
         ("models: 7", "11: models must be a list of texts, not 7"),
         (
             "models: {a: 7}",

@@ -68,7 +68,7 @@ def _render_info(call: Call, outcome: Success) -> Reply:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    if failure.reason == "unsupported" and call is not None:
+    if "feature" in failure.details and call is not None:
         failure = PHRASES.lacking(failure, call)
     said = PHRASES.say(failure, http, call)
     own = (*_headers(http, call), ("x-ms-error-code", _token(str(said.code))), *retry_after(failure))

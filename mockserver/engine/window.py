@@ -22,22 +22,29 @@ def fitting(call: Call, refusing: Model, stated: Model) -> Call:
         call = _within_output(call, refusing.max_output_tokens)
     if refusing.context_window is not None:
         call = _within_window(call, refusing.context_window, bounds=stated.context_window is not None)
-    if stated.max_output_tokens is not None and call.max_tokens is None:
-        call = replace(call, max_tokens=stated.max_output_tokens)
-    return call
+    return call if stated.max_output_tokens is None else _at_most(call, stated.max_output_tokens)
+
+
+def _asked(call: Call) -> int | None:
+    """How many tokens the client asks for; what the provider allows by itself is not asked for."""
+    return call.max_tokens if call.usual_tokens is None else None
+
+
+def _at_most(call: Call, tokens: int) -> Call:
+    return replace(call, max_tokens=tokens if call.max_tokens is None else min(call.max_tokens, tokens))
 
 
 def _within_output(call: Call, limit: int) -> Call:
-    asked = call.max_tokens
+    asked = _asked(call)
     if asked is None or asked <= limit:
         return call
     if call.overflow == "error":
         raise Failure("unsupported", details={"feature": "max_output_tokens", "limit": limit, "asked": asked})
-    return replace(call, max_tokens=limit)
+    return _at_most(call, limit)
 
 
 def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
-    prompt, asked = call.prompt_tokens, call.max_tokens
+    prompt, asked = call.prompt_tokens, _asked(call)
     if prompt > window and call.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
         return call  # the oldest of the conversation is dropped, which nobody sees
     if prompt >= window and (asked != 0 or prompt > window):
@@ -45,9 +52,7 @@ def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
     room = window - prompt
     if asked is not None and asked > room and call.overflow == "error":
         raise _too_long(call, window, asked)
-    if asked is not None:
-        return replace(call, max_tokens=min(asked, room)) if asked > room else call
-    return replace(call, max_tokens=room) if bounds else call
+    return _at_most(call, room) if bounds or (asked is not None and asked > room) else call
 
 
 def unbidden(call: Call) -> Call:

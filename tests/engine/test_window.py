@@ -6,11 +6,12 @@ import pytest
 
 from mockserver.core.call import Call, Prompt
 from mockserver.core.plan import Failure
-from mockserver.engine.window import fits, fitting, unbidden
+from mockserver.engine.models import UNKNOWN, Model
+from mockserver.engine.window import fitting, unbidden
 from tests.kit.calls import call
 from tests.kit.local import local
 
-WINDOWS = {"small*": 20, "*": 1000}
+SMALL = Model(context_window=20)
 
 
 def text(tokens: int, **fields: Any) -> Call:
@@ -25,40 +26,61 @@ def text(tokens: int, **fields: Any) -> Call:
 )
 @pytest.mark.parametrize("overflow", ["error", "truncate"])
 def test_what_fits_is_left_alone(prompt: int, asked: int | None, allowed: int, overflow: str) -> None:
-    assert fitting(text(prompt, max_tokens=asked, overflow=overflow), WINDOWS).max_tokens == allowed
+    assert fitting(text(prompt, max_tokens=asked, overflow=overflow), SMALL, SMALL).max_tokens == allowed
 
 
 def test_more_than_fits_is_an_error_or_lowered() -> None:
     with pytest.raises(Failure, match="context_length") as caught:
-        fitting(text(15, max_tokens=6), WINDOWS)
+        fitting(text(15, max_tokens=6), SMALL, SMALL)
     assert caught.value.details == {"limit": 20, "tokens": 21, "prompt": 15, "completion": 6}
-    assert fitting(text(15, max_tokens=6, overflow="truncate"), WINDOWS).max_tokens == 5
+    assert fitting(text(15, max_tokens=6, overflow="truncate"), SMALL, SMALL).max_tokens == 5
 
 
 @pytest.mark.parametrize("overflow", ["error", "truncate"])
 @pytest.mark.parametrize(("prompt", "asked"), [(20, None), (20, 1), (21, 0), (30, None)])
 def test_a_prompt_that_leaves_no_room_is_an_error(prompt: int, asked: int | None, overflow: str) -> None:
     with pytest.raises(Failure) as caught:
-        fitting(text(prompt, max_tokens=asked, overflow=overflow), WINDOWS)
+        fitting(text(prompt, max_tokens=asked, overflow=overflow), SMALL, SMALL)
     assert caught.value.details == {"limit": 20, "tokens": prompt}
 
 
 def test_a_conversation_may_be_forgotten_instead() -> None:
     long = call("word " * 50, operation="responses", model="small-1", overflow="truncate", max_tokens=9)
-    assert fitting(long, WINDOWS) is long
+    assert fitting(long, SMALL, SMALL) is long
 
 
-def test_the_first_pattern_counts_and_without_any_nothing_does() -> None:
-    assert fitting(text(30, max_tokens=6), {"*": 1000, "small*": 20}).max_tokens == 6
+def test_without_a_window_nothing_counts() -> None:
     endless = text(30, max_tokens=10**9)
-    assert fitting(endless, {"other": 1}) is endless
+    assert fitting(endless, UNKNOWN, UNKNOWN) is endless
     listing = call("a " * 99, operation="models", model="small-1")
-    assert fitting(listing, WINDOWS) is listing
+    assert fitting(listing, SMALL, SMALL) is listing
 
 
-def test_patterns() -> None:
-    assert fits("a*c", "abc")
-    assert not fits("a*c", "abcd")
+def test_a_published_window_refuses_but_bounds_no_answer() -> None:
+    asked = text(5, max_tokens=15)
+    assert fitting(asked, SMALL, UNKNOWN) is asked
+    unasked = text(5)
+    assert fitting(unasked, SMALL, UNKNOWN) is unasked
+    with pytest.raises(Failure, match="context_length"):
+        fitting(text(5, max_tokens=16), SMALL, UNKNOWN)
+    assert fitting(text(5, max_tokens=16, overflow="truncate"), SMALL, UNKNOWN).max_tokens == 15
+
+
+def test_what_a_provider_allows_by_itself_is_not_asked_for() -> None:
+    usual = text(5, max_tokens=900, usual_tokens=900)
+    assert fitting(usual, SMALL, SMALL).max_tokens == 15
+    assert fitting(usual, SMALL, UNKNOWN) is usual
+
+
+def test_an_answer_has_a_limit_of_its_own() -> None:
+    brief = Model(max_output_tokens=8)
+    with pytest.raises(Failure, match="unsupported") as caught:
+        fitting(text(1, max_tokens=9), brief, brief)
+    assert caught.value.details == {"feature": "max_output_tokens", "limit": 8, "asked": 9}
+    assert fitting(text(1, max_tokens=9, overflow="truncate"), brief, brief).max_tokens == 8
+    assert fitting(text(1, max_tokens=8), brief, brief).max_tokens == 8
+    assert fitting(text(1), brief, brief).max_tokens == 8
+    assert fitting(text(1), brief, UNKNOWN).max_tokens is None
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ import pytest
 from mockserver.core.errors import MockserverError
 from mockserver.core.plan import Timing
 from mockserver.core.seed import Clock, Seed
+from mockserver.engine.catalogue import Catalogue
+from mockserver.engine.models import Model
 from mockserver.server.live import Sources, policy, start
 from mockserver.settings import Settings
 
@@ -27,8 +29,15 @@ def test_files_are_read_in_order_and_flags_win(tmp_path: Path) -> None:
 
 def test_policy_says_what_the_settings_say() -> None:
     made = policy(Settings.model_validate({"seed": 5, "clock": 7, "models": ["a*"], "timing": {"total": "2s"}}))
-    assert (made.seed, made.clock, made.models) == (Seed(5), Clock(7), ("a*",))
+    assert (made.seed, made.clock, made.models) == (Seed(5), Clock(7), Catalogue({"a*": Model()}))
     assert made.timing == Timing(total=2.0)
+
+
+def test_policy_keeps_what_is_said_of_models_even_that_it_is_nothing() -> None:
+    table = {"a": {"context_window": None, "tools": False, "timing": {"total": "2s"}}, "b": None}
+    made = policy(Settings.model_validate({"models": table, "known_models": False, "strict": True}))
+    said = Model(tools=False, timing=Timing(total=2.0), unlimited=frozenset({"context_window"}))
+    assert made.models == Catalogue({"a": said, "b": Model()}, published=False, strict=True)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ The words are OpenAI's, whose openings wrappers and gateways recognise (`wire/er
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest
@@ -46,11 +46,11 @@ class Phrasebook:
     rows: Rows
     words: Words
     credential: Credential
-    lacks: Words = LACKS
+    lacks: Words = field(default_factory=lambda: LACKS)
 
     def say(self, failure: Failure, http: HttpRequest, call: Call | None) -> Said:
         """Status, words and codes; what the failure states wins over the table."""
-        if failure.reason == "unsupported" and failure.message is None and call is not None:
+        if "feature" in failure.details and failure.message is None and call is not None:
             failure = self.lacking(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
         row = self._row(reason)
@@ -88,6 +88,7 @@ class Phrasebook:
             "model": call.model if call is not None else "",
             "id": call.previous or call.id if call is not None else "",
             "object": _sought(call),
+            "place": "messages" if call is not None and call.operation == "chat" else "prompt",
             "key": self.credential(http) or "",
             **failure.details,
             "method": http.method,
@@ -138,7 +139,7 @@ def retry_after(failure: Failure) -> Headers:
 
 TOO_MUCH_ASKED = (
     "This model's maximum context length is {limit} tokens. However, you requested {tokens} tokens "
-    "({prompt} in the prompt, {completion} in the completion). Please reduce the length of the prompt or completion."
+    "({prompt} in the {place}, {completion} in the completion). Please reduce the length of the {place} or completion."
 )
 _ASKED_IN: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
 

@@ -28,7 +28,7 @@ def parse_response(http: HttpRequest, body: Body) -> Call:
     )
     left = max(CONTEXT - call.prompt_tokens, 1)
     if call.max_tokens is None:
-        return replace(call, usual_tokens=left)
+        return replace(call, max_tokens=left, usual_tokens=left)
     return replace(call, max_tokens=max(call.max_tokens, 0))
 
 

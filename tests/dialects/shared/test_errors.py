@@ -13,6 +13,7 @@ from mockserver.dialects._shared.parse import bearer
 STATUS = {
     ("crazyrouter", "model_not_found"): 503,
     ("crazyrouter", "quota"): 403,
+    ("azure", "unsupported"): 422,
     ("azure_openai", "previous_not_found"): 400,
     ("openai", "previous_not_found"): 400,
     ("tzafon", "unsupported_media_type"): 400,

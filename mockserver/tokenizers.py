@@ -49,8 +49,8 @@ def named(name: str) -> Tokenizer:
 class Exact:
     """A published tokenizer. A text is looked at in blocks, and what was found in each is remembered.
 
-    A block ends where every vocabulary begins a new word, so that its tokens are those of the whole text. Only a word of
-    more than 65,520 characters is counted in parts: the time it takes would grow faster than it does.
+    A block ends where every vocabulary begins a new word, so that its tokens are those of the whole text. Only a word
+    of more than 65,520 characters is counted in parts: the time that it takes would grow faster than the word.
     """
 
     exact = True

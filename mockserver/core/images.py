@@ -10,7 +10,7 @@ Size = tuple[int, int]  # width and height in pixels
 
 def size_of(url: str) -> Size | None:
     """The size of the PNG, JPEG, GIF or WebP in a data URL, or None where it is none or cannot be told."""
-    head, comma, body = url[:_READ].partition(",")
+    head, comma, _ = url[:_READ].partition(",")
     if not comma or not head.startswith("data:") or not head.endswith(";base64"):
         return None
     start = len(head) + 1

@@ -1,7 +1,7 @@
 """What a prompt costs in tokens beyond its texts: the frame of each message, tools, images.
 
-OpenAI publishes the price of images and of messages; how tools are laid out was found out by comparing counts: as the
-TypeScript that the model reads. Knows the neutral forms of a Call alone.
+OpenAI publishes the price of messages and images; how tools are laid out was found by comparing counts: as TypeScript.
+Its three published examples come out to the token. Knows the neutral forms of a Call alone.
 """
 
 import json
@@ -12,7 +12,7 @@ from mockserver.core.images import size_of
 from mockserver.core.tokens import Tokenizer
 
 _PER_MESSAGE, _PRIMING, _NAMED = 3, 3, 1
-_TOOLS, _PER_PART = 9, 85
+_TOOLS, _SHARED, _PER_PART = 9, 4, 85  # tools stand in the system message, and need none of their own where it is
 _IMAGE, _TILE, _SIDE, _SHORTEST, _LONGEST = 85, 170, 512, 768, 2048  # tokens, tokens, then pixels
 _USUAL_IMAGE = (1024, 1024)  # of one that is only linked to
 _DEEPEST = 8  # levels of a tool's parameters; below them an object is an object
@@ -22,13 +22,9 @@ def prompt_tokens(call: Call) -> int:
     """How many tokens the prompt of a call has."""
     tokenizer = call.tokenizer
     if call.prompts:
-        return sum(_of_prompt(prompt.text, prompt.numbers, tokenizer) for prompt in call.prompts)
+        return sum(len(prompt.tokens(tokenizer)) for prompt in call.prompts)
     messages = sum(_of_message(message, tokenizer) for message in call.messages)
-    return _PRIMING + messages + (_of_tools(call.tools, tokenizer) if call.tools else 0)
-
-
-def _of_prompt(text: str, numbers: tuple[int, ...] | None, tokenizer: Tokenizer) -> int:
-    return tokenizer.count(text) if numbers is None else len(numbers)
+    return _PRIMING + messages + (_of_tools(call, tokenizer) if call.tools else 0)
 
 
 def _of_message(message: Message, tokenizer: Tokenizer) -> int:
@@ -61,8 +57,9 @@ def image_tokens(width: int, height: int) -> int:
     return _IMAGE + _TILE * -(-max(width, 1) // _SIDE) * -(-max(height, 1) // _SIDE)
 
 
-def _of_tools(tools: tuple[Tool, ...], tokenizer: Tokenizer) -> int:
-    return _TOOLS + tokenizer.count(declared(tools))
+def _of_tools(call: Call, tokenizer: Tokenizer) -> int:
+    shared = _SHARED if any(message.role in ("system", "developer") for message in call.messages) else 0
+    return _TOOLS - shared + tokenizer.count(declared(call.tools))
 
 
 def declared(tools: tuple[Tool, ...]) -> str:
@@ -74,8 +71,12 @@ def declared(tools: tuple[Tool, ...]) -> str:
 def _function(tool: Tool) -> Iterator[str]:
     if tool.description:
         yield f"// {tool.description}"
+    if tool.grammar is not None:
+        yield from (f"// {line}" for line in tool.grammar[1].splitlines())
     properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
-    if not isinstance(properties, Mapping) or not properties:
+    if tool.kind == "custom":
+        yield f"type {tool.name} = (_: string) => any;"
+    elif not isinstance(properties, Mapping) or not properties:
         yield f"type {tool.name} = () => any;"
     else:
         yield f"type {tool.name} = (_: {{"

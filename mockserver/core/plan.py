@@ -13,6 +13,11 @@ DETECTIONS_OF_PROMPT = ("jailbreak",)
 DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text")
 
 
+Tokens = (
+    tuple[str, ...] | None
+)  # what a limit left of a part: split anew, its text might have others; None: it would not
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """Text that the client reads; `chunks` says how a stream cuts it."""
@@ -21,7 +26,7 @@ class Text:
     chunks: Chunks = "token"
     annotations: tuple[Mapping[str, Json], ...] = ()
     apart: bool = False  # begins a message of its own, where the text before it is another one
-    tokens: tuple[str, ...] | None = None  # what a limit left of it; None: the text decides
+    tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +36,7 @@ class Reasoning:
     text: str
     chunks: Chunks = "token"
     summary: str | None = None  # what is told of it; None: the text itself, where the client asks for a summary
-    tokens: tuple[str, ...] | None = None  # what a limit left of it; None: the text decides
+    tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class Refusal:
 
     text: str
     chunks: Chunks = "token"
-    tokens: tuple[str, ...] | None = None  # what a limit left of it; None: the text decides
+    tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class ToolUse:
 
     call: ToolCall
     chunks: Chunks = "token"
-    tokens: tuple[str, ...] | None = None  # what a limit left of it; None: the text decides
+    tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 
 from mockserver.core.call import Call, IdShape
@@ -196,14 +196,9 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
     return tuple(kept)
 
 
-def weight(parts: Parts, tokenizer: Tokenizer) -> int:
+def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
     """How many tokens the parts have."""
-    return sum(_count(part, tokenizer) for part in parts)
-
-
-def _count(part: Part, tokenizer: Tokenizer) -> int:
-    tokens = None if isinstance(part, Item) else part.tokens
-    return tokenizer.count(words_of(part)) if tokens is None else len(tokens)
+    return sum(len(tokens_of(part, tokenizer)) for part in parts)
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
@@ -251,7 +246,7 @@ def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
     """Tokens of prompt and completion; what a rule states wins."""
     stated = draft.usage
     thoughts = (part for choice in choices for part in choice.parts if isinstance(part, Reasoning))
-    reasoning = sum(_count(thought, call.tokenizer) for thought in thoughts)
+    reasoning = weight(thoughts, call.tokenizer)
     return Usage(
         prompt=stated.get("prompt", call.prompt_tokens),
         completion=stated.get("completion", sum(choice.tokens for choice in choices)),

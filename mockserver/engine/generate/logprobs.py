@@ -7,9 +7,7 @@ from mockserver.core.seed import Random
 from mockserver.core.tokens import APPROX, Tokenizer
 
 
-def logprobs(
-    tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX
-) -> tuple[Logprob, ...]:
+def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:
     """One for each token, with up to `top` alternatives, the token itself the first of them."""
     return tuple(_logprob(token, rng, top, tokenizer) for token in tokens)
 

@@ -143,8 +143,9 @@ def test_names_as_they_are_written_elsewhere() -> None:
         ("unmatched: genrate", '14: unmatched must be generate or error, not "genrate"; did you mean "generate"?'),
         ("log: 7", "8: log must be none or text or json, not 7"),
         (
-            "tokenizer: p50k_base",
-            '14: tokenizer must be approx or cl100k_base or o200k_base or by-model, not "p50k_base"',
+            "tokenizer: o200k",
+            '14: tokenizer must be approx or cl100k_base or o200k_base or by-model, not "o200k"'
+            '; did you mean "o200k_base"?',
         ),
         (
             "clock: noon",

@@ -11,7 +11,7 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._azure.request import as_text, check_version, parse_chat, parse_embeddings
 from mockserver.dialects._documents.embeddings import encoding
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
-from mockserver.dialects._shared.lacks import LACKS
+from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.parse import bearer
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex, request_uuid
 from mockserver.formats.chat import ChatStyle
@@ -176,7 +176,7 @@ WORDS: Mapping[str, str] = {
     "rate_limit": "You have hit your assigned rate limit and your request need to be paced.",
     "quota": "You have hit your assigned quota and your request need to be paced.",
 }
-LACKED = {key: f"One of the parameters has an unsupported value. {words}" for key, words in LACKS.items()}
+LACKED = {key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_LACKS.items()}
 PHRASES = Phrasebook(ROWS, WORDS, credential, LACKED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # what its clients ask for unless told otherwise

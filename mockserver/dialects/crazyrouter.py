@@ -8,6 +8,7 @@ from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import Complaint, bearer, read_object
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
@@ -89,7 +90,7 @@ WORDS: Mapping[str, str] = {
     **OPENAI_WORDS,
     "model_not_found": "The model `{model}` does not exist or you do not have access to it: no channel serves it now.",
 }
-PHRASES = Phrasebook(ROWS, WORDS, bearer)
+PHRASES = Phrasebook(ROWS, WORDS, bearer, PLAIN_LACKS)
 
 DIALECT = Dialect(
     name=NAME,

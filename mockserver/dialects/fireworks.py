@@ -13,6 +13,7 @@ from mockserver.dialects._completions.request import text_reply
 from mockserver.dialects._fireworks.request import metrics, parse_chat, parse_completion, wanted
 from mockserver.dialects._fireworks.words import detail_of, read
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import bearer
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
@@ -156,7 +157,7 @@ WORDS: Mapping[str, str] = {
     "route_not_found": "Not Found",
     "method_not_allowed": "Method Not Allowed",
 }
-PHRASES = Phrasebook(ROWS, WORDS, bearer)
+PHRASES = Phrasebook(ROWS, WORDS, bearer, PLAIN_LACKS)
 
 DIALECT = Dialect(
     name=NAME,

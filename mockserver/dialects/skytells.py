@@ -8,6 +8,7 @@ from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
@@ -167,7 +168,7 @@ WORDS: Mapping[str, str] = {
     "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
-PHRASES = Phrasebook(ROWS, WORDS, credential)
+PHRASES = Phrasebook(ROWS, WORDS, credential, PLAIN_LACKS)
 
 DIALECT = Dialect(
     name=NAME,

@@ -10,7 +10,7 @@ from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._responses.request import responses_reply
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
-from mockserver.dialects._shared.lacks import LACKS
+from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.listing import OWNER, model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
@@ -130,6 +130,7 @@ ROWS: Mapping[str, Row] = {
     "content_filter": Row(400, "BadRequestError"),
     "context_length": Row(400, "BadRequestError", param="input_tokens"),
     "not_cancellable": Row(400, _REQUEST, param="response_id"),
+    "unsupported": Row(400, "BadRequestError", 400),
     "unsupported_media_type": Row(400, "Bad Request"),
     "invalid_key": Row(401, "Unauthorized"),
     "missing_key": Row(401, "Unauthorized"),
@@ -161,10 +162,7 @@ WORDS: Mapping[str, str] = {
     "previous_not_found": "Response with id '{id}' not found.",
     "not_cancellable": "Cannot cancel a synchronous response.",
 }
-LACKED: Mapping[str, str] = {
-    **LACKS,
-    "vision": "{model} is not a multimodal model",
-}
+LACKED: Mapping[str, str] = {**PLAIN_LACKS, "vision": "{model} is not a multimodal model"}
 PHRASES = Phrasebook(ROWS, WORDS, bearer, LACKED)
 
 STORED = StoredResponses(

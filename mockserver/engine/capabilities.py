@@ -7,8 +7,17 @@ from collections.abc import Callable, Mapping
 
 from mockserver.core.call import Call, Json
 from mockserver.core.plan import Failure
+from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.models import Model
-from mockserver.engine.window import ANSWERED
+from mockserver.engine.window import ANSWERED, fitting
+
+
+def admitted(call: Call, models: Catalogue) -> Call:
+    """The call as its model takes it. Raises Failure if there is none of that name, or it lacks what is asked."""
+    models.admit(call.model)
+    known = models.find(call.model)
+    check(call, known.refusing)
+    return fitting(call, known.refusing, known.stated)
 
 
 def check(call: Call, model: Model) -> None:
@@ -43,7 +52,8 @@ def _sampling(call: Call) -> Mapping[str, Json] | None:
         value = call.raw.get(name)
         if value is not None and value != default:
             return {"param": name, "default": default}
-    return None
+    renamed = call.operation == "chat" and call.raw.get("max_tokens") is not None
+    return {"param": "max_tokens"} if renamed else None
 
 
 IMAGES = ("image_url", "input_image", "image")
@@ -55,7 +65,6 @@ _DEFAULTS: Mapping[str, Json] = {
     "logprobs": False,
     "top_logprobs": 0,
     "logit_bias": {},
-    "max_tokens": None,  # in such models it has another name
 }
 _NEEDED: Mapping[str, Callable[[Call], Mapping[str, Json] | None]] = {
     "tools": _tools,

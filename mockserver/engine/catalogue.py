@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, reduce
 
+from mockserver.core.call import Call
 from mockserver.core.plan import Failure
 from mockserver.engine.models import UNKNOWN, Model, fits
 from mockserver.engine.published import published
@@ -56,6 +57,11 @@ class Catalogue:
         """Refuse a model that does not exist. Raises Failure (`unknown_model`)."""
         if name and not self.find(name).exists:
             raise Failure("unknown_model", details={"model": name})
+
+    def resolved(self, call: Call) -> Call:
+        """The call under the name that its answer carries."""
+        name = self.find(call.model).name
+        return call if name == call.model else replace(call, model=name)
 
     def names(self, asked: str, own: Names) -> Names:
         """The model that was asked for, or all there are, a pattern standing for those of a dialect's `own`."""

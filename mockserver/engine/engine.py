@@ -16,7 +16,7 @@ from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import Author, answer, together
-from mockserver.engine.capabilities import check
+from mockserver.engine.capabilities import admitted
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.documents import DOCUMENTS, document
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
@@ -26,7 +26,7 @@ from mockserver.engine.nearest import nearest, report
 from mockserver.engine.rules import Rule
 from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import RuleIndex
-from mockserver.engine.window import fitting, unbidden
+from mockserver.engine.window import unbidden
 
 START = "start"  # the state in which every scenario begins
 
@@ -42,6 +42,10 @@ class Policy:
     models: Catalogue = field(default_factory=Catalogue)
     timing: Timing = Timing()
     tokenizer: Callable[[str], Tokenizer] = lambda model: APPROX  # of a model, by its name
+
+    def timing_of(self, call: Call) -> Timing:
+        """When an answer goes out that no rule times: as its model's, or as every answer."""
+        return self.models.find(call.model).stated.timing or self.timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class Engine:
     async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
         """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
         if call.operation not in LOOK_UPS:
-            call = self._admitted(call)
+            call = admitted(call, self.policy.models)
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
         settled = not self._counts_attempts
@@ -100,13 +104,6 @@ class Engine:
         if lost:
             return Plan(Failure("previous_not_found"), "unmatched")
         return await self._unruled(call, settled=settled)
-
-    def _admitted(self, call: Call) -> Call:
-        """The call as its model takes it. Raises Failure if there is none of that name, or it lacks what is asked."""
-        self.policy.models.admit(call.model)
-        known = self.policy.models.find(call.model)
-        check(call, known.refusing)
-        return fitting(call, known.refusing, known.stated)
 
     async def _unruled(self, call: Call, *, settled: bool) -> Plan:
         """What there is where no rule answers: a catalogue, a count, something kept."""
@@ -169,7 +166,7 @@ class Engine:
             outcome = await self._outcome(call, response.outcome)
         except Failure as failure:
             return Plan(failure, rule.source)
-        return Plan(outcome, rule.source, response.timing or self._timing(call), settled and self._repeats)
+        return Plan(outcome, rule.source, response.timing or self.policy.timing_of(call), settled and self._repeats)
 
     async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
@@ -178,7 +175,7 @@ class Engine:
 
     async def _generated(self, call: Call, *, settled: bool) -> Plan:
         outcome = await self._outcome(call, await self._draft(call))
-        return Plan(outcome, "generated", self._timing(call), settled and self._repeats)
+        return Plan(outcome, "generated", self.policy.timing_of(call), settled and self._repeats)
 
     async def _draft(self, call: Call) -> Draft | Stated:
         if call.operation in DOCUMENTS:
@@ -196,14 +193,9 @@ class Engine:
         mark = ""
         if self.policy.unique_ids:
             mark = str(await self.store.incr(call.http.namespace, f"ids {call.fingerprint}"))
-        resolved = self.policy.models.find(call.model).name
-        call = call if resolved == call.model else replace(call, model=resolved)
+        call = self.policy.models.resolved(call)
         author = Author(self.policy.seed, self.policy.clock, mark)
         return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
-
-    def _timing(self, call: Call) -> Timing:
-        """When an answer goes out that no rule times: as its model, or as every answer."""
-        return self.policy.models.find(call.model).stated.timing or self.policy.timing
 
     def _generator(self, call: Call) -> Generate:
         """Generators for this call, each choice drawing from a seed of its own."""

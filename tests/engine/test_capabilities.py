@@ -6,7 +6,8 @@ import pytest
 
 from mockserver.core.call import Message
 from mockserver.core.plan import Failure
-from mockserver.engine.capabilities import check
+from mockserver.engine.capabilities import admitted, check
+from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.models import UNKNOWN, Model
 from tests.kit.calls import call
 
@@ -38,6 +39,7 @@ def test_what_a_model_lacks_is_refused(feature: str) -> None:
         {"effort": "none"},
         {"response_format": "json_object"},
         {"raw": {"temperature": 1, "top_p": 1.0, "presence_penalty": 0, "logprobs": False, "max_tokens": None}},
+        {"operation": "completions", "raw": {"max_tokens": 5}},
         {"operation": "models", "response_format": "json_schema"},
     ],
 )
@@ -54,3 +56,12 @@ def test_the_first_parameter_that_cannot_be_set_is_named(name: str) -> None:
 
 def test_sound_is_no_image_and_neither_is_one_that_the_model_made() -> None:
     check(call(Message("user", "", parts=({"type": "input_audio"}, {"type": "image_generation_call"}))), NOTHING)
+
+
+def test_a_call_is_admitted_as_its_model_takes_it() -> None:
+    models = Catalogue({"plain": NOTHING, "small": Model(context_window=10)})
+    assert admitted(call("a", model="small"), models).max_tokens == 3
+    with pytest.raises(Failure, match="unsupported"):
+        admitted(call("a", tools=["t"], model="plain"), models)
+    with pytest.raises(Failure, match="unknown_model"):
+        admitted(call("a", model="other"), models)

@@ -6,6 +6,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.http import HttpRequest
+from tests.kit import calls
 from tests.kit.local import Answered, Local, local
 
 CHAT = "/v1/chat/completions"
@@ -256,3 +257,44 @@ def test_prompts_leave_others_their_turn() -> None:
 
     asyncio.run(planned())
     assert turns >= 50
+
+
+TIMED = """
+settings:
+  timing: {total: 3s}
+  models: {slow: {timing: {total: 2s}, aliases: [snail]}, "*": }
+rules:
+  - {when: {last_user: mine}, then: {text: Hi!, timing: {total: 1s}}}
+  - {when: {last_user: told}, then: {text: Hi!}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "seconds"),
+    [
+        ("slow", "mine", 1.0),
+        ("slow", "told", 2.0),
+        ("snail", "told", 2.0),
+        ("slow", "made up", 2.0),
+        ("other", "mine", 1.0),
+        ("other", "told", 3.0),
+        ("other", "made up", 3.0),
+    ],
+)
+def test_a_rule_times_an_answer_or_else_its_model_or_else_the_settings(model: str, text: str, seconds: float) -> None:
+    asked = calls.call(text, model=model, meaning={})
+    assert asyncio.run(local(TIMED).live.engine.plan(asked)).timing.total == seconds
+
+
+def test_a_model_is_looked_up_by_the_name_that_a_rule_sees() -> None:
+    server = local(
+        """
+settings: {models: {real: {resolved: real-1, aliases: [fast]}}}
+rules:
+  - {when: {model: fast}, then: {text: "{{ call.model }}"}}
+"""
+    )
+    answered = ask(server, "hi", model="fast").json
+    assert (answered["model"], answered["choices"][0]["message"]["content"]) == ("real-1", "fast")
+    assert ask(server, "hi", model="real").json["model"] == "real-1"
+    assert ask(server, "hi", model="slow").status == 404

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
 
+from pydantic import BaseModel
+
 from mockserver.cli import COMMANDS
 from mockserver.cli.serve import command as serve
 from mockserver.core.errors import RuleError
@@ -16,6 +18,8 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure
 from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.generate import GENERATORS
+from mockserver.engine.models import Model as PublishedModel
+from mockserver.engine.published import PUBLISHED
 from mockserver.engine.rules import load
 from mockserver.engine.spec.computer import Action
 from mockserver.engine.spec.items import ItemSpec
@@ -28,12 +32,12 @@ from mockserver.engine.spec.models import (
     TimingSpec,
     ToolCallSpec,
 )
-from mockserver.engine.spec.table import Table
 from mockserver.engine.then.kinds import BESIDE, OUTCOMES
 from mockserver.engine.then.responder import KINDS as KINDS_OF_TEXT
 from mockserver.engine.when.fields import FIELDS
 from mockserver.engine.when.matchers import GROUPS, KINDS, MODIFIERS
 from mockserver.engine.when.predicates import PREDICATES
+from mockserver.kinds import Model
 from mockserver.positions import Document
 from mockserver.settings import Settings, flag, variable
 
@@ -80,12 +84,12 @@ def _groups() -> str:
     return _table(("group", "holds when"), [(f"`{name}`", doc) for name, doc in GROUPS.items()])
 
 
-def _keys(table: type[Table]) -> Mapping[str, str]:
+def _keys(table: type[BaseModel]) -> Mapping[str, str]:
     """The keys of a table of the rules file, each with what it is."""
     return {field.alias or name: field.description or "" for name, field in table.model_fields.items()}
 
 
-def _described(table: type[Table]) -> Callable[[], str]:
+def _described(table: type[BaseModel]) -> Callable[[], str]:
     return lambda: _table(("key", "what it is"), [(f"`{key}`", about) for key, about in _keys(table).items()])
 
 
@@ -143,6 +147,26 @@ def _settings() -> str:
 def _default(name: str) -> str:
     shown = Settings.model_json_schema()["properties"][name].get("default")
     return "none" if shown is None or isinstance(shown, dict) else f"`{json.dumps(shown).strip(chr(34))}`"
+
+
+def _published() -> str:
+    """Well-known models, those of which the same is published in one row."""
+    alike: dict[PublishedModel, list[str]] = {}
+    for pattern, model in PUBLISHED.items():
+        alike.setdefault(model, []).append(f"`{pattern}`")
+    rows = [
+        (
+            ", ".join(patterns),
+            f"{model.context_window:,}",
+            f"{model.max_output_tokens:,}" if model.max_output_tokens else "",
+            f"`{model.tokenizer}`" if model.tokenizer else "",
+            ", ".join(f"`{key}`" for key in ("tools", "vision", "json_schema") if getattr(model, key) is False),
+            ", ".join(f"`{key}`" for key in ("reasoning", "sampling") if getattr(model, key) is False),
+        )
+        for model, patterns in alike.items()
+    ]
+    head = ("models", "context window", "longest answer", "tokenizer", "lacks", "lacks, if `strict`")
+    return _table(head, rows)
 
 
 def _commands() -> str:
@@ -233,8 +257,10 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "generators": _generators,
     "groups": _groups,
     "items": _typed(ItemSpec),
+    "model": _described(Model),
     "modifiers": _modifiers,
     "predicates": _predicates,
+    "published-models": _published,
     "rule": _described(RuleSpec),
     "settings": _settings,
     "statuses": _statuses,

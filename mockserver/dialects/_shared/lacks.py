@@ -109,3 +109,8 @@ LACKS: Mapping[str, str] = {
         "whereas you provided {asked}."
     ),
 }
+# The same without pointing to OpenAI's guides.
+PLAIN_LACKS: Mapping[str, str] = {
+    **LACKS,
+    "json_schema": "Invalid parameter: '{param}' of type 'json_schema' is not supported with this model.",
+}

@@ -12,10 +12,7 @@ HARMS = ("hate", "self_harm", "sexual", "violence")
 DETECTIONS_OF_PROMPT = ("jailbreak",)
 DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text")
 
-
-Tokens = (
-    tuple[str, ...] | None
-)  # what a limit left of a part: split anew, its text might have others; None: it would not
+Tokens = tuple[str, ...] | None  # those that a limit left of a part, whose text might be split otherwise anew
 
 
 @dataclass(frozen=True, slots=True)

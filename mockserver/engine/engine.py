@@ -41,7 +41,7 @@ class Policy:
     unique_ids: bool = False
     models: Catalogue = field(default_factory=Catalogue)
     timing: Timing = Timing()
-    tokenizer: Callable[[str], Tokenizer] = lambda model: APPROX  # of a model, by its name
+    tokenizer: Callable[[str], Tokenizer] = field(default=lambda model: APPROX, compare=False)  # of a model, by name
 
     def timing_of(self, call: Call) -> Timing:
         """When an answer goes out that no rule times: as its model's, or as every answer."""
@@ -71,7 +71,7 @@ class Engine:
 
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
-        call = self.counted(call)
+        call = counted(call, self.policy.tokenizer(call.model))
         if len(call.prompts) > 1:
             return await self._of_each(call)
         if call.previous is None:
@@ -131,11 +131,6 @@ class Engine:
                 break
             await asyncio.sleep(0)  # the others' turn: there may be thousands of prompts
         return joined(plans)
-
-    def counted(self, call: Call) -> Call:
-        """The call as its model's tokenizer counts it, and reads what it was sent in numbers."""
-        tokenizer = self.policy.tokenizer(call.model)
-        return call if tokenizer is call.tokenizer else recounted(call, tokenizer)
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
@@ -210,8 +205,10 @@ class Engine:
         return Models(names, self.policy.clock.now())
 
 
-def recounted(call: Call, tokenizer: Tokenizer) -> Call:
-    """The call with this tokenizer; prompts of numbers read as it knows them."""
+def counted(call: Call, tokenizer: Tokenizer) -> Call:
+    """The call as this tokenizer counts it; prompts of numbers read as it knows them."""
+    if tokenizer is call.tokenizer:
+        return call
     call = replace(call, tokenizer=tokenizer)
     if all(prompt.numbers is None for prompt in call.prompts):
         return call

@@ -76,17 +76,21 @@ class Track:
 
     @property
     def place(self) -> dict[str, Json]:
+        """The keys that say where an event belongs."""
         return {"item_id": self.output.item["id"], "output_index": self.index}
 
     @property
     def part(self) -> str:
+        """Which part of an answer the frames carry."""
         return "arguments" if isinstance(self.output.parts[0], ToolUse | Item) else "text"
 
     def shows(self, event: str, item: Mapping[str, Json], tokens: int) -> Step:
+        """An event that holds the whole item."""
         rest = to_json({"output_index": self.index, "item": item})[1:]
         return Step(f"response.output_item.{event}", rest, tokens, self.part)
 
     def says(self, event: str, fields: Mapping[str, Json]) -> Step:
+        """An event about the item."""
         return Step(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
     def tokens(self, part: Part, text: str) -> tuple[str, ...]:

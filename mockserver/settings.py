@@ -40,7 +40,11 @@ class Settings(BaseModel):
         "stable",
         description="Ids that follow from the request's meaning, or that never repeat while it runs.",
     )
-    tokenizer: Literal["approx"] = Field("approx", description="How tokens are counted: approx is a fast estimate.")
+    tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"] = Field(
+        "approx",
+        description="How tokens are counted: approx is a fast estimate; cl100k_base and o200k_base count exactly, "
+        "by-model as each model does (all three need the extra tokens).",
+    )
     models: Models = Field(
         None,
         description="The models that exist, as names with * as wildcard, or a table that gives each its properties; "

@@ -142,7 +142,11 @@ def test_names_as_they_are_written_elsewhere() -> None:
         ("dialect: azur", '12: dialect must be one of azure, openai, not "azur"; did you mean "azure"?'),
         ("unmatched: genrate", '14: unmatched must be generate or error, not "genrate"; did you mean "generate"?'),
         ("log: 7", "8: log must be none or text or json, not 7"),
-        ("tokenizer: cl100k_base", '14: tokenizer must be approx, not "cl100k_base"'),
+        (
+            "tokenizer: o200k",
+            '14: tokenizer must be approx or cl100k_base or o200k_base or by-model, not "o200k"'
+            '; did you mean "o200k_base"?',
+        ),
         (
             "clock: noon",
             '10: clock must be frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z, not "noon"',

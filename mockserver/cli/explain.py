@@ -10,7 +10,7 @@ from mockserver.cli.options import rules_argument, setting_flags, sources, text_
 from mockserver.cli.request import parsed, planned, put, read_request
 from mockserver.core.call import Call, Json
 from mockserver.core.errors import RuleError
-from mockserver.engine.engine import START, attempt_told, singles
+from mockserver.engine.engine import START, attempt_told, counted, singles
 from mockserver.engine.nearest import lines, shown
 from mockserver.engine.rules import Rule
 from mockserver.server.live import start
@@ -35,6 +35,7 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     plan = planned(call, live)
     why = f": {plan.outcome}" if plan.source == "invalid" else ""
     click.echo(f"answered by: {plan.source}{why}" + (f"  (at {http.path})" if operation.name != "chat" else ""))
+    call = counted(call, live.engine.policy.tokenizer(call.model))
     call = replace(call, attempt=attempt_told(call) or 1)
     if len(call.prompts) < 2:
         _explain(call, live.engine.rules)

@@ -9,9 +9,7 @@ from typing import Any
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.page import FIRST_PAGE, Page
-from mockserver.core.tokens import count
-
-_TOKENS_PER_MESSAGE, _TOKENS_OF_PRIMING, _TOKENS_PER_TOOL, _TOKENS_PER_PART = 3, 3, 8, 85
+from mockserver.core.tokens import APPROX, Tokenizer
 
 Json = Any  # JSON is the one place where Any is honest
 
@@ -69,10 +67,14 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A text to go on from, to embed or to judge, and its tokens: they join to the text."""
+    """A text to go on from, to embed or to judge; `numbers` are its tokens, where the client sent these instead."""
 
     text: str
-    tokens: tuple[str, ...]
+    numbers: tuple[int, ...] | None = None
+
+    def tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
+        """The tokens of the prompt."""
+        return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ class Call:
     store: bool = False  # whether the answer is kept, to be looked up later
     background: bool = False  # whether the answer is made while the client waits elsewhere
     page: Page = FIRST_PAGE  # which part of a list is wanted
+    tokenizer: Tokenizer = APPROX  # of the model, as the engine knows it
     attempt: int = 1
 
     @cached_property
@@ -163,10 +166,10 @@ class Call:
 
     @cached_property
     def prompt_tokens(self) -> int:
-        """How many tokens the prompt has: texts, tool calls and tools, and a fixed price for each other part."""
-        if self.prompts:
-            return sum(len(prompt.tokens) for prompt in self.prompts)
-        return _TOKENS_OF_PRIMING + sum(map(_message_tokens, self.messages)) + sum(map(_tool_tokens, self.tools))
+        """How many tokens the prompt has: texts, tool calls, tools and images, each with what frames it."""
+        from mockserver.core.overhead import prompt_tokens  # which knows calls
+
+        return prompt_tokens(self)
 
     @property
     def spoken(self) -> tuple[Message, ...]:
@@ -176,16 +179,6 @@ class Call:
     def tool(self, name: str) -> Tool | None:
         """The offered tool of that name, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)
-
-
-def _message_tokens(message: Message) -> int:
-    calls = sum(count(call.name) + count(call.arguments) for call in message.tool_calls)
-    return _TOKENS_PER_MESSAGE + count(message.text) + calls + _TOKENS_PER_PART * len(message.parts)
-
-
-def _tool_tokens(tool: Tool) -> int:
-    schema = json.dumps(tool.parameters, separators=(",", ":")) if tool.parameters else ""
-    return _TOKENS_PER_TOOL + count(tool.name) + count(tool.description) + count(schema)
 
 
 # What of a meaning says which shape an answer has, rather than what it is about.

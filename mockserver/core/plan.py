@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from mockserver.core.call import Call, Json, ToolCall
 from mockserver.core.documents import Embeddings, Models, Moderations
 from mockserver.core.http import Frame, Headers
-from mockserver.core.tokens import Chunks
+from mockserver.core.tokens import APPROX, Chunks, Tokenizer
 
 HARMS = ("hate", "self_harm", "sexual", "violence")
 DETECTIONS_OF_PROMPT = ("jailbreak",)
 DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text")
+
+Tokens = tuple[str, ...] | None  # those that a limit left of a part, whose text might be split otherwise anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Text:
     chunks: Chunks = "token"
     annotations: tuple[Mapping[str, Json], ...] = ()
     apart: bool = False  # begins a message of its own, where the text before it is another one
+    tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,7 @@ class Reasoning:
     text: str
     chunks: Chunks = "token"
     summary: str | None = None  # what is told of it; None: the text itself, where the client asks for a summary
+    tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Refusal:
 
     text: str
     chunks: Chunks = "token"
+    tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ class ToolUse:
 
     call: ToolCall
     chunks: Chunks = "token"
+    tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,20 @@ class Item:
 
 
 Part = Text | Reasoning | Refusal | ToolUse | Item
+
+
+def words_of(part: Part) -> str:
+    """What a model writes for this part, token by token."""
+    if isinstance(part, Item):
+        return ""
+    return part.call.arguments if isinstance(part, ToolUse) else part.text
+
+
+def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """The tokens of the part: chunks, usage and log probabilities all come from these."""
+    if isinstance(part, Item) or part.tokens is None:
+        return tokenizer.split(words_of(part))
+    return part.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +146,7 @@ class Answer:
     headers: Headers = ()
     phase: str = ""
     broken: "Broken | None" = None
+    tokenizer: Tokenizer = APPROX
 
 
 @dataclass(frozen=True, slots=True)

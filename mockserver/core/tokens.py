@@ -1,50 +1,144 @@
-"""The one rule for splitting and counting tokens, so that chunks, `max_tokens`, usage and logprobs agree.
+"""What a tokenizer is, and the one that needs no vocabulary: chunks, `max_tokens`, usage and logprobs agree through it.
 
-It stands in for a tokenizer's table of 200,000 entries: one pattern says where such a table cuts, and how long a piece
-of each script gets. Its sizes are fitted to o200k_base, whose counts it meets within about 8 % on whole texts.
+The estimate stands in for a table of 200,000 entries: one pattern says where such a table cuts, and how long a piece of
+each script gets. Its sizes are fitted to o200k_base, whose counts it meets within about 8 % on whole texts.
 """
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import repeat
+from typing import Protocol
 
 # "token", "word", "char", a size in characters, or the exact list of pieces.
 Chunks = str | int | tuple[str, ...]
 
+UNFINISHED = "\ufffd"  # what is read where a text ends within a character
 _CACHED_LENGTH = 2048  # characters; the cache must stay small whatever comes in
 _COUNTED_LENGTH = 200_000  # characters; counting more would keep others waiting
 
 
-def split(text: str) -> tuple[str, ...]:
-    """The tokens of a text; joined they give exactly the text."""
-    return _remembered(text) if len(text) <= _CACHED_LENGTH else tuple(_TOKEN.findall(text))
+class Token(str):
+    """A token of a true vocabulary: the text that it adds, and beside it its number and its bytes.
+
+    The text is empty where the token ends within a character: the token that ends the character shows it.
+    """
+
+    __slots__ = ("number", "raw")
+    number: int
+    raw: bytes
+
+    def __new__(cls, text: str, number: int, raw: bytes) -> "Token":
+        """A token; `raw` need not be whole UTF-8."""
+        token = super().__new__(cls, text)
+        token.number, token.raw = number, raw
+        return token
 
 
-def count(text: str) -> int:
-    """How many tokens a text has; of a huge one, as many as its first part lets expect."""
-    if len(text) <= _COUNTED_LENGTH:
-        return len(split(text))
-    return len(split(text[:_COUNTED_LENGTH])) * len(text) // _COUNTED_LENGTH
+class Tokenizer(Protocol):
+    """A way to split texts. The tokens of a text join to it, and their number is its count."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the settings."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether its counts are those of a model."""
+
+    def split(self, text: str) -> tuple[str, ...]:
+        """The tokens of a text."""
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has."""
+
+    def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """The tokens with these numbers: one for each, known or not."""
 
 
-def cut(text: str, chunks: Chunks) -> tuple[str, ...]:
-    """The pieces in which a stream sends a text; joined they give exactly the text."""
+class Approximate:
+    """The estimate: fast, without a vocabulary, the same everywhere."""
+
+    name, exact = "approx", False
+
+    def split(self, text: str) -> tuple[str, ...]:
+        """The tokens of a text; joined they give exactly the text."""
+        return _remembered(text) if len(text) <= _CACHED_LENGTH else tuple(_TOKEN.findall(text))
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has; of a huge one, as many as its first part lets expect."""
+        if len(text) <= _COUNTED_LENGTH:
+            return len(self.split(text))
+        return len(self.split(text[:_COUNTED_LENGTH])) * len(text) // _COUNTED_LENGTH
+
+    def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """Tokens that are known by their numbers alone."""
+        return tuple(map(token_of, numbers))
+
+
+APPROX = Approximate()
+split, count = APPROX.split, APPROX.count
+
+
+def cut(tokens: Sequence[str], chunks: Chunks) -> tuple[str, ...]:
+    """The pieces in which a stream sends these tokens; joined they give exactly their text."""
     match chunks:
         case "token":
-            return split(text)
+            return tuple(tokens) if all(tokens) else tuple(filter(None, tokens))
         case "word":
-            return tuple(_WORD.findall(text))
+            return tuple(_WORD.findall("".join(tokens)))
         case "char":
-            return tuple(text)
+            return tuple("".join(tokens))
         case int() if chunks > 0:
+            text = "".join(tokens)
             return tuple(text[i : i + chunks] for i in range(0, len(text), chunks))
         case tuple():
             return chunks
     raise ValueError(f"unknown way to cut: {chunks!r}")
 
 
+def weighed(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, int]]:
+    """The same pieces, each with the number of tokens that end within it."""
+    pieces = cut(tokens, chunks)
+    if chunks == "token" and len(pieces) == len(tokens):
+        return zip(pieces, repeat(1), strict=False)
+    return ((piece, span.stop - span.start) for piece, span in zip(pieces, spans(pieces, tokens), strict=True))
+
+
+def spans(pieces: Iterable[str], tokens: Sequence[str]) -> Iterator[slice]:
+    """For each piece of a text the tokens that end within it; one without text goes with the one after it."""
+    at, end, length = 0, 0, 0
+    for piece in pieces:
+        first, length = at, length + len(piece)
+        while at < len(tokens) and end + len(tokens[at]) <= length and (tokens[at] or end < length):
+            end += len(tokens[at])
+            at += 1
+        yield slice(first, at)
+
+
+def ended(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """Tokens after which no further one comes: the last shows that the character it is of has no end."""
+    last = tokens[-1] if tokens else None
+    if isinstance(last, Token) and not last:
+        return (*tokens[:-1], Token(UNFINISHED, last.number, last.raw))
+    return tokens
+
+
+def raw(token: str) -> bytes:
+    """The bytes of a token: not whole UTF-8 where a character has several tokens."""
+    return token.raw if isinstance(token, Token) else token.encode()
+
+
+def spelled(token: str) -> str:
+    """A token by itself, as it is told: bytes that are no whole character are written out (`\\xf0\\x9f`)."""
+    return token.raw.decode("utf-8", "backslashreplace") if isinstance(token, Token) else token
+
+
 def token_id(token: str) -> int:
-    """The number of a token in a vocabulary that nobody has: the same for the same token, everywhere."""
+    """The number of a token; in a vocabulary that nobody has, the same for the same token, everywhere."""
+    if isinstance(token, Token):
+        return token.number
     named = _NAMED.fullmatch(token)
     if named is not None:
         return int(named[1])

@@ -3,7 +3,7 @@
 Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 
 from mockserver.core.call import Call, IdShape
@@ -21,13 +21,16 @@ from mockserver.core.plan import (
     Text,
     ToolUse,
     Usage,
+    tokens_of,
+    words_of,
 )
 from mockserver.core.seed import Clock, Seed
-from mockserver.core.tokens import Chunks, count, split
+from mockserver.core.tokens import Chunks, Tokenizer, ended
 from mockserver.engine.draft import Draft, DraftChoice
 from mockserver.engine.generate.logprobs import logprobs
 
 Parts = tuple[Part, ...]
+Written = Text | Reasoning | Refusal | ToolUse  # parts that a model writes token by token
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
         prompt_safety=draft.prompt_safety,
         headers=draft.headers,
         broken=draft.broken,
+        tokenizer=call.tokenizer,
     )
 
 
@@ -92,7 +96,7 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
 
 def echoed(call: Call) -> tuple[str, ...]:
     """The tokens of the prompt that stand before the answer."""
-    return call.prompts[0].tokens[-call.echo :] if call.echo and call.prompts else ()
+    return call.prompts[0].tokens(call.tokenizer)[-call.echo :] if call.echo and call.prompts else ()
 
 
 def _limited(call: Call, draft: DraftChoice) -> _Limited:
@@ -101,11 +105,11 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
     whole = whole if call.parallel_tool_calls else _one_call(whole)
     whole = tuple(map(_bared, whole)) if call.bare_functions else whole
     parts = _stopped(whole, call.stop) if call.stop else whole
-    tokens, finish, trip, most = weight(parts), "stop", draft.filter_after, call.max_tokens
+    tokens, finish, trip, most = weight(parts, call.tokenizer), "stop", draft.filter_after, call.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
-        parts, finish, tokens = _shortened(parts, trip), "content_filter", min(trip, tokens)
+        parts, finish, tokens = _shortened(parts, trip, call.tokenizer), "content_filter", min(trip, tokens)
     elif most is not None and tokens > most:
-        parts, finish, tokens = _shortened(parts, most), "length", most
+        parts, finish, tokens = _shortened(parts, most, call.tokenizer), "length", most
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
         finish = "function_call" if call.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens)
@@ -149,27 +153,40 @@ def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:
     return tuple(kept)
 
 
-def _shortened(parts: Parts, tokens: int) -> Parts:
+def _shortened(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:
     """The parts that fit into so many tokens; the last is cut where they run out."""
     kept: list[Part] = []
     for part in parts:
-        pieces = split(_words(part))
-        if len(pieces) > tokens:
-            if tokens or not kept:
-                kept.append(_first_characters(part, sum(map(len, pieces[:tokens]))))
+        tokens = tokens_of(part, tokenizer)
+        if len(tokens) > most:
+            if most or not kept:
+                kept.append(_first_tokens(part, tokens[:most]))
             break
         kept.append(part)
-        tokens -= len(pieces)
+        most -= len(tokens)
     return tuple(kept)
 
 
-def _first_characters(part: Part, length: int) -> Part:
-    chunks = _trimmed(part.chunks, length)
-    if isinstance(part, ToolUse):
-        return ToolUse(replace(part.call, arguments=part.call.arguments[:length]), chunks)
+def _first_tokens(part: Part, tokens: tuple[str, ...]) -> Part:
+    """The part with what is left of its tokens: split anew, their text might have others."""
     if isinstance(part, Item):
         return part
-    return replace(part, text=part.text[:length], chunks=chunks)
+    shown, chunks = ended(tokens), _trimmed(part.chunks, sum(map(len, tokens)))
+    if shown is not tokens and isinstance(chunks, tuple):
+        chunks = (*chunks, shown[-1])
+    return replace(_with_text(part, "".join(shown), chunks), tokens=shown)
+
+
+def _first_characters(part: Part, length: int) -> Part:
+    if isinstance(part, Item):
+        return part
+    return _with_text(part, words_of(part)[:length], _trimmed(part.chunks, length))
+
+
+def _with_text(part: Written, text: str, chunks: Chunks) -> Written:
+    if isinstance(part, ToolUse):
+        return replace(part, call=replace(part.call, arguments=text), chunks=chunks)
+    return replace(part, text=text, chunks=chunks)
 
 
 def _trimmed(chunks: Chunks, length: int) -> Chunks:
@@ -185,15 +202,9 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
     return tuple(kept)
 
 
-def _words(part: Part) -> str:
-    if isinstance(part, Item):
-        return ""
-    return part.call.arguments if isinstance(part, ToolUse) else part.text
-
-
-def weight(parts: Parts) -> int:
+def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
     """How many tokens the parts have."""
-    return sum(count(_words(part)) for part in parts)
+    return sum(len(tokens_of(part, tokenizer)) for part in parts)
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
@@ -218,15 +229,18 @@ def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logpr
     """Log probabilities of the prompt's tokens: the same, however much of the prompt is repeated."""
     if not echo:
         return ()
-    tokens = call.prompts[0].tokens
-    return logprobs(tokens, seed.stream("logprobs", "echo", *tokens), call.logprobs or 0)[-len(echo) :]
+    tokens = call.prompts[0].tokens(call.tokenizer)
+    rng = seed.stream("logprobs", "echo", *tokens)
+    return logprobs(tokens, rng, call.logprobs or 0, call.tokenizer)[-len(echo) :]
 
 
 def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[Logprob, ...]:
     """Log probabilities of the text's tokens: a rule's own, then seeded ones."""
-    texts = [part.text for part in parts if isinstance(part, Text)]
-    tokens = tuple(token for text in texts for token in split(text))  # of each by itself: some formats part them
-    seeded = logprobs(tokens, seed.stream("logprobs", call.fingerprint, "".join(texts)), call.logprobs or 0)
+    texts = [part for part in parts if isinstance(part, Text)]
+    # of each by itself: some formats part them
+    tokens = tuple(token for text in texts for token in tokens_of(text, call.tokenizer))
+    rng = seed.stream("logprobs", call.fingerprint, "".join(text.text for text in texts))
+    seeded = logprobs(tokens, rng, call.logprobs or 0, call.tokenizer)
     stated = draft.logprobs or ()
     return tuple(
         replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
@@ -238,7 +252,7 @@ def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
     """Tokens of prompt and completion; what a rule states wins."""
     stated = draft.usage
     thoughts = (part for choice in choices for part in choice.parts if isinstance(part, Reasoning))
-    reasoning = sum(count(thought.text) for thought in thoughts)
+    reasoning = weight(thoughts, call.tokenizer)
     return Usage(
         prompt=stated.get("prompt", call.prompt_tokens),
         completion=stated.get("completion", sum(choice.tokens for choice in choices)),

@@ -4,7 +4,7 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -14,6 +14,7 @@ from mockserver.core.errors import RuleError
 from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
+from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import Author, answer, together
 from mockserver.engine.capabilities import admitted
 from mockserver.engine.catalogue import Catalogue
@@ -40,6 +41,7 @@ class Policy:
     unique_ids: bool = False
     models: Catalogue = field(default_factory=Catalogue)
     timing: Timing = Timing()
+    tokenizer: Callable[[str], Tokenizer] = field(default=lambda model: APPROX, compare=False)  # of a model, by name
 
     def timing_of(self, call: Call) -> Timing:
         """When an answer goes out that no rule times: as its model's, or as every answer."""
@@ -69,6 +71,7 @@ class Engine:
 
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
+        call = counted(call, self.policy.tokenizer(call.model))
         if len(call.prompts) > 1:
             return await self._of_each(call)
         if call.previous is None:
@@ -202,11 +205,31 @@ class Engine:
         return Models(names, self.policy.clock.now())
 
 
+def counted(call: Call, tokenizer: Tokenizer) -> Call:
+    """The call as this tokenizer counts it; prompts of numbers read as it knows them."""
+    if tokenizer is call.tokenizer:
+        return call
+    call = replace(call, tokenizer=tokenizer)
+    if all(prompt.numbers is None for prompt in call.prompts):
+        return call
+    texts = ["".join(prompt.tokens(tokenizer)) for prompt in call.prompts]
+    return replace(
+        call,
+        prompts=tuple(replace(prompt, text=text) for prompt, text in zip(call.prompts, texts, strict=True)),
+        messages=tuple(replace(message, text=text) for message, text in zip(call.messages, texts, strict=True)),
+        meaning={**call.meaning, _prompted(call): texts[0] if len(texts) == 1 else texts},
+    )
+
+
+def _prompted(call: Call) -> str:
+    """The field that holds a call's prompts."""
+    return "prompt" if "prompt" in call.meaning else "input"
+
+
 def singles(call: Call) -> Iterator[Call]:
     """The calls that ask for each of a call's prompts alone."""
-    field = "prompt" if "prompt" in call.meaning else "input"
     for prompt, message in zip(call.prompts, call.messages, strict=True):
-        meaning = {**call.meaning, field: prompt.text}
+        meaning = {**call.meaning, _prompted(call): prompt.text}
         if message.parts:
             meaning["images"] = [dict(part) for part in message.parts]
         yield replace(call, prompts=(prompt,), messages=(message,), meaning=meaning)

@@ -11,8 +11,8 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Json
 from mockserver.core.http import Frame
-from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse
-from mockserver.core.tokens import count, cut
+from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, tokens_of
+from mockserver.core.tokens import Tokenizer, cut, weighed
 from mockserver.formats.chat import (
     ChatStyle,
     Extra,
@@ -28,6 +28,8 @@ from mockserver.formats.extras import Logprobs, completion_filter, nested, pream
 from mockserver.formats.text_logprobs import ending_within, placed
 from mockserver.formats.text_objects import ContentLogprobs
 
+Pieces = Iterable[tuple[str, int]]  # of a part, with the tokens that end within each
+
 
 def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
     """The frames of a streamed answer (`wire/openai.md` section 4), without the terminator.
@@ -37,7 +39,7 @@ def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, incl
     mould = _Mould(answer, style, extra or {}, include_usage=include_usage)
     if style.prompt_apart:
         yield Frame(mould.prompt(), part="open")
-    tracks = [_steps(choice, style) for choice in answer.choices]
+    tracks = [_steps(choice, style, answer.tokenizer) for choice in answer.choices]
     for turn in zip_longest(*tracks):
         for index, step in enumerate(turn):
             if step is not None:
@@ -58,8 +60,9 @@ class _Step:
     opens: bool = False
 
 
-def _steps(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
-    steps = list(_after_thinking(_increments(choice, style), choice, style))
+def _steps(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Iterator[_Step]:
+    hidden = 0 if "reasoning_content" in style.message else _thinking(choice, tokenizer)
+    steps = list(_after_thinking(_increments(choice, style, tokenizer), hidden))
     if style.opening is None:
         yield _Step({}, part="open", opens=True)
         first = steps.pop(0) if steps else _Step({"content": ""})
@@ -76,52 +79,57 @@ def _with_role(step: _Step, beside: Mapping[str, Json]) -> _Step:
     return replace(step, delta={"role": "assistant", **beside, **step.delta})
 
 
-def _after_thinking(steps: Iterable[_Step], choice: Choice, style: ChatStyle) -> Iterator[_Step]:
-    """The steps, the first of which waits for the reasoning that the provider keeps to itself."""
-    hidden = 0
-    if "reasoning_content" not in style.message:
-        hidden = sum(count(part.text) for part in choice.parts if isinstance(part, Reasoning))
+def _thinking(choice: Choice, tokenizer: Tokenizer) -> int:
+    """How many tokens the reasoning has."""
+    return sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))
+
+
+def _after_thinking(steps: Iterable[_Step], hidden: int) -> Iterator[_Step]:
+    """The steps, the first of which waits for the tokens of reasoning that the provider keeps to itself."""
     for step in steps:
         yield replace(step, tokens=step.tokens + hidden) if hidden else step
         hidden = 0
 
 
-def _increments(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
-    parts = visible(choice.parts, style)
-    calls, weighed = 0, _weighed(parts, choice, style)
-    for part in parts:
+def _increments(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Iterator[_Step]:
+    parts = [(part, tokens_of(part, tokenizer)) for part in visible(choice.parts, style)]
+    calls, logprobs = 0, _logprobs(parts, choice, style)
+    for part, tokens in parts:
+        pieces = weighed(tokens, part.chunks)
         match part:
             case Text():
-                yield from _text_increments(part, weighed, style)
+                yield from _text_increments(part, pieces, logprobs, style)
             case Reasoning():
-                yield from (_Step({"reasoning_content": p}, tokens=count(p)) for p in cut(part.text, part.chunks))
+                yield from (_Step({"reasoning_content": piece}, tokens=weight) for piece, weight in pieces)
             case Refusal():
-                yield from (_Step({"refusal": p}, tokens=count(p)) for p in cut(part.text, part.chunks))
+                yield from (_Step({"refusal": piece}, tokens=weight) for piece, weight in pieces)
             case ToolUse():
-                yield from _call_increments(part, calls)
+                yield from _call_increments(part, pieces, calls)
                 calls += 1
 
 
-def _weighed(parts: Iterable[Part], choice: Choice, style: ChatStyle) -> Iterator[Logprobs | ContentLogprobs | None]:
+def _logprobs(
+    parts: Iterable[tuple[Part, tuple[str, ...]]], choice: Choice, style: ChatStyle
+) -> Iterator[Logprobs | ContentLogprobs | None]:
     """The log probabilities for each piece of the choice's texts, one after the other."""
     if choice.logprobs is None or "logprobs" in style.not_streamed:
         return repeat(None)
-    pieces = [piece for part in parts if isinstance(part, Text) for piece in cut(part.text, part.chunks)]
+    pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in cut(tokens, part.chunks)]
     if style.placed_logprobs:
         return (placed_block(choice, tokens) for tokens in ending_within(pieces, placed(choice)))
     return spread_logprobs(pieces, choice.logprobs)
 
 
 def _text_increments(
-    part: Text, weighed: Iterator[Logprobs | ContentLogprobs | None], style: ChatStyle
+    part: Text, pieces: Pieces, logprobs: Iterator[Logprobs | ContentLogprobs | None], style: ChatStyle
 ) -> Iterator[_Step]:
-    for piece, logprobs in zip(cut(part.text, part.chunks), weighed, strict=False):
-        yield _Step({"content": piece}, tokens=count(piece), logprobs=logprobs)
+    for (piece, weight), block in zip(pieces, logprobs, strict=False):
+        yield _Step({"content": piece}, tokens=weight, logprobs=block)
     if part.annotations and "annotations" in style.message and "annotations" not in style.not_streamed:
         yield _Step({"annotations": [nested(note) for note in part.annotations]})
 
 
-def _call_increments(part: ToolUse, index: int) -> Iterator[_Step]:
+def _call_increments(part: ToolUse, pieces: Pieces, index: int) -> Iterator[_Step]:
     """The first fragment names the call; the others carry only its index and more of the arguments."""
     call, custom = part.call, part.call.kind == "custom"
     if call.kind == "bare":
@@ -129,10 +137,10 @@ def _call_increments(part: ToolUse, index: int) -> Iterator[_Step]:
         return
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     first = {"index": index, "id": call.id, "type": kind, kind: {"name": call.name, key: ""}}
-    yield _Step({"tool_calls": [first]}, part="arguments", tokens=count(call.name))
-    for piece in cut(call.arguments, part.chunks):
+    yield _Step({"tool_calls": [first]}, part="arguments")
+    for piece, weight in pieces:
         fragment = {"index": index, kind: {key: piece}}
-        yield _Step({"tool_calls": [fragment]}, part="arguments", tokens=count(piece))
+        yield _Step({"tool_calls": [fragment]}, part="arguments", tokens=weight)
 
 
 def _bare_increments(part: ToolUse) -> Iterator[_Step]:

@@ -7,6 +7,7 @@ from typing_extensions import TypedDict
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Choice, Logprob, Safety, Verdict
+from mockserver.core.tokens import raw, spans, spelled
 
 Severity = Literal["safe", "low", "medium", "high"]
 
@@ -141,24 +142,13 @@ def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Itera
         yield {"content": [_entry(logprob) for logprob in logprobs[span]], "refusal": None}
 
 
-def spans(pieces: Sequence[str], tokens: Sequence[str]) -> Iterator[slice]:
-    """For each piece of a text the tokens that end within it."""
-    at, end, length = 0, 0, 0
-    for piece in pieces:
-        first, length = at, length + len(piece)
-        while at < len(tokens) and end + len(tokens[at]) <= length:
-            end += len(tokens[at])
-            at += 1
-        yield slice(first, at)
-
-
 def _entry(logprob: Logprob) -> TokenLogprob:
     return {
-        "token": logprob.token,
+        "token": spelled(logprob.token),
         "logprob": logprob.logprob,
-        "bytes": list(logprob.token.encode()),
+        "bytes": list(raw(logprob.token)),
         "top_logprobs": [
-            {"token": token, "logprob": value, "bytes": list(token.encode())} for token, value in logprob.top
+            {"token": spelled(token), "logprob": value, "bytes": list(raw(token))} for token, value in logprob.top
         ],
     }
 

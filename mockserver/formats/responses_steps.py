@@ -11,9 +11,9 @@ from typing import NamedTuple
 from pydantic_core import to_json
 
 from mockserver.core.call import Json
-from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
-from mockserver.core.tokens import Chunks, count, cut
-from mockserver.formats.extras import TokenLogprob, spans
+from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
+from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weighed
+from mockserver.formats.extras import TokenLogprob
 from mockserver.formats.responses_hosted import Commands, Phase, Previews, Printed, Stage, Typed, kind_of
 from mockserver.formats.responses_items import Output
 
@@ -30,11 +30,11 @@ class Step(NamedTuple):
 Steps = Iterator[Step]
 
 
-def item_steps(index: int, output: Output, previews: int = 0) -> Steps:
-    """All events of the item that stands at `index`; `previews` is how many images come before one is ready."""
-    track = _Track(index, output, previews)
+def item_steps(track: "Track") -> Steps:
+    """All events of an item."""
+    output = track.output
     first = output.parts[0]
-    yield track.shows("added", opened(output.item), count(first.call.name) if isinstance(first, ToolUse) else 0)
+    yield track.shows("added", opened(output.item), 0)
     steps = _INNER[type(first)](track)
     if output.open:
         yield from _unclosed(steps)
@@ -43,7 +43,7 @@ def item_steps(index: int, output: Output, previews: int = 0) -> Steps:
     for step in steps:
         told += step.tokens
         yield step
-    hidden = max(count(first.text) - told, 0) if isinstance(first, Reasoning) else 0
+    hidden = max(len(tokens_of(first, track.tokenizer)) - told, 0) if isinstance(first, Reasoning) else 0
     yield track.shows("done", output.item, hidden)
 
 
@@ -66,41 +66,52 @@ def _unclosed(steps: Steps) -> Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class _Track:
-    """Where the events of one item belong."""
+class Track:
+    """Where the events of one item belong, and how its texts are cut."""
 
     index: int
     output: Output
-    previews: int
+    tokenizer: Tokenizer = APPROX
+    previews: int = 0  # how many images come before one is ready
 
     @property
     def place(self) -> dict[str, Json]:
+        """The keys that say where an event belongs."""
         return {"item_id": self.output.item["id"], "output_index": self.index}
 
     @property
     def part(self) -> str:
+        """Which part of an answer the frames carry."""
         return "arguments" if isinstance(self.output.parts[0], ToolUse | Item) else "text"
 
     def shows(self, event: str, item: Mapping[str, Json], tokens: int) -> Step:
+        """An event that holds the whole item."""
         rest = to_json({"output_index": self.index, "item": item})[1:]
         return Step(f"response.output_item.{event}", rest, tokens, self.part)
 
     def says(self, event: str, fields: Mapping[str, Json]) -> Step:
+        """An event about the item."""
         return Step(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
-    def types(self, event: str, place: Mapping[str, Json], pieces: Iterable[str]) -> Steps:
+    def tokens(self, part: Part, text: str) -> tuple[str, ...]:
+        """The tokens of a text that shows a part, or something else of it than its own words."""
+        return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
+
+    def types(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Steps:
+        """A text of a part, piece by piece."""
+        pieces = weighed(self.tokens(part, text), _way(part, text))
         return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
 
-    def deltas(self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[str, bytes]]) -> Steps:
+    def deltas(self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]) -> Steps:
         """An event for each piece, with what follows it in the JSON. What all share is serialised once."""
         name, part = f"response.{event}.delta", self.part
         before = to_json({**place, "delta": ""})[1:-3]
-        for piece, after in pieces:
+        for (piece, weight), after in pieces:
             if piece:
-                yield Step(name, before + to_json(piece) + after, count(piece), part)
+                yield Step(name, before + to_json(piece) + after, weight, part)
 
 
-def _message(track: _Track) -> Steps:
+def _message(track: Track) -> Steps:
     for at, (part, content) in enumerate(zip(track.output.parts, track.output.item["content"], strict=True)):
         told = _text if isinstance(part, Text) else _refusal
         empty = {key: _EMPTY.get(key, value) for key, value in content.items()}
@@ -109,19 +120,20 @@ def _message(track: _Track) -> Steps:
         yield track.says("content_part.done", {"content_index": at, "part": content})
 
 
-def _text(track: _Track, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Steps:
-    pieces = cut(content["text"], part.chunks)
-    weighed = [_streamed(logprob) for logprob in content["logprobs"]]
-    tails = _tails(pieces, weighed) if weighed else repeat(b',"logprobs":[]}')
+def _text(track: Track, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Steps:
+    tokens = track.tokens(part, content["text"])
+    pieces = tuple(weighed(tokens, part.chunks))
+    logprobs = [_streamed(logprob) for logprob in content["logprobs"]]
+    texts = (piece for piece, _ in pieces)
+    tails = (_tail(logprobs[span]) for span in spans(texts, tokens)) if logprobs else repeat(b',"logprobs":[]}')
     yield from track.deltas("output_text", {**track.place, **place}, zip(pieces, tails, strict=False))
     for at, note in enumerate(content["annotations"]):
         yield track.says("output_text.annotation.added", {**place, "annotation_index": at, "annotation": note})
-    yield track.says("output_text.done", {**place, "text": content["text"], "logprobs": weighed})
+    yield track.says("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
 
 
-def _tails(pieces: Sequence[str], weighed: Sequence[Mapping[str, Json]]) -> Iterator[bytes]:
-    for span in spans(pieces, [logprob["token"] for logprob in weighed]):
-        yield b',"logprobs":' + to_json(weighed[span]) + b"}"
+def _tail(logprobs: Sequence[Mapping[str, Json]]) -> bytes:
+    return b',"logprobs":' + to_json(logprobs) + b"}"
 
 
 def _streamed(logprob: TokenLogprob) -> dict[str, Json]:
@@ -130,12 +142,12 @@ def _streamed(logprob: TokenLogprob) -> dict[str, Json]:
     return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": top}
 
 
-def _refusal(track: _Track, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Steps:
-    yield from track.types("refusal", place, cut(content["refusal"], part.chunks))
+def _refusal(track: Track, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Steps:
+    yield from track.types("refusal", place, content["refusal"], part)
     yield track.says("refusal.done", {**place, "refusal": content["refusal"]})
 
 
-def _reasoning(track: _Track) -> Steps:
+def _reasoning(track: Track) -> Steps:
     """What is told of the thoughts, then the thoughts themselves, where they are shown."""
     item = track.output.item
     for at, told in enumerate(item["summary"]):
@@ -144,10 +156,10 @@ def _reasoning(track: _Track) -> Steps:
         yield from _thought(track, "content_part", {"content_index": at}, told)
 
 
-def _thought(track: _Track, frame: str, place: Mapping[str, Json], told: Mapping[str, Json]) -> Steps:
+def _thought(track: Track, frame: str, place: Mapping[str, Json], told: Mapping[str, Json]) -> Steps:
     text, typed = told["text"], _TYPED_THOUGHT[told["type"]]
     yield track.says(f"{frame}.added", {**place, "part": {**told, "text": ""}})
-    yield from track.types(typed, place, cut(text, _way(track.output.parts[0], text)))
+    yield from track.types(typed, place, text, track.output.parts[0])
     yield track.says(f"{typed}.done", {**place, "text": text})
     yield track.says(f"{frame}.done", {**place, "part": told})
 
@@ -158,22 +170,22 @@ def _way(part: Part, text: str) -> Chunks:
     return "token" if other else part.chunks
 
 
-def _tool_call(track: _Track) -> Steps:
+def _tool_call(track: Track) -> Steps:
     item, part = track.output.item, track.output.parts[0]
     if item["type"] == "custom_tool_call":
-        yield from track.types("custom_tool_call_input", {}, cut(item["input"], part.chunks))
+        yield from track.types("custom_tool_call_input", {}, item["input"], part)
         yield track.says("custom_tool_call_input.done", {"input": item["input"]})
         return
-    yield from track.types("function_call_arguments", {}, cut(item["arguments"], part.chunks))
+    yield from track.types("function_call_arguments", {}, item["arguments"], part)
     yield track.says("function_call_arguments.done", {"name": item["name"], "arguments": item["arguments"]})
 
 
-def _hosted(track: _Track) -> Steps:
+def _hosted(track: Track) -> Steps:
     for stage in kind_of(track.output.item["type"]).stages:
         yield from _stage(track, stage)
 
 
-def _stage(track: _Track, stage: Stage) -> Steps:
+def _stage(track: Track, stage: Stage) -> Steps:
     match stage:
         case Phase():
             return _phase(track, stage)
@@ -187,37 +199,37 @@ def _stage(track: _Track, stage: Stage) -> Steps:
             return _printed(track)
 
 
-def _phase(track: _Track, phase: Phase) -> Steps:
+def _phase(track: Track, phase: Phase) -> Steps:
     item = track.output.item
     failed = phase.failed is not None and (item.get("status") == "failed" or item.get("error"))
     if name := phase.failed if failed else phase.name:
         yield track.says(f"{item['type']}.{name}", {})
 
 
-def _typed(track: _Track, typed: Typed) -> Steps:
+def _typed(track: Track, typed: Typed) -> Steps:
     whole = track.output.item[typed.key] or ""
-    yield from track.types(typed.event, {}, cut(whole, track.output.parts[0].chunks))
+    yield from track.types(typed.event, {}, whole, track.output.parts[0])
     yield track.says(f"{typed.event}.done", {typed.key: whole})
 
 
-def _previews(track: _Track) -> Steps:
+def _previews(track: Track) -> Steps:
     image = track.output.item["result"]
     for at in range(track.previews if image else 0):
         fields = {"partial_image_index": at, "partial_image_b64": image}
         yield track.says("image_generation_call.partial_image", fields)
 
 
-def _commands(track: _Track) -> Steps:
+def _commands(track: Track) -> Steps:
     """A shell's events tell the item only by its index."""
     for at, command in enumerate(track.output.item["action"]["commands"]):
         place = {"output_index": track.index, "command_index": at}
         yield Step(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, track.part)
-        pieces = zip(cut(command, "token"), repeat(b"}"), strict=False)
+        pieces = zip(weighed(track.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
         yield from track.deltas("shell_call_command", place, pieces)
         yield Step(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, track.part)
 
 
-def _printed(track: _Track) -> Steps:
+def _printed(track: Track) -> Steps:
     for at, printed in enumerate(track.output.item["output"]):
         said = {key: printed[key] for key in ("stdout", "stderr") if printed.get(key)}
         yield track.says("shell_call_output_content.delta", {"command_index": at, "delta": said})
@@ -233,7 +245,7 @@ _BLANK: Mapping[str, Mapping[str, Json]] = {
     "custom_tool_call": {"input": ""},
     "reasoning": {"summary": [], "content": []},
 }
-_INNER: Mapping[type, Callable[[_Track], Steps]] = {
+_INNER: Mapping[type, Callable[[Track], Steps]] = {
     Text: _message,
     Refusal: _message,
     Reasoning: _reasoning,

@@ -11,7 +11,7 @@ from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Broken
 from mockserver.formats.responses import begun, status_of, whole
 from mockserver.formats.responses_items import Output, outputs
-from mockserver.formats.responses_steps import Step, Steps, item_steps
+from mockserver.formats.responses_steps import Step, Steps, Track, item_steps
 from mockserver.formats.responses_style import Asked, ResponseStyle
 
 
@@ -31,7 +31,7 @@ def _steps(answer: Answer, style: ResponseStyle, asked: Asked) -> Steps:
         return
     built, previews = outputs(answer, style, asked), _previews(asked)
     for index, output in enumerate(built):
-        yield from item_steps(index, output, previews)
+        yield from item_steps(Track(index, output, answer.tokenizer, previews))
     yield _ending(answer, style, asked, built)
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from mockserver.core.call import Json, Prompt
-from mockserver.core.plan import Answer, Choice, Text, Usage
-from mockserver.core.tokens import split, token_id
+from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
+from mockserver.core.tokens import Tokenizer, token_id
 from mockserver.formats.chat import pick
 from mockserver.formats.extras import PromptFilterResults, completion_filter, prompt_filter
 from mockserver.formats.text_logprobs import LogprobsShape, Placed, block, content, placed
@@ -75,8 +75,8 @@ def _choice(answer: Answer, index: int, style: TextStyle, wanted: Wanted) -> Any
     if wanted.raw_output:
         full["raw_output"] = raw_output(answer, index, wanted)
     if wanted.token_ids:
-        full["prompt_token_ids"] = ids(prompt_of(answer, index, wanted).tokens)
-        full["token_ids"] = ids(written(choice))
+        full["prompt_token_ids"] = ids(prompt_of(answer, index, wanted).tokens(answer.tokenizer))
+        full["token_ids"] = ids(written(choice, answer.tokenizer))
     return pick(full, style.choice)
 
 
@@ -90,9 +90,9 @@ def said(choice: Choice) -> str:
     return "".join(part.text for part in choice.parts if isinstance(part, Text))
 
 
-def written(choice: Choice) -> list[str]:
+def written(choice: Choice, tokenizer: Tokenizer) -> list[str]:
     """The tokens that the model wrote."""
-    return [token for part in choice.parts if isinstance(part, Text) for token in split(part.text)]
+    return [token for part in choice.parts if isinstance(part, Text) for token in tokens_of(part, tokenizer)]
 
 
 def finish_of(choice: Choice, style: TextStyle) -> str:
@@ -107,14 +107,14 @@ def logprobs_of(choice: Choice, tokens: Sequence[Placed], wanted: Wanted) -> Any
 
 def raw_output(answer: Answer, index: int, wanted: Wanted) -> RawOutput:
     """What the model saw and wrote; `completion` is without what is repeated of the prompt."""
-    choice, prompt = answer.choices[index], prompt_of(answer, index, wanted)
+    choice, prompt = answer.choices[index], prompt_of(answer, index, wanted).tokens(answer.tokenizer)
     weighed = [(place, token) for place, token in placed(choice) if place >= len(choice.echo)]
     images = list(of_prompt(wanted.images, answer, index) or ())
     return {
-        "prompt_fragments": [prompt.text],
-        "prompt_token_ids": ids(prompt.tokens),
+        "prompt_fragments": ["".join(prompt)],
+        "prompt_token_ids": ids(prompt),
         "completion": said(choice),
-        "completion_token_ids": ids(written(choice)),
+        "completion_token_ids": ids(written(choice, answer.tokenizer)),
         "completion_logprobs": None if choice.logprobs is None else content(weighed, wanted.logprobs),
         "images": images or None,
         "videos": None,
@@ -124,7 +124,7 @@ def raw_output(answer: Answer, index: int, wanted: Wanted) -> RawOutput:
 
 def prompt_of(answer: Answer, index: int, wanted: Wanted) -> Prompt:
     """The prompt that a choice goes on from: they stand prompt by prompt, as many for each."""
-    return of_prompt(wanted.prompts, answer, index) or Prompt("", ())
+    return of_prompt(wanted.prompts, answer, index) or Prompt("")
 
 
 def of_prompt(of_each: Sequence[Any], answer: Answer, index: int) -> Any:

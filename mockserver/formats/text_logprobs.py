@@ -3,14 +3,13 @@
 Either way they say where a token stands, counted from the start of the text that is shown.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
 from mockserver.core.plan import Choice, Logprob
-from mockserver.core.tokens import token_id
-from mockserver.formats.extras import spans
+from mockserver.core.tokens import Token, raw, spans, spelled, token_id
 from mockserver.formats.text_objects import ContentLogprobs, Entry, LegacyLogprobs
 
 Block = LegacyLogprobs | ContentLogprobs
@@ -51,9 +50,9 @@ def content(tokens: Sequence[Placed], shape: LogprobsShape) -> ContentLogprobs:
 
 def _legacy(tokens: Sequence[Placed], shape: LogprobsShape, *, echoes: bool) -> LegacyLogprobs:
     unknown = shape.nothing_before and echoes  # there is nothing from which the first token could have been foreseen
-    tops = [None if unknown and place == 0 else _top(logprob) for place, logprob in tokens]
+    tops = [None if unknown and place == 0 else _named(_top(logprob)) for place, logprob in tokens]
     arrays: LegacyLogprobs = {
-        "tokens": [logprob.token for _, logprob in tokens],
+        "tokens": [_legacy_name(logprob.token) for _, logprob in tokens],
         "token_logprobs": [None if unknown and place == 0 else logprob.logprob for place, logprob in tokens],
         "top_logprobs": tops if shape.alternatives else None,
         "text_offset": [place for place, _ in tokens],
@@ -68,15 +67,24 @@ def _top(logprob: Logprob) -> dict[str, float]:
     return dict(logprob.top) or {logprob.token: logprob.logprob}
 
 
+def _named(top: Mapping[str, float]) -> dict[str, float]:
+    return {_legacy_name(token): value for token, value in top.items()}
+
+
+def _legacy_name(token: str) -> str:
+    """A token as this shape tells it: one that is no whole character by its bytes alone."""
+    return f"bytes:{spelled(token)}" if isinstance(token, Token) and raw(token) != token.encode() else token
+
+
 def _entry(place: int, logprob: Logprob, shape: LogprobsShape) -> Entry:
     top = _top(logprob) if shape.alternatives else {}
     return {
-        "token": logprob.token,
+        "token": spelled(logprob.token),
         "logprob": logprob.logprob,
         "sampling_logprob": logprob.logprob,
-        "bytes": list(logprob.token.encode()),
+        "bytes": list(raw(logprob.token)),
         "top_logprobs": [
-            {"token": token, "logprob": value, "token_id": token_id(token), "bytes": list(token.encode())}
+            {"token": spelled(token), "logprob": value, "token_id": token_id(token), "bytes": list(raw(token))}
             for token, value in top.items()
         ],
         "token_id": token_id(logprob.token),

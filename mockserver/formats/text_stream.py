@@ -9,10 +9,10 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Json
 from mockserver.core.http import Frame
-from mockserver.core.plan import Answer, Choice, Reasoning, Text
-from mockserver.core.tokens import count, cut
+from mockserver.core.plan import Answer, Choice, Reasoning, Text, tokens_of
+from mockserver.core.tokens import Tokenizer, spans, weighed
 from mockserver.formats.chat import pick
-from mockserver.formats.extras import completion_filter, preamble, spans
+from mockserver.formats.extras import completion_filter, preamble
 from mockserver.formats.text import (
     TextStyle,
     Wanted,
@@ -36,7 +36,7 @@ def text_chunks(answer: Answer, style: TextStyle, wanted: Wanted) -> Iterator[Fr
     if style.prompt_apart:
         yield Frame(to_json(preamble(seen_in_prompts(answer, wanted))), part="open")
     mould = _Mould(answer, style, wanted)
-    tracks = [_steps(choice, wanted) for choice in answer.choices]
+    tracks = [_steps(choice, wanted, answer.tokenizer) for choice in answer.choices]
     for turn in zip_longest(*tracks):
         for index, step in enumerate(turn):
             if step is not None:
@@ -57,26 +57,27 @@ class _Step:
     ends: bool = False
 
 
-def _steps(choice: Choice, wanted: Wanted) -> Iterator[_Step]:
-    pieces = [piece for part in choice.parts if isinstance(part, Text) for piece in cut(part.text, part.chunks)]
-    shown = [choice.echo, *pieces] if choice.echo else pieces
-    weighed = repeat(None) if choice.logprobs is None else ending_within(shown, placed(choice))
-    ours = _written(choice, pieces) if wanted.token_ids else repeat(None)
+def _steps(choice: Choice, wanted: Wanted, tokenizer: Tokenizer) -> Iterator[_Step]:
+    parts = [(part, tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Text | Reasoning)]
+    pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in weighed(tokens, part.chunks)]
+    shown = [(choice.echo, 0), *pieces] if choice.echo else pieces
+    texts = [text for text, _ in shown]
+    logprobs = repeat(None) if choice.logprobs is None else ending_within(texts, placed(choice))
+    ours = _ours(choice, texts, written(choice, tokenizer)) if wanted.token_ids else repeat(None)
     # The first piece waits for the reasoning, which has no place in a text.
-    wait = sum(count(part.text) for part in choice.parts if isinstance(part, Reasoning))
-    for at, (piece, own, tokens) in enumerate(zip(shown, weighed, ours, strict=False)):
+    wait = sum(len(tokens) for part, tokens in parts if isinstance(part, Reasoning))
+    for at, ((piece, weight), own, tokens) in enumerate(zip(shown, logprobs, ours, strict=False)):
         echoes = bool(choice.echo) and at == 0
-        yield _Step(piece, 0 if echoes else wait + count(piece), own, tokens, begins=at == 0)
+        yield _Step(piece, 0 if echoes else wait + weight, own, tokens, begins=at == 0)
         wait = wait if echoes else 0
     yield _Step("", wait, written=() if wanted.token_ids else None, begins=not shown, ends=True)
 
 
-def _written(choice: Choice, pieces: Sequence[str]) -> Iterator[Sequence[str]]:
+def _ours(choice: Choice, shown: Sequence[str], tokens: Sequence[str]) -> Iterator[Sequence[str]]:
     """For each piece that is shown the tokens that the model wrote: none for what is repeated of the prompt."""
-    tokens = written(choice)
     if choice.echo:
         yield ()
-    yield from (tokens[span] for span in spans(pieces, tokens))
+    yield from (tokens[span] for span in spans(shown[1:] if choice.echo else shown, tokens))
 
 
 class _Mould:
@@ -128,7 +129,7 @@ class _Mould:
         if step.written is not None:
             shown["token_ids"] = ids(step.written)
             if step.begins:
-                shown["prompt_token_ids"] = ids(prompt_of(self._answer, index, wanted).tokens)
+                shown["prompt_token_ids"] = ids(prompt_of(self._answer, index, wanted).tokens(self._answer.tokenizer))
         if step.ends and wanted.raw_output:
             shown["raw_output"] = raw_output(self._answer, index, wanted)
         more = self._ending() if step.ends else {}

@@ -24,6 +24,7 @@ from mockserver.settings import Settings, assemble
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
+from mockserver.tokenizers import chosen
 
 One = TypeVar("One")
 Other = TypeVar("Other")
@@ -101,13 +102,15 @@ def policy(settings: Settings) -> Policy:
     """What the engine needs to know of the settings."""
     models = settings.models
     entries = None if models is None else {name: _model(model) for name, model in models.items()}
+    catalogue = Catalogue(entries, published=settings.known_models, strict=settings.strict)
     return Policy(
         seed=Seed(settings.seed),
         clock=Clock(settings.clock),
         unmatched=settings.unmatched,
         unique_ids=settings.ids == "unique",
-        models=Catalogue(entries, published=settings.known_models, strict=settings.strict),
+        models=catalogue,
         timing=settings.timing,
+        tokenizer=chosen(settings.tokenizer, lambda name: catalogue.properties(name).tokenizer),
     )
 
 

@@ -171,7 +171,7 @@ def test_near_the_true_count(o200k: int, text: str) -> None:
 
 @given(st.text(st.characters()) | st.text("ab AZ 019 .,'\\n\\r\\t_-é中\u0301\u093f"), st.sampled_from(WAYS))
 def test_pieces_join_to_the_text(text: str, chunks: Chunks) -> None:
-    pieces = cut(text, chunks)
+    pieces = cut(split(text), chunks)
     assert "".join(pieces) == text
     assert all(pieces)
 
@@ -183,7 +183,7 @@ def test_count_is_the_number_of_pieces(text: str) -> None:
 
 @given(st.text(st.characters(codec="utf-8")), st.sampled_from(WAYS))
 def test_no_piece_holds_half_a_character(text: str, chunks: Chunks) -> None:
-    for piece in cut(text, chunks):
+    for piece in cut(split(text), chunks):
         piece.encode()
 
 
@@ -198,13 +198,13 @@ def test_no_piece_holds_half_a_character(text: str, chunks: Chunks) -> None:
     ],
 )
 def test_ways_to_cut(chunks: Chunks, pieces: tuple[str, ...]) -> None:
-    assert cut("Hello big world\n", chunks) == pieces
+    assert cut(split("Hello big world\n"), chunks) == pieces
 
 
 @pytest.mark.parametrize("chunks", ["sentence", 0, -1])
 def test_unknown_ways_to_cut(chunks: Any) -> None:
     with pytest.raises(ValueError, match=f"unknown way to cut: {chunks!r}"):
-        cut("Hello", chunks)
+        cut(("Hello",), chunks)
 
 
 @pytest.mark.parametrize(

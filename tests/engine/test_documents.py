@@ -18,7 +18,7 @@ EMBEDDINGS, MODERATIONS = "/v1/embeddings", "/v1/moderations"
 
 
 def asked(operation: str, **fields: object) -> Call:
-    prompt = Prompt("a sea", ("a", " sea"))
+    prompt = Prompt("a sea")
     return call("a sea", operation=operation, prompts=(prompt,), ids=IdShape("modr-", 32, "hex"), **fields)
 
 

@@ -40,7 +40,7 @@ def several(prompts: int) -> Call:
         http=HttpRequest("POST", "/embeddings"),
         meaning={"input": texts},
         messages=tuple(Message("user", text) for text in texts),
-        prompts=tuple(Prompt(text, (text,)) for text in texts),
+        prompts=tuple(Prompt(text) for text in texts),
     )
 
 

@@ -16,7 +16,7 @@ SMALL = Model(context_window=20)
 
 def text(tokens: int, **fields: Any) -> Call:
     """A completion whose prompt has so many tokens."""
-    prompt = Prompt("a " * tokens, ("a ",) * tokens)
+    prompt = Prompt("a " * tokens, (1,) * tokens)
     return call("a", prompts=(prompt,), operation="completions", model="small-1", **fields)
 
 

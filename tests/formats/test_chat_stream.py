@@ -85,7 +85,7 @@ def test_finish_stands_on_the_last_chunk_only() -> None:
 
 def test_parts_and_weights() -> None:
     shown = [(frame.part, frame.tokens) for frame in frames(Text("Hello there"), CALL)]
-    arguments = [("arguments", 1), ("arguments", 3), ("arguments", 3)]
+    arguments = [("arguments", 0), ("arguments", 2), ("arguments", 3)]  # usage has no name among its tokens
     assert shown == [("open", 0), ("text", 1), ("text", 1), *arguments, ("finish", 0)]
 
 

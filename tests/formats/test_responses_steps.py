@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.plan import Broken, Item, Part, Reasoning, Refusal, Text
 from mockserver.formats.responses import Asked, ResponseStyle
 from mockserver.formats.responses_items import outputs
-from mockserver.formats.responses_steps import item_steps, opened
+from mockserver.formats.responses_steps import Track, item_steps, opened
 from tests.formats.answers import CALL, CUSTOM, EVERYTHING, NOTE, OPENAI, PLAIN, TZAFON, Event, answer, weighed
 
 ADDED, DONE = ("output_item.added",), ("output_item.done",)
@@ -19,7 +19,9 @@ def steps(part: Part, *more: Part, style: ResponseStyle = OPENAI, asked: Asked =
     """The events of the one item that the parts make, parsed."""
     (output,) = outputs(answer(part, *more, **fields), style, asked)
     previews = 2 if asked is EVERYTHING else 0
-    return [{"type": step.type, **json.loads(b"{" + step.rest)} for step in item_steps(0, output, previews)]
+    return [
+        {"type": step.type, **json.loads(b"{" + step.rest)} for step in item_steps(Track(0, output, previews=previews))
+    ]
 
 
 def named(found: list[Event]) -> tuple[str, ...]:
@@ -158,7 +160,7 @@ def test_what_the_events_of_a_call_say() -> None:
 
 def test_logprobs_come_with_their_pieces() -> None:
     (output,) = outputs(weighed(Text("Hello there", 7)), OPENAI, PLAIN)
-    found = [json.loads(b"{" + step.rest) for step in item_steps(0, output)]
+    found = [json.loads(b"{" + step.rest) for step in item_steps(Track(0, output))]
     pieces = [event for event in found if "delta" in event]
     assert [[logprob["token"] for logprob in event["logprobs"]] for event in pieces] == [["Hello"], [" there"]]
     assert pieces[0]["logprobs"] == [

@@ -15,7 +15,7 @@ STYLE = TextStyle(
     usage=("prompt_tokens", "total_tokens", "completion_tokens"),
     finishes={"tool_calls": "stop", "content_filter": "error"},
 )
-PROMPT = Prompt("Say it.", ("Say", " it", "."))
+PROMPT = Prompt("Say it.")
 
 
 def answer(*choices: Choice) -> Answer:
@@ -60,12 +60,12 @@ def test_ends_have_the_words_of_the_provider(finish: str, word: str) -> None:
 
 def test_token_ids_are_of_the_prompt_and_of_the_text_alone() -> None:
     choice = body(Choice((Text(" Hi"),), echo="."), prompts=(PROMPT,), token_ids=True)["choices"][0]
-    assert choice["prompt_token_ids"] == [token_id(token) for token in PROMPT.tokens]
+    assert choice["prompt_token_ids"] == [token_id(token) for token in ("Say", " it", ".")]
     assert choice["token_ids"] == [token_id(" Hi")]
 
 
 def test_choices_stand_prompt_by_prompt() -> None:
-    prompts = (PROMPT, Prompt("<|7|>", ("<|7|>",)))
+    prompts = (PROMPT, Prompt("<|7|>", (7,)))
     made = body(*[Choice((Text("x"),))] * 4, prompts=prompts, raw_output=True, images=(("one",), ()))
     raws = [choice["raw_output"] for choice in made["choices"]]
     assert [raw["prompt_fragments"] for raw in raws] == [["Say it."], ["Say it."], ["<|7|>"], ["<|7|>"]]

@@ -78,7 +78,7 @@ def test_log_probabilities_go_with_their_piece() -> None:
 
 
 def test_token_ids_once_for_the_prompt_and_with_each_piece_for_the_text() -> None:
-    prompt = Prompt("<|7|>", ("<|7|>",))
+    prompt = Prompt("<|7|>", (7,))
     chunks = [
         json.loads(frame.data)["choices"][0]
         for frame in frames(Choice((Text("a b", "word"),), echo="<|7|>"), prompts=(prompt,), token_ids=True)

@@ -9,6 +9,7 @@ PACKAGE = Path(__file__).parents[2] / "mockserver"
 
 _TYPES = {"pydantic", "pydantic_core", "typing_extensions"}
 _SERVED = {"core", "units", "formats", "state", "positions", "kinds", "settings", "dialects", "engine", "delivery"}
+_SERVED |= {"tokenizers"}
 
 # Each part of the house: the parts it may import, and the distributions from outside.
 FLOORS: dict[str, tuple[set[str], set[str]]] = {
@@ -19,6 +20,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "positions": ({"core"}, {"yaml"}),
     "kinds": ({"core", "units"}, _TYPES),
     "settings": ({"core", "units", "kinds", "positions"}, _TYPES),
+    "tokenizers": ({"core"}, {"tiktoken"}),
     "dialects": ({"core", "formats"}, _TYPES | {"jiter"}),
     "engine": (
         {"core", "units", "positions"},

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mockserver.core.call import Call, IdShape, Json, Message, Prompt
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.plan import Answer
-from mockserver.core.tokens import split, token_of
+from mockserver.core.tokens import APPROX
 from mockserver.dialects._chat.call import BOOKKEEPING, stops
 from mockserver.dialects._completions.models import COMPLETION, COMPLETION_FIELDS
 from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
@@ -67,22 +67,18 @@ def completion_call(http: HttpRequest, body: Body, asked: Body, *, dialect: str)
 def prompts_of(prompt: Json) -> tuple[Prompt, ...]:
     """The prompts of any of the four kinds; null and an empty list are one empty prompt."""
     if not isinstance(prompt, list) or not prompt:
-        return (_text(prompt or ""),)
+        return (Prompt(prompt or ""),)
     match prompt[0]:
         case str():
-            return tuple(map(_text, prompt))
+            return tuple(map(Prompt, prompt))
         case int():
-            return (_tokens(prompt),)
-    return tuple(map(_tokens, prompt))
+            return (_numbers(prompt),)
+    return tuple(map(_numbers, prompt))
 
 
-def _text(text: str) -> Prompt:
-    return Prompt(text, split(text))
-
-
-def _tokens(numbers: Sequence[int]) -> Prompt:
-    tokens = tuple(map(token_of, numbers))
-    return Prompt("".join(tokens), tokens)
+def _numbers(numbers: Sequence[int]) -> Prompt:
+    """A prompt of tokens: what they read as, their model's tokenizer may know better."""
+    return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
 
 
 def meaning(body: Body, prompts: Sequence[Prompt]) -> dict[str, Json]:
@@ -102,7 +98,7 @@ def too_many(asked: Body) -> str | None:
 
 def too_long(call: Call) -> str | None:
     """What is wrong with prompts that each choice is to repeat."""
-    tokens = call.n * sum(len(prompt.tokens) for prompt in call.prompts)
+    tokens = call.n * call.prompt_tokens
     if tokens <= MOST_REPEATED:
         return None
     return f"You requested {tokens} tokens of prompts to be repeated, but at most {MOST_REPEATED} can be at once."

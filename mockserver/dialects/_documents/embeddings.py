@@ -54,7 +54,7 @@ def embeddings_call(  # size: what was sent, and what of it is valid
 
 def too_long(call: Call) -> Failure | None:
     """The refusal of a call one of whose inputs is longer than the live service takes."""
-    longest = max(len(prompt.tokens) for prompt in call.prompts)
+    longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
     if longest <= MOST_TOKENS_OF_ONE:
         return None
     message = (

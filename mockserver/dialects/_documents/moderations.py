@@ -9,7 +9,6 @@ from typing_extensions import TypedDict
 from mockserver.core.call import Call, IdShape, Json, Message, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.core.tokens import split
 from mockserver.dialects._chat.messages import String, TextPart
 from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
 
@@ -69,7 +68,7 @@ def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Ca
         meaning={**body, "model": asked.get("model") or DEFAULT_MODEL, **meaning},
         raw=body,
         messages=messages,
-        prompts=tuple(Prompt(text, split(text)) for text in texts),
+        prompts=tuple(map(Prompt, texts)),
         ids=IdShape("modr-", 32, "hex"),
     )
 

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, IdShape, Json, Message
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer
-from mockserver.core.tokens import split
+from mockserver.core.tokens import Tokenizer
 from mockserver.dialects._chat.call import chat_call
 from mockserver.dialects._chat.request import empty_messages, impossible_choice
 from mockserver.dialects._completions.request import WHOLE, completion_call, too_long, too_many
@@ -108,14 +108,14 @@ def metrics(call: Call, answer: Answer) -> dict[str, Json]:
         "server-time-to-first-token": round(first, 6),
         "server-processing-time": round(first + answer.usage.completion * 0.005, 6),
     }
-    guess = _predicted(call.raw)
+    guess = _predicted(call.raw, answer.tokenizer)
     if guess:
         told["speculation-prompt-tokens"] = len(guess)
         told["speculation-prompt-matched-tokens"] = _matched(guess, answer)
     return told
 
 
-def _predicted(body: Body) -> Sequence[str]:
+def _predicted(body: Body, tokenizer: Tokenizer) -> Sequence[str]:
     """The tokens of the predicted output."""
     guess = body.get("speculation")
     if isinstance(guess, list):
@@ -125,13 +125,13 @@ def _predicted(body: Body) -> Sequence[str]:
         content = guess.get("content") if isinstance(guess, Mapping) else guess
         parts = content if isinstance(content, list) else ()
         guess = content if isinstance(content, str) else "".join(part.get("text") or "" for part in parts)
-    return split(guess)
+    return tokenizer.split(guess)
 
 
 def _matched(guess: Sequence[str], answer: Answer) -> int:
     """How many of the predicted tokens begin the answer."""
     texts = [getattr(part, "text", "") for choice in answer.choices[:1] for part in choice.parts]
-    tokens = split("".join(texts))
+    tokens = answer.tokenizer.split("".join(texts))
     return next(
         (at for at, pair in enumerate(zip(guess, tokens, strict=False)) if pair[0] != pair[1]),
         min(len(guess), len(tokens)),

@@ -4,19 +4,22 @@ from math import floor, log
 
 from mockserver.core.plan import Logprob
 from mockserver.core.seed import Random
+from mockserver.core.tokens import APPROX, Tokenizer
 
 
-def logprobs(tokens: tuple[str, ...], rng: Random, top: int) -> tuple[Logprob, ...]:
+def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:
     """One for each token, with up to `top` alternatives, the token itself the first of them."""
-    return tuple(_logprob(token, rng, top) for token in tokens)
+    return tuple(_logprob(token, rng, top, tokenizer) for token in tokens)
 
 
-def _logprob(token: str, rng: Random, top: int) -> Logprob:
+def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob:
     # Two draws for each token, whatever `top` is: who asks for more alternatives gets the same probabilities.
     doubt = _LEAST_DOUBT + _MOST_DOUBT * rng.random() ** 4
     start = rng.randrange(len(_COMMON))
     chosen = (token, _log(1 - doubt))
-    others = zip(_alternatives(token, start), _shares(doubt, top - 1), strict=False)
+    shares = _shares(doubt, top - 1)
+    spoken = (tokenizer.split(other)[0] for other in _alternatives(token, start)[: len(shares)])
+    others = zip(spoken, shares, strict=False)
     return Logprob(*chosen, top=(chosen, *others) if top > 0 else ())
 
 

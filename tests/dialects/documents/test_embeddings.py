@@ -98,4 +98,4 @@ def test_an_input_that_only_the_live_service_refuses():
     assert failure.message is not None
     assert failure.message.startswith("This model's maximum context length is 8192 tokens, however you requested 8193")
     assert too_long(parse(input=["a"] * 9)) is None
-    assert call.prompts[0] == Prompt("a", ("a",))
+    assert call.prompts[0] == Prompt("a")

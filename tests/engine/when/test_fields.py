@@ -56,7 +56,7 @@ RAW = {"user": "ann", "metadata": {"a.b": "c"}, "stop": ["x", {"y": 1}], "n": 0}
         ("key", "sk-1"),
         ("attempt", 2),
         ("namespace", "ns1"),
-        ("prompt_tokens", 303),
+        ("prompt_tokens", 992),
     ],
 )
 def test_field(name: str, value: Any) -> None:

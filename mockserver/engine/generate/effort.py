@@ -3,64 +3,45 @@
 Knows where schemas stand within schemas, not what any keyword means.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 
 from mockserver.core.call import Json
 
-Target = Callable[[str], Json]  # what a local reference (#/...) refers to; it raises LookupError where that is nothing
+Targets = Callable[[Mapping[str, Json]], Iterable[Json]]  # what a schema's references lead to; raises LookupError
 
 
-def references(schema: Json) -> int:
-    """How many `$ref` stand in a schema, wherever they do."""
-    found, left = 0, [schema]
-    while left:
-        here = left.pop()
-        if isinstance(here, Mapping):
-            found += "$ref" in here
-            left += here.values()
-        elif isinstance(here, list):
-            left += here
-    return found
-
-
-def effort(schema: Json, value: Json, target: Target) -> float:
-    """About how many schemas must be tried at the most to hold a value against one; infinite where nobody can tell."""
-    deep, wide = _extent(value)
-    return wide * _Effort(target).of(schema, deep, 0)
-
-
-def _extent(value: Json) -> tuple[int, int]:
+def extent(value: Json) -> tuple[int, int]:
     """How deep a value is, and how many values it has."""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    extents = list(map(_extent, inner))
+    extents = list(map(extent, inner))
     return 1 + max((deep for deep, _ in extents), default=0), 1 + sum(wide for _, wide in extents)
 
 
 @dataclass(slots=True)
-class _Effort:
-    target: Target
-    known: dict[tuple[int, int], float] = field(default_factory=dict)
+class Effort:
+    """About how many schemas must be tried at the most on each value; infinite where nobody can tell."""
 
-    def of(self, schema: Json, deep: int, level: int) -> float:
+    targets: Targets
+    _known: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def of(self, schema: Json, deep: int, level: int = 0) -> float:
         """The schemas tried on a value so deep; those that lead back to where they stand are not tried again."""
         if isinstance(schema, list):
             return sum(self.of(item, deep, level) for item in schema)
         if not isinstance(schema, Mapping) or deep < 1:
             return 0
         key = (id(schema), deep)
-        if key not in self.known:
-            self.known[key] = 0
-            self.known[key] = 1 + sum(self._within(schema, deep, level + 1)) if level < _DEEPEST else inf
-        return self.known[key]
+        if key not in self._known:
+            self._known[key] = 0
+            self._known[key] = 1 + sum(self._within(schema, deep, level + 1)) if level < _DEEPEST else inf
+        return self._known[key]
 
     def _within(self, schema: Mapping[str, Json], deep: int, level: int) -> Iterator[float]:
         for name, inner in schema.items():
-            if name == "$ref":
-                yield self.of(self._referred(inner), deep, level)
-            elif name in _ELSEWHERE or (name == "$id" and level > 1):
-                yield inf
+            if name in _REFERENCES:
+                yield self._referred(schema, deep, level)
             elif name in _OF_ONE_BELOW:
                 yield self.of(inner, deep - 1, level)
             elif name in _NAMED_BELOW and isinstance(inner, Mapping):
@@ -70,18 +51,15 @@ class _Effort:
             elif name not in _NEVER_TRIED:
                 yield self.of(inner, deep, level)
 
-    def _referred(self, pointer: Json) -> Json:
-        if pointer != "#" and not str(pointer).startswith("#/"):
-            return _UNTOLD
+    def _referred(self, schema: Mapping[str, Json], deep: int, level: int) -> float:
         try:
-            return self.target(str(pointer))
+            return self.of([*self.targets(schema)], deep, level)
         except LookupError:
-            return _UNTOLD
+            return inf
 
 
 _DEEPEST = 200
-_ELSEWHERE = frozenset(("$dynamicRef", "$recursiveRef"))
-_UNTOLD = {"$dynamicRef": ""}
+_REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
 # Keywords whose schemas are tried on what stands in a value, and those that have them by name.
 _OF_ONE_BELOW = frozenset((
     *("items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"),

@@ -4,16 +4,13 @@ Nothing of Faker but its values can be reached from here.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, date, datetime, time
+from datetime import date, time
 from decimal import Decimal
 from functools import cache
-from typing import Any
 
 from mockserver.core.call import Json
-from mockserver.core.seed import FROZEN_AT
 from mockserver.engine.draft import Moment
-
-LOCALE = "en_US"
+from mockserver.engine.fakers import generator
 
 
 class Fake:
@@ -44,54 +41,6 @@ def providers() -> Mapping[str, Callable[[], Json]]:
             if not name.startswith(_HIDDEN_PREFIXES) and name not in _HIDDEN and callable(getattr(provider, name)):
                 found[name] = getattr(source, name)
     return found
-
-
-@cache
-def generator() -> Any:
-    """The one Faker generator, with a clock that stands still."""
-    from faker import Faker  # slow to import, and few rules need it
-
-    faker = Faker(LOCALE)
-    faker.seed_instance(0)  # some providers turn to the system's chance unless this has been called
-    faker.add_provider(_anchored_dates())
-    return faker._factories[0]
-
-
-def _anchored_dates() -> Any:
-    """Faker's dates from a copy of their module in which now is always the same moment, in UTC."""
-    from importlib.util import module_from_spec, spec_from_file_location
-
-    from faker.providers import date_time
-
-    spec = spec_from_file_location("faker.providers.date_time", date_time.__file__, submodule_search_locations=[])
-    assert spec is not None  # noqa: S101  # it was imported a line above
-    assert spec.loader is not None  # noqa: S101
-    copy: Any = module_from_spec(spec)
-    spec.loader.exec_module(copy)
-    copy.datetime = _StillDatetime
-    copy.dtdate = _StillDate
-    copy._get_local_timezone = lambda: UTC
-    return copy.Provider
-
-
-class _OfReal(type):
-    """Takes true dates for its own instances: a value may come from outside the copied module."""
-
-    def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, datetime if issubclass(cls, datetime) else date)
-
-
-class _StillDatetime(datetime, metaclass=_OfReal):
-    @classmethod
-    def now(cls, tz: Any = None) -> "_StillDatetime":
-        here = cls.fromtimestamp(FROZEN_AT, tz or UTC)
-        return here if tz else here.replace(tzinfo=None)
-
-
-class _StillDate(date, metaclass=_OfReal):
-    @classmethod
-    def today(cls) -> "_StillDate":
-        return cls.fromordinal(datetime.fromtimestamp(FROZEN_AT, UTC).toordinal())
 
 
 def _plain(value: object) -> Json:

@@ -1,0 +1,1 @@
+"""Instances of JSON Schemas: documents and references, alternatives, objects, arrays, strings, numbers."""

@@ -1,0 +1,14 @@
+"""Why no instance can be made, and where in its schema that stands. Knows no keyword."""
+
+
+class DeadEndError(Exception):
+    """No value can be made here: `why`, as a sentence without its end, and the JSON pointer of the schema's place."""
+
+    def __init__(self, why: str, pointer: str = "#") -> None:
+        super().__init__(why, pointer)
+        self.why = why
+        self.pointer = pointer
+
+
+class ExhaustedError(Exception):
+    """The work that one instance may cost is done, and nothing was found."""

@@ -1,0 +1,288 @@
+"""One instance in the making: follows the schema down, tries alternatives, and takes what was said first.
+
+Every value has its own chance by its place, so that one property more shifts no other. Work is counted, and ends.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+
+from mockserver.core.call import Json
+from mockserver.core.seed import Random, Seed
+from mockserver.engine.generate.instances.alternatives import Alternatives, Option
+from mockserver.engine.generate.instances.arrays import row
+from mockserver.engine.generate.instances.compiled import Compiled
+from mockserver.engine.generate.instances.dead_end import DeadEndError, ExhaustedError
+from mockserver.engine.generate.instances.making import Place
+from mockserver.engine.generate.instances.names import natural_range
+from mockserver.engine.generate.instances.numbers import number
+from mockserver.engine.generate.instances.objects import table
+from mockserver.engine.generate.instances.parts import (
+    Parts,
+    hinted,
+    kinds,
+    listed,
+    named,
+    of_kind,
+    of_property,
+    refused,
+    required,
+    same,
+)
+from mockserver.engine.generate.instances.strings import text
+from mockserver.engine.generate.prompt import NOTHING, Mentions
+
+
+@dataclass(slots=True)
+class Work:
+    """What may still be done for one instance."""
+
+    left: int
+
+    def spend(self) -> None:
+        """Do one step more. Raises ExhaustedError."""
+        self.left -= 1
+        if self.left < 0:
+            raise ExhaustedError
+
+
+@dataclass(slots=True)
+class Maker:
+    """Makes one instance. `troubles` counts, by JSON pointer, how often a value was refused there."""
+
+    compiled: Compiled
+    seed: Seed
+    said: Mentions
+    work: Work
+    troubles: Mapping[str, int] = field(default_factory=dict)
+    lean: bool = False  # nothing is made that need not be
+    alternatives: Alternatives = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.alternatives = Alternatives(self.compiled, self.work.spend)
+
+    def make(self, schemas: Sequence[Json], place: Place) -> Json:
+        """A value that all the schemas allow. Raises DeadEndError."""
+        self.work.spend()
+        place = place.again(self.troubles.get(place.pointer, 0))
+        parts = self.alternatives.flat(schemas)
+        if place.depth > _DEEPEST:
+            raise DeadEndError(f"it leads more than {_DEEPEST} levels deep", self._pointer(parts))
+        place = Place(place.pointer, (*place.hints, *_notes(parts)), place.depth, place.tries)
+        for value in self._noted(parts, place):
+            if self._allowed(schemas, parts, value):
+                return value
+        said = self.said
+        for widened in self._told(parts, place):
+            try:
+                return self._first_of(widened, schemas, place)
+            except DeadEndError as error:
+                self.said, failed = said, error
+        raise failed
+
+    def _first_of(self, parts: Parts, schemas: Sequence[Json], place: Place) -> Json:
+        """A value by the first of the alternatives that leads to one."""
+        first: DeadEndError | None = None
+        said = self.said
+        order = partial(self._ordered, place)
+        for settled in islice(self.alternatives.settled(parts, order), _MOST_ALTERNATIVES):
+            try:
+                return self._value(settled, schemas, place)
+            except DeadEndError as error:
+                first = first or self._located(error, settled)
+                self.said = said
+        raise first or DeadEndError("none of the alternatives can be met", self._pointer(parts))
+
+    def _value(self, parts: Parts, schemas: Sequence[Json], place: Place) -> Json:
+        allowed = kinds(parts)
+        values = listed(parts)
+        if values is not None:
+            return self._one_of(values, (allowed, schemas), place)
+        if any("type" in part for part in parts):
+            order = sorted(allowed, key=lambda kind: kind == "null" and not self._ends(place))
+        else:
+            order = [kind for kind in hinted(parts) if kind in allowed]
+        turn = place.tries % max(1, len(order)) if len(order) > 1 else 0
+        failed: DeadEndError | None = None
+        for kind in [*order[turn:], *order[:turn]]:
+            try:
+                return self._of_kind(kind, parts, place)
+            except DeadEndError as error:
+                failed = failed or error
+        raise failed or DeadEndError("no type is left that is allowed", "type")
+
+    def _of_kind(self, kind: str, parts: Parts, place: Place) -> Json:
+        match kind:
+            case "object":
+                return table(self, self._with_said(parts, place), place)
+            case "array":
+                return row(self, parts, place)
+            case "string":
+                return text(parts, place.hints, lambda attempt: self.stream(place, f"text {attempt}"))
+            case "number" | "integer":
+                low, high = natural_range(place.hints)
+                high += (high - low) * 10 * place.tries
+                return number(parts, (low, high), self.stream(place, "number"), whole=kind == "integer")
+            case "boolean":
+                value = self.fraction(place, "boolean") < 0.5
+                return not value if refused(parts, value) else value
+        return None
+
+    def _one_of(self, values: Sequence[Json], allowed: tuple[Sequence[str], Sequence[Json]], place: Place) -> Json:
+        """One of the listed values, by chance; the first from there on that all else allows."""
+        kept = [value for value in values if of_kind(value, allowed[0])]
+        start = int(self.fraction(place, "one of") * len(kept)) if kept else 0
+        for value in islice([*kept[start:], *kept[:start]], _MOST_LISTED):
+            self.work.spend()
+            if len(kept) == 1 or self.fits(allowed[1], value):
+                return value
+        raise DeadEndError("none of the listed values is allowed", "enum")
+
+    def _noted(self, parts: Parts, place: Place) -> Sequence[Json]:
+        """The default and examples of the schema, while nothing speaks against them and the prompt has no say."""
+        if place.tries or self.lean:
+            return ()
+        found: list[Json] = [part["default"] for part in parts if "default" in part]
+        for part in parts:
+            examples = part.get("examples")
+            if isinstance(examples, list) and examples:
+                start = int(self.fraction(place, "example") * len(examples))
+                found += [*examples[start:], *examples[:start]][:_MOST_EXAMPLES]
+        if found and self.said is not NOTHING and named(parts) and self.said.evidence(self._properties(parts)) > 0:
+            return ()
+        return found
+
+    def _allowed(self, schemas: Sequence[Json], parts: Parts, value: Json) -> bool:
+        values = listed(parts)
+        if values is not None and not any(same(value, other) for other in values):
+            return False
+        return not refused(parts, value) and self.fits(schemas, value)
+
+    def _told(self, parts: Parts, place: Place) -> Sequence[Parts]:
+        """The parts with what the prompt says of their properties beside them, and then without."""
+        told = self._with_said(parts, place)
+        return (parts,) if told is parts else (told, parts)
+
+    def _with_said(self, parts: Parts, place: Place) -> Parts:
+        """The parts, and with them the values that the prompt has for properties which have none yet."""
+        if self.said is NOTHING or place.tries or not named(parts) or "object" not in kinds(parts):
+            return parts
+        given = {name for part in parts if _SAID in part for name in part["properties"]}
+        properties = {name: schema for name, schema in self._properties(parts).items() if name not in given}
+        if not properties:
+            return parts
+        fits = lambda name, value: self.fits(of_property(parts, name), value)  # noqa: E731
+        values, self.said = self.said.assigned(properties, fits, required=required(parts))
+        kept = {
+            name: value
+            for name, value in values.items()
+            if not self.troubles.get(place.below(name, name).pointer) and fits(name, value)
+        }
+        fixed = {name: {"const": value} for name, value in kept.items()}
+        return (*parts, {_SAID: True, "properties": fixed, "required": list(fixed)}) if fixed else parts
+
+    def _properties(self, parts: Parts) -> dict[str, Json]:
+        return {name: self.described(of_property(parts, name)) for name in named(parts)[:_MOST_TOLD]}
+
+    def described(self, schemas: Sequence[Json]) -> Json:
+        """Schemas as one, references resolved, in their alternatives too; the first word on each keyword counts."""
+        try:
+            parts = self.alternatives.flat(schemas)
+        except DeadEndError:
+            return False
+        whole: dict[str, Json] = {}
+        for part in parts:
+            whole |= {key: value for key, value in part.items() if key not in whole and key not in _RESOLVED}
+        for keyword in ("anyOf", "oneOf"):
+            if keyword in whole:
+                whole[keyword] = [self._described_one(option) for option in whole[keyword]]
+        return whole
+
+    def _described_one(self, schema: Json) -> Json:
+        try:
+            parts = self.alternatives.flat((schema,))
+        except DeadEndError:
+            return False
+        return {key: value for part in reversed(parts) for key, value in part.items() if key not in _RESOLVED}
+
+    def fits(self, schemas: Sequence[Json], value: Json) -> bool:
+        """Whether all the schemas allow a value."""
+        return all(self.compiled.allows(schema, value) for schema in schemas)
+
+    def _ordered(self, place: Place, keyword: str, options: Sequence[Option]) -> Sequence[Option]:
+        """The options of a choice: what the prompt speaks of first, null last, and deep down what ends soonest."""
+        if self._ends(place):
+            return sorted(options, key=self._height)
+        if keyword not in ("anyOf", "oneOf"):
+            turn = place.tries % len(options) if options else 0
+            return [*options[turn:], *options[:turn]]
+        telling = [option for option in options if not self._is_null(option[0])]
+        turn = (int(self.fraction(place, keyword) * len(telling)) + place.tries) % len(telling) if telling else 0
+        turned = [*telling[turn:], *telling[:turn], *(option for option in options if self._is_null(option[0]))]
+        if self.said is NOTHING or place.tries:
+            return turned
+        return sorted(turned, key=lambda option: -self._evidence(option[0]))
+
+    def _evidence(self, schema: Json) -> float:
+        try:
+            properties = self._properties(self.alternatives.flat((schema,)))
+        except DeadEndError:
+            return 0
+        return self.said.evidence(properties) if properties else 0
+
+    def _is_null(self, schema: Json) -> bool:
+        return isinstance(schema, Mapping) and (
+            schema.get("type") in ("null", ["null"]) or ("const" in schema and schema["const"] is None)
+        )
+
+    def _height(self, option: Option) -> float:
+        return max(map(self.compiled.heights.of, option), default=0)
+
+    def _ends(self, place: Place) -> bool:
+        """Whether this is so deep down that an end must be found."""
+        return self.lean or place.depth > _DEEP
+
+    def generous(self, place: Place) -> bool:
+        """Whether more than the least is made here."""
+        return not self.lean and place.depth <= _DEEP
+
+    def stream(self, place: Place, label: str) -> Random:
+        """A stream of chance of its own."""
+        return self.seed.stream(label, place.pointer, str(place.tries))
+
+    def fraction(self, place: Place, label: str) -> float:
+        """A number from 0 up to 1 of its own, which costs less than a stream."""
+        return self.seed.fraction(label, place.pointer, str(place.tries))
+
+    def _located(self, error: DeadEndError, parts: Parts) -> DeadEndError:
+        """The error with the place of the keyword that it names."""
+        if error.pointer.startswith("#"):
+            return error
+        stating = next(
+            (part for part in parts if error.pointer in part and id(part) in self.compiled.document.pointers), None
+        )
+        if stating is None:
+            return DeadEndError(error.why, self._pointer(parts))
+        return DeadEndError(error.why, f"{self.compiled.document.pointer(stating)}/{error.pointer}")
+
+    def _pointer(self, parts: Parts) -> str:
+        """Where the first of the parts stands."""
+        pointers = self.compiled.document.pointers
+        return next((pointers[id(part)] for part in parts if id(part) in pointers), "#")
+
+
+def _notes(parts: Parts) -> tuple[str, ...]:
+    """What the schema calls the value, and says of it."""
+    notes = [part.get(keyword) for keyword in ("title", "description") for part in parts]
+    return tuple(note[:_LONGEST_NOTE] for note in notes if isinstance(note, str))
+
+
+_DEEP, _DEEPEST = 4, 40  # from where on nothing optional is made; where making ends
+_MOST_ALTERNATIVES = 16
+_MOST_LISTED = 50
+_MOST_EXAMPLES = 4
+_MOST_TOLD = 200
+_LONGEST_NOTE = 80
+_SAID = "said"  # a keyword of our own: what the prompt gave
+_RESOLVED = frozenset(("$ref", "allOf", "$dynamicRef", "$recursiveRef", "$defs", "definitions"))

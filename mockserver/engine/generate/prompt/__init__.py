@@ -1,0 +1,87 @@
+"""What a prompt says that a value can be made of: numbers, quoted texts, dates, names, pairs, lists, JSON.
+
+Knows text and JSON Schema's words for types, no tools and no calls. `reading` finds what a text mentions, `assigning`
+gives it to properties by `scoring` pairs of them.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from mockserver.core.call import Json
+from mockserver.engine.generate.prompt.assigning import Assignment, Fits, assign, wants
+from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.reading import read
+from mockserver.engine.generate.prompt.sets import parted
+
+__all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
+
+_LONGEST, _LATER = 20_000, 20_000  # characters of the first text, and of all others together, that are read
+_TAIL = 8_000  # of them from the end of a text that is too long
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The values of a text, in its order; `used` are those that were given away already."""
+
+    text: str = ""
+    found: tuple[Mention, ...] = ()
+    used: tuple[Mention, ...] = ()
+    later: "tuple[Mentions, ...]" = ()  # of texts that tell less: they fill only what this one leaves
+
+    def assigned(
+        self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = ()
+    ) -> "tuple[dict[str, Json], Mentions]":
+        """What the text says of an object's properties, and the mentions that are left.
+
+        `properties` holds a schema by name, `$ref` and `allOf` resolved, in the alternatives of `anyOf` too. A value has
+        the type that its schema wants, and is given only where `fits` allows it. Names for which the text says nothing
+        are absent; a `required` one is given weaker evidence, down to the phrase that is left.
+        """
+        if not self.text or not properties:
+            return {}, self
+        asked = wants(properties, required)
+        assignment = Assignment(self.text, fits, used=list(self.used))
+        assign(assignment, self.found, asked)
+        given, later = assignment.given, []
+        for other in self.later:
+            rest = {name: schema for name, schema in properties.items() if name not in given}
+            more, left = other.assigned(rest, fits)
+            given |= more
+            later.append(left)
+        return given, replace(self, found=_left(self.found, assignment.used), used=tuple(assignment.used), later=tuple(later))
+
+    def evidence(self, properties: Mapping[str, Json]) -> float:
+        """How much of an object's properties the text speaks of: 0 for none, 1 for all."""
+        given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
+        return len(given) / len(properties) if properties else 0.0
+
+    def sets(self, properties: Mapping[str, Json]) -> "tuple[Mentions, ...]":
+        """The mentions parted into sets of values, one for each object that the text speaks of; at least one set."""
+        return tuple(replace(self, found=found) for found in parted(self.text, self.found, properties))
+
+
+NOTHING = Mentions()
+
+
+def mentions(*texts: str) -> Mentions:
+    """What texts mention, the most telling text first; of a very long text its two ends are read."""
+    said = [text for text in texts if text.strip()]
+    if not said:
+        return NOTHING
+    share = _LATER // max(1, len(said) - 1)
+    later = tuple(_of(_ends(text, share)) for text in said[1:])
+    return replace(_of(_ends(said[0], _LONGEST)), later=later)
+
+
+def _of(text: str) -> Mentions:
+    return Mentions(text, read(text))
+
+
+def _ends(text: str, most: int) -> str:
+    """A text, or its beginning and end where it is too long: the beginning says what to do, the end what with."""
+    tail = min(_TAIL, most // 2)
+    return text if len(text) <= most else f"{text[: most - tail]}\n{text[len(text) - tail :]}"
+
+
+def _left(found: tuple[Mention, ...], used: list[Mention]) -> tuple[Mention, ...]:
+    return tuple(mention for mention in found if not any(mention.overlaps(other) for other in used))

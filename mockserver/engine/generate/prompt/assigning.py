@@ -1,0 +1,172 @@
+"""Gives the mentions of a text to the properties of an object: the best pairs first, each mention once."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mockserver.core.call import Json
+from mockserver.engine.generate.prompt import rest
+from mockserver.engine.generate.prompt.converting import values
+from mockserver.engine.generate.prompt.lists import after_key, bulleted, candidates, enumerated
+from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, score
+from mockserver.engine.generate.prompt.spoken import affirmed, chosen
+from mockserver.engine.generate.prompt.wanted import Wanted, item_of, wanted
+
+Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
+
+_MOST_PAIRS = 40_000  # of a mention and a property that are looked at
+_FREE = frozenset("text query code command expression title".split())
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What may become the value of a property, in points; several mentions make a list."""
+
+    points: int
+    want: Wanted
+    mentions: tuple[Mention, ...]
+    many: bool = False
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        """What sorts the best first: points, then the order of the text, then of the schema."""
+        first = self.mentions[0]
+        return (first.source, -self.points, first.start, self.want.order)
+
+
+@dataclass(slots=True)
+class Assignment:
+    """What the properties have so far."""
+
+    text: str
+    fits: Fits
+    given: dict[str, Json] = field(default_factory=dict)
+    used: list[Mention] = field(default_factory=list)
+
+    def take(self, match: Match) -> bool:
+        """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
+        if match.want.name in self.given or any(self._is_used(mention) for mention in match.mentions):
+            return False
+        for value in _values(self.text, match):
+            if self.fits(match.want.name, value):
+                self.given[match.want.name] = value
+                self.used.extend(match.mentions)
+                return True
+        return False
+
+    def _is_used(self, mention: Mention) -> bool:
+        return any(mention.overlaps(other) for other in self.used)
+
+
+def _values(text: str, match: Match) -> Iterator[Json]:
+    if not match.many:
+        yield from values(text, match.mentions[0], match.want)
+        return
+    item = item_of(match.want)
+    made = [next(values(text, mention, item), None) for mention in match.mentions]
+    yield [value for value in made if value is not None]
+
+
+def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Wanted, ...]:
+    """What each property asks for, in the schema's order."""
+    return tuple(
+        wanted(name, schema, order, required=name in required) for order, (name, schema) in enumerate(properties.items())
+    )
+
+
+def assign(assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wanted]) -> None:
+    """Fill what the mentions tell of the properties."""
+    ranked = sorted(matches(assignment.text, found, asked), key=lambda match: match.rank)
+    for match in ranked:
+        if match.points >= ENOUGH:
+            assignment.take(match)
+    for match in ranked:
+        if match.want.required and match.points >= ENOUGH_FOR_REQUIRED:
+            assignment.take(match)
+    _affirm(assignment, asked)
+    _fill_free(assignment, asked)
+    _fill_required(assignment, ranked, asked)
+
+
+def matches(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> Iterator[Match]:
+    """The pairs of property and mention that say anything at all for each other."""
+    most = max(20, _MOST_PAIRS // max(1, len(asked)))
+    for want in asked:
+        if want.choices:
+            yield from (Match(points, want, (mention,)) for points, mention in chosen(text, want))
+            yield from (Match(p, want, (m,)) for m in found[:most] if (p := _choice(m, want)) > 0)
+            continue
+        if "array" in want.types:
+            yield from _lists(text, found[:most], want)
+        yield from (Match(points, want, (m,)) for m in found[:most] if (points := score(m, want)) > 0)
+
+
+def _choice(mention: Mention, want: Wanted) -> int:
+    """A listed value is only taken from what is said to be it, or from a number."""
+    return score(mention, want) if mention.kind in ("pair", "member", "argument", "number") else 0
+
+
+def _lists(text: str, found: Sequence[Mention], want: Wanted) -> Iterator[Match]:
+    item = item_of(want)
+    if "object" in item.types:
+        return
+    if item.choices:
+        said = [(points, mention) for points, mention in chosen(text, item) if points >= ENOUGH]
+        for points, group in enumerated(text, said, item):
+            yield Match(points, want, group, many=True)
+        return
+    for mention in found:
+        if mention.kind == "pair" and (points := score(mention, want)) >= 50 and (pieces := after_key(text, mention)):
+            yield Match(points + 5, want, pieces, many=True)
+    if "string" in item.types and (lines := bulleted(text)):
+        yield Match(46, want, lines, many=True)
+    for points, group in enumerated(text, list(candidates(found, item, want)), item):
+        yield Match(points, want, group, many=True)
+
+
+def _affirm(assignment: Assignment, asked: Iterable[Wanted]) -> None:
+    for want in asked:
+        if want.name in assignment.given or "boolean" not in want.types:
+            continue
+        told = affirmed(assignment.text, want)
+        if told and assignment.fits(want.name, told[0]):
+            assignment.given[want.name] = told[0]
+
+
+def _fill_free(assignment: Assignment, asked: Iterable[Wanted]) -> None:
+    """Phrases that the text announces: what to search for, what to say."""
+    for want in asked:
+        if want.name in assignment.given or not _takes_text(want) or want.nature not in _FREE:
+            continue
+        order = rest.order_of(want.nature, want.words)
+        _take_place(assignment, want, rest.phrase(assignment.text, order, assignment.used))
+
+
+def _takes_text(want: Wanted) -> bool:
+    return ("string" in want.types or not want.types) and not want.choices and not want.format
+
+
+def _take_place(assignment: Assignment, want: Wanted, place: tuple[int, int] | None) -> None:
+    if place:
+        mention = Mention("free", assignment.text[slice(*place)], *place)
+        value = mention.value
+        if assignment.fits(want.name, value):
+            assignment.given[want.name] = value
+            assignment.used.append(mention)
+
+
+def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Sequence[Wanted]) -> None:
+    """The weaker evidence that is enough for what must be given."""
+    missing = [want for want in asked if want.required and want.name not in assignment.given]
+    for want in missing:
+        if _takes_text(want) and want.nature in _FREE:
+            order = rest.order_of(want.nature, want.words)
+            _take_place(assignment, want, rest.remainder(assignment.text, order, assignment.used))
+    for numeric in (True, False):
+        left = [want for want in missing if want.name not in assignment.given and want.numeric == numeric]
+        if len(left) == 1 and not left[0].choices:
+            _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > 0)
+    left = [want for want in missing if want.name not in assignment.given and _takes_text(want)]
+    if len(left) == 1 and left[0].nature in ("", *_FREE):
+        place = rest.remainder(assignment.text, "", assignment.used)
+        _take_place(assignment, left[0], place)

@@ -1,0 +1,243 @@
+"""What kind of thing a property is by the words of its name, and what that kind is found by. Tables only, of stems."""
+
+# The nature of a property by a word of its name; the last word that is known decides.
+NATURES: dict[str, str] = {
+    word: nature
+    for nature, words in {
+        "place": "city location place town country state region area address street venue stadium airport station ort"
+        " stadt land ville lieu pays ciudad lugar pais país città luogo paese cidade local origin destination departure"
+        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near where stop",
+        "room": "room zone zimmer",
+        "person": "person user customer client guest contact recipient sender assignee owner employee patient student"
+        " player author artist director host organizer attendee participant invitee member assigned reporter reviewer"
+        " agent passenger friend who manager creator singer writer speaker composer actor candidate driver doctor",
+        "name": "name nombre nom fullname lastname firstname surname",
+        "org": "company organization organisation org vendor supplier employer merchant restaurant hotel business store"
+        " brand airline bank school university firma empresa institution shop manufacturer provider publisher customer",
+        "title": "title event label song track album book movie film playlist meeting project game show series heading"
+        " caption product item dish recipe ingredient food drink service team repo repository branch app application"
+        " article paper subject file_name device category genre cuisine department role plan sport animal breed"
+        " occasion theme course material model",
+        "text": "text message body content comment note description summary reason statement feedback reply"
+        " sentence phrase review instruction memo detail post paragraph nachricht mensaje texto texte bio input",
+        "query": "query question search topic keyword term prompt task todo goal objective request q thema consulta"
+        " what about interest problem issue thought intent",
+        "code": "code script snippet source_code program sql",
+        "command": "command cmd bash shell",
+        "expression": "expression formula equation expr calculation calc",
+        "date": "date day datum fecha data birthday deadline dob checkin checkout when appointment on",
+        "time": "time hour clock uhrzeit hora heure",
+        "datetime": "datetime timestamp at moment",
+        "duration": "duration length interval period timeout minute second ms millisecond",
+        "email": "email mail cc bcc e-mail correo",
+        "url": "url uri link website webpage homepage site href endpoint webhook",
+        "host": "host hostname domain server",
+        "ip": "ip ipv4 ipv6",
+        "phone": "phone telephone mobile tel fax telefon teléfono cell",
+        "path": "path file filename filepath directory folder dir",
+        "id": "id uuid guid key sku identifier reference ref code token isbn ticket invoice tracking serial vin",
+        "channel": "channel hashtag handle",
+        "version": "version release tag_name",
+        "currency": "currency waehrung devise moneda",
+        "unit": "unit scale",
+        "language": "language lang locale sprache langue idioma",
+        "ticker": "ticker symbol stock",
+        "color": "color colour farbe couleur",
+        "money": "price amount cost total budget fee salary balance payment principal revenue fare tip subtotal tax"
+        " income spend preis prix precio betrag deposit loan usd eur sum bid charge refund",
+        "percent": "percent percentage rate discount brightness volume level humidity probability interest opacity",
+        "quantity": "quantity count qty amount number num people guest adult children child passenger person traveler"
+        " traveller seat ticket copy share unit pack dice times piece size item repeat anzahl cantidad quantité party"
+        " slice attempt retry share",
+        "number": "number num n x y z a b c value val operand first second left right lhs rhs arg base exponent divisor"
+        " dividend addend minuend subtrahend factor num1 num2 input integer digit power",
+        "limit": "limit max maximum top k result page per_page size most offset",
+        "age": "age alter edad âge",
+        "year": "year jahr année año",
+        "weight": "weight mass",
+        "height": "height distance length width depth radius diameter",
+        "temperature": "temperature temp",
+        "days": "days night week month",
+        "zip": "zip postal postcode zipcode plz",
+    }.items()
+    for word in words.split()
+}
+
+NUMERIC = frozenset(
+    "money percent quantity number limit age year weight height temperature days duration id time date".split()
+)
+# What a nature becomes when the property's type is a number.
+AS_NUMBER = {"person": "quantity", "place": "", "title": "quantity", "text": "", "query": "", "unit": "quantity"}
+AS_STRING = {"quantity": "", "number": "", "limit": "", "days": ""}
+
+# How well a kind of mention suits a nature.
+FITNESS: dict[str, dict[str, int]] = {
+    "": {"quoted": 18, "name": 12, "id": 12, "words": 2, "channel": 8, "version": 5, "color": 5},
+    "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4},
+    "room": {"words": 18, "name": 18, "quoted": 18},
+    "person": {"name": 25, "words": 2, "quoted": 16, "email": 12, "channel": 18, "id": 24},
+    "name": {"name": 22, "quoted": 28, "words": 2, "id": 6},
+    "org": {"name": 24, "quoted": 20, "words": 2},
+    "title": {"quoted": 32, "name": 20, "words": 4, "id": 4},
+    "text": {"quoted": 45, "code": 8},
+    "query": {"quoted": 40},
+    "code": {"code": 70, "quoted": 20, "id": 30},
+    "command": {"code": 65, "quoted": 40},
+    "expression": {"expression": 60, "quoted": 40, "code": 40},
+    "date": {"date": 50, "datetime": 42},
+    "time": {"time": 50, "datetime": 30},
+    "datetime": {"datetime": 55, "date": 34, "time": 30},
+    "moment": {"datetime": 42, "date": 42, "time": 40},
+    "duration": {"duration": 50},
+    "email": {"email": 60},
+    "url": {"url": 60, "host": 30, "quoted": 5},
+    "host": {"host": 50, "ip": 45, "url": 20, "id": 15, "name": 5},
+    "ip": {"ip": 60},
+    "phone": {"phone": 60},
+    "path": {"path": 55, "quoted": 25, "code": 30},
+    "id": {"id": 42, "uuid": 45, "quoted": 14, "name": 2},
+    "uuid": {"uuid": 60},
+    "channel": {"channel": 60, "name": 8, "quoted": 8},
+    "version": {"version": 60, "quoted": 5},
+    "currency": {"currency": 50, "money": 45},
+    "unit": {"unit": 40},
+    "language": {"language": 50},
+    "ticker": {"ticker": 50, "name": 8},
+    "color": {"color": 50, "hue": 45, "words": 2},
+    "zip": {"zip": 20},
+}
+
+# How much a preposition before a mention says for a nature.
+CUED: dict[str, dict[str, int]] = {
+    "place": {"in": 35, "at": 22, "near": 25, "to": 22, "from": 18, "for": 22, "of": 14, "around": 20, "on": 4}
+    | {"about": 5, "between": 10, "with": -15, "by": -15, "named": -5},
+    "room": {"in": 35, "of": 10, "for": 10, "named": 15, "to": 10},
+    "person": {"for": 20, "with": 22, "to": 20, "by": 30, "from": 18, "named": 30, "in": -20, "at": -15, "of": 14, "as": -10}
+    | {"about": 5, "on": -10, "under": 10},
+    "name": {"named": 45, "for": 20, "with": 5, "in": -20, "from": -12, "at": -15, "to": -5, "as": 5, "on": -15, "by": -10},
+    "org": {"at": 35, "from": 24, "by": 18, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
+    "title": {"named": 45, "about": 10, "in": -8, "from": -12, "to": -6, "by": -20, "of": 6, "for": 8, "at": -15, "on": -12},
+    "id": {"with": 8, "of": 8, "for": 8, "named": 5},
+    "": {"named": 30, "as": 10, "in": 4, "with": 2, "from": 2, "to": 4, "for": 4, "on": 2},
+    "date": {"on": 6, "for": 4},
+    "time": {"at": 6},
+}
+
+# Which preposition a word of a property's name asks for.
+ROLES: dict[str, str] = {
+    **dict.fromkeys("from origin source departure depart sender start begin pickup since after src checkin min".split(), "from"),
+    **dict.fromkeys("origen origine von desde start_date low lower earliest checkin old first".split(), "from"),
+    **dict.fromkeys("to destination target dest recipient arrival arrive end dropoff until checkout before return".split(), "to"),
+    **dict.fromkeys("due deadline destino hasta nach into receiver finish stop upper high latest max new".split(), "to"),
+    **dict.fromkeys("about topic subject".split(), "about"),
+    **dict.fromkeys("named title name label called".split(), "named"),
+}
+CUE_ROLES = {"from": "from", "since": "from", "between": "from", "to": "to", "into": "to", "until": "to", "by": "", "over": "from"}
+CUE_ROLES |= {"under": "to", "about": "about", "named": "named"}
+
+# Words that mean the same when they stand beside a value or name a property.
+SYNONYMS: tuple[frozenset[str], ...] = tuple(
+    frozenset(group.split())
+    for group in (
+        "people guest person adult passenger traveler traveller seat party persona personne personen attendee pax personne",
+        "price cost amount fee total budget sum",
+        "quantity count number amount qty time",
+        "issue ticket bug task case story",
+        "order purchase",
+        "customer client user account member",
+        "start begin from",
+        "end until finish to",
+        "limit max maximum most result top",
+        "name called named",
+        "mail email e-mail address",
+        "phone telephone mobile cell call tel",
+        "date day dated",
+        "due deadline",
+        "weight weigh mass kilo",
+        "height tall high",
+        "title titled subject headed",
+        "label labelled labeled tag tagged category",
+        "company employer firm organization organisation vendor",
+        "assignee assign assigned owner",
+        "job role profession occupation position work",
+        "return returning back",
+        "depart departure leave leaving outbound departing",
+        "checkin arrive arriving arrival",
+        "checkout leaving",
+        "rate interest",
+        "minimum min least",
+        "dice die roll sided side",
+        "duration length long last lasting",
+        "temperature degree",
+        "location city place town",
+        "reason because",
+        "night stay",
+        "year published since",
+        "friend people",
+    )
+)
+
+# What the sign or the word after a number measures.
+MEASURES: dict[str, str] = {
+    word: nature
+    for nature, words in {
+        "weight": "kg g gram grams kilogram kilograms kilo kilos lb lbs pound pounds oz ounce ounces ton tons mg",
+        "height": "m cm mm km mile miles mi meter meters metre metres kilometer kilometers kilometre kilometres ft"
+        " feet foot inch inches in yard yards centimeters nm",
+        "temperature": "degree degrees °c °f °k celsius fahrenheit kelvin °",
+        "percent": "% percent",
+        "duration": "s sec second seconds min minute minutes h hour hours ms milliseconds",
+        "days": "day days week weeks month months night nights",
+        "storage": "gb mb kb tb gib mib bytes byte bits",
+        "speed": "km/h mph m/s knots kph",
+        "volume": "l liter liters litre litres ml gallon gallons cup cups tbsp tsp",
+        "power": "w kw watt watts kwh v volt hp",
+    }.items()
+    for word in words.split()
+}
+
+LANGUAGES: dict[str, str] = {
+    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "portuguese": "pt", "dutch": "nl",
+    "japanese": "ja", "chinese": "zh", "korean": "ko", "russian": "ru", "arabic": "ar", "hindi": "hi", "turkish": "tr",
+    "polish": "pl", "swedish": "sv", "danish": "da", "norwegian": "no", "finnish": "fi", "greek": "el", "hebrew": "he",
+    "czech": "cs", "hungarian": "hu", "thai": "th", "vietnamese": "vi", "ukrainian": "uk", "romanian": "ro",
+    "indonesian": "id", "latin": "la", "deutsch": "de", "englisch": "en", "französisch": "fr", "spanisch": "es",
+    "anglais": "en", "français": "fr", "allemand": "de", "espagnol": "es", "inglés": "en", "francés": "fr",
+    "alemán": "de", "español": "es", "inglese": "en", "mandarin": "zh", "python": "py", "javascript": "js",
+}  # fmt: skip
+
+COLORS = frozenset(
+    "red green blue yellow black white orange purple pink brown grey gray silver gold beige navy teal cyan magenta"
+    " turquoise violet maroon rot grün blau gelb schwarz weiß rouge vert bleu jaune noir blanc rojo verde azul negro".split()
+)
+
+# Other ways to say a value of an enumeration.
+SPOKEN: dict[str, tuple[str, ...]] = {
+    "c": ("celsius", "°c", "centigrade", "metric"), "f": ("fahrenheit", "°f"), "k": ("kelvin",),
+    "celsius": ("°c", "centigrade"), "fahrenheit": ("°f",), "metric": ("celsius", "°c", "kilometers", "km"),
+    "imperial": ("fahrenheit", "°f", "miles"), "+": ("plus", "add", "sum", "addition"), "-": ("minus", "subtract", "less"),
+    "*": ("times", "multiply", "multiplied"), "/": ("divide", "divided", "over"), "add": ("plus", "sum", "addition", "+"),
+    "subtract": ("minus", "subtraction"), "multiply": ("times", "product", "multiplied", "multiplication"),
+    "divide": ("divided", "quotient", "division"), "km": ("kilometer", "kilometre"), "mi": ("mile",),
+    "m": ("medium", "meter", "metre", "male"), "s": ("small",), "l": ("large",), "xl": ("extra large",), "kg": ("kilogram",),
+    "lb": ("pound",), "asc": ("ascending", "increasing"), "desc": ("descending", "decreasing"), "urgent": ("asap",),
+    "ascending": ("asc",), "descending": ("desc",), "high": ("urgent", "important", "hoch", "alta"), "low": ("niedrig", "minor"),
+    "critical": ("blocker", "sev1"), "prod": ("production", "live"), "usd": ("dollar",), "eur": ("euro", "€"), "gbp": ("pound",),
+    "jpy": ("yen",), "in_progress": ("started", "wip"), "done": ("finished", "completed", "resolved"), "closed": ("done", "resolved"),
+    "female": ("woman", "she"), "male": ("man", "he"), "positive": ("love", "great", "excellent", "amazing"),
+    "negative": ("hate", "terrible", "awful", "worst", "horrible"), "buy": ("purchase",), "sell": ("selling",),
+    "get": ("fetch",), "delete": ("remove",), "create": ("make",), "bug": ("crash", "broken"), "py": ("python",),
+}  # fmt: skip
+
+# Words too common to be taken for a value of an enumeration without more.
+COMMON = frozenset("on off in to at all no any other none is a an by for from of up out one first last new and or it me i".split())
+
+NEGATIONS = frozenset(
+    "no not non without don't dont doesn't disable disabled deactivate never exclude excluding skip off stop mute isn't"
+    " unset nicht kein keine ohne sans pas sin non can't won't avoid ignore hide".split()
+)
+AFFIRMATIONS = frozenset("with enable enabled include including activate yes on also allow use please should must is".split())
+TRUTHS: dict[str, bool] = {
+    **dict.fromkeys("yes true on enabled y ja oui sí si sim enable active".split(), True),
+    **dict.fromkeys("no false off disabled n nein non não disable inactive".split(), False),
+}

@@ -1,0 +1,153 @@
+"""Numbers as people write them: digits in the styles of several countries, words, percentages, amounts, measures."""
+
+import re
+from collections.abc import Iterator
+
+from mockserver.engine.generate.prompt.mention import Mention
+
+_DIGITS = (
+    r"(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,3}(?:\.\d{3}){1,5},\d{1,9}|\d{1,3}(?:\.\d{3}){2,5}(?!\d)"
+    r"|\d{1,3}(?:['’\u00a0\u202f ]\d{3}(?!\d)){1,5}(?:[.,]\d{1,9})?"
+    r"|\d{1,30}(?:[.,]\d{1,20})?(?:[eE][+-]?\d{1,3})?|\.\d{1,9})"
+)
+_FIRST = r"(?<![\w.,])(?<!\d[/:-])"
+_SIGN = r"(?:(?<![\w)])[-−+](?=[\d.$€£]))?"
+_COIN = r"[$€£¥₹₽₩₿]|(?:US|CA|AU|NZ|HK)\$|R\$|CHF|kr"
+_NUMBER = re.compile(
+    rf"{_FIRST}(?P<sign>{_SIGN})(?P<coin>{_COIN})?[ ]?(?P<hash>\#|№ ?)?(?P<digits>{_DIGITS})"
+    r"(?P<scale>[ ]?(?:million|billion|thousand|trillion|mio|mrd)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
+    r"(?P<ordinal>st|nd|rd|th|º|ª|er|ème)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w])"
+)
+_FRACTION = re.compile(r"(?<![\w./])(?:(\d{1,6}) )?(\d{1,6})/([1-9]\d{0,5})(?![\w/])|([½¼¾⅓⅔])")
+_UNIT = re.compile(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
+_WORD = re.compile(r"[^\W\d_]{2,12}")
+
+_COINS = {"$": "USD", "US$": "USD", "€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₩": "KRW", "₿": "BTC"}
+_COINS |= {"CA$": "CAD", "AU$": "AUD", "NZ$": "NZD", "HK$": "HKD", "R$": "BRL", "CHF": "CHF", "kr": "SEK"}
+_SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "mio": 1e6, "b": 1e9, "bn": 1e9}
+_SCALES |= {"billion": 1e9, "mrd": 1e9, "trillion": 1e12}
+_HALVES = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
+
+CURRENCIES: dict[str, str] = {
+    **dict.fromkeys(("dollar", "dollars", "buck", "bucks", "usd"), "USD"),
+    **dict.fromkeys(("euro", "euros", "eur"), "EUR"),
+    **dict.fromkeys(("pound", "pounds", "quid", "gbp", "sterling"), "GBP"),
+    **dict.fromkeys(("yen", "jpy"), "JPY"),
+    **dict.fromkeys(("rupee", "rupees", "inr"), "INR"),
+    **dict.fromkeys(("yuan", "renminbi", "rmb", "cny"), "CNY"),
+    **dict.fromkeys(("franc", "francs", "chf", "franken"), "CHF"),
+    **dict.fromkeys(("peso", "pesos", "mxn"), "MXN"),
+    **dict.fromkeys(("won", "krw"), "KRW"),
+    **dict.fromkeys(("real", "reais", "brl"), "BRL"),
+    **dict.fromkeys(("krona", "kronor", "sek"), "SEK"),
+    **dict.fromkeys(("bitcoin", "bitcoins", "btc"), "BTC"),
+    **{code.lower(): code for code in "CAD AUD NZD HKD SGD NOK DKK PLN CZK HUF RUB TRY ZAR THB ETH ILS AED".split()},
+}
+
+
+def numbers(text: str) -> Iterator[Mention]:
+    """The numbers of a text; a whole one is an int. Amounts of money have kind `money` and the currency as unit."""
+    yield from _fractions(text)
+    for found in _NUMBER.finditer(text):
+        yield _read(text, found)
+    yield from _in_words(text)
+
+
+def value_of(digits: str) -> int | float:
+    """The number that digits with separators of any country stand for."""
+    digits = re.sub(r"['’\u00a0\u202f ]", "", digits)
+    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
+        digits = digits.replace(",", "")
+    elif re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}", digits):
+        digits = digits.replace(".", "").replace(",", ".")
+    digits = digits.replace(",", ".")
+    return int(digits) if digits.isdigit() else _whole(float(digits))
+
+
+def _whole(number: float) -> int | float:
+    return int(number) if number == number // 1 and abs(number) < 1e15 else number
+
+
+def _read(text: str, found: re.Match[str]) -> Mention:
+    number = value_of(found["digits"])
+    scale = (found["scale"] or "").strip().lower()
+    number = _whole(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
+    number = -number if found["sign"] in ("-", "−") else number
+    unit, end = found["glued"] or "", found.end()
+    if not unit and not found["ordinal"] and (after := _UNIT.match(text, end)):
+        unit = after[1]
+    coin = _COINS.get(found["coin"] or unit) or CURRENCIES.get(unit.lower())
+    if coin:
+        return Mention("money", number, found.start(), end, unit=coin)
+    if found["hash"]:
+        return Mention("number", number, found.start(), end, unit="#")
+    if found["ordinal"]:
+        return Mention("ordinal", number, found.start(), end)
+    return Mention("number", number, found.start(), end, unit=_plain(unit))
+
+
+def _plain(unit: str) -> str:
+    return "%" if unit.lower().startswith(("percent", "per cent")) else unit.replace("º", "°")
+
+
+def _fractions(text: str) -> Iterator[Mention]:
+    for found in _FRACTION.finditer(text):
+        whole, upper, lower, sign = found.groups()
+        number = _HALVES[sign] if sign else int(whole or 0) + int(upper) / int(lower)
+        yield Mention("number", _whole(number), found.start(), found.end())
+
+
+def _in_words(text: str) -> Iterator[Mention]:
+    """Numbers in words: runs of them are added up, "two hundred and five" is 205."""
+    run: list[re.Match[str]] = []
+    for found in _WORD.finditer(text):
+        word = found[0].lower()
+        if run and word == "and" and run[-1][0].lower() in _TIMES:
+            continue
+        if run and not _joined(text, run[-1].end(), found.start()):
+            yield from _summed(text, run)
+            run = []
+        if word in _VALUES or (word in _TIMES and (run or word == "dozen")):
+            run.append(found)
+        elif run:
+            yield from _summed(text, run)
+            run = []
+    yield from _summed(text, run) if run else ()
+
+
+def _joined(text: str, end: int, start: int) -> bool:
+    return text[end:start] in (" ", "-") or text[end:start].strip() == "and"
+
+
+def _summed(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
+    total = group = 0
+    for found in run:
+        word = found[0].lower()
+        if word not in _TIMES:
+            group += _VALUES[word]
+        elif _TIMES[word] >= 1000:
+            total, group = total + max(group, 1) * _TIMES[word], 0
+        else:
+            group = max(group, 1) * _TIMES[word]
+    unit = _UNIT.match(text, run[-1].end())
+    word = unit[1] if unit else ""
+    money = CURRENCIES.get(word.lower())
+    kind = "money" if money else "number"
+    yield Mention(kind, total + group, run[0].start(), run[-1].end(), unit=money or _plain(word))
+
+
+_VALUES: dict[str, int] = {
+    word: number
+    for line in (
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+        " seventeen eighteen nineteen twenty",
+        "null - zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "zéro - deux trois quatre cinq six sept huit neuf dix onze douze",
+        "cero - dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        "zero - due tre quattro cinque sei sette otto nove dieci undici dodici",
+        "zero - dois três quatro cinco seis sete oito nove dez onze doze",
+    )
+    for number, word in enumerate(line.split())
+    if word not in ("-", "null", "sei", "once", "sette")
+} | dict(zip("thirty forty fifty sixty seventy eighty ninety".split(), range(30, 100, 10), strict=True))
+_TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}

@@ -1,0 +1,86 @@
+"""Reads a text once: what has a form of its own, then names and phrases between the words that carry no value."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
+
+from mockserver.engine.generate.prompt.literals import literals
+from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.moments import moments
+from mockserver.engine.generate.prompt.numbers import numbers
+from mockserver.engine.generate.prompt.pairs import calls, fragments, members, pairs
+from mockserver.engine.generate.prompt.phrases import phrases
+from mockserver.engine.generate.prompt.quotes import quoted
+from mockserver.engine.generate.prompt.words import ARTICLES, cues, stem
+
+_MOST = 400  # mentions of one text
+
+
+@lru_cache(maxsize=64)
+def read(text: str) -> tuple[Mention, ...]:
+    """What a text mentions, in order. Mentions may overlap: a pair and the number in it, a text and a name in it."""
+    claimed = bytearray(len(text))
+    strict = list(_claimed(chain(fragments(text)), claimed))
+    inner = [member for fragment in strict for member in members(text, fragment)]
+    strict += _claimed(chain(quoted(text), moments(text), literals(text), numbers(text)), claimed)
+    free = phrases(text, claimed)
+    found = sorted((*strict, *inner, *free, *calls(text), *pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
+    if len(found) > _MOST:  # both ends tell more than the middle
+        found = found[: _MOST // 2] + found[-_MOST // 2 :]
+    return tuple(_in_context(text, found))
+
+
+def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
+    """The mentions whose place is still free, which they take."""
+    for mention in found:
+        if not any(claimed[mention.start : mention.end]):
+            claimed[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
+            yield mention
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|#|[.!?;,:()\n]")
+_ENDS = frozenset(".!?;\n()")
+_REACH = 70  # characters that are looked at on either side
+
+
+def _in_context(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
+    """The mentions with the words around them."""
+    leading = cues(text)
+    for mention in found:
+        before = _before(text, mention.start)
+        cue = mention.cue or _cue(before, leading)
+        near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
+        yield replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
+
+
+def _before(text: str, start: int) -> list[str]:
+    """The words before a place in its clause, nearest first."""
+    words = _WORD.findall(text, max(0, start - _REACH), start)
+    clause: list[str] = []
+    for word in reversed(words):
+        if word in _ENDS or (word == "," and clause):
+            break
+        if word not in ",:#":
+            clause.append(word)
+    return clause[:5]
+
+
+def _cue(before: list[str], leading: dict[str, str]) -> str:
+    """The preposition that leads to a place, articles between them skipped."""
+    for word in before[:3]:
+        if word.lower() in leading:
+            return leading[word.lower()]
+        if word.lower() not in ARTICLES:
+            break
+    return ""
+
+
+def _after(text: str, end: int) -> tuple[str, ...]:
+    words: list[str] = []
+    for word in _WORD.findall(text, end, end + 40):
+        if word in _ENDS or word in ",:":
+            break
+        words.append(word)
+    return tuple(stem(word) for word in words[:3])

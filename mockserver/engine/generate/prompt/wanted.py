@@ -1,0 +1,145 @@
+"""What a property asks for, by its name, type, format, description and enumeration."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from mockserver.core.call import Json
+from mockserver.engine.generate.prompt.natures import AS_NUMBER, AS_STRING, NATURES, NUMERIC, ROLES
+from mockserver.engine.generate.prompt.words import parts, stem
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One property; `nature` is what kind of thing it is (place, person, money...), `role` from or to, if it is."""
+
+    name: str
+    order: int
+    schema: Mapping[str, Json]
+    types: tuple[str, ...]
+    words: tuple[str, ...]
+    nature: str
+    role: str
+    choices: tuple[Json, ...]  # all that is allowed, where the schema lists it
+    hints: frozenset[str]  # examples in the description, in lower case
+    required: bool = False
+
+    @property
+    def format(self) -> str:
+        """The format that the schema asks for."""
+        return str(self.schema.get("format") or "")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether only numbers will do."""
+        return bool(self.types) and set(self.types) <= {"integer", "number", "null"}
+
+
+def wanted(name: str, schema: Json, order: int, *, required: bool = False) -> Wanted:
+    """What a property asks for; alternatives of `anyOf` and `oneOf` are taken together."""
+    flat = _flat(schema if isinstance(schema, Mapping) else {})
+    types = _types(flat)
+    words = parts(name) or (stem(name),)
+    described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
+    return Wanted(
+        name=name,
+        order=order,
+        schema=flat,
+        types=types,
+        words=words,
+        nature=_nature(flat, types, words, described),
+        role=next((ROLES[word] for word in words if word in ROLES), "") or _role_of(described),
+        choices=_choices(flat),
+        hints=frozenset(_hints(described)),
+        required=required,
+    )
+
+
+def item_of(list_: Wanted) -> Wanted:
+    """What an array property asks of its items; they are named as the array is."""
+    items = list_.schema.get("items")
+    first = list_.schema.get("prefixItems")
+    items = items if isinstance(items, Mapping) else first[0] if isinstance(first, list) and first else {}
+    return wanted(list_.name, items, list_.order, required=list_.required)
+
+
+def _flat(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    for key in ("anyOf", "oneOf"):
+        options = [option for option in schema.get(key) or () if isinstance(option, Mapping)]
+        if not options:
+            continue
+        real = [option for option in options if option.get("type") != "null"] or options
+        types = [kind for option in real for kind in _types(option)]
+        choices = [choice for option in real for choice in _choices(option)]
+        merged = {**real[0], **{k: v for k, v in schema.items() if k != key}, "type": list(dict.fromkeys(types))}
+        return {**merged, "enum": choices} if choices else merged
+    return schema
+
+
+def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    stated = schema.get("type")
+    if isinstance(stated, str):
+        return (stated,)
+    if isinstance(stated, list) and stated:
+        return tuple(kind for kind in stated if isinstance(kind, str) and kind != "null")
+    hints = {"properties": "object", "items": "array", "minimum": "number", "maximum": "number", "format": "string"}
+    return tuple(kind for key, kind in hints.items() if key in schema)[:1]
+
+
+def _choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
+    if "const" in schema:
+        return (schema["const"],)
+    listed = schema.get("enum")
+    return tuple(choice for choice in listed if choice is not None) if isinstance(listed, list) else ()
+
+
+_FORMATS = {"date": "date", "time": "time", "date-time": "datetime", "duration": "duration", "email": "email"}
+_FORMATS |= {"idn-email": "email", "uri": "url", "iri": "url", "uri-reference": "url", "hostname": "host"}
+_FORMATS |= {"ipv4": "ip", "ipv6": "ip", "uuid": "uuid", "phone": "phone", "url": "url"}
+_SPELLED = {"to": "person", "from": "person"}
+
+
+def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str, ...], described: str) -> str:
+    if isinstance(form := schema.get("format"), str) and form in _FORMATS:
+        return _FORMATS[form]
+    numeric = bool(types) and set(types) <= {"integer", "number"}
+    known = [_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES]
+    named = next((nature for nature in reversed(known) if nature), "")
+    if numeric:
+        return named or _described(described, numeric=True)
+    if named in ("", "name", "title", "quantity") and len(known) > 1:
+        named = next((nature for nature in reversed(known) if nature not in ("", "name")), named)
+    if not named and words[-1] in ("start", "end", "begin", "until", "due", "from", "to", "since", "deadline"):
+        return _described(described, numeric=False) or ("person" if words == ("to",) else "moment")
+    return named or _described(described, numeric=False)
+
+
+def _adapted(nature: str, *, numeric: bool) -> str:
+    if numeric:
+        nature = AS_NUMBER.get(nature, nature)
+        return nature if nature in NUMERIC else ""
+    return AS_STRING.get(nature, nature)
+
+
+def _described(described: str, *, numeric: bool) -> str:
+    """The nature that the first words of a description tell."""
+    words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
+    known = (_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES and len(word) > 2)
+    return next((nature for nature in known if nature not in ("", "query", "text", "number", "title")), "")
+
+
+def _role_of(described: str) -> str:
+    words = parts(described)[:6]
+    return next((ROLES[word] for word in words if word in ("origin", "destination", "departure", "arrival")), "")
+
+
+_EXAMPLES = re.compile(r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE)
+
+
+def _hints(described: str) -> Iterator[str]:
+    """The examples that a description gives."""
+    for found in _EXAMPLES.finditer(described):
+        for example in re.split(r",\s*(?:or |and )?|\s+(?:or|and)\s+|[/|;]\s*", found[1]):
+            example = example.strip(" '\"`“”‘’").lower()
+            if 1 < len(example) < 40:
+                yield example

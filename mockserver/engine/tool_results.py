@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from mockserver.core.call import CARRIED_OUT, Call, Json, Message, ToolCall
+from mockserver.core.call import Call, Json, Message, ToolCall
 
 ToolResult = Mapping[str, Json]  # name (None where no call has the result's id), text, json (None where it is none)
 
@@ -22,14 +22,6 @@ def since_last_user(call: Call) -> tuple[ToolResult, ...]:
 def calls_since_last_user(call: Call) -> tuple[ToolCall, ...]:
     """What the tools were asked since the user spoke last, in the order of the conversation."""
     return tuple(made for message in _since_last_user(call) for made in message.tool_calls)
-
-
-def uses_since_last_user(call: Call) -> tuple[str, ...]:
-    """The names of the tools that were called since the user spoke last; of the provider's own the kinds of items."""
-    said = _since_last_user(call)
-    own = [str(part.get("type")) for message in said if message.role == "assistant" for part in message.parts]
-    made = (made for message in said for made in message.tool_calls)
-    return (*own, *(each.kind if each.kind in CARRIED_OUT else each.name for each in made))
 
 
 def calls(call: Call) -> tuple[ToolCall, ...]:

@@ -22,7 +22,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "dialects": ({"core", "formats"}, _TYPES | {"jiter"}),
     "engine": (
         {"core", "units", "positions"},
-        _TYPES | {"faker", "minijinja", "regex", "rstr", "jsonschema_rs", "ahocorasick_rs", "jmespath"},
+        _TYPES | {"faker", "minijinja", "regex", "rstr", "jsonschema_rs", "ahocorasick_rs", "jmespath", "lark"},
     ),
     "delivery": ({"core"}, {"pydantic_core"}),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),
@@ -36,7 +36,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
 }
 
 CHANCE_AND_TIME = {"random", "time", "uuid", "secrets"}
-SLOW = {"faker", "httpx", "jsonschema_rs", "redis", "tiktoken"}  # imported where they are first needed
+SLOW = {"faker", "httpx", "jsonschema_rs", "lark", "redis", "tiktoken"}  # imported where they are first needed
 
 
 def offenders(package: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from jiter import from_json
 from pydantic_core import to_json
@@ -67,7 +68,20 @@ def parse_chat(http: HttpRequest, body: Body, *, dialect: str, strict: bool) -> 
         overflow=asked.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=asked.get("ignore_eos") is True,
         logprobs=_alternatives(asked),
+        effort=_effort(asked),
     )
+
+
+def _effort(asked: Body) -> str | None:
+    """How hard the model is to think: in a word, as so many tokens, as yes or no, or by `thinking`."""
+    wanted_effort = asked.get("reasoning_effort")
+    if (thinking := asked.get("thinking")) is not None:
+        wanted_effort = thinking.get("budget_tokens") or True if thinking["type"] == "enabled" else False
+    if isinstance(wanted_effort, bool):
+        return "medium" if wanted_effort else "none"
+    if isinstance(wanted_effort, int):
+        return next(name for most, name in _BUDGETS if wanted_effort <= most)
+    return None if wanted_effort is None else str(wanted_effort)
 
 
 def wanted(call: Call, answer: Answer) -> Wanted:
@@ -233,6 +247,7 @@ def _meaning(said: Body, messages: Sequence[Message], schema: Json) -> dict[str,
     return kept
 
 
+_BUDGETS = ((0, "none"), (1024, "low"), (8192, "medium"), (inf, "high"))
 _PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
 _REPEATING = ("echo", "raw_output", "return_token_ids")
 _SHOWN = frozenset(

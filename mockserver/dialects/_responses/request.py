@@ -64,7 +64,7 @@ def responses_call(http: HttpRequest, body: Body, asked: Body, manner: Manner) -
         max_tool_calls=asked.get("max_tool_calls"),
         overflow="truncate" if asked.get("truncation") == "auto" else "error",
         logprobs=(asked.get("top_logprobs") or 0) if LOGPROBS in (asked.get("include") or ()) else None,
-        effort=(asked.get("reasoning") or {}).get("effort"),
+        effort=_effort(asked.get("reasoning") or {}),
         verbosity=(asked.get("text") or {}).get("verbosity"),
         response_format=form["type"],
         schema=form.get("schema"),
@@ -73,6 +73,12 @@ def responses_call(http: HttpRequest, body: Body, asked: Body, manner: Manner) -
         store=asked.get("store") is not False,
         background=asked.get("background") is True,
     )
+
+
+def _effort(reasoning: Body) -> str | None:
+    """How hard the model is to think: who wants to be told its thoughts wants it to have some."""
+    told = reasoning.get("summary") or reasoning.get("generate_summary")
+    return reasoning.get("effort") or ("medium" if told else None)
 
 
 def _instructions(asked: Body) -> Iterator[Message]:

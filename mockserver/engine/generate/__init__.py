@@ -11,8 +11,9 @@ from mockserver.core.call import Call, Json, Tool
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.engine.draft import DraftChoice
+from mockserver.engine.generate.forms import formed
 from mockserver.engine.generate.prompt import mentions
-from mockserver.engine.generate.prose import echo, lorem, phrase, prose, system, topic_of, words
+from mockserver.engine.generate.prose import echo, joint, lorem, phrase, prose, system, text_on, topic_of, words
 from mockserver.engine.generate.reasoning import after, reasoning
 from mockserver.engine.generate.results import texts, told
 from mockserver.engine.generate.schema import instance
@@ -41,7 +42,15 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     if any(map(asks_for_json, (call.last_user, system(call)))):
         return json(call, seed, options)
     said = told(call, seed)
-    return prose(call, seed, options) if said is None else DraftChoice((Text(said),))
+    return DraftChoice((Text(_answered(call, seed, options) if said is None else said),))
+
+
+def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
+    """The text that the prompt orders; prose where it orders none, is to have a length, or is never to end."""
+    about, rng = topic_of(call), seed.stream("prose")
+    free = "tokens" in options or call.ignore_eos
+    made = None if free else formed(about, system(call), rng)
+    return joint(call) + (text_on(about, call, rng, options) if made is None else made)
 
 
 def wanted_json(call: Call, *, anyway: bool = False) -> Wanted | None:

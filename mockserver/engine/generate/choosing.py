@@ -47,6 +47,11 @@ def follow_up(text: str) -> bool:
     return len(text) < 80 and _FOLLOWING.match(text) is not None
 
 
+def refers(text: str) -> bool:
+    """Whether a text speaks of what was said or found before it: `cancel it`, `send the result`."""
+    return _POINTS_BACK.search(text) is not None
+
+
 def _ends(text: str) -> str:
     """A text, or of a long one its beginning and its end, where requests stand."""
     return text if len(text) <= 2 * _LONGEST_END else text[:_LONGEST_END] + "\n" + text[-_LONGEST_END:]
@@ -78,14 +83,9 @@ def _asked(text: str, found: Sequence[Clause], offered: Sequence[Offer]) -> Iter
     for place, at in enumerate(asking):
         own = heard[at if place else 0 : asking[place + 1] if place + 1 < len(asking) else None]
         clause = heard[at].clause
-        later = bool(place) and (clause.later or _refers(clause))
+        later = bool(place) and (clause.later or refers(clause.text))
         for tool in heard[at].tools:
             yield Wish(tool, _said_in(text, [each.clause for each in own]), later)
-
-
-def _refers(clause: Clause) -> bool:
-    """Whether a clause speaks of what was said before it."""
-    return _POINTS_BACK.search(clause.text) is not None
 
 
 def _said_in(text: str, found: Sequence[Clause]) -> str:
@@ -121,7 +121,7 @@ def _tools_of(clause: Clause, offered: Sequence[Offer], setting: _Setting) -> tu
     own = words(clause.text)
     if not any(map(keys, own)):
         return ()
-    said = (*own, *words(setting.before.text)) if _refers(clause) else own
+    said = (*own, *words(setting.before.text)) if refers(clause.text) else own
     mentioned, told = mentions(clause.text), _told(own, words(setting.head.text))
     scored = [
         (fitness(offer, said, mentioned) - _margin(offer, told), -at)

@@ -134,4 +134,8 @@ VERBS = {
     "depends": ("depends", "depend"),
     "takes": ("takes", "take"),
 }
-GREETINGS = ("Hello! How can I help you today?", "Hi there! What can I do for you?", "Hello! What would you like to know?")
+GREETINGS = (
+    "Hello! How can I help you today?",
+    "Hi there! What can I do for you?",
+    "Hello! What would you like to know?",
+)

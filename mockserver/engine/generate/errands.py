@@ -9,12 +9,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Call, Json, Tool, ToolCall
-from mockserver.engine.generate.choosing import Wish, follow_up, wishes
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.choosing import Wish, follow_up, refers, wishes
 from mockserver.engine.generate.closing import closing
-from mockserver.engine.generate.offers import properties_of
+from mockserver.engine.generate.offers import properties_of, required_of
 from mockserver.engine.generate.orders import Orders, Pair, orders
 from mockserver.engine.generate.prompt import Mentions, mentions
-from mockserver.engine.tool_results import calls, calls_since_last_user, since_last_user, uses_since_last_user
+from mockserver.engine.generate.results import told
+from mockserver.engine.generate.wording import words
+from mockserver.engine.tool_results import calls, calls_since_last_user, since_last_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,13 @@ def whole(call: Call, tool: Tool) -> tuple[Errand, ...]:
 
 def concluding(call: Call, tool: Tool) -> Errand:
     """A call that ends the turn: made of what the tools gave, then of what the user said."""
-    return Errand(tool, mentions(*_results(call), call.last_user))
+    return Errand(tool, mentions(*filter(None, (_content(call, tool), *_results(call), call.last_user))))
 
 
 def _wanted(call: Call, tools: Sequence[Tool], ordered: Orders) -> tuple[Wish, ...]:
     """What the user asks for of tools that do work; a bare `and in Rome?` asks what was asked before."""
-    work = [tool for tool in tools if tool not in closing(tools)]
+    ends = {tool.name for tool in closing(tools)}
+    work = [tool for tool in tools if tool.name not in ends]
     found = wishes(call.last_user, work, ordered.hints)
     if found or not follow_up(call.last_user):
         return found
@@ -60,7 +64,8 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Orders) -> tuple[Wish, .
 
 def _with_orders(asked: Sequence[Wish], ordered: Orders, ends: Sequence[Tool], text: str) -> tuple[Wish, ...]:
     """The wishes with what instructions put before, between and after them. What ends a turn stands last."""
-    always = [tool for tool in ordered.always if tool not in ends]
+    ending = {tool.name for tool in ends}
+    always = [tool for tool in ordered.always if tool.name not in ending]
     names = {tool.name for tool in always}
     first = [own for tool in always for own in _own(asked, tool, text)]
     rest = [wish for wish in asked if wish.tool.name not in names]
@@ -69,7 +74,7 @@ def _with_orders(asked: Sequence[Wish], ordered: Orders, ends: Sequence[Tool], t
     paired: Sequence[Wish] = [*first, *rest]
     for pair in ordered.pairs:
         paired = _paired(paired, pair, text)
-    return (*paired, *(Wish(tool, text, later=True) for tool in ordered.always if tool in ends))
+    return (*paired, *(Wish(tool, text, later=True) for tool in ordered.always if tool.name in ending))
 
 
 def _own(asked: Sequence[Wish], tool: Tool, text: str) -> list[Wish]:
@@ -100,24 +105,27 @@ def _staged(asked: Iterable[Wish]) -> Iterator[tuple[Wish, int]]:
 
 def _each(call: Call, wish: Wish, stage: int) -> Iterator[Errand]:
     """One errand for each set of values that the words of a wish mention."""
-    properties = properties_of(wish.tool)
-    sets = mentions(wish.text).sets(properties) if properties else (mentions(wish.text),)
-    if len(sets) > 1:
-        yield from (Errand(wish.tool, said, stage) for said in sets[:_MOST_SETS])
-        return
-    yield Errand(wish.tool, _wide(call, wish, sets[0]), stage)
+    said, needed = mentions(wish.text), required_of(wish.tool)
+    whole = _stated(wish.tool, said).keys()
+    sets = said.sets(properties_of(wish.tool))[:_MOST_SETS]
+    if len(sets) > 1 and all(whole & needed <= _stated(wish.tool, each).keys() for each in sets):
+        yield from (Errand(wish.tool, each, stage) for each in sets)
+    else:
+        yield Errand(wish.tool, said if needed <= whole else _wide(call, wish), stage)
 
 
-def _wide(call: Call, wish: Wish, said: Mentions) -> Mentions:
-    """What the words of a wish mention; where that leaves required arguments open, what else was said and found."""
-    properties = properties_of(wish.tool)
-    required = wish.tool.parameters.get("required") if isinstance(wish.tool.parameters, Mapping) else None
-    needed = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
-    given, _ = said.assigned(properties, lambda name, value: True) if needed else ({}, said)
-    if needed <= given.keys():
-        return said
+def _wide(call: Call, wish: Wish) -> Mentions:
+    """What the words of a wish mention, then what tools gave, then what the user said before."""
     earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
-    return mentions(*dict.fromkeys((wish.text, *_results(call), *earlier)))
+    content = _content(call, wish.tool) if refers(wish.text) else ""
+    return mentions(*dict.fromkeys((wish.text + content, *_results(call), *earlier)))
+
+
+def _content(call: Call, tool: Tool) -> str:
+    """What the tools gave, said of the required parameter that takes a text for people, if there is one."""
+    name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
+    said = None if name is None else told(call, Seed())
+    return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 
 def _results(call: Call) -> list[str]:
@@ -126,19 +134,16 @@ def _results(call: Call) -> list[str]:
 
 
 def _left(every: Sequence[Errand], call: Call) -> Iterator[Errand]:
-    """The errands that were not done in this turn: a call that was made is one errand of its tool, whoever made it."""
-    done = Counter(uses_since_last_user(call))
+    """The errands that were not done in this turn: a call that was made is one errand of its tool, whoever made it.
+
+    How often the provider's own tools are used is for those to say who know what they do.
+    """
+    done = Counter(made.name for made in calls_since_last_user(call))
     for errand in every:
-        if done[_mark(errand.tool)] > 0:
-            done[_mark(errand.tool)] -= 1
+        if errand.tool.kind in ("function", "custom") and done[errand.tool.name] > 0:
+            done[errand.tool.name] -= 1
         else:
             yield errand
-
-
-def _mark(tool: Tool) -> str:
-    """What the conversation calls a use of a tool: its name, or the kind of item that tells of the provider's own."""
-    own = (kind for kind in OWN if tool.kind.startswith(kind))
-    return tool.name if tool.kind in ("function", "custom") else f"{next(own, tool.kind)}_call"
 
 
 def is_known(call: Call, errand: Errand, made: ToolCall) -> bool:
@@ -154,8 +159,14 @@ def is_known(call: Call, errand: Errand, made: ToolCall) -> bool:
 def _given(errand: Errand, made: ToolCall) -> dict[str, Json]:
     """Those arguments of a call that were said."""
     arguments = parsed(made.arguments)
-    names, _ = errand.said.assigned(properties_of(errand.tool), lambda name, value: True)
+    names = _stated(errand.tool, errand.said)
     return {name: arguments[name] for name in names if name in arguments} if isinstance(arguments, dict) else {}
+
+
+def _stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
+    """The arguments of a tool that are mentioned."""
+    given, _ = said.assigned(properties_of(tool), lambda name, value: True)
+    return given
 
 
 def _holds(arguments: Json, given: Mapping[str, Json]) -> bool:
@@ -193,17 +204,11 @@ def _plain(value: Json) -> Json:
     return value
 
 
-OWN = (
-    "web_search",
-    "file_search",
-    "code_interpreter",
-    "image_generation",
-    "computer",
-    "local_shell",
-    "shell",
-    "apply_patch",
-    "mcp",
+# Words of parameters that take what people read.
+_FOR_PEOPLE = frozenset(
+    {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}
 )
+_UNQUOTED = {ord('"'): "'", ord("\n"): " "}
 _MOST_SETS = 16
 _MOST_EARLIER = 4
 _LONGEST_RESULT = 8_000

@@ -7,12 +7,19 @@ import re
 
 from mockserver.core.call import Tool
 from mockserver.core.seed import Seed
+from mockserver.engine.generate.grammar import text_of
+from mockserver.engine.generate.prompt import Mentions
 from mockserver.engine.generate.prose import sentence
 
 
-def free_text(tool: Tool, said: str, seed: Seed) -> str:
-    """The input of a custom tool: by its grammar, if it has one, or else out of what was said."""
-    return _quoted(said) or _rest(tool, said) or sentence(seed.stream("custom", tool.name))
+def free_text(tool: Tool, said: Mentions, seed: Seed) -> str:
+    """The input of a custom tool: by its grammar, if it has one, or else out of what was said.
+
+    Raises Failure where the grammar is broken.
+    """
+    if tool.grammar is not None:
+        return text_of(*tool.grammar, seed.branch("grammar", tool.name), said)
+    return _quoted(said.text) or _rest(tool, said.text) or sentence(seed.stream("custom", tool.name))
 
 
 def _quoted(said: str) -> str:

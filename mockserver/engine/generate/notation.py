@@ -86,9 +86,17 @@ def _of_type(word: str) -> dict[str, Json] | None:
     listed = _LIST.fullmatch(plain)
     if listed is not None:
         inner = next((found for found in listed.groups() if found), "string")
-        return {"type": "array", "items": _of_type(inner.removesuffix("s")) or _of_type(inner) or {"type": "string"}, "minItems": 1}
+        return {
+            "type": "array",
+            "items": _of_type(inner.removesuffix("s")) or _of_type(inner) or {"type": "string"},
+            "minItems": 1,
+        }
     kind = _TYPES.get(plain)
-    if kind is None and (first := plain.partition(" ")[0].strip(",;:")) in _TYPES and first not in ("text", "date", "time", "list"):
+    if (
+        kind is None
+        and (first := plain.partition(" ")[0].strip(",;:")) in _TYPES
+        and first not in ("text", "date", "time", "list")
+    ):
         kind = _TYPES[first]
     return None if kind is None else dict(kind)
 
@@ -198,7 +206,9 @@ def _skip(reader: _Reader) -> None:
 _DEEPEST = 12
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*[^*]{0,500}\*/|#[^\n]*)*")
 _QUOTED = re.compile(r"\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}'|`[^`\n]{0,500}`")
-_BARE = re.compile(r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[\]|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)|(?!//)[^,;{}\[\]\n\"'<>()]){1,300}")
+_BARE = re.compile(
+    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[\]|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)|(?!//)[^,;{}\[\]\n\"'<>()]){1,300}"
+)
 _KEY = re.compile(r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*\??\s*([:=])?")
 _AFTER_KEY = re.compile(r"\s*[,}\n]")
 _NOTE = re.compile(r"[,;]?[ \t]*(?://|#)[ \t]*([^\n]{1,300})")
@@ -220,7 +230,9 @@ _TYPES: dict[str, dict[str, Json]] = {
     "url": {"type": "string", "format": "uri"},
     "uuid": {"type": "string", "format": "uuid"},
 }
-_WHOLE = frozenset("age count quantity number year rank index size stock population duration minutes hours days id_".split())
+_WHOLE = frozenset(
+    "age count quantity number year rank index size stock population duration minutes hours days id_".split()
+)
 _FRACTIONS = frozenset("price amount score rating confidence temperature total cost percentage ratio weight height salary "
                        "latitude longitude probability".split())  # fmt: skip
 _LISTS = frozenset("tags items keywords list entities".split())

@@ -111,10 +111,11 @@ def _otherwise(offer: Offer, said: Sequence[str]) -> float:
     asked = [word for word in said[:4] if is_action(word)]
     first = next((word for word in said if keys(word)), "")
     if not doing and is_action(first):
-        doing, asked = [next(iter(offer.name))], [first]
+        doing, asked = [*offer.name][:1], [first]
     if doing and asked and not any(keys(one) & keys(other) for one in doing for other in asked):
         return 0.35
-    return -0.25 if weight(first) > 0.5 and stem(first) == stem(next(iter(offer.name))) else 0.0
+    word, share = next(iter(offer.name.items()), ("", 0.0))
+    return -0.25 if share > _TELLING and stem(first) == stem(word) else 0.0
 
 
 def _description(tool: Tool) -> str:
@@ -128,6 +129,12 @@ def properties_of(tool: Tool) -> Mapping[str, Json]:
     """The schemas of a tool's parameters by their names."""
     properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
     return properties if isinstance(properties, Mapping) else {}
+
+
+def required_of(tool: Tool) -> frozenset[str]:
+    """The names of the parameters that a tool cannot do without."""
+    required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
+    return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 
 
 def _choices(properties: Mapping[str, Json]) -> Iterator[str]:
@@ -151,6 +158,7 @@ def _distinct(found: Sequence[str]) -> tuple[str, ...]:
 
 
 THRESHOLD = 0.7
+_TELLING = 0.65
 _CALLED_A_TOOL = 1.25
 _PROMISING = 0.2
 _MOST_WORDS = 80

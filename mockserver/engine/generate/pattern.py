@@ -104,9 +104,9 @@ class _Writer:
     def _repeat(self, node: Repeat) -> str:
         unit = max(1, _shortest(node.inner))
         open_ended = min(node.most, node.least + _MORE)
-        more = self.rng.randint(0, max(0, int(open_ended) - node.least)) if open_ended > node.least else 0
-        more = max(more, min(ceil(self.wanted / unit), node.most - node.least)) if self.wanted > 0 else more
-        more = int(min(more, self.spare // unit))
+        drawn = self.rng.randint(0, int(open_ended) - node.least) if open_ended > node.least else 0
+        needed = min(ceil(self.wanted / unit), node.most - node.least) if self.wanted > 0 else 0
+        more = int(min(max(drawn, needed), self.spare // unit))
         self._used(more * unit)
         return "".join(self.write(node.inner) for _ in range(node.least + more))
 

@@ -9,7 +9,7 @@ from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count
 from mockserver.engine.draft import DraftChoice
 from mockserver.engine.generate.languages import lexicon
-from mockserver.engine.generate.sentences import blank, closer, sentences
+from mockserver.engine.generate.sentences import Speaker, blank
 from mockserver.engine.generate.topic import Topic, topic
 
 
@@ -58,14 +58,15 @@ def topic_of(call: Call) -> Topic:
 
 def system(call: Call) -> str:
     """What the one who runs the model tells it beforehand."""
-    return "\n".join(message.text for message in call.messages if message.role in ("system", "developer"))
+    return "\n".join([message.text for message in call.messages if message.role in ("system", "developer")])
 
 
 def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:
     """Sentences on a topic, within the call's limit."""
     length = _length(call, rng, options)
-    pieces = _paragraphs(sentences(about, rng), rng, blank(about))
-    ended = closer(about, rng) if "tokens" not in options and length > _WORTH_AN_END else ""
+    speaker = Speaker(about, rng)
+    pieces = _paragraphs(speaker.sentences(), rng, blank(about))
+    ended = speaker.closer() if "tokens" not in options and length > _WORTH_AN_END else ""
     return _limited(pieces, call, length, options, ended)
 
 
@@ -85,7 +86,9 @@ def _limited(pieces: Iterator[str], call: Call, length: int, options: Mapping[st
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     """How many tokens the text is to have."""
-    natural = int(rng.randrange(*_NATURAL) * _OF_VERBOSITY.get(call.verbosity or "", 1) * _OF_EFFORT.get(call.effort, 1))
+    natural = int(
+        rng.randrange(*_NATURAL) * _OF_VERBOSITY.get(call.verbosity or "", 1) * _OF_EFFORT.get(call.effort, 1)
+    )
     if call.ignore_eos and call.max_tokens is not None:
         natural = min(call.max_tokens + 1, MOST_TOKENS)  # it does not end, but is cut
     asked = options.get("tokens", natural)

@@ -8,7 +8,7 @@ from mockserver.core.plan import Part, Reasoning
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count, split
 from mockserver.engine.generate.prose import topic_of
-from mockserver.engine.generate.sentences import blank, thoughts
+from mockserver.engine.generate.sentences import Speaker, blank
 
 
 def reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
@@ -35,7 +35,7 @@ def _thought(call: Call, seed: Seed, most: int) -> str:
     """So many tokens of thoughts, whole sentences where one fits."""
     about = topic_of(call)
     between, text = blank(about), ""
-    for sentence in islice(thoughts(about, seed.stream("reasoning")), most):
+    for sentence in islice(Speaker(about, seed.stream("reasoning")).thoughts(), most):
         longer = text + between + sentence if text else sentence
         if count(longer) > most:
             break

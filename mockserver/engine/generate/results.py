@@ -20,7 +20,9 @@ def told(call: Call, seed: Seed) -> str | None:
         return None
     asked = _calls(call)
     english = language_of(call.last_user) == ENGLISH
-    said = [_said(asked.get(result.tool_call_id or "") or _unknown(result), result, english) for result in results[:_MOST]]
+    said = [
+        _said(asked.get(result.tool_call_id or "") or _unknown(result), result, english) for result in results[:_MOST]
+    ]
     if len(results) > _MOST:
         said.append(f"({len(results) - _MOST} more)")
     return ("\n\n" if any("\n" in sentence for sentence in said) else " ").join(said)

@@ -14,6 +14,7 @@ from mockserver.engine.generate.instances.compiled import Compiled, compiled
 from mockserver.engine.generate.instances.dead_end import DeadEndError, ExhaustedError
 from mockserver.engine.generate.instances.maker import Maker, Work
 from mockserver.engine.generate.instances.making import Place
+from mockserver.engine.generate.instances.saying import said_as_whole
 from mockserver.engine.generate.prompt import NOTHING, Mentions
 
 
@@ -49,12 +50,13 @@ class _Search:
         self.ready = ready
         self.seed = seed
         self.said = said
-        self.work = Work(_MOST_WORK)
+        self.left = _MOST_WORK
+        self.lean = False
         self.troubles: Counter[str] = Counter()
 
     def found(self) -> Json:
         """A valid instance. Raises Failure."""
-        stuck: DeadEndError | None = None
+        stuck = DeadEndError("no value was found that it allows")
         for turn in range(_TURNS):
             try:
                 made = self._made(turn)
@@ -63,6 +65,7 @@ class _Search:
                 self.troubles[""] += 1
                 continue
             except ExhaustedError:
+                self.lean = True
                 continue
             if not self.ready.affordable(made):
                 stuck = DeadEndError("it takes too long to hold a value against it")
@@ -70,18 +73,20 @@ class _Search:
             if self.ready.validator.is_valid(made):
                 return made
             self._note_troubles(made)
-        raise _failure("cannot be satisfied", stuck or DeadEndError("no value was found that it allows"))
+        raise _failure("cannot be satisfied", stuck)
 
     def _made(self, turn: int) -> Json:
-        lean = turn >= _TURNS // 2
-        work = Work(min(_MOST_WORK_OF_ONE, self.work.left))
-        said = NOTHING if lean else self.said
+        """An instance that may yet be refused; from half of the turns on one with nothing that need not be."""
+        self.lean = self.lean or turn >= _TURNS // 2
+        share = min(_MOST_WORK_OF_ONE, self.left)
+        work = Work(share)
+        maker = Maker(self.ready, self.seed, NOTHING if self.lean else self.said, work, self.troubles, self.lean)
+        root = self.ready.document.root
         try:
-            return Maker(self.ready, self.seed, said, work, self.troubles, lean).make(
-                (self.ready.document.root,), Place()
-            )
+            said = said_as_whole(maker, root) if turn == 0 else ()
+            return said[0] if said else maker.make((root,), Place())
         finally:
-            self.work.left -= min(_MOST_WORK_OF_ONE, self.work.left) - max(0, work.left)
+            self.left -= share - max(0, work.left)
 
     def _note_troubles(self, made: Json) -> None:
         """Remember where the validator complains."""

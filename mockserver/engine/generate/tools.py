@@ -5,7 +5,6 @@ Knows the conversation and the tools that it offers, no wire shape.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
 
 from mockserver.core.call import CARRIED_OUT, Call, Tool, ToolCall
 from mockserver.core.plan import Item, ToolUse
@@ -30,13 +29,13 @@ def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     found = () if mode == "named" else tuple(_next(call, errands(call, offered), seed))
     if not found and mode != "auto":
         found = tuple(_demanded(call, offered, seed))
-    return found if call.parallel_tool_calls else found[:1]
+    return found if call.parallel_tool_calls else tuple(_up_to_one(found))
 
 
 def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
     """A call of one tool without an id, its arguments taken from what was said, and made up where nothing was."""
     if tool.kind == "custom":
-        return ToolUse(ToolCall("", tool.name, free_text(tool, said.text, seed), kind="custom"))
+        return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), kind="custom"))
     made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
     return ToolUse(ToolCall("", tool.name, _compact(made)))
 
@@ -52,6 +51,14 @@ def _offered(call: Call) -> tuple[Tool, ...]:
     return tuple(tool for tool in call.tools if tool.name in names) if names else call.tools
 
 
+def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
+    """The uses up to the first that waits for the client."""
+    for use in uses:
+        yield use
+        if waits(use):
+            return
+
+
 def _next(call: Call, open_errands: Sequence[Errand], seed: Seed) -> Iterator[Use]:
     """The calls of the first stage in which there is one that was not made before."""
     made, stage = list[ToolUse](), None
@@ -64,7 +71,7 @@ def _next(call: Call, open_errands: Sequence[Errand], seed: Seed) -> Iterator[Us
                 continue
             made.append(use)
         if use is not None:
-            stage = errand.stage
+            stage = errand.stage if waits(use) else stage
             yield use
 
 
@@ -86,18 +93,21 @@ def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
 
 def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call that the tool choice demands, whether or not there is anything to do: one that is new, if there is any."""
-    tool = _likeliest(call, offered)
-    candidates = [concluding(call, tool)] if tool in closing(offered) else whole(call, tool)
-    uses = [(errand, _use(call, errand, _of(seed, at))) for at, errand in enumerate(candidates)]
-    made = [(errand, use) for errand, use in uses if use is not None]
-    fresh = (use for errand, use in made if isinstance(use, Item) or not is_known(call, errand, use.call))
-    yield from islice(chain(fresh, (use for _, use in made)), 1)
+    for tool in (_likeliest(call, offered), *offered):
+        candidates = [concluding(call, tool)] if tool in closing(offered) else whole(call, tool)
+        uses = [(errand, _use(call, errand, _of(seed, at))) for at, errand in enumerate(candidates)]
+        made = [(errand, use) for errand, use in uses if use is not None]
+        fresh = (use for errand, use in made if isinstance(use, Item) or not is_known(call, errand, use.call))
+        if made:
+            yield next(fresh, made[0][1])
+            return
 
 
 def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     """The tool that a model would call which has to call one: one that ends the turn, where there is nothing else."""
     ends, made = closing(offered), [old.name for old in calls_since_last_user(call)]
-    work = [tool for tool in offered if tool not in ends and tool.name not in made]
+    spent = {*made, *(tool.name for tool in ends)}
+    work = [tool for tool in offered if tool.name not in spent]
     if not made and (fitting := best(call.last_user, work, {})) is not None:
         return fitting
     return next(iter((*ends, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))

@@ -26,13 +26,7 @@ class Topic:
     act: str = ""
     said: str = ""
     words: tuple[str, ...] = ()
-
-    @property
-    def several(self) -> bool:
-        """Whether the subject is more than one thing, as far as its form tells."""
-        head = re.split(r" (?:of|in|on|to|for|from|with|at|by|about|between|near|under) ", self.subject, maxsplit=1)[0]
-        last = head.rsplit(" ", 1)[-1].lower()
-        return " and " in head or (last.endswith("s") and not last.endswith(("ss", "us", "is", "'s", "ics", "ness")))
+    several: bool = False  # whether the subject is more than one thing, as far as its form tells
 
 
 def excerpt(text: str, most: int = 10_000) -> str:
@@ -54,7 +48,13 @@ def _topic(text: str, wish: str) -> Topic:
         kind, subject, act = _english(ask)
     else:
         kind, subject, act = "tell", _trimmed(ask, spoken), ""
-    return Topic(text, language, kind, subject, act, ask.rstrip(_SIGNS), _words(subject or ask, spoken))
+    return Topic(text, language, kind, subject, act, ask.rstrip(_SIGNS), _words(subject or ask, spoken), _several(subject))
+
+
+def _several(subject: str) -> bool:
+    head = _PREPOSITION.split(subject, maxsplit=1)[0]
+    last = head.rsplit(" ", 1)[-1].lower()
+    return " and " in head or (last.endswith("s") and not last.endswith(("ss", "us", "is", "'s", "ics", "ness")))
 
 
 def _ask(text: str) -> str:
@@ -116,7 +116,8 @@ def _ordered(plain: str) -> tuple[str, str, str]:
         return "tell", _noun(plain[told.end() :]), ""
     if _ORDER.match(plain):
         return "do", _noun(_WITHOUT_VERB.sub("", plain, count=1)), _phrase(plain[:1].lower() + plain[1:], 10)
-    return "tell", _noun(plain), ""
+    stated = _WITHIN.split(plain, maxsplit=1)[0]
+    return "tell", _keywords(plain) if _LEANING.match(stated) else _noun(stated), ""
 
 
 def _first_noun(rest: str) -> str:
@@ -182,8 +183,9 @@ def _words(text: str, language: str) -> tuple[str, ...]:
 
 _SIGNS = " \t\n.,;:!?¿¡。，！？；：؟\"'`*#-–—…()[]{}<>«»„“”‘’「」『』/\\|"
 _QUESTION_SIGNS = ("?", "？", "؟")
-_UNQUOTED = str.maketrans("", "", "\"“”„«»`*#[]{}<>")
+_UNQUOTED = str.maketrans("", "", '"“”„«»`*#[]{}<>')
 _WORD = re.compile(f"[{LETTERS}]+(?:[-'’][{LETTERS}]+)*")
+_PREPOSITION = re.compile(r" (?:of|in|on|to|for|from|with|at|by|about|between|near|under) ")
 _SENTENCE = re.compile(r"(?:[^.!?\n。！？؟।]|[.](?=[^\s]))+[.!?。！？؟।]*")
 _EMPTY = re.compile(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")
 _LONGEST_UNSPACED = 24
@@ -191,7 +193,7 @@ _LONGEST_UNSPACED = 24
 _POLITE = re.compile(
     r"(?i)\A(?:(?:please|kindly|now|hi|hello|hey|ok|okay|so|and|also|then|just|well|thanks|in short|briefly|"
     r"(?:can|could|would|will) you(?: please)?|i (?:want|need|would like|'d like) (?:you )?to(?: know)?|i'd like (?:you )?to|"
-    r"do you know|let's|let us|help me(?: to)?|help me with|you should|your task is to|your job is to|tell me(?= (?:what|how|why|"
+    r"do you know|let's|let us|help me(?: to)?|help me with|answer (?:the|this|my)?(?: following)? questions?|you should|your task is to|your job is to|tell me(?= (?:what|how|why|"
     r"when|where|who|which|if|whether)\b)|context:|user:|question:|q:|task:|query:|input:|human:)(?:[\s,!:.]+|\Z)){1,6}"
 )
 _INTERROGATIVE = re.compile(
@@ -204,12 +206,16 @@ _INTERROGATIVE = re.compile(
     r")\s*"
 )
 _AUXILIARIES = r"is|are|was|were|am|do|does|did|can|could|will|would|should|shall|may|has|have|had|might|must"
-_AUXILIARY = re.compile(rf"(?i)\A(?:(?:{_AUXILIARIES}|'s|about|happens to|it|there)\b\s*){{1,3}}(?P<whose>(?:i|you|we|they|one)\b\s*)?")
+_AUXILIARY = re.compile(
+    rf"(?i)\A(?:(?:{_AUXILIARIES}|'s|about|happens to|it|there)\b\s*){{1,3}}(?P<whose>(?:i|you|we|they|one)\b\s*)?"
+)
 _BEING = re.compile(r"(?i)(?:is|are|was|were|'s)\b")
 _LEANING = re.compile(r"(?i)\A(?:in|on|at|for|to|with|from|into|of|about)\s+")
 _LEADING = frozenset("a an the my your our his her their this that these those some any all".split())
 _WITHIN = re.compile(rf"(?i)\s(?:{_AUXILIARIES})\b")
-_LAST_VERB = re.compile(r"(?i) (?:work|happen|mean|look|differ|function|begin|start|end|feel|compare|affect)(?: like)?$")
+_LAST_VERB = re.compile(
+    r"(?i) (?:work|happen|mean|look|differ|function|begin|start|end|feel|compare|affect)(?: like)?$"
+)
 _KINDS: "dict[str, Callable[[str, re.Match[str]], tuple[str, str, str]]]" = {
     "count": _of_number,
     "how": _of_way,
@@ -230,7 +236,8 @@ _TELLING = re.compile(
     rf"(?:(?:(?:a|an|the|some|any|one|two|three|four|five|six|seven|eight|nine|ten|twelve|\d{{1,3}})\b\s*)?"
     rf"(?:(?:very|short|brief|long|detailed|simple|funny|good|quick|concise|nice|interesting|creative|numbered|markdown|"
     rf"bulleted|best|top|main|key|little|one-sentence|two-sentence|\d+-word|bullet)\b\s*){{0,4}}"
-    rf"(?:(?:{_KIND_OF_TEXT})\b\s*)?(?:(?:about|on|of|for|to|that|regarding|describing|called|named|with|comparing)\b\s*)?)?"
+    rf"(?:(?:{_KIND_OF_TEXT})\b\s*)?(?:(?:for|to)\ (?:(?:a|an|my|the|our|some)\ )?(?:{_KIND_OF_TEXT}|\w+)\ (?=about|on|regarding))?"
+    rf"(?:(?:really|very|nice|interesting|funny|short)\ )?(?:(?:about|on|of|for|to|that|regarding|describing|called|named|with|comparing)\b\s*)?)?"
     rf"(?:(?:how|why|what|where|when|who)\s+(?:is\s+|are\s+|to\s+)?)?"
 )
 _ORDER = re.compile(

@@ -95,7 +95,9 @@ def _is_schema(value: Json) -> bool:
     properties = value.get("properties")
     if isinstance(properties, Mapping):
         return bool(properties) and all(isinstance(inner, Mapping | bool) for inner in properties.values())
-    if value.get("type") in ("array", "object") and isinstance(value.get("items", value.get("additionalProperties")), Mapping):
+    if value.get("type") in ("array", "object") and isinstance(
+        value.get("items", value.get("additionalProperties")), Mapping
+    ):
         return True
     defined = isinstance(value.get("$defs", value.get("definitions")), Mapping)
     return defined and ("$ref" in value or any(key in value for key in ("anyOf", "oneOf", "allOf")))
@@ -174,7 +176,9 @@ def _name(found: re.Match[str]) -> str:
 
 def _wants_a_list(text: str, schema: Json, start: int) -> bool:
     """Whether a text wants several of what its schema describes."""
-    return isinstance(schema, Mapping) and schema.get("type") == "object" and bool(_SEVERAL.search(text[:start][-2000:]))
+    return (
+        isinstance(schema, Mapping) and schema.get("type") == "object" and bool(_SEVERAL.search(text[:start][-2000:]))
+    )
 
 
 _DECODER = json.JSONDecoder()
@@ -199,9 +203,15 @@ _LIKE = re.compile(
     r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return|output|reply|"
     r"answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
 )
-_GIVEN = re.compile(r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$")
-_IS_SHAPE = re.compile(r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example|type)")
-_LINE_OF_KEYS = re.compile(r"(?i)\b(?:keys?|fields?|properties|attributes|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n")
+_GIVEN = re.compile(
+    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
+)
+_IS_SHAPE = re.compile(
+    r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example|type)"
+)
+_LINE_OF_KEYS = re.compile(
+    r"(?i)\b(?:keys?|fields?|properties|attributes|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
+)
 _IDENTIFIER = r"(?:[\"'`*]{1,3}([A-Za-z_][\w-]{0,60})[\"'`*]{1,3}|([A-Za-z_][\w-]{0,60}))"
 _BULLET = re.compile(
     rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_IDENTIFIER}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*([^\n]{{0,300}})$"
@@ -211,14 +221,22 @@ _CUE_OF_KEYS = re.compile(
     r"json\b(?: object| format| document| response| dict(?:ionary)?)?(?: with| containing| including| that (?:has|contains)| having| of)"
     r"(?: exactly| only| the| these| following| two| three| four| five| \d+| keys| fields| properties| attributes){0,6}:?)\s+"
 )
-_KEY_IN_ROW = re.compile(rf"(?:the |a |an )?{_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|\s*:\s*([A-Za-z][\w\[\]<>]{{1,30}})| (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?")
+_KEY_IN_ROW = re.compile(
+    rf"(?:the |a |an )?{_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|\s*:\s*([A-Za-z][\w\[\]<>]{{1,30}})| (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?"
+)
 _PARTED = re.compile(r"\s*(?:,\s*and\s+(?:a |an )?|,\s*|\s+and\s+(?:a |an )?|\s*&\s*|;\s*)(?=[\w\"'`*])")
 _EXTRACT = re.compile(
     r"(?i)\b(?:extract|identify|pull out|find|return|give|provide|output)\s+(?:me\s+)?([a-z][^.\n:{}]{2,200}?)\s+(?:from|as|in|out of|for)\b"
 )
-_BETWEEN_NAMES = re.compile(r"(?i)(?:\s*,\s*|\s+)(?:and\s+)?(?:the|a|an|his|her|their|its)\s+|\s*,\s*(?:and\s+)?|\s+and\s+|^(?:the|a|an)\s+")
+_BETWEEN_NAMES = re.compile(
+    r"(?i)(?:\s*,\s*|\s+)(?:and\s+)?(?:the|a|an|his|her|their|its)\s+|\s*,\s*(?:and\s+)?|\s+and\s+|^(?:the|a|an)\s+"
+)
 _WORDS_OF_NAME = re.compile(r"[A-Za-z][\w-]*(?: [A-Za-z][\w-]*){0,2}")
-_NO_KEY = frozenset("keys key fields field the a an values no only and in for from exactly with object json properties".split())
+_NO_KEY = frozenset(
+    "keys key fields field the a an values no only and in for from exactly with object json properties".split()
+)
 _SENTENCE_OF_KEYS = re.compile(r"(?i)[^\n]{0,200}\b(?:keys?|fields?|properties|attributes|json)\b[^\n]{0,500}")
 _QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`](?:\s*\(([^()\n]{1,100})\))?")
-_SEVERAL = re.compile(r"(?i)\b(?:json )?(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|dictionaries|elements)\b|\bjson (?:array|list)\b")
+_SEVERAL = re.compile(
+    r"(?i)\b(?:json )?(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|dictionaries|elements)\b|\bjson (?:array|list)\b"
+)

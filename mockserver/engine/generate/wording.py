@@ -13,8 +13,8 @@ Keys = frozenset[str]  # a stem, and the groups of synonyms that it is in: words
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text or of an identifier, in order, in lower case and without accents; `lookUp_order2` has 3."""
-    return tuple(_words(text))
+    """The words of a text or of an identifier, in order, in lower case and without accents; `findOrder_2` has 3."""
+    return _known_words(text) if len(text) < _SHORT else tuple(_words(text))
 
 
 @lru_cache(maxsize=4096)
@@ -51,6 +51,12 @@ def stem(word: str) -> str:
     if len(word) > 2 and word[-1] == "y":
         word = word[:-1] + "i"
     return word[:-1] if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
+
+
+@lru_cache(maxsize=4096)
+def _known_words(text: str) -> tuple[str, ...]:
+    """The same for names and descriptions, which come with every request of a client."""
+    return tuple(_words(text))
 
 
 def _words(text: str) -> Iterator[str]:
@@ -94,6 +100,7 @@ def _weights() -> dict[str, float]:
     return {stem(word): weight for weight, listed in _LIGHT.items() for word in listed.split()}
 
 
+_SHORT = 1_000
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"

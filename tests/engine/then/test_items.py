@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from mockserver.core.call import ToolCall
 from mockserver.core.plan import Item, Reasoning, Refusal, Text, ToolUse
-from mockserver.engine.then.items import _BODIES
+from mockserver.engine.own_tools import BODIES
 from tests.kit.rules import draft, loaded, moment, parts, then_mistakes
 
 OFFICIAL = TypeAdapter(ResponseOutputItem)
@@ -160,7 +160,7 @@ def test_what_the_providers_tools_did(item, body):
 
 def test_every_kind_is_tried():
     tried = {parts(f"{{items: [{item}]}}")[0].kind for item in HOSTED}
-    assert tried == set(_BODIES)
+    assert tried == set(BODIES)
 
 
 ACTIONS = {
@@ -320,4 +320,4 @@ def test_items_that_cannot_be(then, mistake):
 
 def test_a_status_without_need_is_left_to_the_wire():
     assert all("status" not in body or "status" in item for item, body in HOSTED.items())
-    assert not [kind for kind in NO_STATUS if kind not in _BODIES]
+    assert not [kind for kind in NO_STATUS if kind not in BODIES]

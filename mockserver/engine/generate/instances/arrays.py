@@ -16,6 +16,7 @@ from mockserver.engine.generate.instances.parts import (
     of_item,
     tuple_length,
 )
+from mockserver.engine.generate.instances.saying import shown
 from mockserver.engine.generate.prompt import NOTHING, Mentions
 
 
@@ -78,11 +79,7 @@ class _Row:
         item = possible(self.making, of_item(self.parts, tuple_length(self.parts)))
         if not item or not named(item):
             return ()
-        properties = {
-            name: self.making.described((part["properties"][name],))
-            for part in item
-            for name in part.get("properties", ())
-        }
+        properties = shown(self.making, item)
         sets = self.making.said.sets(properties)
         return sets if len(sets) > 1 else ()
 

@@ -4,16 +4,16 @@ Knows the validator and its ways to complain, not how instances are made.
 """
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import inf
 from typing import Any
+from urllib.parse import quote
 
 from pydantic_core import to_json
 
 from mockserver.core.call import Json
-from mockserver.engine.generate.effort import Effort, extent
+from mockserver.engine.generate.effort import Effort, extent, pairs
 from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.document import Document
 from mockserver.engine.generate.instances.height import Heights
@@ -39,11 +39,10 @@ class Compiled:
         """Whether a value can be held against the schema without stopping the server."""
         deep, wide = extent(value)
         if deep not in self._efforts:
-            try:
-                self._efforts[deep] = self._effort.of(self.document.root, deep)
-            except DeadEndError:
-                self._efforts[deep] = inf
-        return wide * self._efforts[deep] <= _MOST_EFFORT
+            self._efforts[deep] = self._effort.of(self.document.root, deep)
+        if wide * self._efforts[deep] <= _MOST_EFFORT:
+            return True
+        return pairs(self.document.root, value, self.document.targets) <= _MOST_EFFORT
 
     def allows(self, schema: Json, value: Json) -> bool:
         """Whether a part of the schema allows a value; what cannot be told is left to the check of the whole."""
@@ -62,7 +61,7 @@ class Compiled:
 
         try:
             if self._registry is None:
-                self._registry = Registry([(_HERE, self.document.root)], retriever=_nothing_remote)
+                self._registry = Registry([(_HERE, _readable(self.document.root))], retriever=_nothing_remote)
             uri = _HERE + "#" + _quoted(pointer[1:])
             return validator_for({"$ref": uri}, registry=self._registry, validate_formats=True)
         except (ValidationError, ValueError):
@@ -114,13 +113,44 @@ def _validator(document: Document) -> Any:
     from jsonschema_rs import ValidationError, validator_for  # slow to import, and only schemas need it
 
     try:
-        return validator_for(_of_known_draft(document.root), retriever=_nothing_remote, validate_formats=True)
+        return validator_for(_readable(document.root), retriever=_nothing_remote, validate_formats=True)
     except ValidationError as error:
         steps = "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in error.instance_path)
         dangling = None if steps else document.dangling()
         raise dangling or DeadEndError(_first_line(error), f"#{steps}") from None
     except ValueError as error:
         raise DeadEndError(_first_line(error)) from None
+
+
+def _readable(schema: Json) -> Json:
+    """The schema as the validator reads it: references with signs that a URI escapes are common, and meant."""
+    if any(sign in reference for reference in _references(schema) for sign in _UNESCAPED):
+        schema = _with_escaped(schema)
+    return _of_known_draft(schema)
+
+
+def _references(schema: Json) -> Iterator[str]:
+    left = [schema]
+    while left:
+        here = left.pop()
+        if isinstance(here, Mapping):
+            if isinstance(here.get("$ref"), str):
+                yield here["$ref"]
+            left += here.values()
+        elif isinstance(here, list):
+            left += here
+
+
+def _with_escaped(schema: Json) -> Json:
+    """A copy with its references escaped; what is nested more deeply than that can be was refused before."""
+    if isinstance(schema, Mapping):
+        return {
+            key: quote(value, safe="/~$#%:?&=+,;@!'()*")
+            if key == "$ref" and isinstance(value, str)
+            else _with_escaped(value)
+            for key, value in schema.items()
+        }
+    return list(map(_with_escaped, schema)) if isinstance(schema, list) else schema
 
 
 def _of_known_draft(schema: Json) -> Json:
@@ -141,8 +171,6 @@ def _nothing_remote(uri: str) -> Json:
 
 
 def _quoted(pointer: str) -> str:
-    from urllib.parse import quote
-
     return quote(pointer, safe="/~$")
 
 
@@ -157,4 +185,5 @@ _MOST_KEPT = 128
 _MOST_BYTES = 1_000_000  # of schemas that are kept
 _MOST_EFFORT = 5_000_000  # schemas tried: about half a second
 _LONGEST_LINE = 240
+_UNESCAPED = frozenset('<>[]{}"|\\^` ')
 _HERE = "mockserver:schema"

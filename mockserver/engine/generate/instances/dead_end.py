@@ -1,7 +1,7 @@
 """Why no instance can be made, and where in its schema that stands. Knows no keyword."""
 
 
-class DeadEndError(Exception):
+class DeadEndError(LookupError):
     """No value can be made here: `why`, as a sentence without its end, and the JSON pointer of the schema's place."""
 
     def __init__(self, why: str, pointer: str = "#") -> None:

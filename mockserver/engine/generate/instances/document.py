@@ -97,7 +97,7 @@ class Document:
                 raise DeadEndError(f"it is nested more than {_DEEPEST} levels deep", _clipped(pointer))
             if isinstance(here, Mapping):
                 base = self._read_one(here, pointer, base)
-                below: Any = reversed(here.items())
+                below: Any = reversed([*here.items()])
             elif isinstance(here, list):
                 below = reversed(list(enumerate(here)))
             else:

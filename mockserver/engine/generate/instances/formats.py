@@ -21,7 +21,7 @@ def formatted(kind: str, rng: Random, *, least: int = 0, most: float = inf) -> s
     if len(text) > most:
         text = next((short for short in _SHORT.get(kind, ()) if least <= len(short) <= most), text)
     if len(text) < least:
-        text = _STRETCHES.get(kind, lambda text, length: text)(text, least)
+        text = _STRETCHES[kind](text, least) if kind in _STRETCHES else text
     return text
 
 

@@ -42,7 +42,8 @@ class Heights:
         self._known |= found
 
     def _reached(self, schema: Mapping[str, Json]) -> list[Mapping[str, Json]]:
-        reached, seen, left = [], {id(schema)}, [schema]
+        reached: list[Mapping[str, Json]] = []
+        seen, left = {id(schema)}, [schema]
         while left and len(reached) < _MOST_REACHED:
             one = left.pop()
             reached.append(one)

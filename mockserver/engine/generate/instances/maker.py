@@ -18,20 +18,19 @@ from mockserver.engine.generate.instances.making import Place
 from mockserver.engine.generate.instances.names import natural_range
 from mockserver.engine.generate.instances.numbers import number
 from mockserver.engine.generate.instances.objects import table
+from mockserver.engine.generate.instances.ordering import after_trouble, kinds_in_order, ordered
 from mockserver.engine.generate.instances.parts import (
     Parts,
-    hinted,
     kinds,
     listed,
     named,
     of_kind,
-    of_property,
     refused,
-    required,
     same,
 )
+from mockserver.engine.generate.instances.saying import evidence, with_said
 from mockserver.engine.generate.instances.strings import text
-from mockserver.engine.generate.prompt import NOTHING, Mentions
+from mockserver.engine.generate.prompt import Mentions
 
 
 @dataclass(slots=True)
@@ -73,13 +72,13 @@ class Maker:
         for value in self._noted(parts, place):
             if self._allowed(schemas, parts, value):
                 return value
-        said = self.said
-        for widened in self._told(parts, place):
+        said, told = self.said, with_said(self, parts, place, trouble=self.troubles)
+        if told is not parts:
             try:
-                return self._first_of(widened, schemas, place)
-            except DeadEndError as error:
-                self.said, failed = said, error
-        raise failed
+                return self._first_of(told, schemas, place)
+            except DeadEndError:
+                self.said = said
+        return self._first_of(parts, schemas, place)
 
     def _first_of(self, parts: Parts, schemas: Sequence[Json], place: Place) -> Json:
         """A value by the first of the alternatives that leads to one."""
@@ -95,17 +94,11 @@ class Maker:
         raise first or DeadEndError("none of the alternatives can be met", self._pointer(parts))
 
     def _value(self, parts: Parts, schemas: Sequence[Json], place: Place) -> Json:
-        allowed = kinds(parts)
         values = listed(parts)
         if values is not None:
-            return self._one_of(values, (allowed, schemas), place)
-        if any("type" in part for part in parts):
-            order = sorted(allowed, key=lambda kind: kind == "null" and not self._ends(place))
-        else:
-            order = [kind for kind in hinted(parts) if kind in allowed]
-        turn = place.tries % max(1, len(order)) if len(order) > 1 else 0
+            return self._one_of(values, (kinds(parts), schemas), place)
         failed: DeadEndError | None = None
-        for kind in [*order[turn:], *order[:turn]]:
+        for kind in kinds_in_order(self, parts, place):
             try:
                 return self._of_kind(kind, parts, place)
             except DeadEndError as error:
@@ -115,7 +108,7 @@ class Maker:
     def _of_kind(self, kind: str, parts: Parts, place: Place) -> Json:
         match kind:
             case "object":
-                return table(self, self._with_said(parts, place), place)
+                return table(self, with_said(self, parts, place, trouble=self.troubles), place)
             case "array":
                 return row(self, parts, place)
             case "string":
@@ -149,9 +142,7 @@ class Maker:
             if isinstance(examples, list) and examples:
                 start = int(self.fraction(place, "example") * len(examples))
                 found += [*examples[start:], *examples[:start]][:_MOST_EXAMPLES]
-        if found and self.said is not NOTHING and named(parts) and self.said.evidence(self._properties(parts)) > 0:
-            return ()
-        return found
+        return () if found and named(parts) and evidence(self, parts) > 0 else found
 
     def _allowed(self, schemas: Sequence[Json], parts: Parts, value: Json) -> bool:
         values = listed(parts)
@@ -159,89 +150,14 @@ class Maker:
             return False
         return not refused(parts, value) and self.fits(schemas, value)
 
-    def _told(self, parts: Parts, place: Place) -> Sequence[Parts]:
-        """The parts with what the prompt says of their properties beside them, and then without."""
-        told = self._with_said(parts, place)
-        return (parts,) if told is parts else (told, parts)
-
-    def _with_said(self, parts: Parts, place: Place) -> Parts:
-        """The parts, and with them the values that the prompt has for properties which have none yet."""
-        if self.said is NOTHING or place.tries or not named(parts) or "object" not in kinds(parts):
-            return parts
-        given = {name for part in parts if _SAID in part for name in part["properties"]}
-        properties = {name: schema for name, schema in self._properties(parts).items() if name not in given}
-        if not properties:
-            return parts
-        fits = lambda name, value: self.fits(of_property(parts, name), value)  # noqa: E731
-        values, self.said = self.said.assigned(properties, fits, required=required(parts))
-        kept = {
-            name: value
-            for name, value in values.items()
-            if not self.troubles.get(place.below(name, name).pointer) and fits(name, value)
-        }
-        fixed = {name: {"const": value} for name, value in kept.items()}
-        return (*parts, {_SAID: True, "properties": fixed, "required": list(fixed)}) if fixed else parts
-
-    def _properties(self, parts: Parts) -> dict[str, Json]:
-        return {name: self.described(of_property(parts, name)) for name in named(parts)[:_MOST_TOLD]}
-
-    def described(self, schemas: Sequence[Json]) -> Json:
-        """Schemas as one, references resolved, in their alternatives too; the first word on each keyword counts."""
-        try:
-            parts = self.alternatives.flat(schemas)
-        except DeadEndError:
-            return False
-        whole: dict[str, Json] = {}
-        for part in parts:
-            whole |= {key: value for key, value in part.items() if key not in whole and key not in _RESOLVED}
-        for keyword in ("anyOf", "oneOf"):
-            if keyword in whole:
-                whole[keyword] = [self._described_one(option) for option in whole[keyword]]
-        return whole
-
-    def _described_one(self, schema: Json) -> Json:
-        try:
-            parts = self.alternatives.flat((schema,))
-        except DeadEndError:
-            return False
-        return {key: value for part in reversed(parts) for key, value in part.items() if key not in _RESOLVED}
-
     def fits(self, schemas: Sequence[Json], value: Json) -> bool:
         """Whether all the schemas allow a value."""
         return all(self.compiled.allows(schema, value) for schema in schemas)
 
     def _ordered(self, place: Place, keyword: str, options: Sequence[Option]) -> Sequence[Option]:
-        """The options of a choice: what the prompt speaks of first, null last, and deep down what ends soonest."""
-        if self._ends(place):
-            return sorted(options, key=self._height)
-        if keyword not in ("anyOf", "oneOf"):
-            turn = place.tries % len(options) if options else 0
-            return [*options[turn:], *options[:turn]]
-        telling = [option for option in options if not self._is_null(option[0])]
-        turn = (int(self.fraction(place, keyword) * len(telling)) + place.tries) % len(telling) if telling else 0
-        turned = [*telling[turn:], *telling[:turn], *(option for option in options if self._is_null(option[0]))]
-        if self.said is NOTHING or place.tries:
-            return turned
-        return sorted(turned, key=lambda option: -self._evidence(option[0]))
-
-    def _evidence(self, schema: Json) -> float:
-        try:
-            properties = self._properties(self.alternatives.flat((schema,)))
-        except DeadEndError:
-            return 0
-        return self.said.evidence(properties) if properties else 0
-
-    def _is_null(self, schema: Json) -> bool:
-        return isinstance(schema, Mapping) and (
-            schema.get("type") in ("null", ["null"]) or ("const" in schema and schema["const"] is None)
-        )
-
-    def _height(self, option: Option) -> float:
-        return max(map(self.compiled.heights.of, option), default=0)
-
-    def _ends(self, place: Place) -> bool:
-        """Whether this is so deep down that an end must be found."""
-        return self.lean or place.depth > _DEEP
+        if keyword in ("anyOf", "oneOf"):
+            return ordered(self, self.compiled.heights, place, options)
+        return after_trouble(place, options)
 
     def generous(self, place: Place) -> bool:
         """Whether more than the least is made here."""
@@ -282,7 +198,4 @@ _DEEP, _DEEPEST = 4, 40  # from where on nothing optional is made; where making 
 _MOST_ALTERNATIVES = 16
 _MOST_LISTED = 50
 _MOST_EXAMPLES = 4
-_MOST_TOLD = 200
 _LONGEST_NOTE = 80
-_SAID = "said"  # a keyword of our own: what the prompt gave
-_RESOLVED = frozenset(("$ref", "allOf", "$dynamicRef", "$recursiveRef", "$defs", "definitions"))

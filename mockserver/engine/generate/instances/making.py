@@ -48,9 +48,6 @@ class Making(Protocol):
     def generous(self, place: Place) -> bool:
         """Whether more than the least is made here."""
 
-    def described(self, schemas: Sequence[Json]) -> Json:
-        """Schemas as one, for those who look for words to fill it: references resolved, best effort."""
-
     def fits(self, schemas: Sequence[Json], value: Json) -> bool:
         """Whether all the schemas allow a value."""
 

@@ -32,7 +32,9 @@ def _not_of_type(stated: Json, schema: Mapping[str, Json]) -> Ways:
 
 
 def _without_one(required: Json, schema: Mapping[str, Json]) -> Ways:
-    return [({"properties": {name: False}},) for name in required] if isinstance(required, list) else []
+    return (
+        [({"type": "object", "properties": {name: False}},) for name in required] if isinstance(required, list) else []
+    )
 
 
 def _with_other_values(properties: Json, schema: Mapping[str, Json]) -> Ways:

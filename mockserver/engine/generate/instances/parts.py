@@ -84,7 +84,7 @@ def of_kind(value: Json, allowed: Sequence[str]) -> bool:
 
 def same(one: Json, other: Json) -> bool:
     """Whether two values are equal as JSON: 1 and 1.0 are, 1 and true are not."""
-    return identity(one) == identity(other)
+    return bool(identity(one) == identity(other))
 
 
 def identity(value: Json) -> Json:

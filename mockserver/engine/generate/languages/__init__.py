@@ -20,12 +20,15 @@ def language_of(text: str) -> str:
     sample = text[:_LOOKED_AT]
     if not sample.isascii() and (code := _by_script(sample)):
         return code
-    return _by_words(sample)
+    return _by_words(_WORDS.findall(sample.lower())[:_MOST_WORDS])
 
 
 def language_asked(text: str) -> str | None:
     """The code of the language in which a text wants its answer, if it names one."""
-    named = _wanted().search(text.lower())
+    lowered = text.lower()
+    if _names().isdisjoint(_WORDS.findall(lowered)):
+        return None
+    named = _wanted().search(lowered)
     return None if named is None else _by_name()[named[1]]
 
 
@@ -52,13 +55,13 @@ def _by_script(sample: str) -> str | None:
     return None
 
 
-def _by_words(sample: str) -> str:
+def _by_words(words: list[str]) -> str:
     votes: dict[str, int] = {}
     voters = _voters()
-    words = _WORDS.findall(sample.lower())[:_MOST_WORDS]
     for word in words:
-        for code in voters.get(word, ()):
-            votes[code] = votes.get(code, 0) + 1
+        if word in voters:
+            for code in voters[word]:
+                votes[code] = votes.get(code, 0) + 1
     if not votes:
         return ENGLISH
     best = max(votes, key=lambda code: (votes[code], code == ENGLISH))  # among equals the first to be met
@@ -83,11 +86,18 @@ def _by_name() -> dict[str, str]:
 
 
 @cache
+def _names() -> frozenset[str]:
+    return frozenset(_by_name())
+
+
+@cache
 def _wanted() -> re.Pattern[str]:
     names = "|".join(sorted(_by_name(), key=lambda name: (-len(name), name)))
     asked = r"answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|antwort|schreib|répond|respond|"
     asked += r"écri|escrib|scriv|rispond|tell|give|describ|list|greet|generat|communicat"
-    return re.compile(rf"(?:{asked})[^.!?\n]{{0,120}}?\b(?:in(?:to)?|to|auf|en|em)\s+(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b")
+    return re.compile(
+        rf"(?:{asked})[^.!?\n]{{0,120}}?\b(?:in(?:to)?|to|auf|en|em)\s+(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b"
+    )
 
 
 def _chars(ranges: str) -> re.Pattern[str]:

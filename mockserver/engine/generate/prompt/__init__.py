@@ -33,9 +33,9 @@ class Mentions:
     ) -> "tuple[dict[str, Json], Mentions]":
         """What the text says of an object's properties, and the mentions that are left.
 
-        `properties` holds a schema by name, `$ref` and `allOf` resolved, in the alternatives of `anyOf` too. A value has
-        the type that its schema wants, and is given only where `fits` allows it. Names for which the text says nothing
-        are absent; a `required` one is given weaker evidence, down to the phrase that is left.
+        `properties` holds a schema by name, `$ref` and `allOf` resolved, in the alternatives of `anyOf` too. A value
+        has the type that its schema wants, and is given only where `fits` allows it. Names for which the text says
+        nothing are absent; a `required` one is given weaker evidence, down to the phrase that is left.
         """
         if not self.text or not properties:
             return {}, self
@@ -48,7 +48,9 @@ class Mentions:
             more, left = other.assigned(rest, fits)
             given |= more
             later.append(left)
-        return given, replace(self, found=_left(self.found, assignment.used), used=tuple(assignment.used), later=tuple(later))
+        return given, replace(
+            self, found=_left(self.found, assignment.used), used=tuple(assignment.used), later=tuple(later)
+        )
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """How much of an object's properties the text speaks of: 0 for none, 1 for all."""
@@ -57,7 +59,8 @@ class Mentions:
 
     def sets(self, properties: Mapping[str, Json]) -> "tuple[Mentions, ...]":
         """The mentions parted into sets of values, one for each object that the text speaks of; at least one set."""
-        return tuple(replace(self, found=found) for found in parted(self.text, self.found, properties))
+        parts = parted(self.text, self.found, properties)
+        return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
 
 
 NOTHING = Mentions()

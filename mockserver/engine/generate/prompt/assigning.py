@@ -9,13 +9,15 @@ from mockserver.engine.generate.prompt.converting import values
 from mockserver.engine.generate.prompt.lists import after_key, bulleted, candidates, enumerated
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, score
-from mockserver.engine.generate.prompt.spoken import affirmed, chosen
+from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
 from mockserver.engine.generate.prompt.wanted import Wanted, item_of, wanted
+from mockserver.engine.generate.prompt.words import listed
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
 _MOST_PAIRS = 40_000  # of a mention and a property that are looked at
-_FREE = frozenset("text query code command expression title".split())
+_HINTED, _NAMED = 48, 44  # points of an example that the description gives, of a phrase with the property's name in it
+_FREE = frozenset(listed("text query code command expression title"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ def _values(text: str, match: Match) -> Iterator[Json]:
 def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Wanted, ...]:
     """What each property asks for, in the schema's order."""
     return tuple(
-        wanted(name, schema, order, required=name in required) for order, (name, schema) in enumerate(properties.items())
+        wanted(name, schema, order, required=name in required)
+        for order, (name, schema) in enumerate(properties.items())
     )
 
 
@@ -80,11 +83,11 @@ def assign(assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wan
     for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
+    _affirm(assignment, asked)
+    _fill_free(assignment, asked)
     for match in ranked:
         if match.want.required and match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
-    _affirm(assignment, asked)
-    _fill_free(assignment, asked)
     _fill_required(assignment, ranked, asked)
 
 
@@ -99,6 +102,9 @@ def matches(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> Ite
         if "array" in want.types:
             yield from _lists(text, found[:most], want)
         yield from (Match(points, want, (m,)) for m in found[:most] if (points := score(m, want)) > 0)
+        if _takes_text(want):
+            yield from (Match(_HINTED, want, (mention,)) for mention in hinted(text, want))
+            yield from (Match(_NAMED, want, (part,)) for m in found[:most] if (part := beside(m, want)))
 
 
 def _choice(mention: Mention, want: Wanted) -> int:
@@ -119,7 +125,7 @@ def _lists(text: str, found: Sequence[Mention], want: Wanted) -> Iterator[Match]
         if mention.kind == "pair" and (points := score(mention, want)) >= 50 and (pieces := after_key(text, mention)):
             yield Match(points + 5, want, pieces, many=True)
     if "string" in item.types and (lines := bulleted(text)):
-        yield Match(46, want, lines, many=True)
+        yield Match(80, want, lines, many=True)
     for points, group in enumerated(text, list(candidates(found, item, want)), item):
         yield Match(points, want, group, many=True)
 

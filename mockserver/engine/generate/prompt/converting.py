@@ -3,14 +3,24 @@
 from collections.abc import Iterator, Mapping
 
 from mockserver.core.call import Json
+from mockserver.engine.generate.prompt.durations import iso_duration
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.moments import iso_duration
-from mockserver.engine.generate.prompt.natures import TRUTHS
+from mockserver.engine.generate.prompt.numbers import CURRENCIES
+from mockserver.engine.generate.prompt.vocabulary import TRUTHS
 from mockserver.engine.generate.prompt.wanted import Wanted
 
 _NUMBERS = frozenset(("number", "money", "ordinal"))
 _SECONDS: dict[str, float] = {"ms": 0.001, "millisecond": 0.001, "millis": 0.001, "second": 1, "sec": 1, "s": 1}
-_SECONDS |= {"minute": 60, "min": 60, "mins": 60, "hour": 3_600, "hr": 3_600, "h": 3_600, "day": 86_400, "week": 604_800}
+_SECONDS |= {
+    "minute": 60,
+    "min": 60,
+    "mins": 60,
+    "hour": 3_600,
+    "hr": 3_600,
+    "h": 3_600,
+    "day": 86_400,
+    "week": 604_800,
+}
 
 
 def values(text: str, mention: Mention, want: Wanted) -> Iterator[Json]:
@@ -38,7 +48,11 @@ def _as_string(text: str, mention: Mention, want: Wanted) -> Iterator[str]:
             yield iso_duration(mention.value)
         case "money" if want.nature == "currency":
             yield mention.unit
-        case _ if isinstance(mention.value, str) and mention.kind in ("pair", "member", "argument", "quoted") and want.format:
+        case "name" | "words" if want.nature == "currency":
+            yield CURRENCIES.get(str(mention.value).lower()) or str(mention.value)
+        case _ if (
+            isinstance(mention.value, str) and mention.kind in ("pair", "member", "argument", "quoted") and want.format
+        ):
             yield from _inner(mention.value, want)
             yield mention.value
         case _ if isinstance(mention.value, str):
@@ -88,7 +102,9 @@ def _in_unit(mention: Mention, want: Wanted) -> float:
     """A duration in the unit that the property's name or description tells, else in the one that was said."""
     described = str(want.schema.get("description") or "").lower()
     unit = next((word for word in reversed(want.words) if word in _SECONDS), None)
-    unit = unit or next((word for word in ("millisecond", "second", "minute", "hour", "day") if word in described), None)
+    unit = unit or next(
+        (word for word in ("millisecond", "second", "minute", "hour", "day") if word in described), None
+    )
     said = mention.unit.lower()
     seconds = _SECONDS.get(unit or said) or _SECONDS.get(said[:-1]) or 1
     amount = mention.value / seconds

@@ -6,18 +6,22 @@ from collections.abc import Iterator, Sequence
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.scoring import score
 from mockserver.engine.generate.prompt.wanted import Wanted
+from mockserver.engine.generate.prompt.words import listed
 
 Scored = tuple[int, Mention]
 
-_BETWEEN = re.compile(
-    r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
+LISTED = re.compile(
+    r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b"
+    r"|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
     r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
     re.IGNORECASE,
 )
 _BULLETS = re.compile(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
 _SPLIT = re.compile(r"\s*(?:,|;|、|，)\s*(?:and |und |et |y )?|\s+(?:and|und|et|y|&)\s+")
 _MOST_ITEMS = 100
-_GROUPED = frozenset("number money quoted name words email url id channel date path phone ip host uuid address version color".split())
+_GROUPED = frozenset(
+    listed("number money quoted name words email url id channel date path phone ip host uuid address version color")
+)
 
 
 def enumerated(text: str, scored: Sequence[Scored], item: Wanted) -> Iterator[tuple[int, tuple[Mention, ...]]]:
@@ -37,7 +41,7 @@ def enumerated(text: str, scored: Sequence[Scored], item: Wanted) -> Iterator[tu
 def _follows(text: str, last: Mention, mention: Mention, item: Wanted) -> bool:
     if item.numeric and item.nature in ("number", "", "quantity") and mention.start - last.end < 30:
         return True
-    return _BETWEEN.fullmatch(text, last.end, mention.start) is not None
+    return LISTED.fullmatch(text, last.end, mention.start) is not None
 
 
 def _group(run: Sequence[Scored]) -> tuple[int, tuple[Mention, ...]]:
@@ -52,7 +56,11 @@ def candidates(found: Sequence[Mention], item: Wanted, named: Wanted) -> Iterato
             continue
         points = max(score(mention, item), score(mention, named))
         numeric = item.numeric and mention.kind in ("number", "money")
-        wordy = "string" in item.types and item.nature in ("", "title", "text", "query") and mention.kind in ("words", "name")
+        wordy = (
+            "string" in item.types
+            and item.nature in ("", "title", "text", "query")
+            and mention.kind in ("words", "name")
+        )
         if points >= 10 or (wordy and points > -10) or (numeric and item.nature in ("number", "")):
             yield max(points, 10), mention
 
@@ -63,7 +71,9 @@ def after_key(text: str, pair: Mention) -> tuple[Mention, ...]:
     ended = re.search(r"[.;](?:\s|$)|, [\w ]{1,30}:", line)
     line = (line[: ended.start()] if ended else line).strip("[]() ")
     pieces = [piece.strip(" '\"") for piece in _SPLIT.split(line)]
-    return tuple(Mention("quoted", piece, pair.start, pair.start + len(line)) for piece in pieces[:_MOST_ITEMS] if piece)
+    return tuple(
+        Mention("quoted", piece, pair.start, pair.start + len(line)) for piece in pieces[:_MOST_ITEMS] if piece
+    )
 
 
 def bulleted(text: str) -> tuple[Mention, ...]:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from mockserver.engine.generate.prompt.mention import Mention
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,40}[A-Za-z0-9])?"
-_SUFFIX = r"com|org|net|io|dev|edu|gov|local|internal|example|test|app|ai|co|de|fr|es|it|uk|eu|info|cloud|xyz|me|us|ch|at|nl"
-_STREET = r"St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Lane|Ln|Drive|Dr|Court|Ct|Way|Place|Pl|Square|Sq|Terrace|Highway"
+_SUFFIX = r"com|org|net|io|dev|edu|gov|local|internal|example|test|app|ai|co|de|fr|es|it|uk|eu|info|cloud|xyz|me|us"
+_STREET = r"St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Lane|Ln|Drive|Dr|Court|Ct|Way|Place|Pl|Square|Sq|Terrace"
 
 _PATTERNS: tuple[tuple[str, str], ...] = (
     ("url", r"\b(?:https?|ftp|wss?|s3|git|ssh|file|mailto|redis|postgres(?:ql)?)://[^\s<>\"'`「」«»“”]{1,2000}"),
@@ -18,31 +18,74 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     ("email", rf"(?<![\w.+-])[\w.+%-]{{1,64}}@(?:{_LABEL}\.){{1,5}}[A-Za-z]{{2,24}}\b"),
     ("uuid", r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"),
     ("ip", r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]\d|\w)"),
-    ("ip", r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![\w:])|(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F:]{0,30}(?![\w:])"),
-    ("path", r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.+@-]{1,80}/){0,20}[\w.+@*-]{1,80}/?(?<!\.)|(?<!\w)[A-Za-z]:\\[\w.\\ -]{1,200}\w"),
+    (
+        "ip",
+        r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![\w:])"
+        r"|(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F:]{0,30}(?![\w:])",
+    ),
+    (
+        "path",
+        r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.+@-]{1,80}/){0,20}[\w.+@*-]{1,80}/?(?<!\.)|(?<!\w)[A-Za-z]:\\[\w.\\"
+        r" -]{1,200}\w",
+    ),
     ("path", r"(?<![\w/.:@])(?:[\w.+-]{1,60}/){1,20}[\w+-]{1,60}\.[A-Za-z]\w{0,5}\b"),
     ("phone", r"(?<![\w+])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,5}(?:[ .-]?\d{2,5}){1,5}(?!\w)"),
-    ("phone", r"(?<!\w)\(\d{3}\) ?\d{3}[ .-]\d{4}(?!\w)|(?<![\w-])\d{3}[.-]\d{3}[.-]\d{4}(?![\w-])|(?<![\w-])\d{3}-\d{4}(?![\w-])"),
+    (
+        "phone",
+        r"(?<!\w)\(\d{3}\) ?\d{3}[ .-]\d{4}(?!\w)|(?<![\w-])\d{3}[.-]\d{3}[.-]\d{4}(?![\w-])"
+        r"|(?<![\w-])\d{3}-\d{4}(?![\w-])",
+    ),
     ("expression", r"(?<![\w.])[(\d-][\d.()]{0,20}(?: ?[-+*/^×÷%] ?[(\d-][\d.()]{0,20}){1,30}(?<=[\d)])(?![\w/-])"),
-    ("version", r"(?<![\w.])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-+][\w.]{1,30})?(?![\w.]\d|\w)|(?<!\w)v\d{1,3}(?:\.\d{1,3})?(?!\w)"),
+    (
+        "version",
+        r"(?<![\w.])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-+][\w.]{1,30})?(?![\w.]\d|\w)"
+        r"|(?<!\w)v\d{1,3}(?:\.\d{1,3})?(?!\w)",
+    ),
     ("address", rf"\b\d{{1,5}}[A-Za-z]? (?:[A-Z][\w'.-]{{0,20}} ){{1,4}}(?:{_STREET})\b"),
     ("channel", r"(?<![\w#])#[A-Za-z][\w-]{1,60}|(?<![\w@.])@[A-Za-z][\w.-]{1,40}\b"),
     ("color", r"(?<![\w#&])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b"),
     ("host", rf"(?<![\w.@/-])(?:{_LABEL}\.){{1,6}}(?:{_SUFFIX})(?![\w-])|\blocalhost\b"),
-    ("path", r"(?<![\w/.:@-])[\w-]{1,60}(?:\.[\w-]{1,30}){0,2}\.(?:py|js|ts|tsx|jsx|json|ya?ml|toml|txt|md|csv|tsv|pdf|png|jpe?g|gif|docx?|xlsx?|pptx?|html?|css|sql|sh|go|rs|java|rb|php|c|cpp|h|log|xml|zip|tar|gz|ini|cfg|env|ipynb|parquet)(?![\w])"),
+    (
+        "path",
+        r"(?<![\w/.:@-])[\w-]{1,60}(?:\.[\w-]{1,30}){0,2}\.(?:py|js|ts|tsx|jsx|json|ya?ml|toml|txt|md|csv|tsv|pdf"
+        r"|png|jpe?g|gif|docx?|xlsx?|pptx?|html?|css|sql|sh|go|rs|java|rb|php|c|cpp|h|log|xml|zip|tar|gz|ini|cfg"
+        r"|env|ipynb|parquet)(?![\w])",
+    ),
     ("id", r"(?<![\w-])(?=[\w-]{0,40}\d)[A-Za-z]{1,12}(?:[-_][A-Za-z0-9]{1,40}){1,6}(?![\w-])"),
-    ("id", r"(?<![\w-])(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Z0-9]{4,40}(?![\w-])|(?<![\w-])[A-Z]{1,6}\d{1,12}(?![\w-])"),
-    ("id", r"(?<![\w-])(?=[a-f0-9]{0,39}[a-f])(?=[a-f0-9]{0,39}\d)[a-f0-9]{7,64}(?![\w-])|(?<!\w)0x[0-9a-fA-F]{1,64}\b"),
+    (
+        "id",
+        r"(?<![\w-])(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Z0-9]{4,40}(?![\w-])"
+        r"|(?<![\w-])[A-Z]{1,6}\d{1,12}(?![\w-])",
+    ),
+    (
+        "id",
+        r"(?<![\w-])(?=[a-f0-9]{0,39}[a-f])(?=[a-f0-9]{0,39}\d)[a-f0-9]{7,64}(?![\w-])"
+        r"|(?<!\w)0x[0-9a-fA-F]{1,64}\b",
+    ),
     ("id", r"(?<![\w-])(?=[a-z]{0,20}\d)[a-z]{1,8}\d{2,12}(?![\w-])|(?<![\w-])\d{3}-\d{2,8}-\d{2,8}(?![\w-])"),
 )
 _SCANNERS = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
 _DATED = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
+_SURE = frozenset(("url", "email", "uuid", "path"))
+_DIGITS = "0123456789"
+_NEEDS = {
+    "url": (":", "www."),
+    "email": "@",
+    "path": "/.\\",
+    "channel": "#@",
+    "host": (".", "localhost"),
+}  # without, no such
 _TRAILING = ".,;:!?)]}'"
 
 
-def literals(text: str) -> Iterator[Mention]:
-    """What has a form of its own, kind by kind: a reader takes the first that claims a place."""
+def literals(text: str, *, sure: bool) -> Iterator[Mention]:
+    """What has a form of its own, kind by kind: a reader takes the first that claims a place.
+
+    Those that are `sure` are read before dates and durations, the others after them.
+    """
     for kind, scanner in _SCANNERS:
+        if (kind in _SURE) != sure or not any(mark in text for mark in _NEEDS.get(kind, _DIGITS)):
+            continue
         for found in scanner.finditer(text):
             value = _ended(found[0]) if kind == "url" else found[0].rstrip() if kind == "path" else found[0]
             if kind in ("expression", "id") and (_DATED.fullmatch(value) or _unpaired(value)):

@@ -1,4 +1,4 @@
-"""Dates, times, both together and durations, counted from where the frozen clock stands."""
+"""Dates, times and both together, counted from where the frozen clock stands."""
 
 import re
 from collections.abc import Iterator
@@ -6,32 +6,22 @@ from datetime import UTC, date, datetime, timedelta
 
 from mockserver.core.seed import FROZEN_AT
 from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.words import listed
 
 TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
 
 
 def moments(text: str) -> Iterator[Mention]:
-    """The moments and durations of a text, moments with date and time first.
+    """The moments of a text, those with date and time first.
 
-    A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`; a duration is
-    its seconds.
+    A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
     """
     dates = sorted((*_dates(text), *_relative(text)), key=lambda m: (m.start, -m.end))
-    times = list(_times(text))
+    found = list(times(text))
     yield from _stamps(text)
-    yield from _together(text, dates, times)
+    yield from _together(text, dates, found)
     yield from dates
-    yield from _durations(text)
-    yield from times
-
-
-def iso_duration(seconds: float) -> str:
-    """A duration by ISO 8601: 9000 seconds are PT2H30M."""
-    days, rest = divmod(round(seconds), 86_400)
-    hours, rest = divmod(rest, 3_600)
-    minutes, left = divmod(rest, 60)
-    time = "".join(f"{n}{sign}" for n, sign in ((hours, "H"), (minutes, "M"), (left, "S")) if n)
-    return "P" + (f"{days}D" if days else "") + ("T" + time if time else "") if days or time else "PT0S"
+    yield from (time for time in found if _AT.search(text, max(0, time.start - 6), time.start))
 
 
 _STAMP = re.compile(
@@ -76,17 +66,19 @@ _FORMS = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
         rf"(?<![\w-]){_Y}[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?![\w-])",
-        rf"(?<![\w/.-])(?P<month>\d{{1,2}})/(?P<day>\d{{1,2}})/(?P<year>\d{{4}}|\d{{2}})(?![\w/])",
+        r"(?<![\w/.-])(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4}|\d{2})(?![\w/])",
         rf"(?<![\w.-])(?P<day>\d{{1,2}})[.-](?P<month>\d{{1,2}})[.-]{_Y}(?![\w-])",
         rf"(?<!\w){_D}[ -](?:of |de |di )?{_M}(?:[, -]{{1,2}}(?:de |del )?{_Y})?(?!\w)",
         rf"(?<!\w){_M} (?:the )?{_D}(?:,? {_Y})?(?![\w:])",
-        rf"(?<!\w)(?P<year>\d{{4}})年(?P<month>\d{{1,2}})月(?P<day>\d{{1,2}})日",
+        r"(?<!\w)(?P<year>\d{4})年(?P<month>\d{1,2})月(?P<day>\d{1,2})日",
         rf"(?<!\w){_M},? (?P<year>\d{{4}})(?!\w)",
     )
 )
 
 
 def _dates(text: str) -> Iterator[Mention]:
+    if not any(digit in text for digit in "0123456789"):
+        return
     for form in _FORMS:
         for found in form.finditer(text):
             if day := _day(found.groupdict()):
@@ -116,7 +108,9 @@ _WEEKDAY_NAMES = (
 )  # fmt: skip
 _WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAY_NAMES) for name in names.split()}
 _DAYS = {
-    **dict.fromkeys(("today", "tonight", "this evening", "heute", "aujourd'hui", "hoy", "oggi", "hoje", "今日", "今天"), 0),
+    **dict.fromkeys(
+        ("today", "tonight", "this evening", "heute", "aujourd'hui", "hoy", "oggi", "hoje", "今日", "今天"), 0
+    ),
     **dict.fromkeys(("tomorrow", "demain", "mañana", "domani", "amanhã", "明日", "明天"), 1),
     **dict.fromkeys(("yesterday", "gestern", "hier", "ayer", "ieri", "ontem", "昨日", "昨天"), -1),
     **dict.fromkeys(("the day after tomorrow", "day after tomorrow", "übermorgen"), 2),
@@ -132,7 +126,7 @@ _RELATIVE = re.compile(
     r"|next (?P<next>month|year))(?!\w)|今日|明日|昨日|今天|明天|昨天",
     re.IGNORECASE,
 )
-_SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
+SMALL = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "ten": 10}
 _SPANS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
 
@@ -153,12 +147,14 @@ def _distance(found: re.Match[str]) -> int:
         ahead = (_WEEKDAYS[found["weekday"].lower()] - TODAY.weekday()) % 7 or 7
         which = (found["which"] or "").strip().lower()
         monday = 7 - TODAY.weekday()
-        return ahead - 7 if which == "last" else ahead + 7 if which in ("next", "nächsten") and ahead < monday else ahead
+        return (
+            ahead - 7 if which == "last" else ahead + 7 if which in ("next", "nächsten") and ahead < monday else ahead
+        )
     if found["next"]:
         return _SPANS[found["next"].lower()]
     count = (found["count"] or found["back"] or "").lower()
     if count:
-        days = _SPANS[(found["span"] or found["ago"]).lower()] * (_SMALL.get(count) or int(count or 0))
+        days = _SPANS[(found["span"] or found["ago"]).lower()] * (SMALL.get(count) or int(count or 0))
         return days if found["span"] else -days
     return _DAYS[found[0].lower()]
 
@@ -173,10 +169,11 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _NAMED = {"midnight": "00:00", "mitternacht": "00:00", "minuit": "00:00", "medianoche": "00:00"}
-_HOURS = dict(zip("one two three four five six seven eight nine ten eleven twelve".split(), range(1, 13), strict=True))
+_HOURS = dict(zip(listed("one two three four five six seven eight nine ten eleven twelve"), range(1, 13), strict=True))
 
 
-def _times(text: str) -> Iterator[Mention]:
+def times(text: str) -> Iterator[Mention]:
+    """The times of day of a text; `2h30` may as well be a duration."""
     for found in _TIME.finditer(text):
         if read := _time(found):
             yield Mention("time", read, found.start(), found.end(), unit="h" if found["french"] else "")
@@ -203,6 +200,19 @@ def _time(found: re.Match[str]) -> str | None:
     return f"{hour:02}:{minute:02}" + (f":{second}" if second else "")
 
 
+def pieces(moment: Mention, text: str) -> Iterator[Mention]:
+    """The date and the time of a moment that has both, each where it stands."""
+    written = text[moment.start : moment.end]
+    stamp = _STAMP.match(written)
+    if stamp:
+        yield Mention("date", stamp[1], moment.start, moment.start + 10)
+        yield Mention("time", stamp[2] + (stamp[3] or ""), moment.start + 11, moment.end)
+        return
+    for part in (*_dates(written), *_relative(written), *times(written)):
+        yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
+
+
+_AT = re.compile(r"(?:\bat|\bum|à|@|\balle|\blas) $", re.IGNORECASE)
 _BETWEEN = re.compile(r",? ?(?:at|um|à|a las|alle|às|@|from|von|um)? ?", re.IGNORECASE)
 
 
@@ -214,7 +224,9 @@ def _together(text: str, dates: list[Mention], times: list[Mention]) -> Iterator
         joint = _BETWEEN.match(text, day.end)
         time = starts.get(joint.end()) if joint else None
         if time is None:
-            before = next((ends[day.start - len(gap)] for gap in (" on ", " ", ", ") if _is_at(text, day, gap, ends)), None)
+            before = next(
+                (ends[day.start - len(gap)] for gap in (" on ", " ", ", ") if _is_at(text, day, gap, ends)), None
+            )
             time = before
         if time is not None:
             seconds = "" if time.value.count(":") == 2 else ":00"
@@ -224,51 +236,3 @@ def _together(text: str, dates: list[Mention], times: list[Mention]) -> Iterator
 
 def _is_at(text: str, day: Mention, gap: str, ends: dict[int, Mention]) -> bool:
     return text.startswith(gap, day.start - len(gap)) and day.start - len(gap) in ends
-
-
-_UNITS: dict[str, int] = {
-    **dict.fromkeys("s sec secs second seconds sekunde sekunden seconde secondes segundo segundos".split(), 1),
-    **dict.fromkeys("m min mins minute minutes minuten minuto minutos minuti".split(), 60),
-    **dict.fromkeys("h hr hrs hour hours stunde stunden heure heures hora horas ora ore".split(), 3_600),
-    **dict.fromkeys("d day days tag tage jour jours día días giorni".split(), 86_400),
-    **dict.fromkeys("week weeks woche wochen semaine semaines semana semanas".split(), 604_800),
-}
-_COUNT = r"\d{1,6}(?:\.\d{1,4})?|an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|forty|sixty|half an?"
-_UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))
-_DURATION = re.compile(
-    rf"(?<![\w.])(?:(?:{_COUNT})[ -]?(?:{_UNIT})(?![^\W\d_])(?:,? ?(?:and )?(?:a half\b|\d{{1,6}}[ ]?(?:{_UNIT})(?!\w)|\d{{2}}(?!\w)))?"
-    r"|P(?=[\dT])(?:\d{1,5}[YMWD]){0,4}(?:T(?:\d{1,6}[HMS]){1,3})?\b)",
-    re.IGNORECASE,
-)
-_PIECES = re.compile(rf"(?P<count>{_COUNT})[ -]?(?P<unit>{_UNIT})(?![^\W\d_])", re.IGNORECASE)
-_ISO_PIECES = re.compile(r"(\d+)([WDHMS])")
-_ISO_UNITS = {"W": 604_800, "D": 86_400, "H": 3_600, "M": 60, "S": 1}
-
-
-def _durations(text: str) -> Iterator[Mention]:
-    for found in _DURATION.finditer(text):
-        seconds, unit = _seconds(found[0])
-        if seconds:
-            yield Mention("duration", seconds, found.start(), found.end(), unit=unit)
-
-
-def _seconds(text: str) -> tuple[int | float, str]:
-    """The seconds of a duration, and its unit where it has but one."""
-    if text[0] == "P":
-        return sum(int(count) * _ISO_UNITS[unit] for count, unit in _ISO_PIECES.findall(text)), ""
-    pieces = [(_count(found["count"]), found["unit"].lower()) for found in _PIECES.finditer(text)]
-    total = sum(count * _UNITS[unit] for count, unit in pieces)
-    if text.lower().endswith("a half"):
-        total += _UNITS[pieces[0][1]] / 2
-    elif text[-1].isdigit():
-        total += int(text[-2:]) * _UNITS[pieces[-1][1]] / 60
-    total = int(total) if total == int(total) else total
-    return total, pieces[0][1] if len(pieces) == 1 and total == pieces[0][0] * _UNITS[pieces[0][1]] else ""
-
-
-def _count(word: str) -> float:
-    word = word.lower()
-    more = {"eight": 8, "nine": 9, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "sixty": 60}
-    if word.startswith("half"):
-        return 0.5
-    return _SMALL.get(word) or more.get(word) or float(word)

@@ -1,12 +1,15 @@
 """What kind of thing a property is by the words of its name, and what that kind is found by. Tables only, of stems."""
 
+from mockserver.engine.generate.prompt.words import listed
+
 # The nature of a property by a word of its name; the last word that is known decides.
 NATURES: dict[str, str] = {
     word: nature
     for nature, words in {
         "place": "city location place town country state region area address street venue stadium airport station ort"
         " stadt land ville lieu pays ciudad lugar pais país città luogo paese cidade local origin destination departure"
-        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near where stop",
+        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near"
+        " where stop timezone tz",
         "room": "room zone zimmer",
         "person": "person user customer client guest contact recipient sender assignee owner employee patient student"
         " player author artist director host organizer attendee participant invitee member assigned reporter reviewer"
@@ -14,9 +17,10 @@ NATURES: dict[str, str] = {
         "name": "name nombre nom fullname lastname firstname surname",
         "org": "company organization organisation org vendor supplier employer merchant restaurant hotel business store"
         " brand airline bank school university firma empresa institution shop manufacturer provider publisher customer",
+        "job": "job role occupation profession position",
         "title": "title event label song track album book movie film playlist meeting project game show series heading"
         " caption product item dish recipe ingredient food drink service team repo repository branch app application"
-        " article paper subject file_name device category genre cuisine department role plan sport animal breed"
+        " article paper subject file_name device category genre cuisine department plan sport animal breed"
         " occasion theme course material model",
         "text": "text message body content comment note description summary reason statement feedback reply"
         " sentence phrase review instruction memo detail post paragraph nachricht mensaje texto texte bio input",
@@ -35,7 +39,7 @@ NATURES: dict[str, str] = {
         "ip": "ip ipv4 ipv6",
         "phone": "phone telephone mobile tel fax telefon teléfono cell",
         "path": "path file filename filepath directory folder dir",
-        "id": "id uuid guid key sku identifier reference ref code token isbn ticket invoice tracking serial vin",
+        "id": "id uuid guid key sku identifier reference ref token isbn ticket invoice tracking serial vin",
         "channel": "channel hashtag handle",
         "version": "version release tag_name",
         "currency": "currency waehrung devise moneda",
@@ -46,12 +50,12 @@ NATURES: dict[str, str] = {
         "money": "price amount cost total budget fee salary balance payment principal revenue fare tip subtotal tax"
         " income spend preis prix precio betrag deposit loan usd eur sum bid charge refund",
         "percent": "percent percentage rate discount brightness volume level humidity probability interest opacity",
-        "quantity": "quantity count qty amount number num people guest adult children child passenger person traveler"
-        " traveller seat ticket copy share unit pack dice times piece size item repeat anzahl cantidad quantité party"
+        "quantity": "quantity count qty amount number num people adult children child traveler"
+        " traveller seat copy share pack dice times piece repeat anzahl cantidad quantité party"
         " slice attempt retry share",
         "number": "number num n x y z a b c value val operand first second left right lhs rhs arg base exponent divisor"
         " dividend addend minuend subtrahend factor num1 num2 input integer digit power",
-        "limit": "limit max maximum top k result page per_page size most offset",
+        "limit": "limit max maximum top k result page per_page most offset",
         "age": "age alter edad âge",
         "year": "year jahr année año",
         "weight": "weight mass",
@@ -64,7 +68,7 @@ NATURES: dict[str, str] = {
 }
 
 NUMERIC = frozenset(
-    "money percent quantity number limit age year weight height temperature days duration id time date".split()
+    listed("money percent quantity number limit age year weight height temperature days duration id time date")
 )
 # What a nature becomes when the property's type is a number.
 AS_NUMBER = {"person": "quantity", "place": "", "title": "quantity", "text": "", "query": "", "unit": "quantity"}
@@ -72,13 +76,24 @@ AS_STRING = {"quantity": "", "number": "", "limit": "", "days": ""}
 
 # How well a kind of mention suits a nature.
 FITNESS: dict[str, dict[str, int]] = {
-    "": {"quoted": 18, "name": 12, "id": 12, "words": 2, "channel": 8, "version": 5, "color": 5},
-    "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4},
+    "": {
+        "quoted": 18,
+        "name": 12,
+        "id": 12,
+        "words": 2,
+        "channel": 8,
+        "version": 5,
+        "color": 5,
+        "path": 24,
+        "url": 14,
+        "email": 10,
+    },
+    "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
     "room": {"words": 18, "name": 18, "quoted": 18},
-    "person": {"name": 25, "words": 2, "quoted": 16, "email": 12, "channel": 18, "id": 24},
+    "person": {"name": 25, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
     "name": {"name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
-    "title": {"quoted": 32, "name": 20, "words": 4, "id": 4},
+    "title": {"quoted": 32, "name": 24, "words": 4, "id": 4},
     "text": {"quoted": 45, "code": 8},
     "query": {"quoted": 40},
     "code": {"code": 70, "quoted": 20, "id": 30},
@@ -87,7 +102,7 @@ FITNESS: dict[str, dict[str, int]] = {
     "date": {"date": 50, "datetime": 42},
     "time": {"time": 50, "datetime": 30},
     "datetime": {"datetime": 55, "date": 34, "time": 30},
-    "moment": {"datetime": 42, "date": 42, "time": 40},
+    "moment": {"datetime": 30, "date": 42, "time": 40},
     "duration": {"duration": 50},
     "email": {"email": 60},
     "url": {"url": 60, "host": 30, "quoted": 5},
@@ -100,7 +115,8 @@ FITNESS: dict[str, dict[str, int]] = {
     "channel": {"channel": 60, "name": 8, "quoted": 8},
     "version": {"version": 60, "quoted": 5},
     "currency": {"currency": 50, "money": 45},
-    "unit": {"unit": 40},
+    "unit": {"unit": 40, "currency": 10},
+    "job": {"words": 8, "name": 6, "quoted": 16},
     "language": {"language": 50},
     "ticker": {"ticker": 50, "name": 8},
     "color": {"color": 50, "hue": 45, "words": 2},
@@ -112,11 +128,45 @@ CUED: dict[str, dict[str, int]] = {
     "place": {"in": 35, "at": 22, "near": 25, "to": 22, "from": 18, "for": 22, "of": 14, "around": 20, "on": 4}
     | {"about": 5, "between": 10, "with": -15, "by": -15, "named": -5},
     "room": {"in": 35, "of": 10, "for": 10, "named": 15, "to": 10},
-    "person": {"for": 20, "with": 22, "to": 20, "by": 30, "from": 18, "named": 30, "in": -20, "at": -15, "of": 14, "as": -10}
+    "person": {
+        "for": 20,
+        "with": 22,
+        "to": 20,
+        "by": 30,
+        "from": 18,
+        "named": 30,
+        "in": -20,
+        "at": -15,
+        "of": 14,
+        "as": -10,
+    }
     | {"about": 5, "on": -10, "under": 10},
-    "name": {"named": 45, "for": 20, "with": 5, "in": -20, "from": -12, "at": -15, "to": -5, "as": 5, "on": -15, "by": -10},
+    "job": {"as": 45, "of": 5},
+    "name": {
+        "named": 45,
+        "for": 20,
+        "with": 5,
+        "in": -20,
+        "from": -12,
+        "at": -15,
+        "to": -5,
+        "as": 5,
+        "on": -15,
+        "by": -10,
+    },
     "org": {"at": 35, "from": 24, "by": 18, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
-    "title": {"named": 45, "about": 10, "in": -8, "from": -12, "to": -6, "by": -20, "of": 6, "for": 8, "at": -15, "on": -12},
+    "title": {
+        "named": 45,
+        "about": 10,
+        "in": -8,
+        "from": -12,
+        "to": -6,
+        "by": -20,
+        "of": 6,
+        "for": 8,
+        "at": -15,
+        "on": -12,
+    },
     "id": {"with": 8, "of": 8, "for": 8, "named": 5},
     "": {"named": 30, "as": 10, "in": 4, "with": 2, "from": 2, "to": 4, "for": 4, "on": 2},
     "date": {"on": 6, "for": 4},
@@ -125,21 +175,37 @@ CUED: dict[str, dict[str, int]] = {
 
 # Which preposition a word of a property's name asks for.
 ROLES: dict[str, str] = {
-    **dict.fromkeys("from origin source departure depart sender start begin pickup since after src checkin min".split(), "from"),
-    **dict.fromkeys("origen origine von desde start_date low lower earliest checkin old first".split(), "from"),
-    **dict.fromkeys("to destination target dest recipient arrival arrive end dropoff until checkout before return".split(), "to"),
-    **dict.fromkeys("due deadline destino hasta nach into receiver finish stop upper high latest max new".split(), "to"),
-    **dict.fromkeys("about topic subject".split(), "about"),
-    **dict.fromkeys("named title name label called".split(), "named"),
+    **dict.fromkeys(
+        listed("from origin source departure depart sender start begin pickup since after src checkin min"), "from"
+    ),
+    **dict.fromkeys(listed("origen origine von desde start_date low lower earliest checkin old first"), "from"),
+    **dict.fromkeys(
+        listed("to destination target dest recipient arrival arrive end dropoff until checkout before return"), "to"
+    ),
+    **dict.fromkeys(
+        listed("due deadline destino hasta nach into receiver finish stop upper high latest max new"), "to"
+    ),
+    **dict.fromkeys(listed("about topic subject"), "about"),
+    **dict.fromkeys(listed("named title name label called"), "named"),
 }
-CUE_ROLES = {"from": "from", "since": "from", "between": "from", "to": "to", "into": "to", "until": "to", "by": "", "over": "from"}
+CUE_ROLES = {
+    "from": "from",
+    "since": "from",
+    "between": "from",
+    "to": "to",
+    "into": "to",
+    "until": "to",
+    "by": "",
+    "over": "from",
+}
 CUE_ROLES |= {"under": "to", "about": "about", "named": "named"}
 
 # Words that mean the same when they stand beside a value or name a property.
 SYNONYMS: tuple[frozenset[str], ...] = tuple(
     frozenset(group.split())
     for group in (
-        "people guest person adult passenger traveler traveller seat party persona personne personen attendee pax personne",
+        "people guest person adult passenger traveler traveller seat party persona personne personen attendee"
+        " pax personne",
         "price cost amount fee total budget sum",
         "quantity count number amount qty time",
         "issue ticket bug task case story",
@@ -166,7 +232,7 @@ SYNONYMS: tuple[frozenset[str], ...] = tuple(
         "checkout leaving",
         "rate interest",
         "minimum min least",
-        "dice die roll sided side",
+        "dice die",
         "duration length long last lasting",
         "temperature degree",
         "location city place town",
@@ -194,50 +260,4 @@ MEASURES: dict[str, str] = {
         "power": "w kw watt watts kwh v volt hp",
     }.items()
     for word in words.split()
-}
-
-LANGUAGES: dict[str, str] = {
-    "english": "en", "german": "de", "french": "fr", "spanish": "es", "italian": "it", "portuguese": "pt", "dutch": "nl",
-    "japanese": "ja", "chinese": "zh", "korean": "ko", "russian": "ru", "arabic": "ar", "hindi": "hi", "turkish": "tr",
-    "polish": "pl", "swedish": "sv", "danish": "da", "norwegian": "no", "finnish": "fi", "greek": "el", "hebrew": "he",
-    "czech": "cs", "hungarian": "hu", "thai": "th", "vietnamese": "vi", "ukrainian": "uk", "romanian": "ro",
-    "indonesian": "id", "latin": "la", "deutsch": "de", "englisch": "en", "französisch": "fr", "spanisch": "es",
-    "anglais": "en", "français": "fr", "allemand": "de", "espagnol": "es", "inglés": "en", "francés": "fr",
-    "alemán": "de", "español": "es", "inglese": "en", "mandarin": "zh", "python": "py", "javascript": "js",
-}  # fmt: skip
-
-COLORS = frozenset(
-    "red green blue yellow black white orange purple pink brown grey gray silver gold beige navy teal cyan magenta"
-    " turquoise violet maroon rot grün blau gelb schwarz weiß rouge vert bleu jaune noir blanc rojo verde azul negro".split()
-)
-
-# Other ways to say a value of an enumeration.
-SPOKEN: dict[str, tuple[str, ...]] = {
-    "c": ("celsius", "°c", "centigrade", "metric"), "f": ("fahrenheit", "°f"), "k": ("kelvin",),
-    "celsius": ("°c", "centigrade"), "fahrenheit": ("°f",), "metric": ("celsius", "°c", "kilometers", "km"),
-    "imperial": ("fahrenheit", "°f", "miles"), "+": ("plus", "add", "sum", "addition"), "-": ("minus", "subtract", "less"),
-    "*": ("times", "multiply", "multiplied"), "/": ("divide", "divided", "over"), "add": ("plus", "sum", "addition", "+"),
-    "subtract": ("minus", "subtraction"), "multiply": ("times", "product", "multiplied", "multiplication"),
-    "divide": ("divided", "quotient", "division"), "km": ("kilometer", "kilometre"), "mi": ("mile",),
-    "m": ("medium", "meter", "metre", "male"), "s": ("small",), "l": ("large",), "xl": ("extra large",), "kg": ("kilogram",),
-    "lb": ("pound",), "asc": ("ascending", "increasing"), "desc": ("descending", "decreasing"), "urgent": ("asap",),
-    "ascending": ("asc",), "descending": ("desc",), "high": ("urgent", "important", "hoch", "alta"), "low": ("niedrig", "minor"),
-    "critical": ("blocker", "sev1"), "prod": ("production", "live"), "usd": ("dollar",), "eur": ("euro", "€"), "gbp": ("pound",),
-    "jpy": ("yen",), "in_progress": ("started", "wip"), "done": ("finished", "completed", "resolved"), "closed": ("done", "resolved"),
-    "female": ("woman", "she"), "male": ("man", "he"), "positive": ("love", "great", "excellent", "amazing"),
-    "negative": ("hate", "terrible", "awful", "worst", "horrible"), "buy": ("purchase",), "sell": ("selling",),
-    "get": ("fetch",), "delete": ("remove",), "create": ("make",), "bug": ("crash", "broken"), "py": ("python",),
-}  # fmt: skip
-
-# Words too common to be taken for a value of an enumeration without more.
-COMMON = frozenset("on off in to at all no any other none is a an by for from of up out one first last new and or it me i".split())
-
-NEGATIONS = frozenset(
-    "no not non without don't dont doesn't disable disabled deactivate never exclude excluding skip off stop mute isn't"
-    " unset nicht kein keine ohne sans pas sin non can't won't avoid ignore hide".split()
-)
-AFFIRMATIONS = frozenset("with enable enabled include including activate yes on also allow use please should must is".split())
-TRUTHS: dict[str, bool] = {
-    **dict.fromkeys("yes true on enabled y ja oui sí si sim enable active".split(), True),
-    **dict.fromkeys("no false off disabled n nein non não disable inactive".split(), False),
 }

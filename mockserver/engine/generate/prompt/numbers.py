@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 
 from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.natures import MEASURES
+from mockserver.engine.generate.prompt.words import listed
 
 _DIGITS = (
     r"(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,3}(?:\.\d{3}){1,5},\d{1,9}|\d{1,3}(?:\.\d{3}){2,5}(?!\d)"
@@ -41,7 +43,7 @@ CURRENCIES: dict[str, str] = {
     **dict.fromkeys(("real", "reais", "brl"), "BRL"),
     **dict.fromkeys(("krona", "kronor", "sek"), "SEK"),
     **dict.fromkeys(("bitcoin", "bitcoins", "btc"), "BTC"),
-    **{code.lower(): code for code in "CAD AUD NZD HKD SGD NOK DKK PLN CZK HUF RUB TRY ZAR THB ETH ILS AED".split()},
+    **{code.lower(): code for code in listed("CAD AUD NZD HKD SGD NOK DKK PLN CZK HUF RUB TRY ZAR THB ETH ILS AED")},
 }
 
 
@@ -49,7 +51,7 @@ def numbers(text: str) -> Iterator[Mention]:
     """The numbers of a text; a whole one is an int. Amounts of money have kind `money` and the currency as unit."""
     yield from _fractions(text)
     for found in _NUMBER.finditer(text):
-        yield _read(text, found)
+        yield from _read(text, found)
     yield from _in_words(text)
 
 
@@ -68,22 +70,37 @@ def _whole(number: float) -> int | float:
     return int(number) if number == number // 1 and abs(number) < 1e15 else number
 
 
-def _read(text: str, found: re.Match[str]) -> Mention:
+def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
+    """A number, and what it is measured in as a mention of its own."""
     number = value_of(found["digits"])
     scale = (found["scale"] or "").strip().lower()
     number = _whole(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number
-    unit, end = found["glued"] or "", found.end()
+    unit, start, end = found["glued"] or "", found.start(), found.end()
+    place = (end - len(unit), end)
     if not unit and not found["ordinal"] and (after := _UNIT.match(text, end)):
-        unit = after[1]
-    coin = _COINS.get(found["coin"] or unit) or CURRENCIES.get(unit.lower())
-    if coin:
-        return Mention("money", number, found.start(), end, unit=coin)
-    if found["hash"]:
-        return Mention("number", number, found.start(), end, unit="#")
-    if found["ordinal"]:
-        return Mention("ordinal", number, found.start(), end)
-    return Mention("number", number, found.start(), end, unit=_plain(unit))
+        unit, place = after[1], after.span(1)
+    end = min(end, place[0]) if unit not in ("%", "") else end
+    if coin := found["coin"]:
+        start = found.end("coin")
+        yield Mention("money", number, start, end, unit=_COINS[coin])
+        yield Mention("currency", _COINS[coin], found.start("coin"), start)
+    elif found["hash"] or found["ordinal"]:
+        kind = "ordinal" if found["ordinal"] else "number"
+        yield Mention(kind, number, start, end, unit="#" if found["hash"] else "")
+    else:
+        yield from _measured(number, (start, end), unit, place)
+
+
+def _measured(number: int | float, where: tuple[int, int], unit: str, place: tuple[int, int]) -> Iterator[Mention]:
+    code = _COINS.get(unit) or CURRENCIES.get(unit.lower())
+    if code:
+        yield Mention("money", number, *where, unit=code)
+        yield Mention("currency", code, *place)
+        return
+    yield Mention("number", number, *where, unit=_plain(unit))
+    if unit.lower() in MEASURES and unit != "%":
+        yield Mention("unit", unit, *place)
 
 
 def _plain(unit: str) -> str:
@@ -130,10 +147,8 @@ def _summed(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
         else:
             group = max(group, 1) * _TIMES[word]
     unit = _UNIT.match(text, run[-1].end())
-    word = unit[1] if unit else ""
-    money = CURRENCIES.get(word.lower())
-    kind = "money" if money else "number"
-    yield Mention(kind, total + group, run[0].start(), run[-1].end(), unit=money or _plain(word))
+    where = (run[0].start(), run[-1].end())
+    yield from _measured(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
 _VALUES: dict[str, int] = {
@@ -149,5 +164,5 @@ _VALUES: dict[str, int] = {
     )
     for number, word in enumerate(line.split())
     if word not in ("-", "null", "sei", "once", "sette")
-} | dict(zip("thirty forty fifty sixty seventy eighty ninety".split(), range(30, 100, 10), strict=True))
+} | dict(zip(listed("thirty forty fifty sixty seventy eighty ninety"), range(30, 100, 10), strict=True))
 _TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}

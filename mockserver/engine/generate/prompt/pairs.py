@@ -63,7 +63,7 @@ def members(text: str, fragment: Mention) -> Iterator[Mention]:
 
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
 _SEPARATOR = re.compile(r"\"(?:[^\"\\]|\\.){0,1000}+\"|'(?:[^'\\]|\\.){0,1000}+'|[][(){},]")
-_LONGEST = 2_000
+_LONGEST, _MOST_NESTED = 2_000, 8
 
 
 def calls(text: str) -> Iterator[Mention]:
@@ -89,6 +89,8 @@ def _arguments(text: str, start: int) -> list[tuple[int, int]]:
         mark = found[0]
         if mark in "([{":
             depth += 1
+            if depth > _MOST_NESTED:
+                return []
         elif mark in ")]}" and depth:
             depth -= 1
         elif (mark == ")" or mark == ",") and not depth:
@@ -111,7 +113,7 @@ _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "True": True, "Fals
 
 
 def literal(written: str) -> Json:
-    """The value that is written: JSON, a constant, a text in quotes, a number, or else the text itself; None for none."""
+    """The value that is written: JSON, a constant, a quotation, a number, else the text itself; None for none."""
     if written in _CONSTANTS:
         return _CONSTANTS[written]
     if len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
@@ -131,7 +133,8 @@ def literal(written: str) -> Json:
 
 
 _PAIR = re.compile(
-    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)[ \t]{0,4}"
+    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)"
+    r"[ \t]{0,4}"
     r"(?P<value>[^\s,;][^\n;]{0,500})"
 )
 _ANOTHER = re.compile(r"[,;.]? (?:and )?[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,2}[:=]")

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.words import ARTICLES, REQUESTS, STOPS, cues
+from mockserver.engine.generate.prompt.words import ARTICLES, REQUESTS, STOPS, cues, listed
 
 _TOKEN = re.compile(r"[^\W\d_]\.(?= ?[^\W\d_a-z])|[^\W_](?:[\w&-]|['’](?!s\b)(?=\w))*")
-_LINKS = frozenset("of the de la del van von der den di da du le al bin y".split())
+_LINKS = frozenset(listed("of the de la del van von der den di da du le al bin y"))
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = re.compile(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _LEFT = re.compile(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
@@ -67,7 +67,7 @@ def _requests(text: str, run: list[Token]) -> int:
     if _begins(text, run[0].start()):
         while count < len(run) and run[count][0].lower() in REQUESTS and (count == 0 or not _capital(run[count][0])):
             count += 1
-        if not count and _capital(run[0][0]) and _lone_verb(text, run):
+        if not count and _capital(run[0][0]) and _opens(text, run[0].start()) and _lone_verb(text, run):
             return 1
     elif run[0][0] in REQUESTS and not _announced(text, run[0].start()):
         return 1  # "and book", "please call": a verb in mid-sentence
@@ -83,6 +83,12 @@ def _begins(text: str, start: int) -> bool:
     before = text[max(0, start - 16) : start].rstrip(" ")
     last = before.rsplit(None, 1)[-1].lower().strip(",") if before.strip() else ""
     return not before.strip() or before[-1] in ".!?:\n,;-*•" or last in ("please", "you", "and", "then", "to", "bitte")
+
+
+def _opens(text: str, start: int) -> bool:
+    """Whether a sentence begins at a place, not only a clause."""
+    before = text[max(0, start - 4) : start].rstrip(" ")
+    return not before or before[-1] in ".!?:\n-*•"
 
 
 def _lone_verb(text: str, run: list[Token]) -> bool:
@@ -101,7 +107,8 @@ def _made(text: str, part: list[Token]) -> Mention:
     kind = "name" if _capital(part[0][0]) else "words"
     state = re.compile(r", [A-Z]{2}\b").match(text, end) if kind == "name" else None
     end = state.end() if state else end
-    return Mention(kind, text[start:end], start, end)
+    before = text[max(0, start - 12) : start].rsplit(None, 1)
+    return Mention(kind, text[start:end], start, end, unit="the" if before and before[-1].lower() in ARTICLES else "")
 
 
 def _unspaced(run: list[Token]) -> Iterator[Mention]:

@@ -8,22 +8,24 @@ from mockserver.engine.generate.prompt.mention import Mention
 _CLOSING = {'"': '"', "“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "《": "》", "‘": "’", "‚": "‘’"}
 _CLOSING |= {"'": "'", "`": "`", "»": "«"}
 _STOPS = {
-    mark: re.compile(rf"[{closing}{'‘' if mark == '‘' else ''}]|\\\\.|\n\n", re.DOTALL) for mark, closing in _CLOSING.items()
+    mark: re.compile(rf"[{closing}{'‘' if mark == '‘' else ''}]|\\\\.|\n\n", re.DOTALL)
+    for mark, closing in _CLOSING.items()
 }
 _LONGEST = 4_000
+_MOST_FAILURES = 12  # after so many marks that nothing closes, they are not looked at any more
 
 
 def quoted(text: str) -> Iterator[Mention]:
     """What stands in quotes or backticks, in order; an apostrophe is no quote, and a quote that never ends none."""
-    at, barren = 0, set[str]()  # marks that nothing closes any more
+    at, failed = 0, dict.fromkeys(_CLOSING, 0)
     while at < len(text):
         mark = text[at]
-        if mark not in _CLOSING or mark in barren or not _opens(text, at):
+        if mark not in _CLOSING or failed[mark] > _MOST_FAILURES or not _opens(text, at):
             at += 1
             continue
         found = _fenced(text, at) if text.startswith("```", at) else _between(text, at)
         if found is None:
-            barren |= {mark} if _ended(text, at) else set()
+            failed[mark] += 1
             at += 1
         else:
             yield found
@@ -44,7 +46,7 @@ def _fenced(text: str, at: int) -> Mention | None:
         return None
     first, _, rest = text[at + 3 : close].partition("\n")
     tag, body = (first.strip(), rest) if rest and len(first.split()) <= 1 else ("", text[at + 3 : close])
-    return Mention("code", body.strip("\n"), at, close + 3, unit=tag.lower())
+    return Mention("code", body.strip("\n"), close - len(body), close + 3, unit=tag.lower())
 
 
 def _between(text: str, at: int) -> Mention | None:
@@ -69,8 +71,3 @@ def _starts(text: str, at: int) -> bool:
 def _closes(text: str, at: int) -> bool:
     """Whether a mark ends a quotation: an apostrophe before a letter does not."""
     return text[at] not in "'’" or not (at + 1 < len(text) and text[at + 1].isalnum())
-
-
-def _ended(text: str, at: int) -> bool:
-    """Whether nothing further on closes a mark, so that it need not be looked for again."""
-    return all(text.find(close, at + 1) < 0 for close in _CLOSING[text[at]])

@@ -6,9 +6,11 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
+from mockserver.engine.generate.prompt.durations import durations
+from mockserver.engine.generate.prompt.lists import LISTED
 from mockserver.engine.generate.prompt.literals import literals
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.moments import moments
+from mockserver.engine.generate.prompt.moments import moments, pieces, times
 from mockserver.engine.generate.prompt.numbers import numbers
 from mockserver.engine.generate.prompt.pairs import calls, fragments, members, pairs
 from mockserver.engine.generate.prompt.phrases import phrases
@@ -24,12 +26,31 @@ def read(text: str) -> tuple[Mention, ...]:
     claimed = bytearray(len(text))
     strict = list(_claimed(chain(fragments(text)), claimed))
     inner = [member for fragment in strict for member in members(text, fragment)]
-    strict += _claimed(chain(quoted(text), moments(text), literals(text), numbers(text)), claimed)
+    forms = (
+        quoted(text),
+        literals(text, sure=True),
+        moments(text),
+        durations(text),
+        times(text),
+        literals(text, sure=False),
+        numbers(text),
+    )
+    strict += _claimed(chain.from_iterable(forms), claimed)
+    inner += [part for mention in strict for part in _within(text, mention)]
     free = phrases(text, claimed)
     found = sorted((*strict, *inner, *free, *calls(text), *pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST:  # both ends tell more than the middle
         found = found[: _MOST // 2] + found[-_MOST // 2 :]
     return tuple(_in_context(text, found))
+
+
+def _within(text: str, mention: Mention) -> Iterator[Mention]:
+    """The date and time of a moment, the numbers of a sum: they may be asked for alone."""
+    if mention.kind == "datetime":
+        yield from pieces(mention, text)
+    elif mention.kind == "expression" or (mention.kind == "date" and text.startswith("in ", mention.start)):
+        for number in numbers(text[mention.start : mention.end]):
+            yield replace(number, start=number.start + mention.start, end=number.end + mention.start)
 
 
 def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
@@ -40,7 +61,7 @@ def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
             yield mention
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|#|[.!?;,:()\n]")
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
 _REACH = 70  # characters that are looked at on either side
 
@@ -48,11 +69,25 @@ _REACH = 70  # characters that are looked at on either side
 def _in_context(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
     """The mentions with the words around them."""
     leading = cues(text)
+    last: Mention | None = None
     for mention in found:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
         near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
-        yield replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
+        made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
+        if last and last.end <= made.start:
+            made = _joined(text, last, made)
+        yield made
+        last = made
+
+
+def _joined(text: str, last: Mention, mention: Mention) -> Mention:
+    """A mention with what the one before it tells: both of "in Paris and London" are in, apples are counted."""
+    if last.kind in ("number", "unit") and mention.kind in ("words", "name") and mention.start - last.end == 1:
+        return replace(mention, unit="counted")
+    if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
+        return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
+    return mention
 
 
 def _before(text: str, start: int) -> list[str]:
@@ -60,7 +95,7 @@ def _before(text: str, start: int) -> list[str]:
     words = _WORD.findall(text, max(0, start - _REACH), start)
     clause: list[str] = []
     for word in reversed(words):
-        if word in _ENDS or (word == "," and clause):
+        if word in _ENDS or word.isdigit() or (word == "," and clause):
             break
         if word not in ",:#":
             clause.append(word)
@@ -80,7 +115,7 @@ def _cue(before: list[str], leading: dict[str, str]) -> str:
 def _after(text: str, end: int) -> tuple[str, ...]:
     words: list[str] = []
     for word in _WORD.findall(text, end, end + 40):
-        if word in _ENDS or word in ",:":
+        if word in _ENDS or word in ",:" or word.isdigit():
             break
         words.append(word)
     return tuple(stem(word) for word in words[:3])

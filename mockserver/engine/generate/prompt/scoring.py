@@ -1,27 +1,20 @@
-"""How well a mention suits a property, in points: by the name it is given, its kind, its preposition, its neighbours."""
+"""How well a mention suits a property, in points: by the name it is given, its kind, its cue, its neighbours."""
 
 from functools import lru_cache
 
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.natures import (
-    COLORS,
-    CUE_ROLES,
-    CUED,
-    FITNESS,
-    LANGUAGES,
-    MEASURES,
-    NATURES,
-    SYNONYMS,
-)
+from mockserver.engine.generate.prompt.natures import CUE_ROLES, CUED, FITNESS, MEASURES, NATURES, SYNONYMS
 from mockserver.engine.generate.prompt.numbers import CURRENCIES
+from mockserver.engine.generate.prompt.vocabulary import COLORS, LANGUAGES
 from mockserver.engine.generate.prompt.wanted import Wanted
-from mockserver.engine.generate.prompt.words import parts
+from mockserver.engine.generate.prompt.words import CUES, REQUESTS, STOPS, listed, parts, stem
 
 ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
 _GIVEN = frozenset(("pair", "member", "argument"))
 _NUMBERS = frozenset(("number", "money", "ordinal"))
+_LEADING = frozenset(CUES["en"])
 _MOMENTS = frozenset(("date", "time", "datetime"))
-_UNTOLD = frozenset("id name number value is has to from the of key code type string text".split())
+_UNTOLD = frozenset(listed("id name number value is has to from the of key code type string text"))
 
 
 def score(mention: Mention, want: Wanted) -> int:
@@ -30,7 +23,9 @@ def score(mention: Mention, want: Wanted) -> int:
         return _by_key(mention, want)
     if mention.kind == "json":
         return _json(mention, want)
-    if mention.kind in _NUMBERS and (want.numeric or not want.types or want.nature in ("quantity", "money", "currency", "id")):
+    if mention.kind in _NUMBERS and (
+        want.numeric or not want.types or want.nature in ("quantity", "money", "currency", "id")
+    ):
         return _number(mention, want)
     if mention.kind == "duration" and (want.numeric or want.nature == "duration"):
         return _duration(mention, want)
@@ -41,7 +36,7 @@ def score(mention: Mention, want: Wanted) -> int:
 
 def _by_key(mention: Mention, want: Wanted) -> int:
     if mention.key.startswith("#"):
-        return 90 if mention.key == f"#{want.order}" else 0
+        return 90 if mention.key == f"#{want.order}" and want.nature not in ("code", "command", "expression") else 0
     key = _key(mention.key)
     bonus = 10 if mention.kind == "argument" else 5 if mention.kind == "member" else 0
     if key == want.words or "".join(key) == "".join(want.words):
@@ -57,7 +52,12 @@ def _by_key(mention: Mention, want: Wanted) -> int:
     natures = {NATURES.get(word, "") for word in key} - {"", "title", "text", "query", "name"}
     if want.nature in natures and not want.role:
         return 50 + bonus
-    if key and want.nature in ("title", "name", "person") and NATURES.get(key[-1]) == want.nature and want.words[-1] in ("name", "title"):
+    if (
+        key
+        and want.nature in ("title", "name", "person")
+        and NATURES.get(key[-1]) == want.nature
+        and want.words[-1] in ("name", "title")
+    ):
         return 45
     return 0
 
@@ -97,7 +97,9 @@ def context(mention: Mention, want: Wanted) -> int:
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
         for distance, word in enumerate(near[:3]):
             hits = [
-                1.0 if word == name else 0.75 for name in telling if len(name) > 1 and len(word) > 1 and _alike(word, name)
+                1.0 if word == name else 0.75
+                for name in telling
+                if len(name) > 1 and len(word) > 1 and _alike(word, name)
             ]
             if hits:
                 best = max(best, int((top - step * distance) * max(hits)))
@@ -110,10 +112,16 @@ def _number(mention: Mention, want: Wanted) -> int:
     measured = MEASURES.get(unit)
     if want.types == ("string",) and nature not in ("quantity", "money", "currency"):
         return (near + 12 if near else 0) + (32 if unit == "#" and nature == "id" else 0)
-    if unit and unit in want.words:
+    if unit and (unit in want.words or stem(unit) in want.words):
         return 70
+    if len(unit) > 3 and any(len(word) > 3 and _alike(stem(unit), word) for word in want.words):
+        return 62
     if nature == "currency":
         return 45 if mention.kind == "money" else 0
+    if mention.kind == "money" and "amount" in want.words:
+        return 48 + near // 2
+    if mention.kind == "money" and "rate" in want.words:
+        return 32
     if mention.kind == "money":
         return 45 + near // 2 + _role(mention, want) if nature == "money" else 30 if nature == "number" else near - 10
     if unit == "#":
@@ -137,7 +145,13 @@ def _by_nature(mention: Mention, nature: str) -> int:
     if nature == "year":
         return 36 if _whole(value) and 1500 <= value <= 2200 else -30
     if nature == "age":
-        return 32 if set(mention.after[:2]) & {"old", "year"} else 22 if unit == "" and _whole(value) and 0 < value < 120 else -10
+        return (
+            32
+            if set(mention.after[:2]) & {"old", "year"}
+            else 22
+            if unit == "" and _whole(value) and 0 < value < 120
+            else -10
+        )
     if nature == "limit":
         return 30 if set(mention.before[:2]) & {"top", "first", "most", "last", "limit", "latest"} else 14
     if nature == "money":
@@ -155,7 +169,9 @@ def _of_other(mention: Mention, want: Wanted) -> bool:
     """Whether the word before says that the number is something else: "user id 42", "page 3"."""
     head = mention.before[0] if mention.before else ""
     nature = NATURES.get(head, "")
-    return bool(nature) and nature not in ("query", "text", "", want.nature, "number", "title") and want.nature != "number"
+    return (
+        bool(nature) and nature not in ("query", "text", "", want.nature, "number", "title") and want.nature != "number"
+    )
 
 
 def _duration(mention: Mention, want: Wanted) -> int:
@@ -172,17 +188,52 @@ def _duration(mention: Mention, want: Wanted) -> int:
 def _string(mention: Mention, want: Wanted) -> int:
     nature = _nature_of(mention, want)
     if mention.kind in _MOMENTS and nature not in ("date", "time", "datetime", "moment"):
-        return context(mention, want) if nature == "" else 0
+        return context(mention, want) + (15 + _role(mention, want) if want.role else 0) if nature == "" else 0
     fitness = FITNESS.get(nature, FITNESS[""])
     points = fitness.get(_kind(mention, nature))
     near = context(mention, want)
     if points is None:
-        return near - 15 if mention.kind in ("number", "id", "quoted", "name", "channel", "version") and near > 30 else 0
+        return (
+            near - 15 if mention.kind in ("number", "id", "quoted", "name", "channel", "version") and near > 30 else 0
+        )
     cued = CUED.get(nature, CUED[""] if nature == "" else {}).get(mention.cue, 0)
     hinted = 35 if isinstance(mention.value, str) and mention.value.lower() in want.hints else 0
-    if mention.kind in ("name", "words") and not (cued > 0 or near or hinted) and nature not in ("title", "name", "person"):
+    if nature == "title" and mention.kind == "name":
+        points += 10 if not mention.cue and " " in mention.value else 0
+        points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in _LEADING else 0
+    if mention.unit == "counted" and mention.kind == "name":
+        points -= 25
+    if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
+        points += 14
+    if nature == "title" and mention.kind == "words" and _is_object(mention):
+        points += 20
+    if mention.kind == "words":
+        points += (
+            26
+            if mention.unit == "counted" and nature == "title"
+            else 8
+            if mention.unit in ("the", "counted")
+            else -4
+            if mention.value.endswith("ing")
+            else 0
+        )
+    if (
+        mention.kind in ("name", "words")
+        and not (cued > 0 or near or hinted)
+        and nature not in ("title", "name", "person")
+    ):
         points -= 4
     return points + max(cued, 0) + min(cued, 0) + near + hinted + _role(mention, want) - _elsewhere(mention, want, near)
+
+
+def _is_object(mention: Mention) -> bool:
+    """Whether a request is about it: "move my appointment"; what a request makes is named by other words."""
+    verb = mention.before[0] if mention.before else ""
+    return mention.unit == "the" and not mention.cue and verb in REQUESTS and verb not in _MAKING
+
+
+_MAKING = frozenset(listed("create make add new open schedule book start set write send post generate file get"))
+_DOING = frozenset(listed("is was are live work has ha lives works from"))
 
 
 def _nature_of(mention: Mention, want: Wanted) -> str:
@@ -212,6 +263,8 @@ def _kind(mention: Mention, nature: str) -> str:
 def _role(mention: Mention, want: Wanted) -> int:
     """For or against, where the property is from or to something and the preposition tells which."""
     told = CUE_ROLES.get(mention.cue, "")
+    if want.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
+        return 8
     if not want.role or not told:
         return 0
     return 25 if want.role == told else -22 if {want.role, told} == {"from", "to"} else 0

@@ -1,29 +1,37 @@
 """Parts the mentions of a text where it speaks of several objects of one kind: "in Paris and in London"."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.assigning import Match, matches, wants
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.scoring import ENOUGH
 from mockserver.engine.generate.prompt.wanted import Wanted
+from mockserver.engine.generate.prompt.words import listed
 
 _MOST_SETS = 32
+_LIKELY = 8  # points from which a mention may be one of several
+
+Part = tuple[Mention, ...]
+Series = tuple[Part, ...]  # for one property, or for some that are alike, what each object has
+Parted = tuple[Part, Part]  # what an object has, and what belongs to the others
 
 
-def parted(text: str, found: Sequence[Mention], properties: Mapping[str, Json]) -> list[tuple[Mention, ...]]:
+def parted(text: str, found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Parted]:
     """The mentions of each object, what they share in all of them; one set where nothing repeats."""
-    asked = wants(properties)
-    return _calls(found) or _objects(found, properties) or _repeated(text, found, asked) or [tuple(found)]
+    given = _calls(found) or _objects(found, properties)
+    if given:
+        return [(part, ()) for part in given]
+    return _repeated(text, found, wants(properties)) or [(tuple(found), ())]
 
 
-def _calls(found: Sequence[Mention]) -> list[tuple[Mention, ...]]:
+def _calls(found: Sequence[Mention]) -> list[Part]:
     """One set for each of several calls in call notation."""
-    starts = [m for m in found if m.kind == "argument"]
     groups: list[list[Mention]] = []
-    for mention in starts:
-        first = not groups or mention.cue != groups[-1][-1].cue or any(mention.key == m.key for m in groups[-1])
-        if first:
+    for mention in found:
+        if mention.kind != "argument":
+            continue
+        if not groups or mention.cue != groups[-1][-1].cue or any(mention.key == m.key for m in groups[-1]):
             groups.append([])
         groups[-1].append(mention)
     if len(groups) < 2 or len({group[0].cue for group in groups}) > 1:
@@ -31,65 +39,75 @@ def _calls(found: Sequence[Mention]) -> list[tuple[Mention, ...]]:
     return [tuple(group) for group in groups[:_MOST_SETS]]
 
 
-def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[tuple[Mention, ...]]:
+def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
     """One set for each object of a JSON array, and for each of several objects."""
-    fragments = [m for m in found if m.kind == "json"]
-    listed = [m for m in fragments if isinstance(m.value, list) and m.value and all(isinstance(v, dict) for v in m.value)]
-    objects = [(m, v) for m in listed for v in m.value] or [(m, m.value) for m in fragments if isinstance(m.value, dict)]
-    told = [(m, v) for m, v in objects if set(v) & set(properties)]
+    told = [(m, value) for m in found if m.kind == "json" for value in _within(m.value) if set(value) & set(properties)]
     if len(told) < 2:
         return []
-    return [
-        tuple(Mention("member", value, m.start, m.start + 1 + i, key=key) for i, (key, value) in enumerate(v.items()))
-        for m, v in told[:_MOST_SETS]
-    ]
+    return [tuple(_members(mention.start, value)) for mention, value in told[:_MOST_SETS]]
 
 
-def _repeated(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> list[tuple[Mention, ...]]:
+def _within(value: Json) -> list[Mapping[str, Json]]:
+    return [inner for inner in (value if isinstance(value, list) else [value]) if isinstance(inner, dict)]
+
+
+def _members(start: int, value: Mapping[str, Json]) -> Iterator[Mention]:
+    for at, (key, inner) in enumerate(value.items(), start):
+        yield Mention("member", inner, at, at + 1, key=key)
+
+
+def _repeated(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> list[Parted]:
     scalar = [want for want in asked if not set(want.types) & {"array", "object", "boolean"}]
-    series = _series(text, [match for match in matches(text, found, scalar) if match.points >= ENOUGH - 8])
-    longest = max(series, key=len, default=())
-    if len(longest) < 2:
+    series = _series(text, [match for match in matches(text, found, scalar) if match.points >= _LIKELY])
+    count = max(map(len, series), default=0)
+    if count < 2:
         return []
-    repeated = [run for run in series if len(run) == len(longest)]
-    anchors = min(repeated, key=lambda run: run[0].start)
-    sharing = [m for m in found if not any(m.overlaps(other) for run in repeated for other in run)]
-    first = min(run[0].start for run in repeated)
-    bounds = [first, *(anchor.start for anchor in anchors[1:]), len(text) + 1]
+    repeated = [run for run in series if len(run) == count]
+    parts = [tuple(mention for run in repeated for mention in run[at]) for at in range(min(count, _MOST_SETS))]
+    every = [mention for run in repeated for part in run for mention in part]
+    shared = [m for m in found if not any(m.overlaps(other) for other in every)]
     return [
-        tuple(sorted((*sharing, *(run[at] for run in repeated)), key=lambda m: (m.start, -m.end)))
-        for at in range(min(len(bounds) - 1, _MOST_SETS))
+        (
+            tuple(sorted((*shared, *(m for m in part if m.kind != "choice")), key=lambda m: (m.start, -m.end))),
+            tuple(mention for mention in every if mention not in part),
+        )
+        for part in parts
     ]
 
 
-def _series(text: str, found: Sequence[Match]) -> list[tuple[Mention, ...]]:
-    """For each property the mentions that would do for it equally well, where no other property has a claim to them."""
+def _series(text: str, found: Sequence[Match]) -> list[Series]:
+    """For each property the mentions that would do for it equally well, where no other property has a better claim."""
     best: dict[tuple[int, int], Match] = {}
     for match in found:
         place = (match.mentions[0].start, match.mentions[0].end)
         if place not in best or match.points > best[place].points:
             best[place] = match
-    claims = _shared_out(list(best.values()))
-    series = []
-    for matched in claims.values():
-        top = max(match.points for match in matched)
-        alike = [match for match in matched if match.points >= top - 14 and _like(match, matched)]
-        ordered = _apart([match.mentions[0] for match in sorted(alike, key=lambda m: m.mentions[0].start)])
-        if len(ordered) > 1 and _coordinated(text, ordered):
-            series.append(tuple(ordered))
-    return series
-
-
-def _shared_out(found: Sequence[Match]) -> dict[str, list[Match]]:
     claims: dict[str, list[Match]] = {}
-    for match in found:
+    for match in best.values():
         claims.setdefault(match.want.name, []).append(match)
-    return claims
+    return [run for matched in claims.values() if (run := _run(text, matched, found))]
 
 
-def _like(match: Match, matched: Sequence[Match]) -> bool:
-    top = max(matched, key=lambda other: other.points)
-    return match.mentions[0].kind == top.mentions[0].kind and match.mentions[0].source == top.mentions[0].source
+def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
+    top = max(matched, key=lambda match: match.points)
+    if top.points < 20 and top.want.nature not in ("id", ""):
+        return ()
+    alike = [match for match in matched if _like(match, top)]
+    ordered = _apart([match.mentions[0] for match in sorted(alike, key=lambda m: m.mentions[0].start)])
+    peers = sum(
+        other.mentions[0] == top.mentions[0] and other.points >= top.points - 3 and other.want.role == top.want.role
+        for other in found
+    )
+    if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):
+        return ()
+    return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
+
+
+def _like(match: Match, top: Match) -> bool:
+    """Whether a mention would do as well as the best: the same kind, and no other preposition."""
+    one, best = match.mentions[0], top.mentions[0]
+    same = one.kind == best.kind and one.source == best.source
+    return same and (match.points >= top.points - 14 or (not one.cue and one.kind in ("name", "quoted", "number")))
 
 
 def _apart(ordered: Sequence[Mention]) -> list[Mention]:
@@ -97,17 +115,20 @@ def _apart(ordered: Sequence[Mention]) -> list[Mention]:
     for mention in ordered:
         if not kept or (mention.start >= kept[-1].end and mention.value not in [m.value for m in kept]):
             kept.append(mention)
-    return kept
+    return kept[: 4 * _MOST_SETS]
 
 
 def _coordinated(text: str, ordered: Sequence[Mention]) -> bool:
     """Whether between all of them stand only words that join: and, or, commas, with little else."""
-    return all(_joins(text[one.end : other.start]) for one, other in zip(ordered, ordered[1:], strict=False))
+    return all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
+
+
+_MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
 
 
 def _joins(between: str) -> bool:
-    words = between.lower().replace(",", " , ").replace("\n", " , ").replace(";", " , ").replace("?", " , ").replace(".", " , ").split()
-    return len(words) <= 14 and any(word in _JOINING for word in words)
+    words = between[:200].lower().translate(_MARKS).split()
+    return len(words) <= 14 and not _JOINING.isdisjoint(words)
 
 
-_JOINING = frozenset(", and or und oder et ou y e o & plus then vs versus with".split())
+_JOINING = frozenset(listed(", and or und oder et ou y e o & plus then vs versus with"))

@@ -6,21 +6,14 @@ from functools import lru_cache
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.natures import (
-    AFFIRMATIONS,
-    COMMON,
-    CUE_ROLES,
-    LANGUAGES,
-    NEGATIONS,
-    SPOKEN,
-    TRUTHS,
-)
+from mockserver.engine.generate.prompt.natures import CUE_ROLES
 from mockserver.engine.generate.prompt.numbers import CURRENCIES
+from mockserver.engine.generate.prompt.vocabulary import AFFIRMATIONS, COMMON, LANGUAGES, NEGATIONS, SPOKEN, TRUTHS
 from mockserver.engine.generate.prompt.wanted import Wanted
-from mockserver.engine.generate.prompt.words import cues, parts, stem
+from mockserver.engine.generate.prompt.words import cues, listed, parts, stem
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|[+*/°€$£-][CFK]?\b|[+*/-]")
-_MOST_CHOICES = 300
+_MOST_CHOICES, _MOST_HINTS = 300, 20
 Place = tuple[int, int]
 
 
@@ -53,7 +46,11 @@ def _spoken(text: str, choice: str) -> Iterator[tuple[int, Place]]:
     common = len(pieces) == 1 and pieces[0] in COMMON
     yield from ((36 if common else 62, place) for place in exact[:20])
     if not exact:
-        yield from ((50, place) for other in _others(choice) for place in list(_runs(text, parts(other) or (other,)))[:20])
+        yield from (
+            (50, place)
+            for other in _others(choice)
+            for place in list(_runs(text, parts(other) if other[0].isalnum() else (other,)))[:20]
+        )
     if not exact and len(pieces) == 1 and len(choice) >= 3 and not common:
         yield from ((46, place) for place in _begun(text, pieces[0]))
 
@@ -94,6 +91,32 @@ def _around(text: str, mention: Mention, want: Wanted) -> int:
     return points - (40 if before[-1:] and before[-1] in ("not", "no", "nicht", "without", "non") else 0)
 
 
+def hinted(text: str, want: Wanted) -> Iterator[Mention]:
+    """The examples of a description that the text says, as it says them."""
+    for hint in sorted(want.hints)[:_MOST_HINTS]:
+        for start, end in _runs(text, parts(hint) or (hint,)):
+            yield Mention("words", text[start:end], start, end)
+
+
+def beside(mention: Mention, want: Wanted) -> Mention | None:
+    """The rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
+    words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
+    if not 1 < len(words) < 6 or len(want.words[-1]) < 3:
+        return None
+    if stem(words[0]) == want.words[-1]:
+        start = mention.start + len(words[0]) + 1
+        return Mention("words", " ".join(words[1:]), start, mention.end) if len(words[1]) > 1 else None
+    if (
+        mention.kind == "words"
+        and stem(words[-1]) == want.words[-1]
+        and mention.unit == "the"
+        and want.nature != "person"
+    ):
+        end = mention.end - len(words[-1]) - 1
+        return Mention("words", " ".join(words[:-1]), mention.start, end)
+    return None
+
+
 def affirmed(text: str, want: Wanted) -> tuple[bool, Place] | None:
     """What the text says of a property that is true or false, if anything, and where."""
     words = [word for word in want.words if word not in _AUXILIARY] or list(want.words)
@@ -102,7 +125,7 @@ def affirmed(text: str, want: Wanted) -> tuple[bool, Place] | None:
     return None
 
 
-_AUXILIARY = frozenset("is has should include enable enabled use with do allow needs need want be are only".split())
+_AUXILIARY = frozenset(listed("is has should include enable enabled use with do allow needs need want be are only"))
 _AUXILIARY |= {stem(word) for word in _AUXILIARY}
 
 
@@ -129,7 +152,9 @@ def _form(word: str, name: str) -> bool:
 
 def _sense(text: str, place: Place, at: int) -> bool:
     """Yes, unless a negation stands before it in the same clause or a no after it."""
-    after = re.match(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)", text[place[1] : place[1] + 30])
+    after = re.match(
+        r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)", text[place[1] : place[1] + 30]
+    )
     if after and after[1].lower() in TRUTHS and "." not in after[0]:
         return TRUTHS[after[1].lower()]
     clause = re.split(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b", text[max(0, place[0] - 40) : place[0]].lower())[-1]

@@ -96,7 +96,6 @@ def _choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
 _FORMATS = {"date": "date", "time": "time", "date-time": "datetime", "duration": "duration", "email": "email"}
 _FORMATS |= {"idn-email": "email", "uri": "url", "iri": "url", "uri-reference": "url", "hostname": "host"}
 _FORMATS |= {"ipv4": "ip", "ipv6": "ip", "uuid": "uuid", "phone": "phone", "url": "url"}
-_SPELLED = {"to": "person", "from": "person"}
 
 
 def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str, ...], described: str) -> str:
@@ -104,13 +103,15 @@ def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str
         return _FORMATS[form]
     numeric = bool(types) and set(types) <= {"integer", "number"}
     known = [_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES]
-    named = next((nature for nature in reversed(known) if nature), "")
+    named = "job" if "job" in known else next((nature for nature in reversed(known) if nature), "")
     if numeric:
         return named or _described(described, numeric=True)
-    if named in ("", "name", "title", "quantity") and len(known) > 1:
+    if words[-1] == "code" and len(words) > 1 and named == "code" and "source" not in words:
+        return next((nature for nature in known[:-1] if nature), "id")
+    if named in ("", "name", "title", "quantity") and len(known) > 1 and "job" not in known:
         named = next((nature for nature in reversed(known) if nature not in ("", "name")), named)
-    if not named and words[-1] in ("start", "end", "begin", "until", "due", "from", "to", "since", "deadline"):
-        return _described(described, numeric=False) or ("person" if words == ("to",) else "moment")
+    if not named and words[-1] in ("start", "end", "begin", "until", "due", "since", "deadline"):
+        return _described(described, numeric=False) or "moment"
     return named or _described(described, numeric=False)
 
 
@@ -125,7 +126,7 @@ def _described(described: str, *, numeric: bool) -> str:
     """The nature that the first words of a description tell."""
     words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
     known = (_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES and len(word) > 2)
-    return next((nature for nature in known if nature not in ("", "query", "text", "number", "title")), "")
+    return next((nature for nature in known if nature not in ("", "query", "text", "number", "title", "name")), "")
 
 
 def _role_of(described: str) -> str:
@@ -133,7 +134,9 @@ def _role_of(described: str) -> str:
     return next((ROLES[word] for word in words if word in ("origin", "destination", "departure", "arrival")), "")
 
 
-_EXAMPLES = re.compile(r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE)
+_EXAMPLES = re.compile(
+    r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE
+)
 
 
 def _hints(described: str) -> Iterator[str]:

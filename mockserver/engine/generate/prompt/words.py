@@ -18,6 +18,11 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
+def listed(words: str) -> tuple[str, ...]:
+    """The words of a text: tables of words are written as one."""
+    return tuple(words.split())
+
+
 def parts(name: str) -> tuple[str, ...]:
     """The stems of the words that a name is made of: `fromCity` and `from_cities` are from and city."""
     return tuple(stem(part) for part in _PARTS.findall(name))
@@ -32,19 +37,21 @@ def cues(text: str) -> dict[str, str]:
 
 
 _MARKS: dict[str, frozenset[str]] = {
-    "en": frozenset("the is of and with please what for my me find show get this that are it".split()),
-    "de": frozenset("der die das ist und mit bitte was für mein mir ein eine wie den von nach ich im am".split()),
-    "fr": frozenset("le la les est et avec pour mon une un quel des du je moi de quelle au".split()),
-    "es": frozenset("el la los es y con para mi una un que qué del de por las hace en".split()),
-    "it": frozenset("il la gli è e con per mio una un che di del da le i in".split()),
-    "pt": frozenset("o a os é e com para meu uma um que do de da em no na".split()),
-    "nl": frozenset("de het een is en met voor mijn wat van naar ik".split()),
+    "en": frozenset(listed("the is of and with please what for my me find show get this that are it")),
+    "de": frozenset(listed("der die das ist und mit bitte was für mein mir ein eine wie den von nach ich im am")),
+    "fr": frozenset(
+        listed("le la les est et avec pour mon une un quel des du je moi de quelle au que en à suis dans ai qu")
+    ),
+    "es": frozenset(listed("el la los es y con para mi una un que qué del de por las hace en")),
+    "it": frozenset(listed("il la gli è e con per mio una un che di del da le i in")),
+    "pt": frozenset(listed("o a os é e com para meu uma um que do de da em no na")),
+    "nl": frozenset(listed("de het een is en met voor mijn wat van naar ik")),
 }
 
 # Prepositions and words that announce a value, by language, each with its meaning in English.
 CUES: dict[str, dict[str, str]] = {
     "en": {
-        **{word: word for word in "in at from to for with by about near of on as between into under over".split()},
+        **{word: word for word in listed("in at from to for with by about near of on as between into under over")},
         **dict.fromkeys(("named", "called", "titled", "entitled", "labelled", "labeled", "tagged"), "named"),
         **dict.fromkeys(("until", "till", "through", "before"), "until"),
         **dict.fromkeys(("since", "after", "starting", "beginning"), "since"),
@@ -58,7 +65,7 @@ CUES: dict[str, dict[str, str]] = {
     "de": {"im": "in", "nach": "to", "zum": "to", "zur": "to", "zu": "to", "an": "to", "von": "from", "vom": "from"}
     | {"aus": "from", "ab": "since", "bis": "until", "für": "for", "mit": "with", "über": "about", "bei": "near"}
     | {"am": "on", "um": "at", "ins": "into", "namens": "named", "unter": "under"},
-    "fr": {"à": "in", "en": "in", "dans": "in", "au": "in", "aux": "in", "vers": "to", "depuis": "from", "de": "from"}
+    "fr": {"à": "to", "en": "in", "dans": "in", "au": "to", "aux": "to", "vers": "to", "depuis": "from", "de": "from"}
     | {"du": "from", "pour": "for", "avec": "with", "sur": "about", "chez": "near", "par": "by", "nommé": "named"}
     | {"jusqu": "until", "le": "on", "appelé": "named"},
     "es": {"en": "in", "a": "to", "al": "to", "hacia": "to", "hasta": "until", "de": "from", "desde": "from"}
@@ -73,41 +80,49 @@ CUES: dict[str, dict[str, str]] = {
 
 # Articles and the like: they stand between a cue and what it announces.
 ARTICLES = frozenset(
-    "the a an my our your his her its their this that these those some any all each every next last der die das den dem"
-    " des ein eine einen einem einer mein meine le la les un une des mon ma mes el los las una mi il lo gli i o os um"
-    " uma het een de".split()
+    listed(
+        "the a an my our your his her its their this that these those some any all each every next last der die"
+        " das den dem des ein eine einen einem einer mein meine le la les un une des mon ma mes el los las una mi"
+        " il lo gli i o os um uma het een de"
+    )
 )
 
 # Words that end a phrase, beside cues and articles.
 STOPS = frozenset(
-    "and or but if then so also plus not no yes i me you he she it we they him us them who whom what when where why how"
-    " which is are was were be been being am do does did done has have had having can could will would shall should may"
-    " might must please thanks thank hello hi hey there here just now today tomorrow yesterday tonight only than because"
-    " while don't doesn't isn't i'm it's what's let let's i'd i'll i've without including until via per using during"
-    " let's und oder aber ist sind war wie wer wo wann ich mir mich du er sie es wir ihr bitte morgen heute et ou mais"
-    " est sont je tu il elle nous vous quel quelle qui que quoi quand où demain aujourd'hui y e es son está yo qué cuál"
-    " quién dónde cuándo mañana hoy por favor c'è è sono che chi dove quando domani oggi é são quem onde amanhã hoje"
-    " en is zijn wat morgen vandaag".split()
+    listed(
+        "and or but if then so also plus not no yes i me you he she it we they him us them who whom what when"
+        " where why how which is are was were be been being am do does did done has have had having can could will"
+        " would shall should may might must please thanks thank hello hi hey there here just now today tomorrow"
+        " yesterday tonight only than because while don't doesn't isn't i'm it's what's let let's i'd i'll i've"
+        " without including until via per using during let's und oder aber ist sind war wie wer wo wann ich mir"
+        " mich du er sie es wir ihr bitte morgen heute et ou mais est sont je tu il elle nous vous quel quelle qui"
+        " que quoi quand où demain aujourd'hui y e es son está yo qué cuál quién dónde cuándo mañana hoy por favor"
+        " c'è è sono che chi dove quando domani oggi é são quem onde amanhã hoje en is zijn wat morgen vandaag"
+    )
 )
 
 # Verbs and nouns of requests that a sentence begins with; capitalised there, they are no names.
 REQUESTS = frozenset(
-    "add ask assign apply allocate analyze analyse append archive arrange attach approve begin block book bring build"
-    " buy calculate call cancel change charge check choose classify clean clear click close compare compile complete"
-    " compose compute configure contact convert copy count create deactivate debug define delete deliver deploy describe"
-    " determine detect dim disable display divide do download draft draw edit email enable enter estimate evaluate"
-    " execute exchange explain export extract fetch fill filter find fix flip follow format forward gather generate get"
-    " give go google grab grant handle help hide identify import increase decrease insert inspect install invite invoice"
-    " issue keep kill launch list load locate lock log look lookup make mark measure merge message modify move multiply"
-    " navigate need new note notify open order pause pay ping plan play post predict prepare print process provide"
-    " publish pull push put query raise rate read recommend record reduce refund register reject release remind remove"
-    " rename rent repeat replace reply report request reschedule reserve reset resolve restart restore resume retrieve"
-    " return review roll route run save say schedule search see select sell send set share ship show shut sign simulate"
-    " solve sort start stop store submit subscribe subtract suggest sum summarise summarize switch take tell test text"
-    " track transfer translate try tune turn unlock update upload use validate verify visit wake want watch weather"
-    " withdraw work write what what's when where who why how which is are was can could would will please hi hello hey"
-    " dear thanks thank ok okay sure yes no first then finally also next after before if for in on at from to with by"
-    " about forecast hotels flights flight hotel reserva reserve réserve busca traduce crea envía cherche trouve donne"
-    " envoie traduis crée montre suche finde zeige sende erstelle buche übersetze schreibe gib quel quelle qui was wie"
-    " wer wo wann cerca trova prenota traduci mostra qual quale".split()
+    listed(
+        "add ask assign apply allocate analyze analyse append archive arrange attach approve begin block book"
+        " bring build buy calculate call cancel change charge check choose classify clean clear click close"
+        " compare compile complete compose compute configure contact convert copy count create deactivate debug"
+        " define delete deliver deploy describe determine detect dim disable display divide do download draft draw"
+        " edit email enable enter estimate evaluate execute exchange explain export extract fetch fill filter find"
+        " fix flip follow format forward gather generate get give go google grab grant handle help hide identify"
+        " import increase decrease insert inspect install invite invoice issue keep kill launch list load locate"
+        " lock log look lookup make mark measure merge message modify move multiply navigate need new note notify"
+        " open order pause pay ping plan play post predict prepare print process provide publish pull push put"
+        " query raise rate read recommend record reduce refund register reject release remind remove rename rent"
+        " repeat replace reply report request reschedule reserve reset resolve restart restore resume retrieve"
+        " return review roll route run save say schedule search see select sell send set share ship show shut sign"
+        " simulate solve sort start stop store submit subscribe subtract suggest sum summarise summarize switch"
+        " take tell test text track transfer translate try tune turn unlock update upload use validate verify"
+        " visit wake want watch weather withdraw work write what what's when where who why how which is are was"
+        " can could would will please hi hello hey dear thanks thank ok okay sure yes no first then finally also"
+        " next after before if for in on at from to with by about forecast hotels flights flight hotel reserva"
+        " reserve réserve busca traduce crea envía cherche trouve donne envoie traduis crée montre suche finde"
+        " zeige sende erstelle buche übersetze schreibe gib quel quelle qui was wie wer wo wann cerca trova"
+        " prenota traduci mostra qual quale"
+    )
 )

@@ -1,0 +1,89 @@
+"""Answers in the form that a prompt asks for: its own words, an option, a sum, a list, code, verses.
+
+Knows general shapes of orders, no prompt in particular; whatever has none of them is answered in prose.
+"""
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from mockserver.core.seed import Random
+from mockserver.engine.generate.forms.arithmetic import computed
+from mockserver.engine.generate.forms.asked import Asked
+from mockserver.engine.generate.forms.code import coded
+from mockserver.engine.generate.forms.exact import dictated
+from mockserver.engine.generate.forms.lists import listed, tabled
+from mockserver.engine.generate.forms.options import chosen
+from mockserver.engine.generate.forms.pieces import (
+    letter,
+    measured,
+    one_word,
+    rated,
+    repeated,
+    summed_up,
+    titled,
+    told_story,
+    versed,
+)
+from mockserver.engine.generate.forms.small_talk import GREETING_WORDS, small_talk
+from mockserver.engine.generate.languages import ENGLISH
+from mockserver.engine.generate.topic import Topic, excerpt
+
+Form = Callable[[Asked, Random], str | None]
+
+
+def formed(topic: Topic, rules: str, rng: Random) -> str | None:
+    """The text that a prompt asks for by its form; None where any prose will do."""
+    asked = Asked(topic.text, excerpt(rules), topic)
+    words = _words(asked.text) | (_words(asked.rules) & _BINDING)
+    if topic.language != ENGLISH:
+        words |= _FOREIGN
+    if _TRIGGERS.isdisjoint(words):
+        return None
+    for triggers, form in FORMS:
+        if not triggers.isdisjoint(words) and (made := form(asked, rng)) is not None:
+            return made
+    return None
+
+
+@lru_cache(maxsize=256)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(text.lower()))
+
+
+_WORD = re.compile(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])")
+_FOREIGN = frozenset({"hello"})  # for its greetings stand in words of its own
+
+# Each form, and the words without which no prompt orders it: most prompts order none, and are not searched.
+FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
+    (frozenset(triggers.split()), form)
+    for triggers, form in (
+        (GREETING_WORDS, small_talk),
+        ("say repeat echo reply respond answer output print return write type", dictated),
+        ("+ - * / ÷ × plus minus times multiplied divided add sum multiply product divide subtract over x", computed),
+        ("one among choose select pick options categories labels classes choices or yes true answer reply respond return output "
+         "classify categorize categorise label tag sentiment category class letter b", chosen),
+        ("function functions code script scripts program programs snippet query queries method class component algorithm "
+         "implementation liner tests test endpoint command regex python javascript typescript java golang rust ruby php swift "
+         "kotlin sql bash shell html css", coded),
+        ("table tabular", tabled),
+        ("word", one_word),
+        ("number integer score rating rate rank value scale grade", rated),
+        ("title headline slogan tagline caption name subject", titled),
+        ("haiku poem limerick verse song sonnet rhyme lyrics", versed),
+        ("story tale joke fable", told_story),
+        ("email mail letter message memo", letter),
+        ("summarize summarise summary tl tldr sum condense shorten takeaway takeaways", summed_up),
+        ("rewrite rephrase paraphrase correct proofread fix improve polish edit reformat", repeated),
+        ("list bullet bullets bulleted numbered step checklist comma one two three four five six seven eight nine ten twelve "
+         "fifteen twenty thirty fifty 0 1 2 3 4 5 6 7 8 9", listed),
+        ("sentence sentences paragraph paragraphs words word", measured),
+    )
+)  # fmt: skip
+_TRIGGERS = frozenset().union(*(triggers for triggers, _ in FORMS))
+# What rules for a whole conversation may order: its form, not its matter.
+_BINDING = frozenset(
+    "one among choose select pick options categories labels classes choices yes true answer reply respond return output classify "
+    "categorize label sentiment word number integer score rating title bullet bullets bulleted sentence sentences summarize summarise "
+    "summary".split()
+)

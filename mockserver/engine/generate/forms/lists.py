@@ -1,0 +1,128 @@
+"""Lists and tables on a topic."""
+
+import re
+from collections.abc import Iterator
+
+from mockserver.core.seed import Random
+from mockserver.engine.generate import english
+from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
+
+
+def listed(asked: Asked, rng: Random) -> str | None:
+    """A list of as many items as are asked for."""
+    counted = next((found for found in _COUNTED.finditer(asked.text) if found["noun"].lower() not in _MEASURES), None)
+    if counted is None and not _LIST.search(asked.text) and not _BULLETED.search(asked.rules):
+        return None
+    number = min(number_of(counted["number"]), _MOST) if counted else rng.randrange(3, 6)
+    items = list(_items(asked, counted["noun"].lower() if counted else "", number, rng))
+    if any(_IN_A_ROW.search(order) for order in asked.both):
+        return ", ".join(item.partition(":")[0] for item in items)
+    bulleted = any(_BULLETED.search(order) for order in asked.both)
+    return "\n".join(f"- {item}" if bulleted else f"{at}. {item}" for at, item in enumerate(items, 1))
+
+
+def tabled(asked: Asked, rng: Random) -> str | None:
+    """A table in Markdown, with the columns that are asked for."""
+    if not _TABLE.search(asked.text):
+        return None
+    columns = _columns(asked.text) or _compared(asked.topic.subject) or ["Aspect", "Note"]
+    aspects = rng.sample(english.ASPECTS, min(_rows(asked.text), len(english.ASPECTS)))
+    return table(columns, [[aspect.capitalize(), *(note(rng) for _ in columns[1:])] for aspect in aspects])
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """A table as Markdown writes it."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def note(rng: Random) -> str:
+    """A remark that fits nearly anything."""
+    return _NOTES[rng.randrange(len(_NOTES))]
+
+
+def _items(asked: Asked, noun: str, number: int, rng: Random) -> Iterator[str]:
+    """Different items: aspects with a remark, or invented things where things are asked for."""
+    if noun in _TOLD or not noun:
+        aspects = rng.sample(english.ASPECTS, min(number, len(english.ASPECTS)))
+        yield from (f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects)
+        yield from (f"Point {at}: {note(rng)}" for at in range(len(aspects) + 1, number + 1))
+        return
+    words = asked.topic.words
+    thing = (words[-1] if words else noun).capitalize() if noun in _NAMES else _single(noun)
+    adjectives = rng.sample(_ADJECTIVES, len(_ADJECTIVES))
+    for at in range(number):
+        turn, place = divmod(at, len(adjectives))
+        yield f"{adjectives[place].capitalize()} {thing}" + (f" {turn + 1}" if turn else "")
+
+
+def _single(noun: str) -> str:
+    """One of several, as far as English spelling tells."""
+    if noun.endswith("ies") and noun not in _ENDING_IN_IE:
+        return noun[:-3] + "y"
+    if noun.endswith(("ses", "xes", "ches", "shes")):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
+
+
+def _columns(text: str) -> list[str]:
+    named = _COLUMNS.search(text)
+    if named is None:
+        return []
+    parts = [part.strip().strip("\"'`*").strip() for part in re.split(r",|\band\b|/|\|", named[1])]
+    return [part[:1].upper() + part[1:] for part in parts if part][:_MOST_COLUMNS]
+
+
+def _compared(subject: str) -> list[str]:
+    both = re.match(r"(\w[\w .+#-]{0,30}?) (?:and|vs\.?|versus|or) (\w[\w.+#-]{0,30})", subject)
+    return ["Aspect", *(side[:1].upper() + side[1:] for side in both.groups())] if both else []
+
+
+def _rows(text: str) -> int:
+    rows = re.search(rf"(?i)\b({NUMBER})\s+(?:\w+ )?rows?\b", text)
+    return max(1, min(number_of(rows[1]), _MOST)) if rows else 3
+
+
+_MOST = 50
+_MOST_COLUMNS = 8
+_VERB = (
+    r"list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what are|what're|top|best|come up with|recommend|"
+    r"mention|share|propose|return|output|identify|make|produce|outline|think of|state|describe|explain|which|need|want|offer"
+)
+_COUNTED = re.compile(
+    rf"(?i)\b(?:{_VERB})\b[^.?!\n]{{0,40}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+"
+    rf"(?:(?:different|simple|good|great|main|key|short|best|top|new|creative|common|popular|important|interesting|possible|random|quick|"
+    rf"unique|more|other|of the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}(?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"
+)
+_MEASURES = frozenset(
+    "words sentences paragraphs lines years days hours minutes seconds weeks months times characters tokens pages people "
+    "stanzas verses syllables rows columns dollars euros pounds kilometers miles nights guests persons adults letters digits "
+    "languages options".split()
+)  # fmt: skip
+_LIST = re.compile(
+    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|(?:a|the) (?:short |brief )?list of|as a list|in a list|list form|step[- ]by[- ]step|"
+    r"shopping list|checklist|to-?do list|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
+)
+_BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
+_IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas")
+_TABLE = re.compile(
+    r"(?i)\b(?:in|as|with|using|into) an? (?:\w+ ){0,2}table\b|\bmarkdown table\b|\btable (?:of|with|comparing|showing|that|format)\b|"
+    r"\b(?:create|make|write|generate|give me|draw|build|format|produce|show)\b(?: \w+){0,3} table\b|\btabular\b"
+)
+_COLUMNS = re.compile(r"(?i)\bcolumns?(?: named| called| for| of| are| headers?)?:?\s+([^.\n;]{2,200})")
+_TOLD = frozenset(
+    "reasons tips steps ideas ways benefits facts advantages disadvantages pros cons points bullets things examples arguments "
+    "features factors aspects differences similarities rules recommendations suggestions lessons risks challenges strategies "
+    "questions goals principles methods points items topics".split()
+)  # fmt: skip
+_NAMES = frozenset("names titles slogans headlines taglines brands domains".split())
+_ENDING_IN_IE = frozenset("movies cookies pies ties brownies zombies selfies smoothies calories".split())
+_NOTES = (
+    "worth checking first", "often decides", "easy to overlook", "better early than late", "more useful than it looks",
+    "costs little and helps a lot", "depends on the case", "best kept simple", "grows with practice", "rarely the problem",
+    "good to know beforehand", "not urgent, but important", "a matter of taste", "pays off later",
+)  # fmt: skip
+_ADJECTIVES = (
+    "quiet", "golden", "early", "little", "northern", "bright", "plain", "second", "winter", "gentle", "hidden", "green",
+    "wooden", "steady", "open", "silver", "evening", "simple", "distant", "friendly", "round", "first", "blue", "honest",
+)  # fmt: skip

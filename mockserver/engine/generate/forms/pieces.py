@@ -1,0 +1,169 @@
+"""Texts of a form of their own: a word, a number, a title, verses, a story, a letter, a summary, so many sentences."""
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from mockserver.core.seed import Random
+from mockserver.engine.generate import english
+from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
+from mockserver.engine.generate.sentences import Speaker, blank, sentences
+
+
+def one_word(asked: Asked, rng: Random) -> str | None:
+    """One word, where no more is wanted."""
+    if not any(_ONE_WORD.search(order) for order in asked.both):
+        return None
+    proper = [word for word in asked.topic.words if word[:1].isupper()]
+    return rng.choice(proper or english.ASPECTS).capitalize()
+
+
+def rated(asked: Asked, rng: Random) -> str | None:
+    """A number within the bounds that the prompt gives."""
+    bounds = _BOUNDS.search(asked.text) or _BOUNDS.search(asked.rules)
+    if bounds is None:
+        return None
+    low, high = sorted((int(bounds[1]), int(bounds[2])))
+    return str(rng.randrange(low, high + 1))
+
+
+def titled(asked: Asked, rng: Random) -> str | None:
+    """A title, a name or a headline."""
+    if not any(_TITLE.search(order) for order in asked.both):
+        return None
+    subject = asked.topic.subject or "A Short Conversation"
+    words = subject.split()[:6]
+    plain = " ".join(word if word.lower() in _SMALL and at else word[:1].upper() + word[1:] for at, word in enumerate(words))
+    return plain.removeprefix("The ").removeprefix("A ") if asked.topic.subject else plain
+
+
+def versed(asked: Asked, rng: Random) -> str | None:
+    """A haiku or a poem."""
+    found = _VERSES.search(asked.text)
+    if found is None:
+        return None
+    poems = _HAIKU if found[1].lower() == "haiku" else _POEMS
+    return _spoken(asked, rng.choice(poems), rng)
+
+
+def told_story(asked: Asked, rng: Random) -> str | None:
+    """A short story, or a joke."""
+    found = _STORY.search(asked.text)
+    if found is None:
+        return None
+    return _spoken(asked, rng.choice(_JOKES if "joke" in found[0].lower() else _STORIES), rng)
+
+
+def letter(asked: Asked, rng: Random) -> str | None:
+    """An e-mail or a letter."""
+    if not _LETTER.search(asked.text):
+        return None
+    subject = asked.topic.subject or "a short note"
+    body = " ".join(islice(sentences(asked.topic, rng), 3))
+    return f"Subject: {subject[:1].upper()}{subject[1:]}\n\nHello,\n\n{body}\n\nBest regards,\n{rng.choice(english.PERSONS)}"
+
+
+def summed_up(asked: Asked, rng: Random) -> str | None:
+    """The sentences of a text that tell most of it."""
+    if not any(_SUMMARY.search(order) for order in asked.both):
+        return None
+    text = _given(asked.text)
+    found = [sentence.strip() for sentence in _SENTENCE.findall(text)][:_MOST_SENTENCES]
+    if len(text) < _WORTH_A_SUMMARY or not found:
+        return None
+    asked_for = next((count for order in asked.both if (count := _number(_IN_SENTENCES, order))), 0)
+    return " ".join(found[: asked_for or max(1, len(found) // 4)][:_MOST_SUMMED])
+
+
+def repeated(asked: Asked, rng: Random) -> str | None:
+    """The text itself, where it is to be written anew."""
+    text = _given(asked.text)
+    return text if _REWRITE.match(asked.text) and text and text != asked.text.strip() else None
+
+
+def measured(asked: Asked, rng: Random) -> str | None:
+    """So many words, sentences or paragraphs."""
+    for order in asked.both:
+        if number := _number(_IN_SENTENCES, order):
+            return _joined(asked, rng, min(number, _MOST_SENTENCES))
+        if number := _number(_IN_PARAGRAPHS, order):
+            return "\n\n".join(_joined(asked, rng, rng.randrange(3, 5), opened=not at) for at in range(min(number, _MOST_PARAGRAPHS)))
+        if number := _number(_IN_WORDS, order):
+            return " ".join(islice(_words(asked, rng), min(number, _MOST_WORDS))).rstrip(".,;:") + "."
+    return None
+
+
+def _joined(asked: Asked, rng: Random, number: int, *, opened: bool = True) -> str:
+    return blank(asked.topic).join(islice(sentences(asked.topic, rng, opened=opened), number))
+
+
+def _words(asked: Asked, rng: Random) -> Iterator[str]:
+    for sentence in sentences(asked.topic, rng):
+        yield from sentence.split()
+
+
+def _number(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.search(text)
+    return number_of(next(part for part in found.groups() if part)) if found else 0
+
+
+def _spoken(asked: Asked, lines: tuple[str, ...], rng: Random) -> str:
+    """Lines with their gaps filled, all of one breath."""
+    speaker = Speaker(asked.topic, rng)
+    written = (line if asked.topic.subject else line.replace("{topic}", "the day").replace("{Topic}", "The day") for line in lines)
+    return "\n".join(speaker.said(line) if line else "" for line in written)
+
+
+def _given(text: str) -> str:
+    """The text that an order is about: what stands in quotation marks, after a colon or in the lines below, or before it."""
+    quoted = _QUOTED.search(text)
+    if quoted is not None:
+        return quoted[1].strip()
+    head, sign, rest = text.partition(":")
+    if sign and len(head) < _LONGEST_ORDER and len(rest.strip()) > 1:
+        return rest.strip()
+    first, _, rest = text.partition("\n")
+    return rest.strip() if rest.strip() and len(first) < _LONGEST_ORDER else text.strip()
+
+
+_MOST_SENTENCES, _MOST_PARAGRAPHS, _MOST_WORDS, _MOST_SUMMED = 50, 20, 3000, 3
+_WORTH_A_SUMMARY, _LONGEST_ORDER = 60, 200
+_SMALL = frozenset("a an the of in on to for and or with from at by as".split())
+_COUNT = rf"(?:exactly|about|around|at most|only|just|no more than|under|less than|fewer than|up to|max(?:imum)?(?: of)?|within|approximately|roughly)?\s*"
+_ONE_WORD = re.compile(r"(?i)\b(?:(?:in|with|using|use|only|just|answer|reply|respond|output|return)(?: exactly| only| just| with)*\s+(?:one|a single|1|a one)[- ]word\b|one[- ]word (?:answer|reply|response)|single[- ]word)")
+_BOUNDS = re.compile(r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b")
+_TITLE = re.compile(r"(?i)\b(?:generate|write|create|suggest|give|come up with|propose|make|think of|provide|find|return|need)\b(?: me| us)?(?: an?| one| the)(?: \w+,?){0,3}? (?:title|headline|slogan|tagline|subject line|caption|name)\b")
+_VERSES = re.compile(r"(?i)\b(haiku|poem|limerick|verse|song|sonnet|rhyme|lyrics)\b")
+_STORY = re.compile(r"(?i)\b(?:tell|write|create|compose|make up|generate|give|want|know)\b[^.?!\n]{0,40}?\b(?:story|tale|joke|fable|fairy tale)\b")
+_LETTER = re.compile(r"(?i)\b(?:write|draft|compose|create|generate|prepare|make)\b[^.?!\n]{0,40}?\b(?:e-?mail|letter|message to|memo)\b")
+_SUMMARY = re.compile(r"(?i)\b(?:summari[sz]e|summary|tl;?dr|sum up|condense|shorten|key takeaways?)\b")
+_REWRITE = re.compile(r"(?i)\s*(?:please )?(?:rewrite|rephrase|paraphrase|correct|proofread|fix (?:the )?(?:grammar|spelling|typos)|improve|polish|edit|reformat)\b")
+_IN_SENTENCES = re.compile(rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_COUNT}(?:a |an )?({NUMBER})[- ](?:\w+ )?sentences?\b|\b({NUMBER})[- ]sentence\b|\b(a) (?:short |brief |single )?sentence\b")
+_IN_PARAGRAPHS = re.compile(rf"(?i)\b({NUMBER})[- ](?:\w+ )?paragraphs?\b")
+_IN_WORDS = re.compile(rf"(?i)\b(?:in|with|write|use|using|of|about|to|than|give(?: me)?)\s+{_COUNT}((?!(?:an?|one)\b){NUMBER}) words\b|\b((?!(?:an?|one)\b){NUMBER})[- ]words?\b(?! (?:answer|reply))")
+_QUOTED = re.compile(r"(?s)\"{3}\s*(.{20,8000}?)\s*\"{3}|^[^\"“]{0,200}[\"“]([^\"”]{20,8000})[\"”]")
+_SENTENCE = re.compile(r"(?:[^.!?\n。！？]|[.](?=\S)){2,1000}[.!?。！？]*")
+
+_HAIKU = (
+    ("{Topic} at dawn,", "a quiet measure of {a},", "then the day begins."),
+    ("Thinking of {topic},", "the wind carries some {a};", "the pond lies still."),
+    ("Nothing but {topic},", "and a little {a} to spare.", "Evening comes slowly."),
+)
+_POEMS = (
+    ("Of {topic} I was asked to write,", "of {a} by day and {b} by night;", "I weighed the words, I let them go,",
+     "and that is all there is to know."),
+    ("{Topic}, so I heard them say,", "will take some {a} every day;", "and when the {b} has come around,",
+     "there is no better thing to be found."),
+)  # fmt: skip
+_STORIES = (
+    ("Once, in a small town {place}, everybody spoke of {topic}. Only {person} stayed silent.",
+     "", "One evening {person} went out alone and found that {a} had been the answer all along. The rest came later.",
+     "", "From that day on, nobody in the town worried about {topic} again."),
+    ("{person} had never thought much about {topic}, until a letter arrived {time}.",
+     "", "It asked for {a}, and for a little {b}. So the journey began, first on foot and then by boat.",
+     "", "In the end {topic} turned out to be quite simple, as such things often are."),
+)  # fmt: skip
+_JOKES = (
+    ("Why did {topic} cross the road?", "To get to the {a} on the other side."),
+    ("What do {topic} and a clock have in common?", "Without {a}, both are late."),
+)

@@ -1,0 +1,93 @@
+"""What is still to be done in a turn."""
+
+from dataclasses import replace
+
+import pytest
+
+from mockserver.core.call import Call, Message, Tool, ToolCall
+from mockserver.engine.generate.errands import Errand, concluding, errands, is_known, same, whole
+from mockserver.engine.generate.prompt import NOTHING
+from tests.kit.calls import call
+
+WEATHER = Tool("get_weather", "Get the weather for a city")
+TABLE = Tool("book_table", "Book a table at a restaurant")
+POLICY = Tool("lookup_policy")
+END = Tool("final_result")
+
+
+def due(asked: Call, *tools: Tool) -> list[tuple[str, int]]:
+    return [(errand.tool.name, errand.stage) for errand in errands(asked, tools or (WEATHER, TABLE, POLICY))]
+
+
+def done(asked: Call, name: str, arguments: str = "{}") -> Call:
+    made = ToolCall(f"call_{len(asked.messages)}", name, arguments)
+    said = (Message("assistant", tool_calls=(made,)), Message("tool", "{}", tool_call_id=made.id))
+    return replace(asked, messages=(*asked.messages, *said))
+
+
+def test_errands_of_one_stage_need_not_wait() -> None:
+    assert due(call("check the weather and book a table")) == [("get_weather", 0), ("book_table", 0)]
+    assert due(call("check the weather, then book a table")) == [("get_weather", 0), ("book_table", 1)]
+
+
+def test_what_was_called_is_done() -> None:
+    asked = done(call("check the weather and book a table"), "get_weather")
+    assert due(asked) == [("book_table", 0)]
+    assert due(done(asked, "book_table")) == []
+
+
+def test_a_new_message_opens_a_new_turn() -> None:
+    asked = done(call("check the weather"), "get_weather")
+    assert due(replace(asked, messages=(*asked.messages, Message("user", "book a table")))) == [("book_table", 0)]
+
+
+def test_instructions_stand_before_wishes() -> None:
+    ordered = call(Message("system", "Always call lookup_policy first."), "check the weather")
+    assert due(ordered) == [("lookup_policy", 0), ("get_weather", 1)]
+    assert due(done(ordered, "lookup_policy")) == [("get_weather", 1)]
+
+
+def test_a_wish_for_what_is_ordered_is_not_done_twice() -> None:
+    ordered = call(Message("system", "Always call lookup_policy first."), "book a table and look up the policy")
+    assert due(ordered) == [("lookup_policy", 0), ("book_table", 1)]
+
+
+def test_pairs_stand_where_their_cause_does() -> None:
+    paired = call(Message("system", "Call lookup_policy before book_table."), "check the weather and book a table")
+    assert due(paired) == [("get_weather", 0), ("lookup_policy", 1), ("book_table", 2)]
+    assert due(replace(paired, messages=(paired.messages[0], Message("user", "weather?")))) == [("get_weather", 0)]
+
+
+def test_what_ends_a_turn_comes_last_and_only_when_ordered() -> None:
+    ordered = call(Message("system", "You must call final_result."), "check the weather")
+    assert due(ordered, WEATHER, END) == [("get_weather", 0), ("final_result", 1)]
+    assert due(call("give me the final result"), WEATHER, END) == []
+
+
+def test_every_word_of_the_user_is_meant_for_a_tool_that_is_demanded() -> None:
+    errand, *_ = whole(call("hello"), WEATHER)
+    assert errand.tool == WEATHER
+    assert concluding(call("hello"), END).tool == END
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        ('{"a":1,"b":2}', '{"b": 2, "a": 1.0}', True),
+        ('{"a":1}', '{"a":true}', False),
+        ('{"a":1}', '{"a":"1"}', False),
+        ("free text", "free text", True),
+        ("free", "text", False),
+        ("[" * 100_000, "{}", False),
+    ],
+)
+def test_arguments_are_the_same_by_what_they_mean(one: str, other: str, equal: bool) -> None:
+    assert same(one, other) is equal
+
+
+def test_a_call_is_known_that_was_made_in_any_turn() -> None:
+    asked = done(call("check the weather"), "get_weather", '{"city":"Rome"}')
+    later = replace(asked, messages=(*asked.messages, Message("user", "the weather again")))
+    assert is_known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
+    assert not is_known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
+    assert not is_known(later, Errand(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))

@@ -1,0 +1,51 @@
+"""How well tools fit what is said."""
+
+from mockserver.core.call import Tool
+from mockserver.engine.generate.offers import THRESHOLD, fitness, named_at, offers, properties_of
+from mockserver.engine.generate.prompt import NOTHING
+from mockserver.engine.generate.wording import words
+
+WEATHER = Tool("get_weather", "Get the current weather for a city, e.g. Paris.", {"properties": {"city": {}}})
+TICKETS = (Tool("jira_create_ticket", "Create a ticket"), Tool("jira_list_boards", "List the boards"))
+
+
+def fit(tool: Tool, text: str, *others: Tool) -> float:
+    return fitness(offers((tool, *others), {})[0], words(text), NOTHING)
+
+
+def test_words_of_the_name_suffice() -> None:
+    assert fit(WEATHER, "how is the weather") >= THRESHOLD
+    assert fit(WEATHER, "get me a city") < THRESHOLD
+
+
+def test_examples_of_a_description_say_nothing() -> None:
+    assert fit(WEATHER, "tell me of Paris") == 0
+
+
+def test_what_all_tools_share_tells_little() -> None:
+    assert fit(TICKETS[0], "jira", TICKETS[1]) < fit(TICKETS[0], "ticket", TICKETS[1])
+
+
+def test_another_deed_counts_against_a_tool() -> None:
+    delete = Tool("delete_user")
+    assert fit(delete, "delete user 5") > THRESHOLD > fit(delete, "update user 5")
+
+
+def test_hints_add_to_the_description() -> None:
+    policy = Tool("kb", "Internal.")
+    assert fitness(offers((policy,), {})[0], words("vacation and sick leave"), NOTHING) == 0
+    hinted = offers((policy,), {"kb": "Use kb for vacation and sick leave."})[0]
+    assert fitness(hinted, words("vacation and sick leave"), NOTHING) >= THRESHOLD
+
+
+def test_a_name_is_found_as_it_is_written() -> None:
+    weather, search = offers((WEATHER, Tool("search")), {})
+    assert named_at(weather, "please call GET_WEATHER now") == 12
+    assert named_at(weather, "my_get_weather") is None
+    assert named_at(search, "search for cats") is None
+    assert named_at(search, "use the search tool") == 8
+
+
+def test_parameters_of_odd_schemas() -> None:
+    assert properties_of(Tool("a", parameters=True)) == properties_of(Tool("a")) == {}
+    assert properties_of(Tool("a", parameters={"properties": []})) == {}

@@ -1,0 +1,190 @@
+"""Which tools are called: the tool choice to the letter, a corpus of requests, and loops that end."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.core.call import Call, Json, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.plan import Item, ToolUse
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.prompt import NOTHING
+from mockserver.engine.generate.tools import tool_use, tool_uses, waits
+from tests.kit.calls import call
+from tests.kit.loops import asked, catalogue, rounds, rows, uses
+
+TOOLS = catalogue()
+OFFERED = (TOOLS["get_weather"], TOOLS["book_table"], TOOLS["roll_dice"])
+BOTH = "check the weather in Paris and book a table at Chez Nous"
+
+
+def names(text: str | Call, mode: str = "auto", *allowed: str, **fields: Any) -> list[str]:
+    turn = call(text) if isinstance(text, str) else text
+    turn = replace(turn, tools=OFFERED, tool_choice=ToolChoice(mode, allowed), **fields)
+    return [made.name for made in uses(turn, Seed(1))]
+
+
+def test_none_calls_nothing() -> None:
+    assert names(BOTH, "none") == []
+
+
+def test_auto_calls_what_is_asked_for() -> None:
+    assert names(BOTH) == ["get_weather", "book_table"]
+    assert names("hello") == []
+
+
+def test_required_calls_something() -> None:
+    assert names(BOTH, "required") == ["get_weather", "book_table"]
+    assert len(names("hello", "required")) == 1
+    assert names("dice", "required") == ["roll_dice"]
+
+
+def test_a_named_tool_is_called_and_no_other() -> None:
+    assert names("hello", "named", "roll_dice") == ["roll_dice"]
+    assert names(BOTH, "named", "roll_dice") == ["roll_dice"]
+
+
+def test_only_allowed_tools_are_called() -> None:
+    assert names(BOTH, "auto", "book_table", "roll_dice") == ["book_table"]
+    assert names("What's the weather in Rome?", "auto", "book_table") == []
+    assert names("What's the weather in Rome?", "required", "book_table") == ["book_table"]
+
+
+def test_tools_that_are_not_offered_are_not_called() -> None:
+    assert names("hello", "named", "other") == names("hello", "required", "other") == []
+
+
+def test_calls_one_after_another_where_they_may_not_be_parallel() -> None:
+    turn = replace(call(BOTH), tools=OFFERED, tool_choice=ToolChoice("auto"), parallel_tool_calls=False)
+    assert [[made.name for made in each] for each in rounds(turn)] == [["get_weather"], ["book_table"]]
+
+
+def test_what_is_required_again_is_another_tool_first() -> None:
+    turn = replace(call("check the weather in Rome"), tools=OFFERED, tool_choice=ToolChoice("required"))
+    made = [each.name for answer in rounds(turn, most=3) for each in answer]
+    assert made[0] == "get_weather"
+    assert sorted(made) == ["book_table", "get_weather", "roll_dice"]
+
+
+def test_a_tool_without_parameters_gets_an_empty_object() -> None:
+    assert tool_use(Tool("f"), NOTHING, Seed()).call == ToolCall("", "f", "{}")
+    assert json.loads(tool_use(Tool("f", parameters={"type": "object"}), NOTHING, Seed()).call.arguments) == {}
+
+
+def test_a_custom_tool_gets_text() -> None:
+    turn = replace(call("run `ls`"), tools=(Tool("run", kind="custom"),), tool_choice=ToolChoice("required"))
+    assert uses(turn, Seed()) == (ToolCall("", "run", "ls", kind="custom"),)
+
+
+def test_one_question_is_not_carried_out_twice() -> None:
+    made = ToolCall("1", "roll_dice", "{}")
+    said = (Message("assistant", tool_calls=(made,)), Message("tool", "6", tool_call_id="1"), Message("assistant", "6"))
+    again = call("roll a die", *said, "Roll a die")
+    assert names(again) == []
+    assert names(again, "named", "roll_dice") == ["roll_dice"]
+
+
+def test_a_bare_question_after_a_call_asks_the_same_tool_only_with_something_new() -> None:
+    made = ToolCall("1", "roll_dice", "{}")
+    said = (Message("assistant", tool_calls=(made,)), Message("tool", "6", tool_call_id="1"))
+    assert names(call("roll a die", *said, "and now?")) == []
+
+
+def test_what_waits_for_the_client() -> None:
+    assert waits(ToolUse(ToolCall("", "f", "{}")))
+    assert waits(Item("computer_call", {}))
+    assert waits(Item("mcp_approval_request", {}))
+    assert not waits(Item("web_search_call", {}))
+
+
+def _called(row: Any) -> list[list[str]]:
+    """The names of each answer; several values for one tool count once."""
+    found = []
+    for made in rounds(asked(row, TOOLS), until=row.get("until", ""), most=6):
+        called = [each.name for each in made]
+        found.append([name for at, name in enumerate(called) if at == 0 or called[at - 1] != name])
+    return found
+
+
+@pytest.mark.parametrize("row", rows("tools"), ids=lambda row: row["say"])
+def test_what_is_asked_for_is_called(row: Any) -> None:
+    assert _called(row) == row["calls"]
+
+
+def test_what_is_asked_for_in_words_nobody_looked_at_is_called() -> None:
+    held_out = rows("tools_held_out")
+    right = sum(_called(row) == row["calls"] for row in held_out)
+    assert right / len(held_out) >= 0.8
+
+
+NAMES = sorted(TOOLS)
+CHATTER = ("hello", "and", "then", "don't", "use", "Paris", "17", '"a table"', "first", ".", ",", "it", "and in Rome?")
+TEXTS = st.lists(st.sampled_from([*NAMES, *CHATTER, *(tool.description for tool in TOOLS.values())]), max_size=8)
+ORDERS = st.sampled_from(["", "Always call {} first.", "Call {} before {}.", "Never use {}.", "After {} call {}."])
+RESULTS = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.sampled_from(NAMES),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def turns(draw: st.DrawFn) -> Call:
+    """Calls with random tools, instructions, texts and limits."""
+    offered = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=12, unique=True))
+    texts = draw(st.lists(TEXTS, min_size=1, max_size=3))
+    system = draw(ORDERS).format(draw(st.sampled_from(offered)), draw(st.sampled_from(offered)))
+    mode = draw(st.sampled_from(["auto", "required", "named", "none"]))
+    allowed = draw(st.lists(st.sampled_from(offered), max_size=1 if mode == "named" else 4, min_size=mode == "named"))
+    said = call(Message("system", system), *(" ".join(text) for text in texts))
+    return replace(
+        said,
+        tools=tuple(TOOLS[name] for name in offered),
+        tool_choice=ToolChoice(mode, tuple(allowed)),
+        parallel_tool_calls=draw(st.booleans()),
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(turns(), st.lists(RESULTS, min_size=1, max_size=5))
+def test_loops_end_and_no_call_is_made_twice(turn: Call, results: list[Json]) -> None:
+    turn = replace(turn, tool_choice=ToolChoice("auto", turn.tool_choice.names))
+    made: list[tuple[ToolCall, ...]] = []
+    answers = iter(results * 1000)
+    pieces = 2 + sum(len(message.text.split()) for message in turn.messages)
+    for answer in rounds(turn, most=1000, result=lambda each: json.dumps(next(answers))):
+        made.append(answer)
+        assert len(made) <= len(turn.tools) * pieces + 2
+    called = [(each.name, json.dumps(json.loads(each.arguments), sort_keys=True)) for answer in made for each in answer]
+    assert len(called) == len(set(called))
+
+
+@settings(max_examples=150, deadline=None)
+@given(turns(), st.integers(0, 3))
+def test_the_tool_choice_is_obeyed_and_arguments_are_valid(turn: Call, seed: int) -> None:
+    choice, made = turn.tool_choice, tool_uses(turn, Seed(seed))
+    calls = [use.call for use in made if isinstance(use, ToolUse)]
+    allowed = choice.names or tuple(tool.name for tool in turn.tools)
+    assert len(calls) == len(made)
+    assert {each.name for each in calls} <= set(allowed)
+    assert turn.parallel_tool_calls or len(calls) <= 1
+    assert bool(calls) or choice.mode in ("none", "auto")
+    assert not calls or choice.mode != "none"
+    assert choice.mode != "named" or len(calls) == 1
+    for each in calls:
+        schema = TOOLS[each.name].parameters
+        assert jsonschema_rs.is_valid(schema if schema else {"maxProperties": 0}, json.loads(each.arguments))
+
+
+def test_many_large_tools_are_weighed_in_bounded_time() -> None:
+    properties = {f"field_{at}": {"type": "string", "description": "of the thing " * 20} for at in range(50)}
+    large = tuple(
+        Tool(f"tool_{at}_thing", "Does the thing. " * 200, {"type": "object", "properties": properties})
+        for at in range(128)
+    )
+    turn = replace(call("do the thing with tool_77_thing " * 2000), tools=large, tool_choice=ToolChoice("auto"))
+    assert "tool_77_thing" in {made.name for made in uses(turn, Seed())}

@@ -85,7 +85,6 @@ def test_structured_output_by_words_alone(model: ChatOpenAI) -> None:
     assert model.with_structured_output(Person, method="json_mode").invoke(prompt) == ADA
 
 
-@pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 def test_structured_output_streams(model: ChatOpenAI) -> None:
     *_, last = model.with_structured_output(Person, method="json_schema").stream(PERSON)
     assert last == ADA
@@ -94,7 +93,8 @@ def test_structured_output_streams(model: ChatOpenAI) -> None:
 def test_any_tool_must_be_called(model: ChatOpenAI) -> None:
     tools = [convert_currency, get_weather]
     answer = model.bind_tools(tools, tool_choice="any", parallel_tool_calls=False).invoke("The weather in Oslo")
-    assert called([answer]) == [[("get_weather", {"city": "Oslo", "unit": "celsius"})]]
+    ((name, arguments),) = called([answer])[0]
+    assert (name, arguments["city"]) == ("get_weather", "Oslo")
 
 
 def test_streamed_text_is_the_text(model: ChatOpenAI) -> None:

@@ -1,4 +1,4 @@
-"""The tools and types that every framework gets, as plain functions and models, and the prompts that name their values."""
+"""What every framework gets: tools as plain functions, types as models, and prompts that name the values."""
 
 from typing import Literal
 

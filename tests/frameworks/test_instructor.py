@@ -1,13 +1,13 @@
 """Instructor: each of its modes for OpenAI, several objects, objects that grow, and what is asked again."""
 
 from collections.abc import Iterable
+from typing import Annotated
 
 import instructor
 import pytest
 from instructor import Mode
 from openai import AsyncOpenAI, OpenAI
 from pydantic import AfterValidator
-from typing_extensions import Annotated
 
 from tests.frameworks.asked import PEOPLE, PERSON, Person
 

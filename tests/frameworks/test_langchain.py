@@ -58,7 +58,7 @@ def test_an_agent_calls_a_tool_several_times_at_once(model: ChatOpenAI) -> None:
 def test_an_agent_calls_several_tools(model: ChatOpenAI) -> None:
     messages = run(model, WEATHER_AND_MONEY)["messages"]
     *calls, end = called(messages)
-    assert sum(calls, []) == [
+    assert [use for several in calls for use in several] == [
         ("get_weather", {"city": "Oslo", "unit": "celsius"}),
         ("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"}),
     ]

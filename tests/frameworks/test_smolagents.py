@@ -1,6 +1,5 @@
 """Smolagents: an agent that keeps its calls and their results as text, and ends by a tool."""
 
-import pytest
 from smolagents import ToolCallingAgent, tool
 from smolagents.models import OpenAIModel
 

@@ -31,7 +31,7 @@ class ToolCall:
     id: str
     name: str
     arguments: str
-    kind: str = "function"  # or "custom", whose arguments are free text, or a key of CARRIED_OUT
+    kind: str = "function"  # or "custom", whose arguments are free text, "bare" (see Call), or a key of CARRIED_OUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,7 @@ class Call:
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
     parallel_tool_calls: bool = True
+    bare_functions: bool = False  # whether functions are offered as they were before there were tools: one call, no id
     stream: bool = False
     include_usage: bool = False
     n: int = 1

@@ -99,6 +99,7 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
     whole = tuple(map(_written, draft.parts)) if call.prompts else draft.parts
     whole = _few_items(whole, call.max_tool_calls)
     whole = whole if call.parallel_tool_calls else _one_call(whole)
+    whole = tuple(map(_bared, whole)) if call.bare_functions else whole
     parts = _stopped(whole, call.stop) if call.stop else whole
     tokens, finish, trip, most = weight(parts), "stop", draft.filter_after, call.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
@@ -106,13 +107,18 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
     elif most is not None and tokens > most:
         parts, finish, tokens = _shortened(parts, most), "length", most
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
-        finish = "tool_calls"
+        finish = "function_call" if call.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens)
 
 
 def _written(part: Part) -> Part:
     """A part where there is no conversation: a refusal is a text like any other."""
     return Text(part.text, part.chunks) if isinstance(part, Refusal) else part
+
+
+def _bared(part: Part) -> Part:
+    """A part where functions are called as they were before there were tools."""
+    return replace(part, call=replace(part.call, kind="bare")) if isinstance(part, ToolUse) else part
 
 
 def _one_call(parts: Parts) -> Parts:

@@ -9,7 +9,14 @@ from typing import Any, Literal
 
 from mockserver.core.call import Json, ToolCall
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, Usage
-from mockserver.formats.chat_objects import ChatChoice, ChatCompletion, ChatMessage, ChatUsage, ToolCallObject
+from mockserver.formats.chat_objects import (
+    ChatChoice,
+    ChatCompletion,
+    ChatMessage,
+    ChatUsage,
+    FunctionCall,
+    ToolCallObject,
+)
 from mockserver.formats.extras import Logprobs, completion_filter, logprobs_block, nested, prompt_filter
 from mockserver.formats.text_logprobs import LogprobsShape, Placed, content, placed
 from mockserver.formats.text_objects import ContentLogprobs
@@ -96,8 +103,12 @@ def _message(choice: Choice, style: ChatStyle) -> Any:
     }
     if reasoning := "".join(part.text for part in parts if isinstance(part, Reasoning)):
         full["reasoning_content"] = reasoning
-    if calls := [tool_call(part.call) for part in parts if isinstance(part, ToolUse)]:
-        full["tool_calls"] = calls
+    calls = [part.call for part in parts if isinstance(part, ToolUse)]
+    if calls and calls[0].kind == "bare":
+        function: FunctionCall = {"name": calls[0].name, "arguments": calls[0].arguments}
+        return {**shown(full, style.message, style), "function_call": function}
+    if calls:
+        full["tool_calls"] = [tool_call(call) for call in calls]
     return shown(full, style.message, style)
 
 

@@ -43,6 +43,7 @@ class ChatMessage(TypedDict):
     refusal: NotRequired[str | None]
     annotations: NotRequired[list[dict[str, Any]]]
     tool_calls: NotRequired[list[ToolCallObject]]
+    function_call: NotRequired[FunctionCall]
 
 
 class PromptTokensDetails(TypedDict):
@@ -131,6 +132,7 @@ class Delta(TypedDict, total=False):
     refusal: str | None
     annotations: list[dict[str, Any]]
     tool_calls: list[ToolCallDelta]
+    function_call: FunctionDelta
 
 
 class ChunkChoice(TypedDict):

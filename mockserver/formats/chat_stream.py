@@ -64,7 +64,7 @@ def _steps(choice: Choice, style: ChatStyle) -> Iterator[_Step]:
         yield _Step({}, part="open", opens=True)
         first = steps.pop(0) if steps else _Step({"content": ""})
         yield _with_role(first, {})
-    elif steps and "tool_calls" in steps[0].delta:
+    elif steps and not steps[0].delta.keys().isdisjoint(("tool_calls", "function_call")):
         yield _with_role(steps.pop(0), style.opening_of_call or {})
     else:
         yield _Step(style.opening, part="open", opens=True)
@@ -124,12 +124,23 @@ def _text_increments(
 def _call_increments(part: ToolUse, index: int) -> Iterator[_Step]:
     """The first fragment names the call; the others carry only its index and more of the arguments."""
     call, custom = part.call, part.call.kind == "custom"
+    if call.kind == "bare":
+        yield from _bare_increments(part)
+        return
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     first = {"index": index, "id": call.id, "type": kind, kind: {"name": call.name, key: ""}}
     yield _Step({"tool_calls": [first]}, part="arguments", tokens=count(call.name))
     for piece in cut(call.arguments, part.chunks):
         fragment = {"index": index, kind: {key: piece}}
         yield _Step({"tool_calls": [fragment]}, part="arguments", tokens=count(piece))
+
+
+def _bare_increments(part: ToolUse) -> Iterator[_Step]:
+    """The same for a function of the time before tools."""
+    first = {"name": part.call.name, "arguments": ""}
+    yield _Step({"function_call": first}, part="arguments", tokens=count(part.call.name))
+    for piece in cut(part.call.arguments, part.chunks):
+        yield _Step({"function_call": {"arguments": piece}}, part="arguments", tokens=count(piece))
 
 
 class _Mould:

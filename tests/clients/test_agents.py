@@ -64,7 +64,7 @@ def chat(client: OpenAI, asked: Any, *, stream: bool = False, **fields: Any) -> 
         message = answer.choices[0].message
         if not message.tool_calls:
             assert answer.choices[0].finish_reason == "stop"
-            return made, message.content
+            return made, message.content or ""
         assert answer.choices[0].finish_reason == "tool_calls"
         messages.append(message.model_dump(exclude_none=True, exclude={"parsed"}))
         for each in message.tool_calls:
@@ -136,7 +136,9 @@ def test_a_conversation_of_several_turns(agent: OpenAI) -> None:
     second, text = chat(agent, messages)
     assert second == [("get_order", {"order_id": 8})]
     messages += [{"role": "assistant", "content": text}, {"role": "user", "content": "Look up order 7"}]
-    assert chat(agent, messages)[0] == []
+    made, again = chat(agent, messages)
+    assert made == []
+    assert "packed" in again
 
 
 @pytest.mark.parametrize(
@@ -206,6 +208,16 @@ def test_functions_of_old(agent: OpenAI, choice: Any, name: str | None) -> None:
         messages += [answer.choices[0].message, {"role": "function", "name": made.name, "content": "{}"}]
         again: Any = agent.chat.completions.create(model=MODEL, messages=messages, functions=functions)
         assert again.choices[0].message.content
+
+
+def test_functions_of_old_in_a_stream(agent: OpenAI) -> None:
+    functions: Any = [{key: tool[key] for key in ("name", "description", "parameters")} for tool in FLAT]
+    asked: Any = [{"role": "user", "content": "Where is order 7?"}]
+    chunks: Any = list(agent.chat.completions.create(model=MODEL, messages=asked, functions=functions, stream=True))
+    fragments = [chunk.choices[0].delta.function_call for chunk in chunks if chunk.choices[0].delta.function_call]
+    assert fragments[0].name == "get_order"
+    assert json.loads("".join(fragment.arguments for fragment in fragments)) == {"order_id": 7}
+    assert chunks[-1].choices[0].finish_reason == "function_call"
 
 
 def test_azure(bare: Served, connection: Any) -> None:

@@ -27,7 +27,8 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         messages=tuple(map(_message, chat["messages"])),
         tools=tools,
         tool_choice=_tool_choice(chat, tools),
-        parallel_tool_calls=chat.get("parallel_tool_calls") is not False,
+        parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not _bare(chat),
+        bare_functions=_bare(chat),
         stream=chat.get("stream") is True,
         include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
         n=chat.get("n") or 1,
@@ -145,6 +146,11 @@ def _tools(body: Body) -> tuple[Tool, ...]:
         return ()
     tools = [_tool(tool["type"], tool[tool["type"]]) for tool in offered or ()]
     return (*tools, *(_tool("function", function) for function in functions or ()))
+
+
+def _bare(body: Body) -> bool:
+    """Whether functions are offered in the way that was before tools, and no tools."""
+    return bool(body.get("functions")) and not body.get("tools")
 
 
 def _tool(kind: str, tool: Body) -> Tool:

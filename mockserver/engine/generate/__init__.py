@@ -12,13 +12,15 @@ from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.engine.draft import DraftChoice
 from mockserver.engine.generate.forms import formed
+from mockserver.engine.generate.forms.code import continued
+from mockserver.engine.generate.markdown import markdown
 from mockserver.engine.generate.prompt import mentions
 from mockserver.engine.generate.prose import echo, joint, lorem, phrase, prose, system, text_on, topic_of, words
 from mockserver.engine.generate.reasoning import after, reasoning
 from mockserver.engine.generate.results import texts, told
 from mockserver.engine.generate.schema import instance
 from mockserver.engine.generate.sentences import sentences
-from mockserver.engine.generate.tools import tool_use, tool_uses, waits
+from mockserver.engine.generate.tools import recalled, tool_use, tool_uses, waits
 from mockserver.engine.generate.topic import excerpt
 from mockserver.engine.generate.wanted import Wanted, asks_for_json, wanted
 
@@ -30,8 +32,10 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     thoughts = reasoning(call, seed)
     left = after(call, thoughts)
     uses = tool_uses(left, seed)
-    said = () if any(map(waits, uses)) else _OF_FORMAT.get(call.response_format, reply)(left, seed, options).parts
-    return DraftChoice((*thoughts, *uses, *said))
+    if any(map(waits, uses)):
+        return DraftChoice((*thoughts, *uses))
+    answer = _OF_FORMAT.get(call.response_format, reply)(recalled(left, seed), seed, options)
+    return DraftChoice((*thoughts, *uses, *answer.parts))
 
 
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -39,7 +43,7 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     asked = wanted_json(call)
     if asked is not None:
         return _json_text(_instance(asked.schema, call, seed, asked.rest), fenced=asked.fenced)
-    if any(map(asks_for_json, (call.last_user, system(call)))):
+    if any(asks_for_json(excerpt(text)) for text in (call.last_user, system(call))):
         return json(call, seed, options)
     said = told(call, seed)
     return DraftChoice((Text(_answered(call, seed, options) if said is None else said),))
@@ -48,6 +52,8 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     """The text that the prompt orders; prose where it orders none, is to have a length, or is never to end."""
     about, rng = topic_of(call), seed.stream("prose")
+    if call.prompts and (code := continued(call.prompts[0].text[-_READ_OF_CODE:])) is not None:
+        return code
     free = "tokens" in options or call.ignore_eos
     made = None if free else formed(about, system(call), rng)
     return joint(call) + (text_on(about, call, rng, options) if made is None else made)
@@ -105,6 +111,8 @@ def _json_text(made: Json, *, fenced: bool = False) -> DraftChoice:
 
 _compact = encoding.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
+_READ_OF_CODE = 2000  # characters
+
 _OF_FORMAT: dict[str, Generator] = {"json_schema": schema, "json_object": json}
 
 GENERATORS: dict[str, Generator] = {
@@ -115,5 +123,6 @@ GENERATORS: dict[str, Generator] = {
     "echo": echo,
     "schema": schema,
     "json": json,
+    "markdown": markdown,
     "arguments": arguments,
 }

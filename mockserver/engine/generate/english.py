@@ -1,7 +1,7 @@
 """Sentences about anything at all, in English. Mere tables.
 
-In them stand `{topic}` for the subject and `{Topic}` where it opens the sentence, `{is}`, `{has}` and the like for verbs
-that agree with it, `{word}` for a word of the prompt, and `{a}` and `{b}` for two aspects (`{A}` opens a sentence).
+In them stand `{topic}` for the subject and `{Topic}` where it opens the sentence, `{is}`, `{has}` and the like for
+verbs that agree with it, `{word}` for a word of the prompt, `{a}` and `{b}` for two aspects (`{A}` opens a sentence).
 """
 
 # How an answer opens, by what is asked. `{said}` is the question itself, without its sign, `{act}` what is to be done.
@@ -117,8 +117,8 @@ ASPECTS = (
     "care", "order", "rhythm", "preparation",
 )  # fmt: skip
 TIMES = (
-    "early in the morning", "in late spring", "after the first week", "on a quiet Tuesday", "towards the end of the year",
-    "in the afternoon", "around noon", "in autumn",
+    "early in the morning", "in late spring", "after the first week", "on a quiet Tuesday",
+    "towards the end of the year", "in the afternoon", "around noon", "in autumn",
 )  # fmt: skip
 PLACES = (
     "near the centre", "by the river", "on the upper floor", "close to the station", "a little outside town",

@@ -140,20 +140,21 @@ def _left(every: Sequence[Errand], call: Call) -> Iterator[Errand]:
     """
     done = Counter(made.name for made in calls_since_last_user(call))
     for errand in every:
-        if errand.tool.kind in ("function", "custom") and done[errand.tool.name] > 0:
+        if errand.tool.kind in OF_CLIENT and done[errand.tool.name] > 0:
             done[errand.tool.name] -= 1
         else:
             yield errand
 
 
-def is_known(call: Call, errand: Errand, made: ToolCall) -> bool:
-    """Whether a call was made before: with the same arguments, or in an earlier turn with all that is said of them."""
+def known(call: Call, errand: Errand, made: ToolCall) -> ToolCall | None:
+    """The call that was made before with the same arguments, or in an earlier turn with all that is said of them."""
     earlier = [old for old in calls(call) if old.name == made.name]
-    if any(same(old.arguments, made.arguments) for old in earlier):
-        return True
+    if alike := next((old for old in reversed(earlier) if same(old.arguments, made.arguments)), None):
+        return alike
     given = _given(errand, made)
     turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in calls_since_last_user(call))]
-    return bool(given) and any(_holds(parsed(old.arguments), given) for old in turns_before)
+    telling = (old for old in reversed(turns_before) if given and _holds(parsed(old.arguments), given))
+    return next(telling, None)
 
 
 def _given(errand: Errand, made: ToolCall) -> dict[str, Json]:
@@ -204,6 +205,7 @@ def _plain(value: Json) -> Json:
     return value
 
 
+OF_CLIENT = ("function", "custom")  # kinds of tools that are the client's own
 # Words of parameters that take what people read.
 _FOR_PEOPLE = frozenset(
     {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mockserver.core.call import Json
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,10 @@ def _of_text(text: str, note: str) -> dict[str, Json]:
     """What a text stands for: a type, a choice of words, or some text."""
     described = {"description": note or text} if note or len(text) > 3 else {}
     plain = text.strip().strip("<>[]{}()").strip()
-    return {**(_of_type(plain.lower()) or _options(text) or {"type": "string"}), **described}
+    return {
+        **(_of_type(text.strip().lower()) or _of_type(plain.lower()) or _options(text) or {"type": "string"}),
+        **described,
+    }
 
 
 def _of_type(word: str) -> dict[str, Json] | None:
@@ -122,11 +126,11 @@ def _guessed(name: str) -> dict[str, Json]:
     first = words[0].lower() if words else ""
     if first in ("is", "has", "can", "should", "was", "needs") and len(words) > 1:
         return {"type": "boolean"}
-    if last in _WHOLE or first in ("num", "number", "count", "total") and len(words) > 1:
+    if last in _WHOLE or (first in ("num", "number", "count", "total") and len(words) > 1):
         return {"type": "integer"}
     if last in _FRACTIONS:
         return {"type": "number"}
-    if last in _LISTS or last.endswith("s") and not last.endswith(("ss", "us", "is", "address")) and len(last) > 3:
+    if last in _LISTS or (last.endswith("s") and not last.endswith(("ss", "us", "is", "address")) and len(last) > 3):
         return {"type": "array", "items": {"type": "string"}, "minItems": 1}
     return {"type": "string"}
 
@@ -207,7 +211,8 @@ _DEEPEST = 12
 _BLANK = re.compile(r"(?:\s|//[^\n]*|/\*[^*]{0,500}\*/|#[^\n]*)*")
 _QUOTED = re.compile(r"\"(?:[^\"\\\n]|\\.){0,2000}\"|'(?:[^'\\\n]|\\.){0,2000}'|`[^`\n]{0,500}`")
 _BARE = re.compile(
-    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[\]|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)|(?!//)[^,;{}\[\]\n\"'<>()]){1,300}"
+    r"(?:<[^<>\n]{0,200}>|\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|\[\]|\[[^\[\]{}\n]{0,80}\]|\([^()\n]{0,200}\)|"
+    r"(?!//)[^,;{}\[\]\n\"'<>()]){1,300}"
 )
 _KEY = re.compile(r"(\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'|`[^`\n]{1,80}`|[A-Za-z_$][\w$-]{0,60})\s*\??\s*([:=])?")
 _AFTER_KEY = re.compile(r"\s*[,}\n]")
@@ -218,11 +223,11 @@ _OPTION = re.compile(r"[A-Za-z][\w -]{0,24}")
 _ONE_OF = re.compile(r"(?i)(?:one of|either)[: ]+[\[(]?([^\n.;\])]{3,200})")
 _LIST = re.compile(r"(?:list|array|sequence|set)(?:\s*(?:of|\[|<)\s*([a-z]+)[\]>]?.{0,60})?|([a-z]+)\[\]")
 _TYPES: dict[str, dict[str, Json]] = {
-    **dict.fromkeys(("string", "str", "text"), {"type": "string"}),
-    **dict.fromkeys(("integer", "int", "whole"), {"type": "integer"}),
-    **dict.fromkeys(("number", "float", "double", "decimal", "numeric"), {"type": "number"}),
-    **dict.fromkeys(("boolean", "bool"), {"type": "boolean"}),
-    **dict.fromkeys(("object", "dict"), {"type": "object"}),
+    **{name: {"type": "string"} for name in ("string", "str", "text")},
+    **{name: {"type": "integer"} for name in ("integer", "int", "whole")},
+    **{name: {"type": "number"} for name in ("number", "float", "double", "decimal", "numeric")},
+    **{name: {"type": "boolean"} for name in ("boolean", "bool")},
+    **{name: {"type": "object"} for name in ("object", "dict")},
     "date": {"type": "string", "format": "date"},
     "datetime": {"type": "string", "format": "date-time"},
     "iso date": {"type": "string", "format": "date"},
@@ -230,9 +235,9 @@ _TYPES: dict[str, dict[str, Json]] = {
     "url": {"type": "string", "format": "uri"},
     "uuid": {"type": "string", "format": "uuid"},
 }
-_WHOLE = frozenset(
-    "age count quantity number year rank index size stock population duration minutes hours days id_".split()
-)
-_FRACTIONS = frozenset("price amount score rating confidence temperature total cost percentage ratio weight height salary "
-                       "latitude longitude probability".split())  # fmt: skip
-_LISTS = frozenset("tags items keywords list entities".split())
+_WHOLE = vocabulary("age count quantity number year rank index size stock population duration minutes hours days id_")
+_FRACTIONS = vocabulary(
+    "price amount score rating confidence temperature total cost percentage ratio weight height "
+    "salary "
+                       "latitude longitude probability")  # fmt: skip
+_LISTS = vocabulary("tags items keywords list entities")

@@ -22,7 +22,7 @@ def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Sentences in Latin that mean nothing, as many as `prose` would have."""
     rng = seed.stream("lorem")
     latin = _endless_sentences(lexicon("la"), rng)
-    return DraftChoice((Text(joint(call) + _limited(latin, call, _length(call, rng, options), options)),))
+    return DraftChoice((Text(joint(call) + _limited(_up_to(latin, length(call, rng, options)), call, options)),))
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -30,7 +30,7 @@ def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     rng = seed.stream("words")
     lexical = lexicon("en_US")
     pieces = chain([_word(lexical, rng)], (" " + _word(lexical, rng) for _ in range(MOST_TOKENS)))
-    return DraftChoice((Text("".join(_up_to(pieces, _length(call, rng, options)))),))
+    return DraftChoice((Text("".join(_up_to(pieces, length(call, rng, options)))),))
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
@@ -63,11 +63,12 @@ def system(call: Call) -> str:
 
 def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:
     """Sentences on a topic, within the call's limit."""
-    length = _length(call, rng, options)
-    speaker = Speaker(about, rng)
-    pieces = _paragraphs(speaker.sentences(), rng, blank(about))
-    ended = speaker.closer() if "tokens" not in options and length > _WORTH_AN_END else ""
-    return _limited(pieces, call, length, options, ended)
+    wanted = length(call, rng, options)
+    speaker, goes_on = Speaker(about, rng), bool(call.prompts) and about.kind == "state"
+    pieces = _up_to(_paragraphs(speaker.sentences(opened=not goes_on), rng, blank(about)), wanted)
+    if "tokens" not in options and wanted > _WORTH_AN_END and (ended := speaker.closer()):
+        pieces.append(" " + ended)
+    return _limited(pieces, call, options)
 
 
 def joint(call: Call) -> str:
@@ -75,16 +76,13 @@ def joint(call: Call) -> str:
     return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 
 
-def _limited(pieces: Iterator[str], call: Call, length: int, options: Mapping[str, Json], ended: str = "") -> str:
-    taken = _up_to(pieces, length)
-    if ended:
-        taken.append(" " + ended)
-    if "tokens" not in options and call.max_tokens is not None and not call.ignore_eos:
-        taken = _within(taken, call.max_tokens)
-    return "".join(taken)
+def _limited(pieces: list[str], call: Call, options: Mapping[str, Json]) -> str:
+    """The pieces that the request's limit leaves, unless a length is stated."""
+    free = "tokens" in options or call.max_tokens is None or call.ignore_eos
+    return "".join(pieces if free or call.max_tokens is None else _within(pieces, call.max_tokens))
 
 
-def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
+def length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     """How many tokens the text is to have."""
     natural = int(
         rng.randrange(*_NATURAL) * _OF_VERBOSITY.get(call.verbosity or "", 1) * _OF_EFFORT.get(call.effort, 1)

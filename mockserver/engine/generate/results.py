@@ -11,6 +11,7 @@ from itertools import islice
 from mockserver.core.call import Call, Json, Message, ToolCall
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.languages import ENGLISH, language_of
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 def told(call: Call, seed: Seed) -> str | None:
@@ -30,7 +31,7 @@ def told(call: Call, seed: Seed) -> str | None:
 
 def texts(call: Call) -> tuple[str, ...]:
     """The texts of the results since the user spoke last."""
-    return tuple(result.text[:_LONGEST_JSON] for result in _since_last_user(call)[:_MOST])
+    return tuple(result.text[:_LONGEST_RESULT] for result in _since_last_user(call)[:_MOST])
 
 
 def _since_last_user(call: Call) -> tuple[Message, ...]:
@@ -48,9 +49,9 @@ def _unknown(result: Message) -> ToolCall:
 
 def _said(asked: ToolCall, result: Message, english: bool) -> str:
     """One result as a sentence, or as a text of its own where it is long."""
-    found = _parsed(result.text)
+    found = _parsed(result.text[:_LONGEST_RESULT])
     name = asked.name or "the tool"
-    if (flaw := _flaw(result.text, found)) is not None:
+    if (flaw := _flaw(found)) is not None:
         return _ended(f"{name} failed: {flaw}" if english else f"{name}: {flaw}")
     if found in ("", None, [], {}):
         return f"{name} returned nothing." if english else f"{name}: –"
@@ -102,7 +103,7 @@ def _short(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _flaw(text: str, found: Json) -> str | None:
+def _flaw(found: Json) -> str | None:
     """What went wrong, where a result says that something did."""
     if isinstance(found, Mapping):
         wrong = next((found[key] for key in _WRONG if found.get(key)), None)
@@ -110,7 +111,7 @@ def _flaw(text: str, found: Json) -> str | None:
         if wrong is None and not failed:
             return None
         return _spoken(wrong if wrong is not None and not isinstance(wrong, bool) else found)
-    return _cut(text.strip(), _LONGEST_TEXT) if isinstance(found, str) and _COMPLAINT.match(text) else None
+    return _cut(found.strip(), _LONGEST_TEXT) if isinstance(found, str) and _COMPLAINT.match(found.lstrip()) else None
 
 
 def _spoken(value: Json, told: tuple[str, ...] = ()) -> str:
@@ -176,8 +177,6 @@ def _words_of(name: str) -> list[str]:
 
 def _parsed(text: str) -> Json:
     """The JSON of a text, or the text itself."""
-    if len(text) > _LONGEST_JSON:
-        return text
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -198,14 +197,14 @@ _DEEPEST = 4
 _LONGEST_ARGUMENT = 60
 _LONGEST_LINE = 300
 _LONGEST_TEXT = 2000
-_LONGEST_JSON = 100_000
+_LONGEST_RESULT = 100_000
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
 _WRONG = ("error", "errors", "exception")
 _FAILED = ("error", "failed", "failure")
-_COMPLAINT = re.compile(r"(?i)\s*(?:error|exception|traceback|failed|failure|fatal|\w{1,40}(?:error|exception)\b)")
+_COMPLAINT = re.compile(r"(?i)(?:error|exception|traceback|failed|failure|fatal|\w{1,40}(?:error|exception)\b)")
 _UNITS = frozenset({"unit", "units", "currency"})
-_VERBS = frozenset(
-    "get fetch search lookup look find list read query retrieve check show load describe compute calculate".split()
+_VERBS = vocabulary(
+    "get fetch search lookup look find list read query retrieve check show load describe compute calculate"
 )
 _PREPOSITIONS = {
     **dict.fromkeys(("city", "location", "place", "country", "region", "town", "state", "area"), "in"),

@@ -104,7 +104,7 @@ def _sentence(error: DeadEndError) -> str:
     return f"{error.why} (at {error.pointer})"
 
 
-_TURNS = 10
-_MOST_WORK = 24_000  # steps for one instance, all turns together
-_MOST_WORK_OF_ONE = 8_000
+_TURNS = 8
+_MOST_WORK = 12_000  # steps for one instance, all turns together
+_MOST_WORK_OF_ONE = 6_000
 _MOST_COMPLAINTS = 20

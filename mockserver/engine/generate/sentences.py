@@ -3,11 +3,14 @@
 from collections.abc import Iterator, Sequence
 from functools import cache
 from string import Formatter
+from typing import TypeVar
 
 from mockserver.core.seed import Random
 from mockserver.engine.generate import english
 from mockserver.engine.generate.languages import ENGLISH, LANGUAGES, UNSPACED, Language, lexicon
 from mockserver.engine.generate.topic import Topic
+
+T = TypeVar("T")
 
 
 def sentences(topic: Topic, rng: Random, *, opened: bool = True) -> Iterator[str]:
@@ -20,7 +23,7 @@ def blank(topic: Topic) -> str:
     return "" if topic.language in UNSPACED else " "
 
 
-def pick(choices: Sequence[str], rng: Random) -> str:
+def pick(choices: Sequence[T], rng: Random) -> T:
     """One of several."""
     return choices[int(rng.random() * len(choices))]  # `randrange` takes five times as long
 
@@ -60,7 +63,7 @@ class Speaker:
         if self._topic.subject:
             yield self.said(english.THOUGHTS[0])
         while True:
-            yield from self.all_of(english.THOUGHTS[1:])
+            yield from (self.said(thought) for thought in english.THOUGHTS[1:])
 
     def opener(self) -> str:
         """A sentence that answers the question, or says what the answer is about."""
@@ -96,7 +99,9 @@ class Speaker:
             filled["A"] = _capital(filled["a"])
             filled["word"] = pick(self._topic.words or ("this",), rng)
             if not _COMMON.issuperset(_gaps(sentence)):
-                filled |= {gap: pick(choices, rng) for gap, choices in _RARE if gap in _gaps(sentence)}
+                filled |= {
+                    gap: pick(choices, rng) for gap, choices in _RARE if gap in _gaps(sentence) and gap not in filled
+                }
         return sentence.format_map(filled)
 
     def _told(self, kind: str) -> bool:

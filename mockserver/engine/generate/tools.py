@@ -5,18 +5,19 @@ Knows the conversation and the tools that it offers, no wire shape.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from mockserver.core.call import CARRIED_OUT, Call, Tool, ToolCall
+from mockserver.core.call import CARRIED_OUT, Call, Message, Tool, ToolCall
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.choosing import best
 from mockserver.engine.generate.closing import closing
-from mockserver.engine.generate.errands import Errand, concluding, errands, is_known, same, whole
+from mockserver.engine.generate.errands import OF_CLIENT, Errand, concluding, errands, known, same, whole
 from mockserver.engine.generate.free_text import free_text
 from mockserver.engine.generate.hosted import hosted_use
 from mockserver.engine.generate.prompt import Mentions
 from mockserver.engine.generate.schema import instance
-from mockserver.engine.tool_results import calls_since_last_user
+from mockserver.engine.tool_results import calls, calls_since_last_user
 
 Use = ToolUse | Item
 
@@ -45,6 +46,21 @@ def waits(use: Use) -> bool:
     return isinstance(use, ToolUse) or use.kind in CARRIED_OUT or use.kind == "mcp_approval_request"
 
 
+def recalled(call: Call, seed: Seed) -> Call:
+    """The call, with the results of earlier turns behind a message that asks for them again."""
+    if call.tool_choice.mode != "auto" or not calls(call) or call.messages[-1].role != "user":
+        return call
+    wanted = [(each, _use(call, each, seed)) for each in errands(call, _offered(call)) if each.tool.kind in OF_CLIENT]
+    found = [old for each, use in wanted if isinstance(use, ToolUse) and (old := known(call, each, use.call))]
+    of = {old.id for old in found}
+    results = (message for message in call.messages if message.tool_call_id in of)
+    return (
+        replace(call, messages=(*call.messages, Message("assistant", tool_calls=tuple(found)), *results))
+        if of
+        else call
+    )
+
+
 def _offered(call: Call) -> tuple[Tool, ...]:
     """The tools that may be called."""
     names = call.tool_choice.names
@@ -67,7 +83,7 @@ def _next(call: Call, open_errands: Sequence[Errand], seed: Seed) -> Iterator[Us
             return
         use = _use(call, errand, _of(seed, at))
         if isinstance(use, ToolUse):
-            if is_known(call, errand, use.call) or _is_among(use.call, made):
+            if known(call, errand, use.call) or _is_among(use.call, made):
                 continue
             made.append(use)
         if use is not None:
@@ -77,9 +93,18 @@ def _next(call: Call, open_errands: Sequence[Errand], seed: Seed) -> Iterator[Us
 
 def _use(call: Call, errand: Errand, seed: Seed) -> Use | None:
     """One errand done; None where nothing is known of such a tool."""
-    if errand.tool.kind in ("function", "custom"):
+    if errand.tool.kind in OF_CLIENT:
         return tool_use(errand.tool, errand.said, seed)
-    return hosted_use(errand.tool, call, seed)
+    return hosted_use(errand.tool, _hearing(call, errand.said.text), seed)
+
+
+def _hearing(call: Call, text: str) -> Call:
+    """The call as if the user had said no more than this, whatever else there was to do."""
+    last = max((at for at, message in enumerate(call.messages) if message.role == "user"), default=None)
+    if last is None or not text:
+        return call
+    said = (*call.messages[:last], replace(call.messages[last], text=text), *call.messages[last + 1 :])
+    return replace(call, messages=said)
 
 
 def _of(seed: Seed, at: int) -> Seed:
@@ -97,7 +122,7 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
         candidates = [concluding(call, tool)] if tool in closing(offered) else whole(call, tool)
         uses = [(errand, _use(call, errand, _of(seed, at))) for at, errand in enumerate(candidates)]
         made = [(errand, use) for errand, use in uses if use is not None]
-        fresh = (use for errand, use in made if isinstance(use, Item) or not is_known(call, errand, use.call))
+        fresh = (use for errand, use in made if isinstance(use, Item) or not known(call, errand, use.call))
         if made:
             yield next(fresh, made[0][1])
             return

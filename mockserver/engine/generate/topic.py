@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mockserver.engine.generate.languages import ENGLISH, LETTERS, UNSPACED, common, language_asked, language_of
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
     """A prompt as an answer needs to know it.
 
-    `kind` is the question: what, how, why, yes, when, where, who, count, or tell and do where something is ordered.
-    `subject` is a noun phrase, `act` what somebody wants to do, `said` the question without its sign; each may be empty.
+    `kind` is the question: what, how, why, yes, when, where, who, count, tell and do where something
+    is ordered, or state where nothing is.
+    `subject` is a noun phrase, `act` what somebody wants to do, `said` the question without its sign; each
+    may be empty.
     """
 
     text: str
@@ -48,7 +51,9 @@ def _topic(text: str, wish: str) -> Topic:
         kind, subject, act = _english(ask)
     else:
         kind, subject, act = "tell", _trimmed(ask, spoken), ""
-    return Topic(text, language, kind, subject, act, ask.rstrip(_SIGNS), _words(subject or ask, spoken), _several(subject))
+    return Topic(
+        text, language, kind, subject, act, ask.rstrip(_SIGNS), _words(subject or ask, spoken), _several(subject)
+    )
 
 
 def _several(subject: str) -> bool:
@@ -59,7 +64,7 @@ def _several(subject: str) -> bool:
 
 def _ask(text: str) -> str:
     """The sentence that asks: the last question, or the first order, or the first sentence that says anything."""
-    sentences = [found.strip() for found in _SENTENCE.findall(text)]
+    sentences: list[str] = [found.strip() for found in _SENTENCE.findall(text)]
     telling = [found for found in sentences if len(found) > 1 and not _EMPTY.fullmatch(found)]
     if len(telling) < 2:
         return telling[0] if telling else ""
@@ -117,7 +122,7 @@ def _ordered(plain: str) -> tuple[str, str, str]:
     if _ORDER.match(plain):
         return "do", _noun(_WITHOUT_VERB.sub("", plain, count=1)), _phrase(plain[:1].lower() + plain[1:], 10)
     stated = _WITHIN.split(plain, maxsplit=1)[0]
-    return "tell", _keywords(plain) if _LEANING.match(stated) else _noun(stated), ""
+    return "state", _keywords(plain) if _LEANING.match(stated) else _noun(stated), ""
 
 
 def _first_noun(rest: str) -> str:
@@ -192,14 +197,18 @@ _LONGEST_UNSPACED = 24
 
 _POLITE = re.compile(
     r"(?i)\A(?:(?:please|kindly|now|hi|hello|hey|ok|okay|so|and|also|then|just|well|thanks|in short|briefly|"
-    r"(?:can|could|would|will) you(?: please)?|i (?:want|need|would like|'d like) (?:you )?to(?: know)?|i'd like (?:you )?to|"
-    r"do you know|let's|let us|help me(?: to)?|help me with|answer (?:the|this|my)?(?: following)? questions?|you should|your task is to|your job is to|tell me(?= (?:what|how|why|"
-    r"when|where|who|which|if|whether)\b)|context:|user:|question:|q:|task:|query:|input:|human:)(?:[\s,!:.]+|\Z)){1,6}"
+    r"(?:can|could|would|will) you(?: please)?|i (?:want|need|would like|'d like) (?:you )?to(?: know)?|"
+    r"i'd like (?:you )?to|"
+    r"do you know|let's|let us|help me(?: to)?|help me with|answer (?:the|this|"
+    r"my)?(?: following)? questions?|you should|your task is to|your job is to|tell me(?= (?:what|how|why|"
+    r"when|where|who|which|if|whether)\b)|context:|user:|question:|q:|task:|query:|input:|"
+    r"human:)(?:[\s,!:.]+|\Z)){1,6}"
 )
 _INTERROGATIVE = re.compile(
     r"(?ix)(?:"
     r"(?P<count>how\s+(?:many|much|old|far|long|big|tall|often|high|deep|heavy|fast)\b) | "
-    r"(?P<how>how\s+(?:do|does|can|could|should|would|to|might|did)\b)\s*(?P<whose>(?:i|you|we|one|someone|they)\b)? | "
+    r"(?P<how>how\s+(?:do|does|can|could|should|would|to|might|did)\b)\s*(?P<whose>(?:i|you|we|one|someone|"
+    r"they)\b)? | "
     r"(?P<what>(?:what|which|how)(?:'s|’s|\b)(?:\s+(?:kind|kinds|sort|type|types)\s+of)?) | "
     r"(?P<why>why\b) | (?P<when>when\b|at\ what\ time\b) | (?P<where>where(?:'s)?\b) | (?P<who>who(?:'s|m|se)?\b) | "
     r"(?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)"
@@ -211,7 +220,7 @@ _AUXILIARY = re.compile(
 )
 _BEING = re.compile(r"(?i)(?:is|are|was|were|'s)\b")
 _LEANING = re.compile(r"(?i)\A(?:in|on|at|for|to|with|from|into|of|about)\s+")
-_LEADING = frozenset("a an the my your our his her their this that these those some any all".split())
+_LEADING = vocabulary("a an the my your our his her their this that these those some any all")
 _WITHIN = re.compile(rf"(?i)\s(?:{_AUXILIARIES})\b")
 _LAST_VERB = re.compile(
     r"(?i) (?:work|happen|mean|look|differ|function|begin|start|end|feel|compare|affect)(?: like)?$"
@@ -224,39 +233,54 @@ _KINDS: "dict[str, Callable[[str, re.Match[str]], tuple[str, str, str]]]" = {
 }
 _WITHOUT_VERB = re.compile(r"(?i)\A(?:to )?(?:[a-z]+ (?:up|out|off|down|on) |[a-z]+ )(?:me |us |for )?")
 _KIND_OF_TEXT = (
-    r"story|poem|haiku|limerick|essay|paragraphs?|sentences?|list|joke|article|summary|e-?mail|letter|overview|introduction|"
-    r"explanation|description|report|blog post|post|tweet|song|speech|names?|titles?|slogans?|ideas?|reasons?|examples?|facts?|"
-    r"tips?|ways?|steps?|words?|bullet points?|bullets|points|information|details?|something|anything|everything|more|a bit|"
+    r"story|poem|haiku|limerick|essay|paragraphs?|sentences?|list|joke|article|summary|e-?mail|letter|"
+    r"overview|introduction|"
+    r"explanation|description|report|blog post|post|tweet|song|speech|names?|titles?|slogans?|ideas?|"
+    r"reasons?|examples?|facts?|"
+    r"tips?|ways?|steps?|words?|bullet points?|bullets|points|information|details?|something|anything|"
+    r"everything|more|a bit|"
     r"table|outline|plan|review|headline|tagline|questions?|things?|pros and cons|short story|text"
 )
 _TELLING = re.compile(
-    rf"(?ix)(?:tell|teach|write|explain|describe|discuss|summari[sz]e|outline|talk|introduce|define|give|list|name|show|compare|"
-    rf"compose|draft|say|think|elaborate|provide|suggest|recommend|generate|create|brainstorm|make|present|report|share|sum\ up)\b"
+    rf"(?ix)(?:tell|teach|write|explain|describe|discuss|summari[sz]e|outline|talk|introduce|define|give|"
+    rf"list|name|show|compare|"
+    rf"compose|draft|say|think|elaborate|provide|suggest|recommend|generate|create|brainstorm|make|present|"
+    rf"report|share|sum\ up)\b"
     rf"\s*(?:(?:me|us|him|her|them|up|to\ me|you)\b\s*)?(?:(?:in|using)\ \w+\ \w+\s+)?"
     rf"(?:(?:(?:a|an|the|some|any|one|two|three|four|five|six|seven|eight|nine|ten|twelve|\d{{1,3}})\b\s*)?"
-    rf"(?:(?:very|short|brief|long|detailed|simple|funny|good|quick|concise|nice|interesting|creative|numbered|markdown|"
+    rf"(?:(?:very|short|brief|long|detailed|simple|funny|good|quick|concise|nice|interesting|creative|"
+    rf"numbered|markdown|"
     rf"bulleted|best|top|main|key|little|one-sentence|two-sentence|\d+-word|bullet)\b\s*){{0,4}}"
-    rf"(?:(?:{_KIND_OF_TEXT})\b\s*)?(?:(?:for|to)\ (?:(?:a|an|my|the|our|some)\ )?(?:{_KIND_OF_TEXT}|\w+)\ (?=about|on|regarding))?"
-    rf"(?:(?:really|very|nice|interesting|funny|short)\ )?(?:(?:about|on|of|for|to|that|regarding|describing|called|named|with|comparing)\b\s*)?)?"
+    rf"(?:(?:{_KIND_OF_TEXT})\b\s*)?(?:(?:for|to)\ (?:(?:a|an|my|the|our|some)\ )?(?:{_KIND_OF_TEXT}|"
+    rf"\w+)\ (?=about|on|regarding))?"
+    rf"(?:(?:really|very|nice|interesting|funny|short)\ )?(?:(?:about|on|of|for|to|that|regarding|describing|"
+    rf"called|named|with|comparing)\b\s*)?)?"
     rf"(?:(?:how|why|what|where|when|who)\s+(?:is\s+|are\s+|to\s+)?)?"
 )
 _ORDER = re.compile(
-    r"(?i)(?:please\s+)?(?:tell|write|explain|describe|summari[sz]e|list|name|compare|give|show|create|generate|make|find|"
-    r"translate|classify|extract|analy[sz]e|review|rewrite|suggest|recommend|plan|build|implement|calculate|compute|convert|"
-    r"book|buy|order|send|search|check|help|fix|improve|choose|pick|say|repeat|reply|respond|answer|draft|compose|design|look|"
-    r"get|set|add|remove|delete|update|open|close|run|start|stop|call|schedule|remind|play|turn|sort|solve|count|identify|"
+    r"(?i)(?:please\s+)?(?:tell|write|explain|describe|summari[sz]e|list|name|compare|give|show|create|"
+    r"generate|make|find|"
+    r"translate|classify|extract|analy[sz]e|review|rewrite|suggest|recommend|plan|build|implement|calculate|"
+    r"compute|convert|"
+    r"book|buy|order|send|search|check|help|fix|improve|choose|pick|say|repeat|reply|respond|answer|draft|"
+    r"compose|design|look|"
+    r"get|set|add|remove|delete|update|open|close|run|start|stop|call|schedule|remind|play|turn|sort|solve|"
+    r"count|identify|"
     r"rate|define|outline|discuss|prepare|provide|return|output|print|install|configure|teach|tell|think|ask|read)\b"
 )
 _CLAUSE = re.compile(
-    r"(?i)[,;:()\n?!]|\. |\s[-–—]\s|\s(?:and then|and (?:write|give|tell|explain|list|make|return|reply|answer|respond|also)|please|"
+    r"(?i)[,;:()\n?!]|\. |\s[-–—]\s|\s(?:and then|and (?:write|give|tell|explain|list|make|return|reply|"
+    r"answer|respond|also)|please|"
     r"using|so that|because|since|if|when|while|but|which|who|"
-    r"(?:in|with|within|under|at most|as) (?:a|an|one|two|three|four|five|six|ten|\d{1,4}|exactly|about|at most|less|fewer|json|markdown|"
-    r"bullet|simple|plain|detail|short|german|french|spanish|italian|english|portuguese|japanese|chinese|examples?)\b|step by step|"
+    r"(?:in|with|within|under|at most|as) (?:a|an|one|two|three|four|five|six|ten|\d{1,4}|exactly|about|"
+    r"at most|less|fewer|json|markdown|"
+    r"bullet|simple|plain|detail|short|german|french|spanish|italian|english|portuguese|japanese|chinese|"
+    r"examples?)\b|step by step|"
     r"for (?:me|us)|to (?:me|us|a (?:child|beginner|kid))|like i(?:'m| am))\b"
 )
 _CLAUSE_ANYWHERE = re.compile(r"[,;:()\n?!？！，。；：、؟，]|\. |\s[-–—]\s")
 _PRONOUN = re.compile(r"(?i)(?:you|it|this|that|these|those|i|we|they|he|she|there|me|us|them)(?:$|\b)")
 _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "mine": "yours", "myself": "yourself"}
-_LOOSE = frozenset(
-    "a an the of in on at for to with by from and or is are was were be been do does did as than about into that it".split()
+_LOOSE = vocabulary(
+    "a an the of in on at for to with by from and or is are was were be been do does did as than about into that it"
 )

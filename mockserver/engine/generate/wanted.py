@@ -7,9 +7,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.notation import named, read, record, shape
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ def wanted(text: str, *, json_anyway: bool = False) -> Wanted | None:
     schema, start, end = found
     if _wants_a_list(read_text, schema, start):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    return Wanted(schema, bool(_FENCED.search(read_text)), read_text[:start] + "\n" + read_text[end:])
+    return Wanted(schema, bool(_FENCED.search(read_text)), _matter(read_text[:start] + "\n" + read_text[end:]))
 
 
 def asks_for_json(text: str) -> bool:
@@ -43,6 +45,16 @@ def asks_for_json(text: str) -> bool:
 def fenced(text: str) -> bool:
     """Whether a text wants its JSON in a fence."""
     return bool(_FENCED.search(text[-_MOST_READ:]))
+
+
+def _matter(text: str) -> str:
+    """A text without the words that order JSON, and without fences: they are no values of it."""
+    return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
+
+
+def _unordered(part: str) -> str:
+    cue = _JSON_WORD.search(part)
+    return part if cue is None else part[cue.end() :].partition(":")[2] if ":" in part[cue.end() :] else " "
 
 
 _Found = tuple[Json, int, int]
@@ -61,7 +73,7 @@ def _example(text: str) -> _Found | None:
     """An object that shows how the answer should look, and its place."""
     for value, start, end in _objects(text):
         before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
-        shown = _LIKE.search(before) and not _GIVEN.search(before[-_NEAR:]) or _IS_SHAPE.match(behind)
+        shown = (_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)
         if isinstance(value, dict | list) and value and shown:
             return shape(value), start, end
     return None
@@ -113,61 +125,70 @@ def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _keys(text: str) -> _Found | None:
-    """The keys that a text names, as an object of them."""
-    listed = _bullets(text) or _row(text) or _quoted(text) or _extracted(text)
-    if not listed:
+    """The keys that a text names, as an object of them, and the place of those words."""
+    start = max(0, len(text) - _MOST_FOR_KEYS)
+    tail = text[start:]
+    found = _bullets(tail) or _row(tail) or _quoted(tail) or _extracted(tail)
+    if found is None:
         return None
-    return record({name: named(name, note) for name, note in listed.items()}), len(text), len(text)
+    listed, opening, end = found
+    clause = max(tail.rfind(sign, 0, opening) for sign in ".!?\n:,;") + 1
+    return record({name: named(name, note) for name, note in listed.items()}), start + clause, start + end
 
 
-def _bullets(text: str) -> dict[str, str]:
+_Named = tuple[dict[str, str], int, int]
+
+
+def _bullets(text: str) -> _Named | None:
     """Keys in lines of their own, after a line that speaks of them."""
     for cue in _LINE_OF_KEYS.finditer(text):
         found: dict[str, str] = {}
-        for line in text[cue.end() :].lstrip("\n").split("\n")[:_MOST_KEYS]:
-            bullet = _BULLET.match(line)
-            if bullet is None:
-                break
+        at = cue.end()
+        while (bullet := _BULLET.match(text, at)) is not None and len(found) < _MOST_KEYS:
             found[_name(bullet)] = (bullet[4] or bullet[3] or "").strip()
+            at = bullet.end()
         if found:
-            return found
-    return {}
+            return found, cue.start(), at
+    return None
 
 
-def _row(text: str) -> dict[str, str]:
+def _row(text: str) -> _Named | None:
     """Keys one after another: `with keys name, age and city`."""
     for cue in _CUE_OF_KEYS.finditer(text):
         found: dict[str, str] = {}
-        at = cue.end()
+        at = end = cue.end()
         while (key := _KEY_IN_ROW.match(text, at)) is not None and len(found) < _MOST_KEYS:
             found[_name(key)] = (key[3] or key[4] or "").strip()
-            at = key.end()
-            parted = _PARTED.match(text, at)
+            end = key.end()
+            parted = _PARTED.match(text, end)
             if parted is None:
                 break
             at = parted.end()
         if found and not _NO_KEY.issuperset(found):
-            return {name: note for name, note in found.items() if name not in _NO_KEY}
-    return {}
+            return {name: note for name, note in found.items() if name not in _NO_KEY}, cue.start(), end
+    return None
 
 
-def _quoted(text: str) -> dict[str, str]:
+def _quoted(text: str) -> _Named | None:
     """Keys in quotation marks, in a sentence that speaks of keys or of JSON."""
-    for sentence in _SENTENCE_OF_KEYS.finditer(text):
-        found = {key[1]: key[2] or "" for key in _QUOTED_KEY.finditer(sentence[0])}
-        if found:
-            return dict(list(found.items())[:_MOST_KEYS])
-    return {}
+    for cue in islice(_KEY_WORD.finditer(text), _MOST_TRIES):
+        start = max(text.rfind("\n", 0, cue.start()) + 1, cue.start() - _BEFORE_KEYS)
+        line = text[start : cue.end() + _BEHIND_KEYS].partition("\n")[0]
+        keys = list(_QUOTED_KEY.finditer(line))[:_MOST_KEYS]
+        if keys:
+            return {key[1]: key[2] or "" for key in keys}, start + keys[0].start(), start + keys[-1].end()
+    return None
 
 
-def _extracted(text: str) -> dict[str, str]:
+def _extracted(text: str) -> _Named | None:
     """What is to be taken out of a text: `extract the name and the phone number from`."""
     order = _EXTRACT.search(text)
     if order is None:
-        return {}
+        return None
     parts = (part.strip() for part in _BETWEEN_NAMES.split(order[1]))
-    names = ("_".join(part.lower().split()) for part in parts if _WORDS_OF_NAME.fullmatch(part))
-    return dict.fromkeys(list(names)[:_MOST_KEYS], "")
+    names = ["_".join(part.lower().split()) for part in parts if _WORDS_OF_NAME.fullmatch(part)]
+    found = dict.fromkeys((name for name in names[:_MOST_KEYS] if name not in _NO_KEY), "")
+    return (found, order.start(), order.end()) if found else None
 
 
 def _name(found: re.Match[str]) -> str:
@@ -185,58 +206,79 @@ _DECODER = json.JSONDecoder()
 _MOST_READ = 50_000
 _MOST_TRIES = 48
 _MOST_KEYS = 30
-_CUE, _NEAR = 160, 60
+_MOST_FOR_KEYS = 8000
+_CUE, _NEAR, _BEFORE_KEYS, _BEHIND_KEYS = 160, 60, 200, 500
 _OPENING = re.compile(r"\{|\[(?=\s*\{)")
 _ORDERED = re.compile(
-    r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|create|extract|convert|"
-    r"print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
+    r"(?i)(?:return|respond|reply|output|answer|give|produce|generate|provide|format|formatted|write|send|"
+    r"create|extract|convert|"
+    r"print|conform|parse|fill|emit|as|in|only|valid|using|want)\b[^.\n]{0,80}?\bjson\b|"
+    r"\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
 )
 _ABOUT_JSON = re.compile(
-    r"(?i)\b(?:function|script|program|code|class|regex)\b[^.\n]{0,60}\bjson\b|\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b|"
-    r"\b(?:explain|describe|about|parse|load|read|difference between)\s+(?:\w+ ){0,2}json\b(?! (?:schema|object with))"
+    r"(?i)\b(?:function|script|program|code|class|regex)\b[^.\n]{0,60}\bjson\b|\bwhat(?:'s| is| are|"
+    r" does)[^.\n]{0,20}\bjson\b|"
+    r"\b(?:explain|describe|about|parse|load|read|difference between)\s+(?:\w+ ){0,2}json\b(?! (?:schema|"
+    r"object with))"
 )
 _FENCED = re.compile(
-    r"(?i)(?:in|within|inside|as|using|wrapped in|surrounded by|enclosed in|be|with)\s+(?:a |an |the |triple |single )*"
-    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|triple|backticks|json markdown)"
+    r"(?i)(?:in|within|inside|as|using|wrapped in|surrounded by|enclosed in|be|with)\s+(?:a |an |the |"
+    r"triple |single )*"
+    r"(?:```|markdown (?:code|json|block|fence|snippet)|(?:json )?code ?-?(?:block|fence|snippet)|fenced|"
+    r"triple|backticks|json markdown)"
 )
 _LIKE = re.compile(
-    r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|return|output|reply|"
+    r"(?i)\b(?:like|format|formatted|shape|structure|form|example|following|template|schema|respond|response|"
+    r"return|output|reply|"
     r"answer|keys|fields|such as|e\.g\.|looks?|object|json|type|interface|produce|generate|give)\b"
 )
 _GIVEN = re.compile(
-    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context|here is (?:the|my|a))\b[^.\n]{0,30}$"
+    r"(?i)\b(?:input|data|given|from|this json|this object|current|existing|document|payload|context|"
+    r"here is (?:the|my|a))\b[^.\n]{0,30}$"
 )
 _IS_SHAPE = re.compile(
     r"(?i)\s*(?:is|as) (?:the|your|an?) (?:\w+ )?(?:format|shape|structure|schema|template|example|type)"
 )
 _LINE_OF_KEYS = re.compile(
-    r"(?i)\b(?:keys?|fields?|properties|attributes|json|format|structure|object|extract|following)\b[^\n]{0,80}:[ \t]*\n"
+    r"(?i)\b(?:keys?|fields?|properties|attributes|json|format|structure|object|extract|"
+    r"following)\b[^\n]{0,80}:[ \t]*\n"
 )
 _IDENTIFIER = r"(?:[\"'`*]{1,3}([A-Za-z_][\w-]{0,60})[\"'`*]{1,3}|([A-Za-z_][\w-]{0,60}))"
 _BULLET = re.compile(
-    rf"[ \t]*(?:[-*•]|[0-9]{{1,2}}[.)])[ \t]*{_IDENTIFIER}[ \t]*(?:\(([^()\n]{{1,100}})\))?[ \t]*[:–—=-]?[ \t]*([^\n]{{0,300}})$"
+    rf"[ \t]*(?:[-*•]|"
+    rf"[0-9]{{1,2}}[.)])[ \t]*{_IDENTIFIER}[ \t]*(?:\(([^()\n]{{1,100}})"
+    rf"\))?[ \t]*[:–—=-]?[ \t]*([^\n]{{0,300}})(?:\n|$)"
 )
 _CUE_OF_KEYS = re.compile(
-    r"(?i)\b(?:(?:keys?|fields?|properties|attributes)\b(?: named| called| are| being| should be| must be| of| such as| like)?:?|"
-    r"json\b(?: object| format| document| response| dict(?:ionary)?)?(?: with| containing| including| that (?:has|contains)| having| of)"
-    r"(?: exactly| only| the| these| following| two| three| four| five| \d+| keys| fields| properties| attributes){0,6}:?)\s+"
+    r"(?i)\b(?:(?:keys?|fields?|properties|attributes)\b(?: named| called| are| being| should be| must be|"
+    r" of| such as| like)?:?|"
+    r"json\b(?: object| format| document| response| dict(?:ionary)?)?(?: with| containing| including|"
+    r" that (?:has|contains)| having| of)"
+    r"(?: exactly| only| the| these| following| two| three| four| five| \d+| keys| fields| properties|"
+    r" attributes){0,6}:?)\s+"
 )
 _KEY_IN_ROW = re.compile(
-    rf"(?:the |a |an )?{_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|\s*:\s*([A-Za-z][\w\[\]<>]{{1,30}})| (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?"
+    rf"(?:the |a |an )?{_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|\s*:\s*([A-Za-z][\w\[\]<>]{{1,30}})|"
+    rf" (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?"
 )
 _PARTED = re.compile(r"\s*(?:,\s*and\s+(?:a |an )?|,\s*|\s+and\s+(?:a |an )?|\s*&\s*|;\s*)(?=[\w\"'`*])")
 _EXTRACT = re.compile(
-    r"(?i)\b(?:extract|identify|pull out|find|return|give|provide|output)\s+(?:me\s+)?([a-z][^.\n:{}]{2,200}?)\s+(?:from|as|in|out of|for)\b"
+    r"(?i)\b(?:extract|identify|pull out|find|return|give|provide|"
+    r"output)\s+(?:me\s+)?([a-z][^.\n:{}]{2,200}?)\s+(?:from|as|in|out of|for)\b"
 )
 _BETWEEN_NAMES = re.compile(
     r"(?i)(?:\s*,\s*|\s+)(?:and\s+)?(?:the|a|an|his|her|their|its)\s+|\s*,\s*(?:and\s+)?|\s+and\s+|^(?:the|a|an)\s+"
 )
 _WORDS_OF_NAME = re.compile(r"[A-Za-z][\w-]*(?: [A-Za-z][\w-]*){0,2}")
-_NO_KEY = frozenset(
-    "keys key fields field the a an values no only and in for from exactly with object json properties".split()
+_FENCE = re.compile(r"`{3}\w*")
+_PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
+_JSON_WORD = re.compile(r"(?i)\b(?:json|schema|markdown|keys?|fields?)\b[^:]{0,60}")
+_NO_KEY = vocabulary(
+    "keys key fields field the a an values no only and in for from exactly with object json properties"
 )
-_SENTENCE_OF_KEYS = re.compile(r"(?i)[^\n]{0,200}\b(?:keys?|fields?|properties|attributes|json)\b[^\n]{0,500}")
+_KEY_WORD = re.compile(r"(?i)\b(?:keys?|fields?|properties|attributes|json)\b")
 _QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`](?:\s*\(([^()\n]{1,100})\))?")
 _SEVERAL = re.compile(
-    r"(?i)\b(?:json )?(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|dictionaries|elements)\b|\bjson (?:array|list)\b"
+    r"(?i)\b(?:json )?(?:array|list) of (?:\w+ )?(?:json )?(?:objects?|items?|records?|dictionaries|"
+    r"elements)\b|\bjson (?:array|list)\b"
 )

@@ -174,7 +174,7 @@ _WEIGHT_OF_ACTION = 0.6
 _LIGHT = {
     0.1: "tool function api current data info information detail result value given specific agent assistant service "
     "system request response call use handoff delegate handle main new latest simple general helper handler "
-    "execute perform process provide return based available thing stuff item object",
+    "execute perform process provide return based available local preview thing stuff item object",
     0.15: "get fetch retrieve obtain show display view see tell give check read list web internet online database db "
     "knowledge base",
     0.3: "search find lookup look query browse seek set",

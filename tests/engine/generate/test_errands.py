@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
-from mockserver.engine.generate.errands import Errand, concluding, errands, is_known, same, whole
+from mockserver.engine.generate.errands import Errand, concluding, errands, known, same, whole
 from mockserver.engine.generate.prompt import NOTHING
 from tests.kit.calls import call
 
@@ -88,6 +88,6 @@ def test_arguments_are_the_same_by_what_they_mean(one: str, other: str, equal: b
 def test_a_call_is_known_that_was_made_in_any_turn() -> None:
     asked = done(call("check the weather"), "get_weather", '{"city":"Rome"}')
     later = replace(asked, messages=(*asked.messages, Message("user", "the weather again")))
-    assert is_known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
-    assert not is_known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
-    assert not is_known(later, Errand(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))
+    assert known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
+    assert not known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
+    assert not known(later, Errand(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))

@@ -28,6 +28,7 @@ from mockserver.engine.generate.forms.pieces import (
 from mockserver.engine.generate.forms.small_talk import GREETING_WORDS, small_talk
 from mockserver.engine.generate.languages import ENGLISH
 from mockserver.engine.generate.topic import Topic, excerpt
+from mockserver.engine.generate.vocabulary import vocabulary
 
 Form = Callable[[Asked, Random], str | None]
 
@@ -61,10 +62,15 @@ FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
         (GREETING_WORDS, small_talk),
         ("say repeat echo reply respond answer output print return write type", dictated),
         ("+ - * / ÷ × plus minus times multiplied divided add sum multiply product divide subtract over x", computed),
-        ("one among choose select pick options categories labels classes choices or yes true answer reply respond return output "
+        (
+            "one among choose select pick options categories labels classes choices or yes true answer reply respond "
+            "return output "
          "classify categorize categorise label tag sentiment category class letter b", chosen),
-        ("function functions code script scripts program programs snippet query queries method class component algorithm "
-         "implementation liner tests test endpoint command regex python javascript typescript java golang rust ruby php swift "
+        (
+            "function functions code script scripts program programs snippet query queries method class component "
+            "algorithm "
+         "implementation liner tests test endpoint command regex python javascript typescript java golang rust "
+         "ruby php swift "
          "kotlin sql bash shell html css", coded),
         ("table tabular", tabled),
         ("word", one_word),
@@ -75,15 +81,19 @@ FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
         ("email mail letter message memo", letter),
         ("summarize summarise summary tl tldr sum condense shorten takeaway takeaways", summed_up),
         ("rewrite rephrase paraphrase correct proofread fix improve polish edit reformat", repeated),
-        ("list bullet bullets bulleted numbered step checklist comma one two three four five six seven eight nine ten twelve "
+        (
+            "list bullet bullets bulleted numbered step checklist comma one two three four five six seven eight nine "
+            "ten twelve "
          "fifteen twenty thirty fifty 0 1 2 3 4 5 6 7 8 9", listed),
         ("sentence sentences paragraph paragraphs words word", measured),
     )
 )  # fmt: skip
 _TRIGGERS = frozenset().union(*(triggers for triggers, _ in FORMS))
 # What rules for a whole conversation may order: its form, not its matter.
-_BINDING = frozenset(
-    "one among choose select pick options categories labels classes choices yes true answer reply respond return output classify "
-    "categorize label sentiment word number integer score rating title bullet bullets bulleted sentence sentences summarize summarise "
-    "summary".split()
+_BINDING = vocabulary(
+    "one among choose select pick options categories labels classes choices yes true answer reply respond "
+    "return output classify "
+    "categorize label sentiment word number integer score rating title bullet bullets bulleted sentence "
+    "sentences summarize summarise "
+    "summary"
 )

@@ -68,11 +68,11 @@ class _Sum:
         return product
 
     def _operand(self, level: int) -> Fraction:
-        token = self._tokens[self._at]
+        next_one = self._tokens[self._at]
         self._at += 1
-        if token == "-":
+        if next_one == "-":
             return -self._operand(level + 1)
-        if token == "(" and level < _DEEPEST:
+        if next_one == "(" and level < _DEEPEST:
             inner = self._terms(level + 1)
             self._at += 1
             if self._tokens[self._at - 1] != ")":
@@ -80,7 +80,7 @@ class _Sum:
             return inner
         if level > _DEEPEST:
             raise ValueError("too deep")
-        return Fraction(token)  # ValueError where it is no number
+        return Fraction(next_one)  # ValueError where it is no number
 
 
 def _shown(result: Fraction) -> str:
@@ -98,16 +98,34 @@ _PLACES = 10
 _SPOKEN = (
     (re.compile(r"(?i)(?<=\d)\s+(?:plus|added to)\s+(?=[-\d(])"), " + "),
     (re.compile(r"(?i)(?<=\d)\s+minus\s+(?=[-\d(])"), " - "),
-    (re.compile(r"(?i)(?<=\d)\s+(?:times|multiplied by|x)\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)"), " * "),
+    (
+        re.compile(r"(?i)(?<=\d)\s+(?:times|multiplied by|x)\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)"),
+        " * ",
+    ),
     (re.compile(r"(?i)(?<=\d)\s+(?:divided by|over)\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])"), " / "),
-    (re.compile(r"(?i)\b(?:add|(?:the )?sum of) (-?[\d.]{1,20}) (?:and|to|with) (-?[\d.]{1,20}\b)"), r"what is \1 + \2"),
-    (re.compile(r"(?i)\b(?:multiply|(?:the )?product of) (-?[\d.]{1,20}) (?:and|by|with) (-?[\d.]{1,20}\b)"), r"what is \1 * \2"),
+    (
+        re.compile(r"(?i)\b(?:add|(?:the )?sum of) (-?[\d.]{1,20}) (?:and|to|with) (-?[\d.]{1,20}\b)"),
+        r"what is \1 + \2",
+    ),
+    (
+        re.compile(r"(?i)\b(?:multiply|(?:the )?product of) (-?[\d.]{1,20}) (?:and|by|with) (-?[\d.]{1,20}\b)"),
+        r"what is \1 * \2",
+    ),
     (re.compile(r"(?i)\bdivide (-?[\d.]{1,20}) by (-?[\d.]{1,20}\b)"), r"what is \1 / \2"),
     (re.compile(r"(?i)\bsubtract (-?[\d.]{1,20}) from (-?[\d.]{1,20}\b)"), r"what is \2 - \1"),
     (re.compile("−"), "-"),
 )
 _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
-_SUM = re.compile(rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})){{1,20}}[ )]{{0,8}}(?![\w/-])")
+_SUM = re.compile(
+    rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
+    rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
+)
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[-+*/()]")
-_CUE = re.compile(r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|work out|equals?|math:?|simplify|sum:?)\s*:?\s*$")
-_BARE = re.compile(r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b|\bsingle number\b|\bno (?:explanation|words|text)\b")
+_CUE = re.compile(
+    r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
+    r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*$"
+)
+_BARE = re.compile(
+    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b|"
+    r"\bsingle number\b|\bno (?:explanation|words|text)\b"
+)

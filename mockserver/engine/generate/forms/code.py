@@ -4,6 +4,7 @@ import re
 
 from mockserver.core.seed import Random
 from mockserver.engine.generate.forms.asked import Asked
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 def coded(asked: Asked, rng: Random) -> str | None:
@@ -30,7 +31,9 @@ def continued(prompt: str) -> str | None:
     begun = _PYTHON.search(last) or _BRACED.search(last)
     if begun is None:
         return None
-    parameters = [name for name in re.findall(r"[A-Za-z_]\w*", _ANNOTATION.sub("", begun[1] or "")) if name not in _NO_NAMES]
+    parameters = [
+        name for name in re.findall(r"[A-Za-z_]\w*", _ANNOTATION.sub("", begun[1] or "")) if name not in _NO_NAMES
+    ]
     indented = last[: len(last) - len(last.lstrip())]
     result = " + ".join(parameters[:4])
     before = "" if prompt.endswith("\n") else "\n"
@@ -62,41 +65,67 @@ def _purpose(asked: Asked) -> str:
 
 
 _LONGEST_LINE = 400
-_KINDS = r"functions?|code|scripts?|programs?|snippets?|quer(?:y|ies)|methods?|class|components?|algorithms?|implementation|one-liner|unit tests?|endpoint|command|regex"
-_CODE_NAMES = r"python|javascript|typescript|java|golang|go|rust|c\+\+|cpp|c#|csharp|ruby|php|swift|kotlin|sql|bash|shell|html|css|js|ts|c"
+_KINDS = (
+    r"functions?|code|scripts?|programs?|snippets?|quer(?:y|ies)|methods?|class|components?|algorithms?|implementation|"
+    r"one-liner|unit tests?|endpoint|command|regex"
+)
+_CODE_NAMES = (
+    r"python|javascript|typescript|java|golang|go|rust|c\+\+|cpp|c#|csharp|ruby|php|swift|kotlin|sql|bash|shell|html|css|"
+    r"js|ts|c"
+)
 _CODE = re.compile(
-    rf"(?i)\b(?:write|create|implement|generate|give|show|code|make|provide|build|need|want|produce|complete|output|return)\b[^.?!\n]{{0,50}}?"
-    rf"(?:\b(?:{_CODE_NAMES})(?!\w)[^.?!\n]{{0,20}}\b(?:{_KINDS})\b|\b(?:{_KINDS})\b[^.?!\n]{{0,60}}?\bin (?:{_CODE_NAMES})(?!\w)|"
-    rf"\b(?:functions?|scripts?|code|snippet|algorithm)\b (?:that|to|for|which|called|named|in|snippet|example|block)\b|\b(?:{_CODE_NAMES}) (?:code|function|script)\b|"
+    rf"(?i)\b(?:write|create|implement|generate|give|show|code|make|provide|build|need|want|produce|complete|"
+    rf"output|return)\b[^.?!\n]{{0,50}}?"
+    rf"(?:\b(?:{_CODE_NAMES})(?!\w)[^.?!\n]{{0,20}}\b(?:{_KINDS})\b|"
+    rf"\b(?:{_KINDS})\b[^.?!\n]{{0,60}}?\bin (?:{_CODE_NAMES})(?!\w)|"
+    rf"\b(?:functions?|scripts?|code|snippet|algorithm)\b (?:that|to|for|which|called|named|in|snippet|"
+    rf"example|block)\b|\b(?:{_CODE_NAMES}) (?:code|function|script)\b|"
     rf"\b(?:some|a) (?:\w+ )?(?:code|script|function)\b|\bhtml page\b)"
 )
 _NAMED = re.compile(rf"(?i)(?<![\w+#])({_CODE_NAMES})(?![\w+#])")
 _ALIASES = {"golang": "go", "c++": "cpp", "c#": "csharp", "shell": "bash", "js": "javascript", "ts": "typescript"}
-_ALONE = re.compile(r"(?i)\b(?:only|just)\b[^.\n]{0,30}\bcode\b|\bcode only\b|\bno (?:explanations?|comments?|text)\b|\bwithout (?:any )?explanations?\b|\bnothing else\b")
+_ALONE = re.compile(
+    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\bcode\b|\bcode only\b|\bno (?:explanations?|comments?|text)\b|"
+    r"\bwithout (?:any )?explanations?\b|\bnothing else\b"
+)
 _CALLED = re.compile(r"(?:called|named)\s+[`'\"]?([A-Za-z_]\w{0,40})")
-_DOES = re.compile(rf"(?i)\b(?:{_KINDS})\b(?: in \S+| called \S+| named \S+)?\s+(?:that|to|which|for|of|who)\s+(?:can\s+|will\s+)?([^.?!\n,;:]{{2,80}})")
-_SMALL = frozenset("a an the of in on to for and or with from that it its is two all each any given some your".split())
+_DOES = re.compile(
+    rf"(?i)\b(?:{_KINDS})\b(?: in \S+| called \S+| named \S+)?\s+(?:that|to|which|for|of|who)\s+(?:can\s+|"
+    rf"will\s+)?([^.?!\n,;:]{{2,80}})"
+)
+_SMALL = vocabulary("a an the of in on to for and or with from that it its is two all each any given some your")
 _ANNOTATION = re.compile(r":\s*[\w\[\], .|\"']{1,60}?(?=,|\)|$)|=\s*[^,()]{1,40}|->.*")
-_NO_NAMES = frozenset("self cls this int float double string str bool boolean let const mut u8 i32 i64 f64 void var final long char number any".split())
+_NO_NAMES = vocabulary(
+    "self cls this int float double string str bool boolean let const mut u8 i32 i64 f64 void var final long "
+    "char number any"
+)
 _PYTHON = re.compile(r"^\s*(?:async )?def \w+\s*\(([^()]{0,200})\)[^:]{0,80}:\s*$")
 _BRACED = re.compile(r"\b\w+\s*\(([^()]{0,200})\)[^{};]{0,60}\{\s*$")
 
 _LANGUAGES = {
     "python": ("python", 'def NAME(value):\n    """PURPOSE"""\n    result = value\n    return result'),
     "javascript": ("javascript", "// PURPOSE\nfunction CAMEL(value) {\n  const result = value;\n  return result;\n}"),
-    "typescript": ("typescript", "// PURPOSE\nfunction CAMEL<T>(value: T): T {\n  const result = value;\n  return result;\n}"),
-    "java": ("java", "class Example {\n    // PURPOSE\n    static int CAMEL(int value) {\n        int result = value;\n        return result;\n    }\n}"),
+    "typescript": ("typescript",
+        "// PURPOSE\nfunction CAMEL<T>(value: T): T {\n  const result = value;\n  return "
+        "result;\n}"),
+    "java": ("java",
+        "class Example {\n    // PURPOSE\n    static int CAMEL(int value) {\n        int result = value;\n       "
+        " return result;\n    }\n}"),
     "go": ("go", "package main\n\n// PURPOSE\nfunc CAMEL(value int) int {\n\tresult := value\n\treturn result\n}"),
     "rust": ("rust", "/// PURPOSE\nfn NAME(value: i64) -> i64 {\n    let result = value;\n    result\n}"),
     "c": ("c", "/* PURPOSE */\nint NAME(int value) {\n    int result = value;\n    return result;\n}"),
     "cpp": ("cpp", "// PURPOSE\nint NAME(int value) {\n    int result = value;\n    return result;\n}"),
-    "csharp": ("csharp", "static class Example\n{\n    // PURPOSE\n    public static int PASCAL(int value) => value;\n}"),
+    "csharp": ("csharp",
+        "static class Example\n{\n    // PURPOSE\n    public static int PASCAL(int value) => "
+        "value;\n}"),
     "ruby": ("ruby", "# PURPOSE\ndef NAME(value)\n  result = value\n  result\nend"),
     "php": ("php", "<?php\n// PURPOSE\nfunction CAMEL($value) {\n    return $value;\n}"),
     "swift": ("swift", "// PURPOSE\nfunc CAMEL(_ value: Int) -> Int {\n    let result = value\n    return result\n}"),
     "kotlin": ("kotlin", "// PURPOSE\nfun CAMEL(value: Int): Int {\n    val result = value\n    return result\n}"),
     "sql": ("sql", "-- PURPOSE\nSELECT id, name\nFROM NAME\nORDER BY name;"),
     "bash": ("bash", '#!/usr/bin/env bash\n# PURPOSE\nNAME() {\n  echo "$1"\n}\n\nNAME "$@"'),
-    "html": ("html", "<!doctype html>\n<html>\n  <head><title>PURPOSE</title></head>\n  <body><p>PURPOSE</p></body>\n</html>"),
+    "html": ("html",
+        "<!doctype html>\n<html>\n  <head><title>PURPOSE</title></head>\n  "
+        "<body><p>PURPOSE</p></body>\n</html>"),
     "css": ("css", "/* PURPOSE */\n.NAME {\n  margin: 0;\n  padding: 1rem;\n}"),
 }  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from mockserver.core.seed import Random
 from mockserver.engine.generate import english
 from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 def listed(asked: Asked, rng: Random) -> str | None:
@@ -86,43 +87,52 @@ def _rows(text: str) -> int:
 _MOST = 50
 _MOST_COLUMNS = 8
 _VERB = (
-    r"list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what are|what're|top|best|come up with|recommend|"
-    r"mention|share|propose|return|output|identify|make|produce|outline|think of|state|describe|explain|which|need|want|offer"
+    r"list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what are|what're|top|"
+    r"best|come up with|recommend|"
+    r"mention|share|propose|return|output|identify|make|produce|outline|think of|state|describe|explain|"
+    r"which|need|want|offer"
 )
 _COUNTED = re.compile(
     rf"(?i)\b(?:{_VERB})\b[^.?!\n]{{0,40}}?\b(?P<number>(?!(?:a|an|one|single)\b){NUMBER})\s+"
-    rf"(?:(?:different|simple|good|great|main|key|short|best|top|new|creative|common|popular|important|interesting|possible|random|quick|"
-    rf"unique|more|other|of the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}(?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"
+    rf"(?:(?:different|simple|good|great|main|key|short|best|top|new|creative|common|popular|important|"
+    rf"interesting|possible|random|quick|"
+    rf"unique|more|other|of the|the|most|bullet|numbered|concise|famous|fun|"
+    rf"practical)\s+){{0,3}}(?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"
 )
-_MEASURES = frozenset(
-    "words sentences paragraphs lines years days hours minutes seconds weeks months times characters tokens pages people "
-    "stanzas verses syllables rows columns dollars euros pounds kilometers miles nights guests persons adults letters digits "
-    "languages options".split()
-)  # fmt: skip
+_MEASURES = vocabulary(
+    "words sentences paragraphs lines years days hours minutes seconds weeks months times characters tokens "
+    "pages people "
+    "stanzas verses syllables rows columns dollars euros pounds kilometers miles nights guests persons "
+    "adults letters digits "
+    "languages options")  # fmt: skip
 _LIST = re.compile(
-    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|(?:a|the) (?:short |brief )?list of|as a list|in a list|list form|step[- ]by[- ]step|"
+    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|(?:a|the) (?:short |brief )?list of|"
+    r"as a list|in a list|list form|step[- ]by[- ]step|"
     r"shopping list|checklist|to-?do list|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
 )
 _BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
 _IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas")
 _TABLE = re.compile(
-    r"(?i)\b(?:in|as|with|using|into) an? (?:\w+ ){0,2}table\b|\bmarkdown table\b|\btable (?:of|with|comparing|showing|that|format)\b|"
+    r"(?i)\b(?:in|as|with|using|into) an? (?:\w+ ){0,2}table\b|\bmarkdown table\b|\btable (?:of|with|"
+    r"comparing|showing|that|format)\b|"
     r"\b(?:create|make|write|generate|give me|draw|build|format|produce|show)\b(?: \w+){0,3} table\b|\btabular\b"
 )
 _COLUMNS = re.compile(r"(?i)\bcolumns?(?: named| called| for| of| are| headers?)?:?\s+([^.\n;]{2,200})")
-_TOLD = frozenset(
-    "reasons tips steps ideas ways benefits facts advantages disadvantages pros cons points bullets things examples arguments "
-    "features factors aspects differences similarities rules recommendations suggestions lessons risks challenges strategies "
-    "questions goals principles methods points items topics".split()
-)  # fmt: skip
-_NAMES = frozenset("names titles slogans headlines taglines brands domains".split())
-_ENDING_IN_IE = frozenset("movies cookies pies ties brownies zombies selfies smoothies calories".split())
+_TOLD = vocabulary(
+    "reasons tips steps ideas ways benefits facts advantages disadvantages pros cons points bullets things "
+    "examples arguments "
+    "features factors aspects differences similarities rules recommendations suggestions lessons risks "
+    "challenges strategies "
+    "questions goals principles methods points items topics")  # fmt: skip
+_NAMES = vocabulary("names titles slogans headlines taglines brands domains")
+_ENDING_IN_IE = vocabulary("movies cookies pies ties brownies zombies selfies smoothies calories")
 _NOTES = (
     "worth checking first", "often decides", "easy to overlook", "better early than late", "more useful than it looks",
-    "costs little and helps a lot", "depends on the case", "best kept simple", "grows with practice", "rarely the problem",
-    "good to know beforehand", "not urgent, but important", "a matter of taste", "pays off later",
+    "costs little and helps a lot", "depends on the case", "best kept simple", "grows with practice",
+    "rarely the problem", "good to know beforehand", "not urgent, but important", "a matter of taste", "pays off later",
 )  # fmt: skip
 _ADJECTIVES = (
-    "quiet", "golden", "early", "little", "northern", "bright", "plain", "second", "winter", "gentle", "hidden", "green",
-    "wooden", "steady", "open", "silver", "evening", "simple", "distant", "friendly", "round", "first", "blue", "honest",
+    "quiet", "golden", "early", "little", "northern", "bright", "plain", "second", "winter", "gentle", "hidden",
+    "green", "wooden", "steady", "open", "silver", "evening", "simple", "distant", "friendly", "round",
+    "first", "blue", "honest",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from mockserver.engine.generate.forms.asked import Asked
 
 
 def chosen(asked: Asked, rng: Random) -> str | None:
-    """One of the options that the prompt or the rules allow, the one that the rest of the prompt speaks of if any is."""
+    """One of the options that the prompt or the rules allow: the one that the rest of the prompt names, if it does."""
     for text in asked.both:
         options, rest = _options(text)
         if options:
@@ -57,18 +57,35 @@ def _parted(listed: str) -> list[str]:
 
 _ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,2}[\"'`”’]?"
 _LISTED = rf"{_ITEM}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+|\s+and\s+){_ITEM}){{1,30}}"
-_WORDS_LISTED = r"[\"'`“‘]?[\w+-]+[\"'`”’]?(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+)[\"'`“‘]?[\w+-]+[\"'`”’]?){1,30}"
+_WORD_LISTED = r"[\"'`“‘]?[\w+-]+[\"'`”’]?"
+_WORDS_LISTED = rf"{_WORD_LISTED}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+){_WORD_LISTED}){{1,30}}"
 _CUES = (
-    re.compile(rf"(?i)\b(?:one of|among|choose from|select from|pick from|from)(?: the| these| following| labels?| options?| categories|"
+    re.compile(
+        rf"(?i)\b(?:one of|among|choose from|select from|pick from|from)(?: the| these| following| labels?|"
+        rf" options?| categories|"
                rf" classes| values| words| choices){{0,4}}\s*(?::\s*[\[(]?|[\[(])\s*({_LISTED})"),
-    re.compile(rf"(?i)\b(?:options|categories|labels|classes|choices|possible (?:values|answers|labels))\b[^:\n]{{0,40}}:\s*[\[(]?({_LISTED})"),
-    re.compile(rf"(?i)\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just|either|exactly|simply|"
-               rf"one of|in|using|between|the word|a|single|word)){{0,6}}:?\s+({_WORDS_LISTED})(?=[\s.!?,)\"]*(?:$|\n|[.!?)]|and nothing|only|for|to|based|depending))"),
-    re.compile(rf"(?i)\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b(?: one of| either| the)?:?\s+({_WORDS_LISTED})"),
+    re.compile(
+        rf"(?i)\b(?:options|categories|labels|classes|choices|possible (?:values|answers|"
+        rf"labels))\b[^:\n]{{0,40}}:\s*[\[(]?({_LISTED})"),
+    re.compile(
+        rf"(?i)\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|"
+        rf"just|either|exactly|simply|"
+               rf"one of|in|using|between|the word|a|single|word)){{0,6}}:?\s+({_WORDS_LISTED})(?=[\s.!?,)\"]*(?:$|"
+               rf"\n|"
+               rf"[.!?)]|and nothing|only|for|to|based|depending))"),
+    re.compile(
+        rf"(?i)\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|"
+        rf"either)\b(?: one of| either| the)?:?\s+({_WORDS_LISTED})"),
     re.compile(rf"(?i)\b(?:sentiment|category|class|label)\b[^\n]{{0,40}}?\(({_WORDS_LISTED})\)"),
-    re.compile(r"(?i)((?<![\w-])[\"'`]?(?:yes|true)[\"'`]?(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*)[\"'`]?(?:no|false)[\"'`]?(?![\w-]))"),
+    re.compile(
+        r"(?i)((?<![\w-])[\"'`]?(?:yes|true)[\"'`]?(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*)[\"'`]?(?:no|"
+        r"false)[\"'`]?(?![\w-]))"),
 )  # fmt: skip
-_HEADED = re.compile(r"(?i)\b(?:options|categories|labels|classes|choices|one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n((?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})")
+_HEADED = re.compile(
+    r"(?i)\b(?:options|categories|labels|classes|choices|"
+    r"one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n((?:[ \t]*(?:[-*•]|"
+    r"\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})"
+)
 _BULLETS = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
 _LETTERED = re.compile(r"(?m)^[ \t]*\(?([A-F])[).:][ \t]+([^\n]{1,200})$")
 _LETTER_ALONE = re.compile(r"(?i)\bletters?\b")

@@ -7,7 +7,8 @@ from itertools import islice
 from mockserver.core.seed import Random
 from mockserver.engine.generate import english
 from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
-from mockserver.engine.generate.sentences import Speaker, blank, sentences
+from mockserver.engine.generate.sentences import Speaker, blank, pick, sentences
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 def one_word(asked: Asked, rng: Random) -> str | None:
@@ -15,7 +16,7 @@ def one_word(asked: Asked, rng: Random) -> str | None:
     if not any(_ONE_WORD.search(order) for order in asked.both):
         return None
     proper = [word for word in asked.topic.words if word[:1].isupper()]
-    return rng.choice(proper or english.ASPECTS).capitalize()
+    return pick(proper or english.ASPECTS, rng).capitalize()
 
 
 def rated(asked: Asked, rng: Random) -> str | None:
@@ -33,7 +34,9 @@ def titled(asked: Asked, rng: Random) -> str | None:
         return None
     subject = asked.topic.subject or "A Short Conversation"
     words = subject.split()[:6]
-    plain = " ".join(word if word.lower() in _SMALL and at else word[:1].upper() + word[1:] for at, word in enumerate(words))
+    plain = " ".join(
+        word if word.lower() in _SMALL and at else word[:1].upper() + word[1:] for at, word in enumerate(words)
+    )
     return plain.removeprefix("The ").removeprefix("A ") if asked.topic.subject else plain
 
 
@@ -43,7 +46,7 @@ def versed(asked: Asked, rng: Random) -> str | None:
     if found is None:
         return None
     poems = _HAIKU if found[1].lower() == "haiku" else _POEMS
-    return _spoken(asked, rng.choice(poems), rng)
+    return _spoken(asked, pick(poems, rng), rng)
 
 
 def told_story(asked: Asked, rng: Random) -> str | None:
@@ -51,7 +54,7 @@ def told_story(asked: Asked, rng: Random) -> str | None:
     found = _STORY.search(asked.text)
     if found is None:
         return None
-    return _spoken(asked, rng.choice(_JOKES if "joke" in found[0].lower() else _STORIES), rng)
+    return _spoken(asked, pick(_JOKES if "joke" in found[0].lower() else _STORIES, rng), rng)
 
 
 def letter(asked: Asked, rng: Random) -> str | None:
@@ -60,7 +63,8 @@ def letter(asked: Asked, rng: Random) -> str | None:
         return None
     subject = asked.topic.subject or "a short note"
     body = " ".join(islice(sentences(asked.topic, rng), 3))
-    return f"Subject: {subject[:1].upper()}{subject[1:]}\n\nHello,\n\n{body}\n\nBest regards,\n{rng.choice(english.PERSONS)}"
+    sender = pick(english.PERSONS, rng)
+    return f"Subject: {subject[:1].upper()}{subject[1:]}\n\nHello,\n\n{body}\n\nBest regards,\n{sender}"
 
 
 def summed_up(asked: Asked, rng: Random) -> str | None:
@@ -87,7 +91,9 @@ def measured(asked: Asked, rng: Random) -> str | None:
         if number := _number(_IN_SENTENCES, order):
             return _joined(asked, rng, min(number, _MOST_SENTENCES))
         if number := _number(_IN_PARAGRAPHS, order):
-            return "\n\n".join(_joined(asked, rng, rng.randrange(3, 5), opened=not at) for at in range(min(number, _MOST_PARAGRAPHS)))
+            return "\n\n".join(
+                _joined(asked, rng, rng.randrange(3, 5), opened=not at) for at in range(min(number, _MOST_PARAGRAPHS))
+            )
         if number := _number(_IN_WORDS, order):
             return " ".join(islice(_words(asked, rng), min(number, _MOST_WORDS))).rstrip(".,;:") + "."
     return None
@@ -110,12 +116,15 @@ def _number(pattern: re.Pattern[str], text: str) -> int:
 def _spoken(asked: Asked, lines: tuple[str, ...], rng: Random) -> str:
     """Lines with their gaps filled, all of one breath."""
     speaker = Speaker(asked.topic, rng)
-    written = (line if asked.topic.subject else line.replace("{topic}", "the day").replace("{Topic}", "The day") for line in lines)
+    written = (
+        line if asked.topic.subject else line.replace("{topic}", "the day").replace("{Topic}", "The day")
+        for line in lines
+    )
     return "\n".join(speaker.said(line) if line else "" for line in written)
 
 
 def _given(text: str) -> str:
-    """The text that an order is about: what stands in quotation marks, after a colon or in the lines below, or before it."""
+    """The text that an order is about: what stands in quotation marks, after a colon, or in the lines below it."""
     quoted = _QUOTED.search(text)
     if quoted is not None:
         return quoted[1].strip()
@@ -128,19 +137,47 @@ def _given(text: str) -> str:
 
 _MOST_SENTENCES, _MOST_PARAGRAPHS, _MOST_WORDS, _MOST_SUMMED = 50, 20, 3000, 3
 _WORTH_A_SUMMARY, _LONGEST_ORDER = 60, 200
-_SMALL = frozenset("a an the of in on to for and or with from at by as".split())
-_COUNT = rf"(?:exactly|about|around|at most|only|just|no more than|under|less than|fewer than|up to|max(?:imum)?(?: of)?|within|approximately|roughly)?\s*"
-_ONE_WORD = re.compile(r"(?i)\b(?:(?:in|with|using|use|only|just|answer|reply|respond|output|return)(?: exactly| only| just| with)*\s+(?:one|a single|1|a one)[- ]word\b|one[- ]word (?:answer|reply|response)|single[- ]word)")
-_BOUNDS = re.compile(r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b")
-_TITLE = re.compile(r"(?i)\b(?:generate|write|create|suggest|give|come up with|propose|make|think of|provide|find|return|need)\b(?: me| us)?(?: an?| one| the)(?: \w+,?){0,3}? (?:title|headline|slogan|tagline|subject line|caption|name)\b")
+_SMALL = vocabulary("a an the of in on to for and or with from at by as")
+_COUNT = (
+    r"(?:exactly|about|around|at most|only|just|no more than|under|less than|fewer than|up to|max(?:imum)?(?: of)?|"
+    r"within|approximately|roughly)?\s*"
+)
+_ONE_WORD = re.compile(
+    r"(?i)\b(?:(?:in|with|using|use|only|just|answer|reply|respond|output|return)(?: exactly| only| just|"
+    r" with)*\s+(?:one|a single|1|a one)[- ]word\b|one[- ]word (?:answer|reply|response)|single[- ]word)"
+)
+_BOUNDS = re.compile(
+    r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|"
+    r"of)\s+|score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
+)
+_TITLE = re.compile(
+    r"(?i)\b(?:generate|write|create|suggest|give|come up with|propose|make|think of|provide|find|return|"
+    r"need)\b(?: me| us)?(?: an?| one| the)(?: \w+,?){0,3}? (?:title|headline|slogan|tagline|subject line|"
+    r"caption|name)\b"
+)
 _VERSES = re.compile(r"(?i)\b(haiku|poem|limerick|verse|song|sonnet|rhyme|lyrics)\b")
-_STORY = re.compile(r"(?i)\b(?:tell|write|create|compose|make up|generate|give|want|know)\b[^.?!\n]{0,40}?\b(?:story|tale|joke|fable|fairy tale)\b")
-_LETTER = re.compile(r"(?i)\b(?:write|draft|compose|create|generate|prepare|make)\b[^.?!\n]{0,40}?\b(?:e-?mail|letter|message to|memo)\b")
+_STORY = re.compile(
+    r"(?i)\b(?:tell|write|create|compose|make up|generate|give|want|know)\b[^.?!\n]{0,40}?\b(?:story|tale|"
+    r"joke|fable|fairy tale)\b"
+)
+_LETTER = re.compile(
+    r"(?i)\b(?:write|draft|compose|create|generate|prepare|make)\b[^.?!\n]{0,40}?\b(?:e-?mail|letter|"
+    r"message to|memo)\b"
+)
 _SUMMARY = re.compile(r"(?i)\b(?:summari[sz]e|summary|tl;?dr|sum up|condense|shorten|key takeaways?)\b")
-_REWRITE = re.compile(r"(?i)\s*(?:please )?(?:rewrite|rephrase|paraphrase|correct|proofread|fix (?:the )?(?:grammar|spelling|typos)|improve|polish|edit|reformat)\b")
-_IN_SENTENCES = re.compile(rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_COUNT}(?:a |an )?({NUMBER})[- ](?:\w+ )?sentences?\b|\b({NUMBER})[- ]sentence\b|\b(a) (?:short |brief |single )?sentence\b")
+_REWRITE = re.compile(
+    r"(?i)\s*(?:please )?(?:rewrite|rephrase|paraphrase|correct|proofread|fix (?:the )?(?:grammar|spelling|"
+    r"typos)|improve|polish|edit|reformat)\b"
+)
+_IN_SENTENCES = re.compile(
+    rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_COUNT}(?:a |"
+    rf"an )?({NUMBER})[- ](?:\w+ )?sentences?\b|\b({NUMBER})[- ]sentence\b|\b(a) (?:short |brief |single )?sentence\b"
+)
 _IN_PARAGRAPHS = re.compile(rf"(?i)\b({NUMBER})[- ](?:\w+ )?paragraphs?\b")
-_IN_WORDS = re.compile(rf"(?i)\b(?:in|with|write|use|using|of|about|to|than|give(?: me)?)\s+{_COUNT}((?!(?:an?|one)\b){NUMBER}) words\b|\b((?!(?:an?|one)\b){NUMBER})[- ]words?\b(?! (?:answer|reply))")
+_IN_WORDS = re.compile(
+    rf"(?i)\b(?:in|with|write|use|using|of|about|to|than|give(?: me)?)\s+{_COUNT}((?!(?:an?|"
+    rf"one)\b){NUMBER}) words\b|\b((?!(?:an?|one)\b){NUMBER})[- ]words?\b(?! (?:answer|reply))"
+)
 _QUOTED = re.compile(r"(?s)\"{3}\s*(.{20,8000}?)\s*\"{3}|^[^\"“]{0,200}[\"“]([^\"”]{20,8000})[\"”]")
 _SENTENCE = re.compile(r"(?:[^.!?\n。！？]|[.](?=\S)){2,1000}[.!?。！？]*")
 

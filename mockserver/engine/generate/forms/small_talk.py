@@ -24,30 +24,40 @@ def small_talk(asked: Asked, rng: Random) -> str | None:
 
 # Of these, at least one opens any small talk.
 GREETING_WORDS = (
-    "hi hello hey hiya howdy yo greetings morning afternoon evening thanks thank thx cheers bye goodbye night see you your "
+    "hi hello hey hiya howdy yo greetings morning afternoon evening thanks thank thx cheers bye goodbye "
+    "night see you your "
     "yourself help test testing ping hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam tag morgen"
 )
 
 _LONGEST = 80
-_NAMED = r"(?:[\s,]+(?:there|all|everyone|everybody|friend|bot|assistant|again|world|model|ai|claude|gpt|computer|you|team|folks))?"
+_NAMED = (
+    r"(?:[\s,]+(?:there|all|everyone|everybody|friend|bot|assistant|again|world|model|ai|gpt|computer|you|team|folks))?"
+)
 _END = r"[\s!.,?)(:;-]*"
 _ANSWERS = (
     (
-        re.compile(rf"(?i)(?:hi|hello|hey|hiya|howdy|yo|greetings|good (?:morning|afternoon|evening|day)){_NAMED}{_END}"),
+        re.compile(
+            rf"(?i)(?:hi|hello|hey|hiya|howdy|yo|greetings|good (?:morning|afternoon|evening|"
+            rf"day)){_NAMED}{_END}"),
         GREETINGS,
     ),
     (
-        re.compile(rf"(?i)(?:(?:hi|hello|hey){_NAMED}[\s,!.]*)?how(?:'s it going|\s+are\s+you|\s+do\s+you\s+do)(?: doing)?(?: today)?{_END}"),
+        re.compile(
+            rf"(?i)(?:(?:hi|hello|hey){_NAMED}[\s,!.]*)?how(?:'s it going|\s+are\s+you|"
+            rf"\s+do\s+you\s+do)(?: doing)?(?: today)?{_END}"),
         ("I am doing well, thank you. How can I help you?", "Very well, thank you! What can I do for you?"),
     ),
     (
         re.compile(rf"(?i)(?:thanks|thank you|thx|cheers)(?: (?:so|very) much| a lot)?{_NAMED}{_END}"),
         ("You are welcome! Is there anything else?", "You are welcome. I am glad to help."),
     ),
-    (re.compile(rf"(?i)(?:bye|goodbye|good night|see you|see you later){_NAMED}{_END}"), ("Goodbye! Until next time.", "Goodbye!")),
+    (re.compile(
+        rf"(?i)(?:bye|goodbye|good night|see you|"
+        rf"see you later){_NAMED}{_END}"), ("Goodbye! Until next time.", "Goodbye!")),
     (
         re.compile(
-            rf"(?i)(?:who|what) are you{_END}|what(?:'s| is) your name{_END}|introduce yourself{_END}|what model are you{_END}|"
+            rf"(?i)(?:who|what) are you{_END}|what(?:'s| is) your name{_END}|introduce yourself{_END}|"
+            rf"what model are you{_END}|"
             rf"which model are you{_END}|tell me about yourself{_END}"
         ),
         ("I am a stand-in for a language model: I have no weights, and I make my answers up.",),
@@ -56,13 +66,19 @@ _ANSWERS = (
         re.compile(rf"(?i)what can you do(?: for me)?{_END}|(?:can you )?help(?: me)?{_END}"),
         ("I can answer questions, write lists and tables, fill in JSON and call tools, all of it made up.",),
     ),
-    (re.compile(rf"(?i)(?:this is (?:just )?a |just )?test(?:ing)?{_END}(?:1|one)?[\s,]*(?:2|two)?[\s,]*(?:3|three)?{_END}"), ("The test has arrived.",)),
+    (re.compile(
+        rf"(?i)(?:this is (?:just )?a |just )?test(?:ing)?{_END}(?:1|one)?[\s,]*(?:2|two)?[\s,]*(?:3|"
+        rf"three)?{_END}"), ("The test has arrived.",)),
     (re.compile(rf"(?i)ping{_END}"), ("pong",)),
 )  # fmt: skip
 _FOREIGN = re.compile(
-    rf"(?i)(?:hallo|guten (?:tag|morgen|abend)|servus|grüezi|moin|bonjour|bonsoir|salut|hola|buen[oa]s (?:días|dias|tardes|noches)|ciao|"
-    rf"buongiorno|buonasera|olá|ola|oi|bom dia|boa (?:tarde|noite)|cześć|dzień dobry|ahoj|dobrý den|hej|god (?:morgon|morgen|dag)|merhaba|"
-    rf"selam|günaydın|привет|здравствуйте|добрый (?:день|вечер)|привіт|вітаю|добрий день|γεια(?: σας| σου)?|καλημέρα|你好|您好|早上好|"
-    rf"こんにちは|おはよう(?:ございます)?|안녕(?:하세요)?|مرحبا|السلام عليكم|سلام|שלום|नमस्ते|สวัสดี(?:ครับ|ค่ะ)?|xin chào|halo|goedemorgen|"
-    rf"goedendag|hoi)[\s!.,?！。،؟]*"
+    r"(?i)(?:hallo|guten (?:tag|morgen|abend)|servus|grüezi|moin|bonjour|bonsoir|salut|hola|"
+    r"buen[oa]s (?:días|dias|tardes|noches)|ciao|"
+    r"buongiorno|buonasera|olá|ola|oi|bom dia|boa (?:tarde|noite)|cześć|dzień dobry|ahoj|dobrý den|hej|"
+    r"god (?:morgon|morgen|dag)|merhaba|"
+    r"selam|günaydın|привет|здравствуйте|добрый (?:день|вечер)|привіт|вітаю|добрий день|γεια(?: σας| σου)?|"
+    r"καλημέρα|你好|您好|早上好|"
+    r"こんにちは|おはよう(?:ございます)?|안녕(?:하세요)?|مرحبا|السلام عليكم|سلام|שלום|नमस्ते|สวัสดี(?:ครับ|"
+    r"ค่ะ)?|xin chào|halo|goedemorgen|"
+    r"goedendag|hoi)[\s!.,?！。،؟]*"
 )

@@ -62,7 +62,7 @@ class _Row:
         length = max(self.sizes[0], wanted)
         open_ended = possible(self.making, of_item(self.parts, fixed)) is not None
         if self.making.generous(self.place):
-            natural = fixed or 1 + int(self.making.fraction(self.place, "length") * 3)
+            natural = fixed or 1 + int(self.making.fraction(self.place, "length") * max(1, 3 - self.place.depth // 2))
             length = max(length, len(said) if len(said) > 1 else natural)
         if not open_ended:
             if fixed < length and fixed < self.sizes[0]:
@@ -110,7 +110,12 @@ class _Row:
         refused: list[Json] = []
         for tries in range(_MOST_TRIES):
             extra = ({EXCLUDED: list(refused)},) if refused else ()
-            value = self.making.make((*schemas, *extra), place.again(tries))
+            try:
+                value = self.making.make((*schemas, *extra), place.again(tries))
+            except DeadEndError:
+                if refused:
+                    break
+                raise
             key = identity(value)
             if key not in seen:
                 seen.add(key)
@@ -123,5 +128,5 @@ def _times(part: Mapping[str, Json]) -> int:
     return min(int(part.get("minContains", 1)), _MOST_ITEMS + 1)
 
 
-_MOST_ITEMS = 2_000
+_MOST_ITEMS = 1_000
 _MOST_TRIES = 30

@@ -39,9 +39,9 @@ class Work:
 
     left: int
 
-    def spend(self) -> None:
-        """Do one step more. Raises ExhaustedError."""
-        self.left -= 1
+    def spend(self, steps: int = 1) -> None:
+        """Do so many steps more. Raises ExhaustedError."""
+        self.left -= steps
         if self.left < 0:
             raise ExhaustedError
 
@@ -112,7 +112,7 @@ class Maker:
             case "array":
                 return row(self, parts, place)
             case "string":
-                return text(parts, place.hints, lambda attempt: self.stream(place, f"text {attempt}"))
+                return text(parts, place.hints, partial(self._attempt, place))
             case "number" | "integer":
                 low, high = natural_range(place.hints)
                 high += (high - low) * 10 * place.tries
@@ -121,6 +121,11 @@ class Maker:
                 value = self.fraction(place, "boolean") < 0.5
                 return not value if refused(parts, value) else value
         return None
+
+    def _attempt(self, place: Place, attempt: int) -> Random:
+        """A stream for a text that is tried again; each attempt is dearer than the one before."""
+        self.work.spend(10 * attempt)
+        return self.stream(place, f"text {attempt}")
 
     def _one_of(self, values: Sequence[Json], allowed: tuple[Sequence[str], Sequence[Json]], place: Place) -> Json:
         """One of the listed values, by chance; the first from there on that all else allows."""

@@ -106,9 +106,12 @@ class _Table:
         """Names for more properties: those that are spoken of, those of patterns, and free ones."""
         yield from (name for name in spoken_of if name not in made and self._alone(name))
         patterns = [pattern for part in self.parts for pattern in part.get("patternProperties", ())]
-        for at in range(4 * self.sizes[0] + _MORE_NAMES):
+        at = misses = 0
+        while misses < _MORE_NAMES:
             name = self._name(patterns, at)
-            if name is not None and name not in made and name not in spoken_of and self._may_be_called(name):
+            fits = name is not None and name not in made and name not in spoken_of and self._may_be_called(name)
+            at, misses = at + 1, 0 if fits else misses + 1
+            if fits and name is not None:
                 yield name
 
     def _alone(self, name: str) -> bool:
@@ -148,7 +151,7 @@ class _Table:
 
 
 _MOST_PROPERTIES = 2_000
-_CHANCES = (0.9, 0.8, 0.6, 0.4, 0.2)  # of an optional property, by depth
-_MOST_OPTIONAL = (24, 12, 6, 3)  # of one object, by depth
+_CHANCES = (0.9, 0.7, 0.4, 0.2, 0.1)  # of an optional property, by depth
+_MOST_OPTIONAL = (20, 8, 4, 2)  # of one object, by depth
 _MORE_NAMES = 24
 _TEXT: Json = {"type": "string"}

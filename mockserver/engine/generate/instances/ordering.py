@@ -35,7 +35,7 @@ def kinds_in_order(making: Making, parts: Parts, place: Place) -> Sequence[str]:
         found = sorted(allowed, key=lambda kind: (kind == "null") == making.generous(place))
     else:
         found = [kind for kind in hinted(parts) if kind in allowed]
-    turn = place.tries % len(found) if found else 0
+    turn = place.tries // 2 % len(found) if found else 0  # each type has a second try
     return [*found[turn:], *found[:turn]]
 
 

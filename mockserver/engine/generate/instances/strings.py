@@ -4,7 +4,7 @@ Every text with a pattern or format is held against it by the validator itself b
 """
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from json import dumps
 from math import inf
 from typing import Any
@@ -56,6 +56,14 @@ def _candidates(parts: Parts, hints: tuple[str, ...], streams: Streams, lengths:
             made = matching(pattern, rng, lengths=lengths, spelled=attempt % 3 == 1)
             if made is not None:
                 yield made
+        if len(patterns) > 1:
+            yield _joined(patterns, rng)
+
+
+def _joined(patterns: Sequence[str], rng: Random) -> str:
+    """A text for each pattern, one after the other: those that stand at the begin first, at the end last."""
+    in_order = sorted(patterns, key=lambda pattern: (pattern.endswith("$"), not pattern.startswith("^")))
+    return "".join(matching(pattern, rng) or "" for pattern in in_order)
 
 
 def _plain(hints: tuple[str, ...], rng: Random, lengths: tuple[int, float]) -> str:

@@ -6,11 +6,12 @@ Told by script, then by frequent words; English wherever nothing else is plain.
 import re
 from functools import cache
 
-from mockserver.engine.generate.languages.european import EUROPEAN
+from mockserver.engine.generate.languages.eastern import EASTERN
 from mockserver.engine.generate.languages.language import Language as Language
+from mockserver.engine.generate.languages.western import WESTERN
 from mockserver.engine.generate.languages.world import WORLD
 
-LANGUAGES: dict[str, Language] = {**EUROPEAN, **WORLD}
+LANGUAGES: dict[str, Language] = {**WESTERN, **EASTERN, **WORLD}
 ENGLISH = "en"
 UNSPACED = frozenset({"zh", "zh-TW", "ja", "th"})  # written without blanks between words
 
@@ -65,7 +66,7 @@ def _by_words(words: list[str]) -> str:
     if not votes:
         return ENGLISH
     best = max(votes, key=lambda code: (votes[code], code == ENGLISH))  # among equals the first to be met
-    plain = votes[best] > 1 + votes.get(ENGLISH, 0) or votes[best] > votes.get(ENGLISH, 0) and len(words) <= _FEW
+    plain = votes[best] > 1 + votes.get(ENGLISH, 0) or (votes[best] > votes.get(ENGLISH, 0) and len(words) <= _FEW)
     return best if plain and votes[best] * 6 >= len(words) else ENGLISH
 
 
@@ -93,10 +94,9 @@ def _names() -> frozenset[str]:
 @cache
 def _wanted() -> re.Pattern[str]:
     names = "|".join(sorted(_by_name(), key=lambda name: (-len(name), name)))
-    asked = r"answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|antwort|schreib|répond|respond|"
-    asked += r"écri|escrib|scriv|rispond|tell|give|describ|list|greet|generat|communicat"
     return re.compile(
-        rf"(?:{asked})[^.!?\n]{{0,120}}?\b(?:in(?:to)?|to|auf|en|em)\s+(?:(?:the|simple|simplified|plain|formal|only)\s+)?({names})\b"
+        rf"(?:{_ORDERING})[^.!?\n]{{0,120}}?\b(?:in(?:to)?|to|auf|en|em)\s+(?:(?:the|simple|simplified|plain|formal|"
+        rf"only)\s+)?({names})\b"
     )
 
 
@@ -104,6 +104,10 @@ def _chars(ranges: str) -> re.Pattern[str]:
     return re.compile(f"[{ranges}]")
 
 
+_ORDERING = (
+    r"answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list|greet|generat|"
+    r"communicat|antwort|schreib|répond|écri|escrib|scriv|rispond"
+)
 _LOOKED_AT = 1000  # characters
 _MOST_WORDS = 120
 _FEW = 4

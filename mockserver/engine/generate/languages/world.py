@@ -5,7 +5,8 @@ from mockserver.engine.generate.languages.language import Language
 WORLD: dict[str, Language] = {
     "zh": Language(
         "chinese mandarin 中文 汉语 普通话",
-        "什么是 什么 请问 请 怎么样 怎么 如何 为什么 告诉我 介绍一下 介绍 解释一下 解释 描述 说明 写一篇 写一个 写 关于 "
+        "什么是 什么 请问 请 怎么样 怎么 如何 为什么 告诉我 介绍一下 介绍 解释一下 解释 描述 说明 写一篇 写一个 "
+        "写 关于 "
         "一下 列出 给我 帮我 你能 能不能 可以 多少 哪里 哪个 谁 的 吗 呢 吧 了 是 有 在 和 我 你 我们",
         "你好！有什么可以帮您？",
         (
@@ -25,7 +26,8 @@ WORLD: dict[str, Language] = {
     ),
     "zh-TW": Language(
         "taiwanese 繁體中文 繁体中文",
-        "什麼是 什麼 請問 請 怎麼樣 怎麼 如何 為什麼 告訴我 介紹一下 介紹 解釋一下 解釋 描述 說明 寫一篇 寫一個 寫 關於 "
+        "什麼是 什麼 請問 請 怎麼樣 怎麼 如何 為什麼 告訴我 介紹一下 介紹 解釋一下 解釋 描述 說明 寫一篇 寫一個 "
+        "寫 關於 "
         "一下 列出 給我 幫我 你能 能不能 可以 多少 哪裡 哪個 誰 的 嗎 呢 吧 了 是 有 在 和 我 你 我們",
         "您好！有什麼可以幫您？",
         (
@@ -45,8 +47,10 @@ WORLD: dict[str, Language] = {
     ),
     "ja": Language(
         "japanese 日本語",
-        "について教えてください について説明してください について とは何ですか とは何 とは 教えてください 説明してください "
-        "書いてください してください ください 教えて 説明して 書いて なぜ どうして どうやって どのように いつ どこ だれ 誰が "
+        "について教えてください について説明してください について とは何ですか とは何 とは 教えてください "
+        "説明してください "
+        "書いてください してください ください 教えて 説明して 書いて なぜ どうして どうやって どのように いつ "
+        "どこ だれ 誰が "
         "何ですか ですか ますか でしょうか か は を が に の",
         "こんにちは。どのようなご用件でしょうか。",
         (
@@ -66,8 +70,10 @@ WORLD: dict[str, Language] = {
     ),
     "ko": Language(
         "korean 한국어",
-        "은 는 이 가 을 를 에 의 와 과 무엇 무엇인가요 무엇입니까 뭐 뭐야 어떻게 왜 언제 어디 누가 어떤 얼마나 대해 대해서 "
-        "대한 관해 설명해 설명해줘 설명해주세요 알려줘 알려주세요 말해줘 써줘 작성해줘 작성해주세요 주세요 해줘 좀 그리고 나는 "
+        "은 는 이 가 을 를 에 의 와 과 무엇 무엇인가요 무엇입니까 뭐 뭐야 어떻게 왜 언제 어디 누가 어떤 얼마나 "
+        "대해 대해서 "
+        "대한 관해 설명해 설명해줘 설명해주세요 알려줘 알려주세요 말해줘 써줘 작성해줘 작성해주세요 주세요 해줘 "
+        "좀 그리고 나는 "
         "안녕 안녕하세요 감사합니다 있는 하는",
         "안녕하세요! 무엇을 도와드릴까요?",
         (
@@ -103,7 +109,8 @@ WORLD: dict[str, Language] = {
     ),
     "fa": Language(
         "persian farsi فارسی",
-        "در از به با که را این آن است و یا چه چیست چگونه چرا کی کجا کدام چند برای هم من تو ما شما می شود کنید لطفا سلام "
+        "در از به با که را این آن است و یا چه چیست چگونه چرا کی کجا کدام چند برای هم من تو ما شما می شود کنید "
+        "لطفا سلام "
         "ممنون بنویس توضیح بده بگو درباره یک",
         "سلام! چطور می‌توانم کمک کنم؟",
         (
@@ -121,7 +128,8 @@ WORLD: dict[str, Language] = {
     ),
     "he": Language(
         "hebrew עברית",
-        "של את על עם אל מה מי איך למה מתי איפה איזה כמה הוא היא אני אתה לי זה זאת או גם לא יש שלום תודה בבקשה כתוב הסבר "
+        "של את על עם אל מה מי איך למה מתי איפה איזה כמה הוא היא אני אתה לי זה זאת או גם לא יש שלום תודה בבקשה "
+        "כתוב הסבר "
         "תאר ספר תן",
         "שלום! איך אפשר לעזור?",
         (
@@ -139,7 +147,8 @@ WORLD: dict[str, Language] = {
     ),
     "hi": Language(
         "hindi हिन्दी हिंदी",
-        "है हैं का की के को में से पर और या क्या क्यों कैसे कब कहाँ कौन कौनसा कितने कितना यह वह मैं आप हम मुझे मेरे एक ने भी तो "
+        "है हैं का की के को में से पर और या क्या क्यों कैसे कब कहाँ कौन कौनसा कितने कितना यह वह मैं आप हम मुझे "
+        "मेरे एक ने भी तो "
         "बारे बताओ बताइए बताएं समझाइए समझाओ लिखो लिखिए लिखें कृपया नमस्ते धन्यवाद करें करो दो दीजिए",
         "नमस्ते! मैं आपकी क्या मदद कर सकता हूँ?",
         (
@@ -157,7 +166,8 @@ WORLD: dict[str, Language] = {
     ),
     "th": Language(
         "thai ไทย ภาษาไทย",
-        "คืออะไร อะไร อย่างไร ยังไง ทำไม เมื่อไหร่ ที่ไหน ใคร กรุณา ช่วย บอก อธิบาย เขียน เกี่ยวกับ ให้ หน่อย ครับ ค่ะ ไหม คือ",
+        "คืออะไร อะไร อย่างไร ยังไง ทำไม เมื่อไหร่ ที่ไหน ใคร กรุณา ช่วย บอก อธิบาย เขียน เกี่ยวกับ ให้ หน่อย "
+        "ครับ ค่ะ ไหม คือ",
         "สวัสดี มีอะไรให้ช่วยไหม",
         (
             "เรื่อง “{topic}” มีสองสิ่งที่สำคัญที่สุด คือ{a}และ{b}",
@@ -173,7 +183,8 @@ WORLD: dict[str, Language] = {
     ),
     "vi": Language(
         "vietnamese việt",
-        "là và của có cho trong không một những các được với này đó như thế nào gì ai đâu khi tại sao vì bao nhiêu hãy tôi "
+        "là và của có cho trong không một những các được với này đó như thế nào gì ai đâu khi tại sao vì bao "
+        "nhiêu hãy tôi "
         "bạn chúng xin chào cảm ơn viết giải thích kể mô tả nói về ở giúp",
         "Xin chào! Tôi có thể giúp gì?",
         (
@@ -191,7 +202,8 @@ WORLD: dict[str, Language] = {
     ),
     "id": Language(
         "indonesian indonesia bahasa",
-        "yang dan di ke dari untuk dengan adalah ini itu apa siapa kapan mana mengapa kenapa bagaimana berapa saya anda "
+        "yang dan di ke dari untuk dengan adalah ini itu apa siapa kapan mana mengapa kenapa bagaimana berapa "
+        "saya anda "
         "kamu kami tidak ada akan bisa tolong halo terima kasih tulis tuliskan jelaskan ceritakan sebutkan berikan "
         "tentang pada atau juga",
         "Halo! Apa yang bisa saya bantu?",
@@ -209,8 +221,12 @@ WORLD: dict[str, Language] = {
         ("waktu", "kesabaran", "pengalaman", "rencana", "kualitas", "kepercayaan", "harga", "kebiasaan"),
     ),
     "fil": Language(
-        "filipino tagalog", "ang ng sa mga na ay ako ikaw siya ano sino saan kailan bakit paano ito po para kay tungkol",
+        "filipino tagalog",
+            "ang ng sa mga na ay ako ikaw siya ano sino saan kailan bakit paano ito po para kay "
+            "tungkol",
         "Kumusta!", locale="fil_PH",
     ),
-    "bn": Language("bengali bangla বাংলা", "কি কী কে কেন কিভাবে কোথায় কখন আমি তুমি আপনি এবং ও এর জন্য", "নমস্কার।", locale="bn_BD"),
+    "bn": Language("bengali bangla বাংলা",
+        "কি কী কে কেন কিভাবে কোথায় কখন আমি তুমি আপনি এবং ও এর "
+        "জন্য", "নমস্কার।", locale="bn_BD"),
 }  # fmt: skip

@@ -171,7 +171,8 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Seque
     for numeric in (True, False):
         left = [want for want in missing if want.name not in assignment.given and want.numeric == numeric]
         if len(left) == 1 and not left[0].choices:
-            _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > 0)
+            floor = 9 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
+            _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > floor)
     left = [want for want in missing if want.name not in assignment.given and _takes_text(want)]
     if len(left) == 1 and left[0].nature in ("", *_FREE):
         place = rest.remainder(assignment.text, "", assignment.used)

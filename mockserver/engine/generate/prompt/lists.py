@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.scoring import score
+from mockserver.engine.generate.prompt.spoken import beside
 from mockserver.engine.generate.prompt.wanted import Wanted
 from mockserver.engine.generate.prompt.words import listed
 
@@ -51,9 +52,10 @@ def _group(run: Sequence[Scored]) -> tuple[int, tuple[Mention, ...]]:
 
 def candidates(found: Sequence[Mention], item: Wanted, named: Wanted) -> Iterator[Scored]:
     """The mentions that may be items, with their points."""
-    for mention in found:
-        if mention.kind not in _GROUPED:
+    for said in found:
+        if said.kind not in _GROUPED:
             continue
+        mention = beside(said, named) or said
         points = max(score(mention, item), score(mention, named))
         numeric = item.numeric and mention.kind in ("number", "money")
         wordy = (

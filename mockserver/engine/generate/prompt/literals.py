@@ -97,7 +97,7 @@ def literals(text: str, *, sure: bool) -> Iterator[Mention]:
 
 def _ended(url: str) -> str:
     """A URL without the punctuation of the sentence around it."""
-    while url and url[-1] in _TRAILING and not (url[-1] == ")" and "(" in url):
+    while url and url[-1] in _TRAILING and not (url[-1] == ")" and url.count("(") >= url.count(")")):
         url = url[:-1]
     return url
 

@@ -208,7 +208,8 @@ def pieces(moment: Mention, text: str) -> Iterator[Mention]:
         yield Mention("date", stamp[1], moment.start, moment.start + 10)
         yield Mention("time", stamp[2] + (stamp[3] or ""), moment.start + 11, moment.end)
         return
-    for part in (*_dates(written), *_relative(written), *times(written)):
+    dates = sorted((*_dates(written), *_relative(written)), key=lambda m: (m.start, -m.end))
+    for part in (*dates[:1], *times(written)):
         yield Mention(part.kind, part.value, part.start + moment.start, part.end + moment.start)
 
 

@@ -54,7 +54,7 @@ NATURES: dict[str, str] = {
         " traveller seat copy share pack dice times piece repeat anzahl cantidad quantité party"
         " slice attempt retry share",
         "number": "number num n x y z a b c value val operand first second left right lhs rhs arg base exponent divisor"
-        " dividend addend minuend subtrahend factor num1 num2 input integer digit power",
+        " dividend addend minuend subtrahend factor num1 num2 integer digit power",
         "limit": "limit max maximum top k result page per_page most offset",
         "age": "age alter edad âge",
         "year": "year jahr année año",
@@ -71,7 +71,7 @@ NUMERIC = frozenset(
     listed("money percent quantity number limit age year weight height temperature days duration id time date")
 )
 # What a nature becomes when the property's type is a number.
-AS_NUMBER = {"person": "quantity", "place": "", "title": "quantity", "text": "", "query": "", "unit": "quantity"}
+AS_NUMBER = {"person": "quantity", "place": "", "title": "quantity", "text": "number", "query": "", "unit": "quantity"}
 AS_STRING = {"quantity": "", "number": "", "limit": "", "days": ""}
 
 # How well a kind of mention suits a nature.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from math import isinf
 
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.natures import MEASURES
@@ -18,7 +19,7 @@ _COIN = r"[$€£¥₹₽₩₿]|(?:US|CA|AU|NZ|HK)\$|R\$|CHF|kr"
 _NUMBER = re.compile(
     rf"{_FIRST}(?P<sign>{_SIGN})(?P<coin>{_COIN})?[ ]?(?P<hash>\#|№ ?)?(?P<digits>{_DIGITS})"
     r"(?P<scale>[ ]?(?:million|billion|thousand|trillion|mio|mrd)\b|(?:[kK]|[mM]n?|bn|[MB])(?![\w]))?"
-    r"(?P<ordinal>st|nd|rd|th|º|ª|er|ème)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w])"
+    r"(?P<ordinal>st|nd|rd|th|º|ª|er|ème)?(?P<glued>[^\W\d_]{1,12}|[°º]\s?[CFK]?|%|[€£$¥])?(?![\w]|/\d)"
 )
 _FRACTION = re.compile(r"(?<![\w./])(?:(\d{1,6}) )?(\d{1,6})/([1-9]\d{0,5})(?![\w/])|([½¼¾⅓⅔])")
 _UNIT = re.compile(r"[ -]?(%|percent\b|per ?cent\b|[°º] ?[CFK]?\b|[€£$¥]|[^\W\d_]{1,20}/[a-z]{1,3}\b|[^\W\d_]{1,20})")
@@ -56,23 +57,30 @@ def numbers(text: str) -> Iterator[Mention]:
 
 
 def value_of(digits: str) -> int | float:
-    """The number that digits with separators of any country stand for."""
+    """The number that digits with separators of any country stand for. Raises OverflowError where it is too large."""
     digits = re.sub(r"['’\u00a0\u202f ]", "", digits)
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
         digits = digits.replace(",", "")
     elif re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}", digits):
         digits = digits.replace(".", "").replace(",", ".")
     digits = digits.replace(",", ".")
-    return int(digits) if digits.isdigit() else _whole(float(digits))
+    if digits.isdecimal():
+        return int(digits)
+    return _whole(float(digits))
 
 
 def _whole(number: float) -> int | float:
+    if isinf(number):
+        raise OverflowError
     return int(number) if number == number // 1 and abs(number) < 1e15 else number
 
 
 def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
     """A number, and what it is measured in as a mention of its own."""
-    number = value_of(found["digits"])
+    try:
+        number = value_of(found["digits"])
+    except OverflowError:
+        return
     scale = (found["scale"] or "").strip().lower()
     number = _whole(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number

@@ -8,7 +8,15 @@ from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.numbers import value_of
 
-_decode = json.JSONDecoder().raw_decode
+
+def _finite(written: str) -> float:
+    number = float(written)
+    if number - number != 0:
+        raise ValueError(written)
+    return number
+
+
+_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _MOST_FRAGMENTS, _MOST_MEMBERS, _DEEPEST = 16, 200, 24
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.){0,4000}+"|[][{}]')
 
@@ -127,7 +135,7 @@ def literal(written: str) -> Json:
     if _BARE.fullmatch(written):
         try:
             return value_of(written.lstrip("+-")) * (-1 if written[0] == "-" else 1)
-        except ValueError:
+        except (ValueError, OverflowError):
             return written
     return written or None
 

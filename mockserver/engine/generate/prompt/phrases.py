@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.words import ARTICLES, REQUESTS, STOPS, cues, listed
 
-_TOKEN = re.compile(r"[^\W\d_]\.(?= ?[^\W\d_a-z])|[^\W_](?:[\w&-]|['’](?!s\b)(?=\w))*")
+_TOKEN = re.compile(r"[^\W\d_]\.(?= ?[^\W\d_a-z])|(?<!\w['’])[^\W_](?:[\w&-]|['’](?!s\b)(?=\w))*")
 _LINKS = frozenset(listed("of the de la del van von der den di da du le al bin y"))
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = re.compile(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
@@ -17,6 +17,14 @@ Token = re.Match[str]
 
 def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     """The names (capitalised) and other phrases of a text, none of them across what is claimed."""
+    last = 0
+    for mention in _phrases(text, claimed):
+        if mention.start >= last:  # the state after a city is read with it
+            yield mention
+            last = mention.end
+
+
+def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     stops = STOPS | ARTICLES | frozenset(cues(text))
     run: list[Token] = []
     for found in _TOKEN.finditer(text):

@@ -8,7 +8,7 @@ from mockserver.engine.generate.prompt.mention import Mention
 _CLOSING = {'"': '"', "“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "《": "》", "‘": "’", "‚": "‘’"}
 _CLOSING |= {"'": "'", "`": "`", "»": "«"}
 _STOPS = {
-    mark: re.compile(rf"[{closing}{'‘' if mark == '‘' else ''}]|\\\\.|\n\n", re.DOTALL)
+    mark: re.compile(rf"[{closing}{'‘' if mark == '‘' else ''}]|\\.|\n\n", re.DOTALL)
     for mark, closing in _CLOSING.items()
 }
 _LONGEST = 4_000

@@ -1,6 +1,7 @@
 """Parts the mentions of a text where it speaks of several objects of one kind: "in Paris and in London"."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from mockserver.core.call import Json
@@ -100,7 +101,13 @@ def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
     )
     if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):
         return ()
+    ordered = [_told_alike(mention, ordered[0]) for mention in ordered]
     return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
+
+
+def _told_alike(mention: Mention, first: Mention) -> Mention:
+    """A mention with the preposition of the first of its series, where it has none of its own."""
+    return mention if mention.cue else replace(mention, cue=first.cue, before=first.before)
 
 
 def _like(match: Match, top: Match) -> bool:

@@ -1,0 +1,71 @@
+"""Texts and ranges that suit what properties are called."""
+
+import re
+
+import pytest
+
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.instances.names import _TEXTS, natural_range, plain_text
+
+
+def drawn(*hints: str) -> list[str]:
+    return [plain_text(hints, Seed(seed).stream("x")) for seed in range(30)]
+
+
+@pytest.mark.parametrize(
+    ("hints", "pattern"),
+    [
+        (("email",), r"[a-z]+\.[a-z]+@example\.com"),
+        (("userEmail",), r"[a-z]+\.[a-z]+@example\.com"),
+        (("emails",), r"[a-z]+\.[a-z]+@example\.com"),
+        (("customer_name",), r"[A-Z][a-z]+ [A-Z][a-z]+"),
+        (("first_name",), r"[A-Z][a-z]+"),
+        (("fileName",), r"\w+\.\w+"),
+        (("name_of_city",), r"[A-Z][a-z]+"),
+        (("orderId",), r"[0-9a-f]{12}"),
+        (("phone",), r"\+1-555-01\d\d"),
+        (("homeURL",), r"https://example\.com/\w+"),
+        (("birth-date",), r"202[23]-\d\d-\d\d"),
+        (("start_time",), r"\d\d:\d\d"),
+        (("zip_code",), r"\d{5}"),
+        (("x", "The city to look up"), r"[A-Z][a-z]+"),
+        (("remark",), r"\w+( \w+){0,2}"),
+        ((), r"\w+( \w+){0,2}"),
+    ],
+    ids=str,
+)
+def test_texts_suit_their_names(hints: tuple[str, ...], pattern: str) -> None:
+    found = drawn(*hints)
+    assert all(re.fullmatch(pattern, one) for one in found), found
+    assert len(set(found)) > 5
+
+
+@pytest.mark.parametrize("name", _TEXTS)
+def test_every_known_name_gives_a_line(name: str) -> None:
+    found = drawn(name.title().replace(" ", ""))
+    assert all(one and "\n" not in one for one in found)
+    assert found == drawn(name.title().replace(" ", ""))
+
+
+def test_nobody_who_lives_is_reached() -> None:
+    everything = " ".join(text for name in _TEXTS for text in drawn(name))
+    assert set(re.findall(r"[\w.]+@([\w.]+)", everything)) == {"example.com"}
+    assert set(re.findall(r"https?://([\w.]+)", everything)) == {"example.com"}
+
+
+@pytest.mark.parametrize(
+    ("hints", "expected"),
+    [
+        (("age",), (18, 80)),
+        (("userAge",), (18, 80)),
+        (("n", "Share in percent"), (0, 100)),
+        (("count",), (1, 100)),
+        ((), (1, 100)),
+    ],
+)
+def test_numbers_have_natural_ranges(hints: tuple[str, ...], expected: tuple[float, float]) -> None:
+    assert natural_range(hints) == expected
+
+
+def test_long_words_cost_nothing() -> None:
+    assert drawn("a" * 1_000_000)

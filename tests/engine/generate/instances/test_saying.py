@@ -1,0 +1,118 @@
+"""What the prompt says reaches the values of a schema, and what it says wrongly does not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.prompt import Mentions
+from mockserver.engine.generate.schema import instance
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Mentions):
+    """A prompt that gives these values to properties by their names, fitting or not, and parts itself into sets."""
+
+    values: Any = ()
+    parted: Any = ()
+
+    def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
+        values = dict(self.values)
+        taken = {name: values.pop(name) for name in properties if name in values}
+        return taken, Told(values=tuple(values.items()), parted=self.parted)
+
+    def evidence(self, properties: Mapping[str, Any]) -> float:
+        return sum(name in dict(self.values) for name in properties) / len(properties)
+
+    def sets(self, properties: Mapping[str, Any]) -> Any:
+        return tuple(Told(values=tuple(one.items())) for one in self.parted) or (self,)
+
+
+def made(schema: Any, **values: Any) -> Any:
+    return instance(schema, Seed(1), Told(values=tuple(values.items())))
+
+
+CITY: Any = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 3}}}
+
+
+def test_the_prompt_wins_over_defaults() -> None:
+    assert made(CITY, city="Bergen", days=7) == {"city": "Bergen", "days": 7}
+    assert made({**CITY, "required": ["days"]}, city="Bergen")["days"] == 3
+    assert made({**CITY, "default": {}}, city="Bergen")["city"] == "Bergen"
+    assert made({**CITY, "default": {}}) == {}
+
+
+def test_what_does_not_fit_is_made_up() -> None:
+    assert made({**CITY, "required": ["days"]}, days="soon")["days"] == 3
+
+
+def test_optional_properties_that_are_said_are_there() -> None:
+    schema = {"type": "object", "properties": {f"p{at}": {"type": "integer"} for at in range(100)}}
+    assert made(schema, p99=5)["p99"] == 5
+
+
+def test_nested_objects_get_what_is_left() -> None:
+    schema = {"type": "object", "properties": {"trip": CITY, "note": {"const": "x"}}, "required": ["trip"]}
+    assert made(schema, city="Bergen")["trip"]["city"] == "Bergen"
+
+
+def test_alternatives_follow_what_is_said() -> None:
+    cat = {"properties": {"kind": {"const": "cat"}, "lives": {"type": "integer"}}, "required": ["kind", "lives"]}
+    dog = {"properties": {"kind": {"const": "dog"}, "tricks": {"type": "string"}}, "required": ["kind", "tricks"]}
+    schema = {"type": "object", "properties": {"kind": {"type": "string"}}, "anyOf": [cat, dog]}
+    assert made(schema, kind="dog")["kind"] == "dog"
+    assert made(schema, lives=9) == {"kind": "cat", "lives": 9}
+    assert made(schema, tricks="roll") == {"kind": "dog", "tricks": "roll"}
+
+
+def test_conditions_follow_what_is_said() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"country": {"enum": ["US", "NL"]}, "code": {"type": "string"}},
+        "required": ["country", "code"],
+        "if": {"properties": {"country": {"const": "US"}}},
+        "then": {"properties": {"code": {"pattern": "^[0-9]{5}$"}}},
+        "else": {"properties": {"code": {"pattern": "^[0-9]{4} [A-Z]{2}$"}}},
+    }
+    assert made(schema, country="NL", code="1234 AB") == {"country": "NL", "code": "1234 AB"}
+    assert made(schema, code="12345") == {"country": "US", "code": "12345"}
+
+
+def test_lists_have_an_item_for_each_object_that_is_spoken_of() -> None:
+    said = Told(parted=({"city": "Bergen"}, {"city": "Oslo"}, {"city": "Tromsø"}))
+    found = instance({"type": "array", "items": {"$ref": "#/$defs/c"}, "$defs": {"c": CITY}}, Seed(1), said)
+    assert [one["city"] for one in found] == ["Bergen", "Oslo", "Tromsø"]
+    assert len(instance({"type": "array", "items": CITY, "maxItems": 2}, Seed(1), said)) == 2
+
+
+@pytest.mark.parametrize(("title", "expected"), [("Count", 5), (None, 5)])
+def test_a_value_that_is_no_object_is_asked_for_as_one_property(title: Any, expected: int) -> None:
+    schema = {"type": "integer", **({"title": title} if title else {})}
+    assert made(schema, **{title or "answer": expected}) == expected
+    assert isinstance(made(schema, **{title or "answer": "five"}), int)
+
+
+def test_properties_are_shown_with_their_references_resolved() -> None:
+    seen: dict[str, Any] = {}
+
+    @dataclass(frozen=True, slots=True)
+    class Listening(Mentions):
+        def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
+            seen.update(properties, required=tuple(required))
+            return {}, self
+
+    schema = {
+        "type": "object",
+        "required": ["a"],
+        "properties": {
+            "a": {"$ref": "#/$defs/x", "title": "A"},
+            "b": {"anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]},
+        },
+        "$defs": {"x": {"allOf": [{"type": "string"}, {"minLength": 2}]}},
+    }
+    instance(schema, Seed(1), Listening())
+    assert seen["required"] == ("a",)
+    assert seen["a"] == {"title": "A", "type": "string", "minLength": 2}
+    assert seen["b"] == {"anyOf": [{"type": "string", "minLength": 2}, {"type": "null"}]}

@@ -1,0 +1,55 @@
+"""The best pairs of property and mention come first, and each mention is used once."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.engine.generate.prompt.assigning import Assignment, assign, matches, wants
+from mockserver.engine.generate.prompt.reading import read
+
+
+def given(text: str, properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> dict[str, Any]:
+    assignment = Assignment(text, lambda name, value: True)
+    assign(assignment, read(text), wants(properties, required))
+    return assignment.given
+
+
+INTEGER, STRING = {"type": "integer"}, {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("text", "properties", "expected"),
+    [
+        ("2 adults and 3 children", {"children": INTEGER, "adults": INTEGER}, {"children": 3, "adults": 2}),
+        ("4 and 5", {"a": INTEGER, "b": INTEGER}, {"a": 4, "b": 5}),
+        ("in Rome", {"city": STRING, "country": STRING}, {"city": "Rome"}),
+        ("page 3", {"temperature": INTEGER, "page": INTEGER}, {"page": 3}),
+        ("tags a1 and b2", {"tags": {"type": "array", "items": STRING}}, {"tags": ["a1", "b2"]}),
+        ("mark it high", {"level": {"enum": ["low", "high"]}}, {"level": "high"}),
+        (
+            "colors red and blue",
+            {"colors": {"type": "array", "items": {"enum": ["red", "blue"]}}},
+            {"colors": ["red", "blue"]},
+        ),
+    ],
+)
+def test_assignments(text: str, properties: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert given(text, properties) == expected
+
+
+def test_weaker_evidence_is_enough_for_what_is_required() -> None:
+    assert given("Oslo", {"city": STRING}) == {}
+    assert given("Oslo", {"city": STRING}, required=("city",)) == {"city": "Oslo"}
+    assert given("fold the laundry", {"input": STRING}, required=("input",)) == {"input": "fold the laundry"}
+
+
+def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
+    assignment = Assignment("at 10:30", lambda name, value: value == "10:30")
+    assign(assignment, read("at 10:30"), wants({"time": {"type": "string", "format": "time"}}))
+    assert assignment.given == {"time": "10:30"}
+
+
+def test_work_is_bounded_by_pairs() -> None:
+    text = "in Rome, " * 400
+    properties = {f"city{at}": STRING for at in range(2_000)}
+    assert sum(1 for _ in matches(text, read(text), wants(properties))) <= 45_000

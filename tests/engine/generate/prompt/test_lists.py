@@ -1,0 +1,35 @@
+"""Several values for one property."""
+
+import pytest
+
+from mockserver.engine.generate.prompt.lists import after_key, bulleted, candidates, enumerated
+from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.reading import read
+from mockserver.engine.generate.prompt.wanted import item_of, wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("apples, pears and plums", "string", ["apples", "pears", "plums"]),
+        ("1, 2 & 3", "integer", [1, 2, 3]),
+        ("Ann, Bob, and Carl", "string", ["Ann", "Bob", "Carl"]),
+        ('"a b" or "c"', "string", ["a b", "c"]),
+    ],
+)
+def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
+    want = wanted("things", {"type": "array", "items": {"type": kind}}, 0)
+    groups = enumerated(text, list(candidates(read(text), item_of(want), want)), item_of(want))
+    assert [mention.value for mention in max(groups)[1]] == expected
+
+
+def test_items_after_a_key() -> None:
+    text = "tags: red, green and blue. Thanks, all"
+    assert [m.value for m in after_key(text, Mention("pair", "red", 6, 9))] == ["red", "green", "blue"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("x:\n- a b\n* c\n1. d", ["a b", "c", "d"]), ("- alone", []), ("a - b - c", [])]
+)
+def test_bullets(text: str, expected: list[str]) -> None:
+    assert [mention.value for mention in bulleted(text)] == expected

@@ -1,0 +1,76 @@
+"""Dates and times are read as ISO 8601 has them, relative ones from the frozen clock: Tuesday, 14 November 2023."""
+
+import pytest
+
+from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.moments import moments, pieces, times
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2025-03-03", "2025-03-03"),
+        ("3 March 2025", "2025-03-03"),
+        ("March 3rd, 2025", "2025-03-03"),
+        ("3rd of march", "2024-03-03"),
+        ("Dec 24", "2023-12-24"),
+        ("03/04/2025", "2025-03-04"),
+        ("25/12/2025", "2025-12-25"),
+        ("24.12.2025", "2025-12-24"),
+        ("5. Mai 2024", "2024-05-05"),
+        ("3 de marzo de 2025", "2025-03-03"),
+        ("2025年3月4日", "2025-03-04"),
+        ("March 2025", "2025-03-01"),
+        ("today", "2023-11-14"),
+        ("morgen", "2023-11-15"),
+        ("the day after tomorrow", "2023-11-16"),
+        ("yesterday", "2023-11-13"),
+        ("Friday", "2023-11-17"),
+        ("next Friday", "2023-11-24"),
+        ("last Monday", "2023-11-13"),
+        ("tuesday", "2023-11-21"),
+        ("in two weeks", "2023-11-28"),
+        ("3 days ago", "2023-11-11"),
+        ("next month", "2023-12-14"),
+        ("明日", "2023-11-15"),
+        ("tomorrow at 3pm", "2023-11-15T15:00:00Z"),
+        ("2025-03-03T10:00:30+0200", "2025-03-03T10:00:30+02:00"),
+        ("15:30 on Friday", "2023-11-17T15:30:00Z"),
+    ],
+)
+def test_moments(text: str, expected: str) -> None:
+    assert next(moments(text)).value == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["2025-02-30", "31.31.2024", "99/99/2024", "may I", "the marching", "1/2", "2025-13-01T99:99"]
+)
+def test_what_is_no_moment(text: str) -> None:
+    assert list(moments(text)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3pm", "15:00"), ("12 am", "00:00"), ("12:30 p.m.", "12:30"), ("15:30", "15:30"), ("15:30:20", "15:30:20"),
+        ("noon", "12:00"), ("midnight", "00:00"), ("half past six", "06:30"), ("quarter to 8", "07:45"),
+        ("20h", "20:00"), ("8 Uhr 15", "08:15"), ("five o'clock", "05:00"),
+    ],
+)  # fmt: skip
+def test_times(text: str, expected: str) -> None:
+    assert [mention.value for mention in times(text)] == [expected]
+
+
+@pytest.mark.parametrize("text", ["13pm", "25:00", "12:75", "1:2", "half past nothing"])
+def test_what_is_no_time(text: str) -> None:
+    assert list(times(text)) == []
+
+
+@pytest.mark.parametrize("text", ["2025-03-03T10:00:00Z", "3 March 2025 at 10:00"])
+def test_a_moment_has_a_date_and_a_time(text: str) -> None:
+    moment = next(moments(text))
+    assert [part.value for part in pieces(moment, text)][:2] in (["2025-03-03", "10:00:00"], ["2025-03-03", "10:00"])
+
+
+def test_a_place_before_a_date_is_left_out() -> None:
+    assert next(moments("on Friday")) == Mention("date", "2023-11-17", 3, 9)

@@ -1,0 +1,72 @@
+"""Numbers of every style are read as the number that they stand for."""
+
+import pytest
+
+from mockserver.engine.generate.prompt.numbers import numbers, value_of
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("3", [3]),
+        ("-4.5", [-4.5]),
+        ("1,234.50", [1234.5]),
+        ("1.234,50", [1234.5]),
+        ("1 234", [1234]),
+        ("12.345.678", [12345678]),
+        ("6.02e23", [6.02e23]),
+        ("5k and 2M", [5000, 2000000]),
+        ("2.5 million", [2500000]),
+        ("twenty-five", [25]),
+        ("a dozen", [12]),
+        ("two hundred and five", [205]),
+        ("three, four", [3, 4]),
+        ("3/4", [0.75]),
+        ("½ cup", [0.5]),
+        ("the 2nd", [2]),
+        ("one thousand two hundred", [1200]),
+        ("nothing once here", []),
+        ("1e999", []),
+        ("v2x and abc123", []),
+    ],
+)
+def test_values(text: str, expected: list[float]) -> None:
+    found = sorted((m for m in numbers(text) if m.kind in ("number", "money", "ordinal")), key=lambda m: m.start)
+    assert [mention.value for mention in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "unit"),
+    [
+        ("$5", "money", "USD"),
+        ("20 EUR", "money", "EUR"),
+        ("fifteen dollars", "money", "USD"),
+        ("€1.50", "money", "EUR"),
+        ("5 km", "number", "km"),
+        ("20%", "number", "%"),
+        ("20 percent", "number", "%"),
+        ("#17", "number", "#"),
+        ("20°C", "number", "°C"),
+        ("3rd", "ordinal", ""),
+    ],
+)
+def test_kinds_and_units(text: str, kind: str, unit: str) -> None:
+    first = next(mention for mention in numbers(text) if mention.kind in ("number", "money", "ordinal"))
+    assert (first.kind, first.unit) == (kind, unit)
+
+
+def test_a_currency_and_a_unit_are_mentions_of_their_own() -> None:
+    found = [(m.kind, m.value) for text in ("5 km", "$5", "20 EUR") for m in numbers(text)]
+    assert ("unit", "km") in found
+    assert ("currency", "USD") in found
+    assert ("currency", "EUR") in found
+
+
+@pytest.mark.parametrize(("digits", "value"), [("1'000", 1000), ("1,5", 1.5), ("1,500", 1500), ("007", 7)])
+def test_separators(digits: str, value: float) -> None:
+    assert value_of(digits) == value
+
+
+def test_too_large_a_number_is_none() -> None:
+    with pytest.raises(OverflowError):
+        value_of("1e999")

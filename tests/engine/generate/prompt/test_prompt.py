@@ -1,0 +1,210 @@
+"""What a prompt says of a schema's properties, by a corpus of prompts, and by texts that hypothesis makes up."""
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.engine.generate.prompt import NOTHING, Mentions, mentions
+from mockserver.engine.generate.prompt.reading import read
+
+CORPUS = Path(__file__).parents[3] / "corpus" / "prompts"
+HELD_OUT_RATE = 0.65  # of whole rows that are right, all of their values and no other
+
+Row = Mapping[str, Any]
+
+
+def rows(name: str) -> list[Row]:
+    found: list[Row] = yaml.safe_load((CORPUS / name).read_text(encoding="utf-8"))
+    return found
+
+
+def filled(said: Mentions, properties: Mapping[str, Any], required: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The values of an object, and of the objects in it, as whoever makes instances asks for them."""
+    return _filled(said, properties, required)[0]
+
+
+def _filled(
+    said: Mentions, properties: Mapping[str, Any], required: tuple[str, ...]
+) -> tuple[dict[str, Any], Mentions]:
+    schemas = {name: {"type": schema} if isinstance(schema, str) else schema for name, schema in properties.items()}
+    validators = {name: jsonschema_rs.validator_for(schema) for name, schema in schemas.items()}
+    values, left = said.assigned(schemas, lambda name, value: bool(validators[name].is_valid(value)), required=required)
+    for name, schema in schemas.items():
+        if name not in values and schema.get("type") == "object":
+            inner, left = _filled(left, schema["properties"], ())
+            values |= {name: inner} if inner else {}
+    return values, left
+
+
+@pytest.mark.parametrize("row", rows("known.yaml"), ids=lambda row: row["say"][:60])
+def test_known_prompts_are_understood(row: Row) -> None:
+    made = filled(mentions(row["say"]), row["for"], tuple(row.get("need", ())))
+    assert json.dumps(made, sort_keys=True) == json.dumps(row["give"], sort_keys=True)
+
+
+def test_most_prompts_that_nothing_was_tuned_on_are_understood() -> None:
+    held_out = rows("held_out.yaml")
+    right = sum(filled(mentions(row["say"]), row["for"], tuple(row.get("need", ()))) == row["give"] for row in held_out)
+    assert right / len(held_out) >= HELD_OUT_RATE
+
+
+def test_nothing_says_nothing() -> None:
+    assert NOTHING.assigned({"city": {"type": "string"}}, lambda name, value: True) == ({}, NOTHING)
+    assert mentions("", "  ") == NOTHING
+    assert NOTHING.evidence({"city": {}}) == 0
+    assert NOTHING.sets({"city": {}}) == (NOTHING,)
+
+
+def test_what_is_given_is_not_given_again() -> None:
+    schema = {"city": {"type": "string"}}
+    first, left = mentions("The weather in Paris").assigned(schema, lambda name, value: True)
+    assert first == {"city": "Paris"}
+    assert left.assigned(schema, lambda name, value: True)[0] == {}
+
+
+def test_later_texts_fill_what_the_first_leaves() -> None:
+    said = mentions("And the weather in Rome?", '{"city": "Oslo", "days": 4}', "I live in Madrid, in celsius please")
+    properties = {"city": "string", "days": "integer", "unit": {"enum": ["celsius", "fahrenheit"]}}
+    assert filled(said, properties) == {"city": "Rome", "days": 4, "unit": "celsius"}
+
+
+def test_values_that_do_not_fit_are_not_given() -> None:
+    assert filled(mentions("3 guests"), {"guests": {"type": "integer", "minimum": 4}}) == {}
+
+
+def test_evidence_is_the_share_that_is_mentioned() -> None:
+    said = mentions("weather in Paris for 3 days")
+    assert said.evidence({"city": {"type": "string"}, "days": {"type": "integer"}}) == 1
+    assert said.evidence({"city": {"type": "string"}, "email": {"type": "string"}}) == 0.5
+    assert said.evidence({"email": {"type": "string"}}) == 0
+
+
+def test_a_long_text_is_read_at_both_ends() -> None:
+    text = "Weather in Paris. " + "and so on " * 100_000 + "The days: 3"
+    assert len(mentions(text).text) < 21_000
+    assert filled(mentions(text), {"city": "string", "days": "integer"}) == {"city": "Paris", "days": 3}
+
+
+SCHEMA: dict[str, Any] = {
+    "city": {"type": "string", "maxLength": 20},
+    "count": {"type": "integer", "minimum": 0},
+    "price": {"type": "number"},
+    "when": {"type": "string", "format": "date"},
+    "unit": {"enum": ["c", "f", 3]},
+    "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+    "query": {"type": "string"},
+    "on": {"type": "boolean"},
+    "size": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    "filter": {"type": "object", "properties": {"city": {"type": "string"}}},
+}
+WORDS = st.sampled_from(
+    r"""in from to Paris Rome "a b" 'it' don't 3 4.5 1,234.50 $5 20% , . : ; = ( ) [ ] { } {"city":"x"} [1,2] and or
+    city count 2024-02-30 2024-02-28 tomorrow 3pm 1/0 1/2 f(1,2) f( a:b a=b a@b.co http://a.b/c yes no on “q” «q» 「q」
+    ``` ` 1e5 twenty five dozen hour minutes #1 +1 - • é 東京 の ½ ² ٣ P1D 99:99 31.31.2024 1e999 ''' \ "
+    for that""".split()
+)
+TEXTS = st.one_of(st.lists(WORDS, max_size=30).map(" ".join), st.lists(WORDS, max_size=30).map("".join), st.text())
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS)
+def test_mentions_stand_in_their_text_in_order_and_are_json(text: str) -> None:
+    said = mentions(text)
+    starts = [mention.start for mention in said.found]
+    assert starts == sorted(starts)
+    for mention in said.found:
+        assert 0 <= mention.start < mention.end <= len(said.text)
+        json.dumps(mention.value, allow_nan=False)
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS)
+def test_only_what_fits_is_given_and_always_the_same(text: str) -> None:
+    validators = {name: jsonschema_rs.validator_for(schema) for name, schema in SCHEMA.items()}
+
+    def fits(name: str, value: Any) -> bool:
+        json.dumps(value, allow_nan=False)
+        return bool(validators[name].is_valid(value))
+
+    for said in mentions(text).sets(SCHEMA):
+        given_, left = said.assigned(SCHEMA, fits, required=("city", "count", "query"))
+        assert all(fits(name, value) for name, value in given_.items())
+        assert (given_, left) == said.assigned(SCHEMA, fits, required=("city", "count", "query"))
+
+
+HOSTILE = (
+    *(
+        '"',
+        "'",
+        " 'a",
+        " ‘a’b",
+        "«",
+        "「",
+        "`",
+        "```",
+        '"\\',
+        "7",
+        "7,",
+        "1.",
+        "1/",
+        "[",
+        "{",
+        "(",
+        "f(",
+        "f(1,",
+        "a:",
+        "a=",
+    ),
+    *(
+        "and ",
+        "one ",
+        "A ",
+        "Ab, ",
+        "a.",
+        "a@",
+        "http",
+        "./",
+        "- x\n",
+        "\n",
+        " ",
+        "-",
+        "+1 ",
+        "0x0",
+        "a-1-",
+        "日本",
+        "1e",
+    ),
+    *("that ", "tell that ", "remind me to ", "in Ab, CD ", "((1+", " 000", "$", "#a", "please ", "to the ", "x,y;"),
+)
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_a_megabyte_of_anything_is_no_more_work_than_what_is_read_of_it(unit: str) -> None:
+    said = mentions(unit * (1_000_000 // len(unit)))
+    assert len(said.text) <= 20_001
+    assert len(said.found) <= 400
+
+
+def _work(text: str) -> float:
+    """The least processor time of some readings."""
+
+    def once() -> float:
+        begun = time.process_time()
+        read.__wrapped__(text)
+        return time.process_time() - begun
+
+    return min(once() for _ in range(3))
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_reading_is_linear(unit: str) -> None:
+    short, long = (unit * (size // len(unit)) for size in (2_500, 20_000))
+    assert _work(long) < 24 * max(_work(short), 0.0005)  # eight times the text; sixty-four if it were quadratic

@@ -1,0 +1,61 @@
+"""The free text of a request: what to look for, what to say."""
+
+import pytest
+
+from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.rest import order_of, phrase, remainder
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "expected"),
+    [
+        ("Search for cheap flights to Rome", "query", "cheap flights to Rome"),
+        ("please look up the capital of Peru, please", "query", "the capital of Peru"),
+        ("Can you search the web for rust traits?", "query", "rust traits"),
+        ("tell Bob that we are late", "message", "we are late"),
+        ("Reply: I agree. Really.", "message", "I agree. Really."),
+        ("remind me to call mom", "task", "call mom"),
+        ("cancel it because it broke", "reason", "it broke"),
+        ("write a poem about the sea", "topic", "the sea"),
+        ("What is this?", "message", None),
+        ("Hello", "query", None),
+    ],
+)
+def test_announced(text: str, order: str, expected: str | None) -> None:
+    place = phrase(text, order, ())
+    assert (text[slice(*place)] if place else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "order", "expected"),
+    [
+        ("Who wrote Faust?", "question", "Who wrote Faust?"),
+        ("Please calculate 3 apples less", "expression", "3 apples less"),
+        ("Translate good morning", "text", "good morning"),
+        ("could you play something calm", "", "something calm"),
+        ("", "", None),
+    ],
+)
+def test_remaining(text: str, order: str, expected: str | None) -> None:
+    place = remainder(text, order, ())
+    assert (text[slice(*place)] if place else None) == expected
+
+
+def test_the_text_ends_before_what_is_used() -> None:
+    text = "search for red shoes under 80 dollars"
+    place = phrase(text, "query", [Mention("number", 80, 27, 29)])
+    assert place is not None
+    assert text[slice(*place)] == "red shoes"
+
+
+@pytest.mark.parametrize(
+    ("nature", "words", "order"),
+    [
+        ("text", ("message",), "message"),
+        ("text", ("reason",), "reason"),
+        ("query", ("topic",), "topic"),
+        ("query", ("q",), "query"),
+    ],
+)
+def test_orders(nature: str, words: tuple[str, ...], order: str) -> None:
+    assert order_of(nature, words) == order

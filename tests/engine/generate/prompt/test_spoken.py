@@ -1,0 +1,69 @@
+"""Values of enumerations and yes or no, in the words of the text."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
+from mockserver.engine.generate.prompt.wanted import wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "choices", "expected"),
+    [
+        ("in Celsius", ["celsius", "fahrenheit"], "celsius"),
+        ("in celsius", ["C", "F"], "C"),
+        ("20 °F", ["C", "F"], "F"),
+        ("size M", ["S", "M"], "M"),
+        ("it is in progress", ["open", "in_progress"], "in_progress"),
+        ("in-progress ones", ["OPEN", "IN_PROGRESS"], "IN_PROGRESS"),
+        ("all cities", ["city", "town"], "city"),
+        ("into German", ["en", "de"], "de"),
+        ("in euros", ["USD", "EUR"], "EUR"),
+        ("not low but high", ["low", "high"], "high"),
+        ("a temporary one", ["temp", "perm"], "temp"),
+        ("nothing of it", ["low", "high"], None),
+        ("a cat", ["C", "A"], None),
+    ],
+)
+def test_choices(text: str, choices: list[str], expected: str | None) -> None:
+    found = sorted(chosen(text, wanted("x", {"enum": choices}, 0)), key=lambda pair: -pair[0])
+    assert (found[0][1].value if found else None) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("enable notifications", "notifications", True),
+        ("disable the sound", "sound", False),
+        ("without gift wrap", "gift_wrap", False),
+        ("with breakfast", "breakfast", True),
+        ("don't overwrite it", "overwrite", False),
+        ("list recursively", "recursive", True),
+        ("gift wrap: yes", "gift_wrap", True),
+        ("verbose=false", "verbose", False),
+        ("verbose is off", "verbose", False),
+        ("no rush, include images", "include_images", True),
+        ("dry-run", "dryRun", True),
+        ("hello", "verbose", None),
+    ],
+)
+def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
+    found = affirmed(text, wanted(name, {"type": "boolean"}, 0))
+    assert (found[0] if found else None) == expected
+
+
+def test_examples_of_the_description_are_taken_as_they_are_said() -> None:
+    want = wanted("genre", {"type": "string", "description": "e.g. rock, jazz"}, 0)
+    assert [mention.value for mention in hinted("some Jazz music", want)] == ["Jazz"]
+
+
+@pytest.mark.parametrize(
+    ("phrase", "unit", "expected"),
+    [("namespace prod", "", "prod"), ("web namespace", "the", "web"), ("web namespace", "", None), ("prod", "", None)],
+)
+def test_a_phrase_with_the_name_in_it(phrase: str, unit: str, expected: Any) -> None:
+    found = beside(Mention("words", phrase, 0, len(phrase), unit=unit), wanted("namespace", {"type": "string"}, 0))
+    assert (found.value if found else None) == expected
+    assert found is None or phrase[found.start : found.end] == expected

@@ -1,0 +1,70 @@
+"""What properties ask for."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.engine.generate.prompt.wanted import item_of, wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "schema", "nature"),
+    [
+        ("city", {"type": "string"}, "place"),
+        ("loc", {"type": "string"}, "place"),
+        ("x", {"type": "string", "description": "The city and state, e.g. San Francisco, CA"}, "place"),
+        ("userEmail", {"type": "string"}, "email"),
+        ("when", {"type": "string", "format": "date-time"}, "datetime"),
+        ("user_id", {"type": "integer"}, "id"),
+        ("price", {"type": "number"}, "money"),
+        ("guests", {"type": "integer"}, "quantity"),
+        ("guests", {"type": "array", "items": {"type": "string"}}, "person"),
+        ("start", {"type": "string"}, "moment"),
+        ("zip_code", {"type": "string"}, "zip"),
+        ("source_code", {"type": "string"}, "code"),
+        ("frobnicator", {"type": "string"}, ""),
+    ],
+)
+def test_natures(name: str, schema: Any, nature: str) -> None:
+    assert wanted(name, schema, 0).nature == nature
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [("from_city", "from"), ("origin", "from"), ("destination", "to"), ("end_date", "to"), ("city", "")],
+)
+def test_roles(name: str, role: str) -> None:
+    assert wanted(name, {"type": "string"}, 0).role == role
+
+
+@pytest.mark.parametrize(
+    ("schema", "types", "choices"),
+    [
+        ({"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]}, ("string",), ("a",)),
+        ({"type": ["integer", "null"]}, ("integer",), ()),
+        ({"const": 3}, (), (3,)),
+        ({"minimum": 1}, ("number",), ()),
+        (True, (), ()),
+        ({"oneOf": [{"type": "integer"}, {"type": "string"}]}, ("integer", "string"), ()),
+    ],
+)
+def test_types_and_choices(schema: Any, types: tuple[str, ...], choices: tuple[Any, ...]) -> None:
+    want = wanted("x", schema, 0)
+    assert (want.types, want.choices) == (types, choices)
+
+
+def test_examples_of_a_description_are_hints() -> None:
+    want = wanted("genre", {"type": "string", "description": "Music genre, e.g. rock, jazz or `pop`"}, 0)
+    assert {"rock", "jazz", "pop"} <= want.hints
+
+
+def test_numbers_and_formats_are_told() -> None:
+    assert wanted("x", {"type": ["integer", "null"]}, 0).numeric
+    assert not wanted("x", {"type": ["integer", "string"]}, 0).numeric
+    assert wanted("x", {"format": "uri"}, 0).format == "uri"
+
+
+def test_items_are_named_as_their_array() -> None:
+    item = item_of(wanted("emails", {"type": "array", "items": {"type": "string"}}, 0))
+    assert (item.nature, item.types) == ("email", ("string",))
+    assert item_of(wanted("x", {"type": "array", "prefixItems": [{"type": "integer"}]}, 0)).types == ("integer",)

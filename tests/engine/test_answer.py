@@ -141,6 +141,12 @@ def test_without_parallel_tool_calls_one_call_remains() -> None:
     assert [type(part) for part in parts] == [Text, ToolUse]
 
 
+def test_functions_of_the_time_before_tools_are_called_one_at_a_time() -> None:
+    parts, finish = one(call(parallel_tool_calls=False, bare_functions=True), draft(USE, USE))
+    assert [part.call.kind for part in parts if isinstance(part, ToolUse)] == ["bare"]
+    assert finish == "function_call"
+
+
 def test_tool_arguments_count_and_are_cut() -> None:
     parts, finish = one(call(max_tokens=2), draft(USE))
     assert finish == "length"

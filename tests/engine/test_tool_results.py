@@ -1,7 +1,7 @@
 import pytest
 
 from mockserver.core.call import Message, ToolCall
-from mockserver.engine.tool_results import last, since_last_user
+from mockserver.engine.tool_results import calls, calls_since_last_user, last, since_last_user
 from tests.kit.calls import call, told
 
 ASKED = Message("assistant", tool_calls=(ToolCall("1", "sky", "{}"), ToolCall("2", "sea", "{}")))
@@ -37,3 +37,10 @@ def test_the_results_since_the_user_spoke():
 def test_a_result_of_an_unknown_call_keeps_the_name_it_carries():
     assert last(call("hi", Message("function", "x", name="look")))["name"] == "look"
     assert last(call("hi", Message("tool", "x", tool_call_id="9")))["name"] is None
+
+
+def test_the_calls_of_a_conversation_and_of_its_last_turn():
+    made = call(*told("old"), "again", ASKED)
+    assert [each.name for each in calls(made)] == ["get_weather", "sky", "sea"]
+    assert [each.name for each in calls_since_last_user(made)] == ["sky", "sea"]
+    assert calls_since_last_user(call(*told("old"), "again")) == ()

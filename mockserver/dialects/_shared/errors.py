@@ -10,6 +10,7 @@ from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.plan import REASONS, Failure, reason_of
 from mockserver.dialects._shared.parse import clip
+from mockserver.dialects._shared.schemas import of_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Phrasebook:
         """Status, words and codes; what the failure states wins over the table."""
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
         row = self._row(reason)
+        failure = of_schema(failure, call, coded=row.code is None and row.kind == "invalid_request_error")
         return Said(
             status=row.status if failure.status is None else failure.status,
             message=self._message(reason, failure, http, call) if failure.message is None else failure.message,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from mockserver.core.call import Tool
 from mockserver.engine.generate.clauses import Clause, clauses
 from mockserver.engine.generate.offers import THRESHOLD, Offer, fitness, named_at, offers
-from mockserver.engine.generate.prompt import mentions
+from mockserver.engine.generate.prompt import NOTHING, mentions
 from mockserver.engine.generate.wording import keys, weight, words
 
 
@@ -125,11 +125,17 @@ def _tools_of(clause: Clause, offered: Sequence[Offer], setting: _Setting) -> tu
     mentioned, told = mentions(clause.text), _told(own, words(setting.head.text))
     scored = [
         (fitness(offer, said, mentioned) - _margin(offer, told), -at)
-        for at, offer in enumerate(offered)
+        for at, offer in _likely(offered, said)
         if said == own or fitness(offer, own, mentioned)
     ]
     score, at = max(scored, default=(0.0, 0))
     return (offered[-at].tool,) if score >= THRESHOLD else ()
+
+
+def _likely(offered: Sequence[Offer], said: Sequence[str]) -> list[tuple[int, Offer]]:
+    """The tools whose words fit best, each with its place: only for these is it worth to look for arguments."""
+    ranked = sorted(enumerate(offered), key=lambda each: (-fitness(each[1], said, NOTHING), each[0]))
+    return ranked[:_MOST_LIKELY]
 
 
 def _told(own: Sequence[str], head: Sequence[str]) -> list[str]:
@@ -157,6 +163,7 @@ def _denied(clause: Clause, offered: Sequence[Offer]) -> Iterator[str]:
             yield offer.tool.name
 
 
+_MOST_LIKELY = 12
 _FIRST_WORDS = 5
 _LONGEST_END = 8_000
 _POINTS_BACK = re.compile(r"\b(?:it|its|them|their|that|those|this|the\s+results?|the\s+answer|there)\b", re.IGNORECASE)

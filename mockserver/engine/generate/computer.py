@@ -184,7 +184,8 @@ _MOST_STEPS = 30
 _LOOK: Action = {"type": "screenshot"}
 _VERB = re.compile(
     r"\b(?:(?P<double>double[- ]?click)|(?P<right>right[- ]?click)|(?P<search>search(?:\s+for)?)|(?P<scroll>scroll)"
-    r"|(?P<type>type|enter|write|input|fill(?:\s+in)?)|(?P<open>open|go\s+to|navigate(?:\s+to)?|visit|browse(?:\s+to)?)"
+    r"|(?P<type>type|(?<!press )(?<!hit )(?<!the )enter|write|input|fill(?:\s+in)?)"
+    r"|(?P<open>open|go\s+to|navigate(?:\s+to)?|visit|browse(?:\s+to)?)"
     r"|(?P<drag>drag)|(?P<move>hover|move)|(?P<press>press|hit)|(?P<click>click|tap|select|choose)|(?P<wait>wait)"
     r"|(?P<look>(?:take\s+(?:a|another)\s+)?screenshot))\b",
     re.IGNORECASE,

@@ -21,17 +21,18 @@ from mockserver.engine.generate.prompt import NOTHING, Mentions
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
     """A value that the schema allows: what was said first, then defaults and examples, then what is plausible.
 
-    Raises Failure `bad_parameter` where the schema is broken or nothing is found; its details hold the JSON `pointer`
-    of the place in the schema and, as `why`, what cannot be met there.
+    Raises Failure `bad_parameter` where the schema is broken or nothing is found. Its details hold the JSON `pointer`
+    of the place in the schema, as `why` what cannot be met there, and the `schema` itself, to tell whose it is.
     """
     schema = True if schema is None else schema
     try:
         ready = compiled(schema)
     except DeadEndError as error:
-        raise _failure("is not valid", error) from None
-    if ready.heights.of(schema) == float("inf"):
-        raise _failure("cannot be satisfied", DeadEndError("what it refers to never ends, or nothing is allowed"))
-    return _Search(ready, seed, said).found()
+        raise _failure("is not valid", error, schema) from None
+    if ready.heights.of(ready.document.root) == float("inf"):
+        endless = DeadEndError("what it refers to never ends, or nothing is allowed")
+        raise _failure("cannot be satisfied", endless, schema)
+    return _Search(ready, seed, said, schema=schema).found()
 
 
 def flaw(schema: Json) -> str | None:
@@ -46,8 +47,9 @@ def flaw(schema: Json) -> str | None:
 class _Search:
     """Tries until the validator is content: what it refuses is made again, without what was said or noted there."""
 
-    def __init__(self, ready: Compiled, seed: Seed, said: Mentions) -> None:
+    def __init__(self, ready: Compiled, seed: Seed, said: Mentions, *, schema: Json) -> None:
         self.ready = ready
+        self.schema = schema  # as it was given: an equal one may have been made ready before
         self.seed = seed
         self.said = said
         self.left = _MOST_WORK
@@ -73,7 +75,7 @@ class _Search:
             if self.ready.validator.is_valid(made):
                 return made
             self._note_troubles(made)
-        raise _failure("cannot be satisfied", stuck)
+        raise _failure("cannot be satisfied", stuck, self.schema)
 
     def _made(self, turn: int) -> Json:
         """An instance that may yet be refused; from half of the turns on one with nothing that need not be."""
@@ -95,8 +97,8 @@ class _Search:
             self.troubles["".join(f"/{step}" for step in steps)] += 1
 
 
-def _failure(what: str, error: DeadEndError) -> Failure:
-    details: Mapping[str, Json] = {"pointer": error.pointer, "why": error.why}
+def _failure(what: str, error: DeadEndError, schema: Json) -> Failure:
+    details: Mapping[str, Json] = {"pointer": error.pointer, "why": error.why, "schema": schema}
     return Failure("bad_parameter", f"The JSON schema {what}: {_sentence(error)}.", details=details)
 
 

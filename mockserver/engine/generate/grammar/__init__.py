@@ -27,7 +27,7 @@ from mockserver.engine.generate.grammar.wishes import Wish, wishes
 from mockserver.engine.generate.prompt import NOTHING, Mentions
 
 _VARIANTS = 6
-_LONGEST_PATTERN = 20_000  # characters
+_LONGEST_PATTERN = 8_000  # characters
 
 
 def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) -> str:

@@ -65,7 +65,7 @@ class _Writer:
         """How little an alternative suits: what gets lost, what is not wanted, what is not spread."""
         shares = self.reach.shares(way, wanted)
         kept = sum(map(len, shares))
-        unwanted = sum(not share and part in self.grammar.terminals for part, share in zip(way, shares, strict=True))
+        unwanted = sum(not share and part not in self.grammar.empty for part, share in zip(way, shares, strict=True))
         return -kept, unwanted, -sum(map(bool, shares))
 
     def _text(self, name: str, wanted: Share) -> str:
@@ -75,7 +75,5 @@ class _Writer:
         listed = [text for text in terminal.texts if fits(terminal.pattern, text)]
         text = self.rng.choice(listed) if listed else text_for(terminal.pattern, self.rng)
         if text is None:
-            raise Failure(
-                "bad_parameter", f"Invalid grammar: no text was found that matches {terminal.pattern.pattern}"
-            )
+            raise Failure("bad_parameter", f"Invalid grammar: no text was found for terminal {name}.")
         return text

@@ -18,7 +18,7 @@ from mockserver.engine.generate.grammar.terminals import Lexicon
 if TYPE_CHECKING:
     from lark import Token
 
-_MOST_RULES = 20_000
+_MOST_SYMBOLS = 40_000  # in rules that are made
 _MOST_REPEATS = 1_000
 
 
@@ -64,7 +64,7 @@ class _Reader:
     lexicon: Lexicon
     rules: dict[str, tuple[Production, ...]] = field(default_factory=dict)
     terminals: dict[str, Terminal] = field(default_factory=dict)
-    made: int = 0
+    symbols: int = 0
 
     def ways(self, node: Node) -> Iterator[Production]:
         """The alternatives that a node consists of."""
@@ -99,8 +99,7 @@ class _Reader:
             return self._named(node.children[0])
         name = " ".join(str(token) for token in node.scan_values(is_token))
         if name not in self.terminals:
-            pattern = self.lexicon.pattern(self.lexicon.source(node), next(node.scan_values(is_token)))
-            self.terminals[name] = Terminal(pattern, self.lexicon.texts(node))
+            self.terminals[name] = Terminal(self.lexicon.pattern_of(node), self.lexicon.texts(node))
         return name
 
     def _named(self, token: "Token") -> str:
@@ -109,18 +108,21 @@ class _Reader:
             if name not in self.statements.rules:
                 raise broken(f"rule '{name}' is used but not defined", token)
         elif name not in self.terminals:
-            pattern = self.lexicon.pattern(self.lexicon.named(token), token)
-            own = self.statements.tokens.get(name)
-            self.terminals[name] = (
-                Terminal(pattern, self.lexicon.texts(own.body), own.priority) if own else Terminal(pattern)
-            )
+            self.terminals[name] = self._terminal(token)
         return name
 
+    def _terminal(self, token: "Token") -> Terminal:
+        source = self.lexicon.named(token)
+        own = self.statements.tokens.get(str(token.value))
+        if own is None:
+            return Terminal(self.lexicon.pattern(source, token))
+        return Terminal(self.lexicon.pattern_of(own.body), self.lexicon.texts(own.body), own.priority)
+
     def _rule(self, *ways: Production) -> str:
-        self.made += 1
-        if self.made > _MOST_RULES:
+        self.symbols += sum(map(len, ways)) + 1
+        if self.symbols > _MOST_SYMBOLS:
             raise Failure("bad_parameter", "Invalid grammar: it is too large.")
-        name = f"({self.made})"
+        name = f"({len(self.rules)})"
         self.rules[name] = tuple(dict.fromkeys(ways))
         return name
 

@@ -5,13 +5,14 @@ Knows no grammar. `regex` reads what Python's own and most of what Rust's dialec
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
 from mockserver.core.seed import Random
 from mockserver.engine.generate.pattern import matching
 
-Pattern = Any  # a compiled pattern, whose type `regex` does not export
+Pattern = Any  # a Literal, or a compiled pattern, whose type `regex` does not export
 
 _PATIENCE = 0.1  # seconds for one try, which takes microseconds unless the pattern backtracks without end
 _TRIES = 8
@@ -30,20 +31,40 @@ class SlowError(Exception):
     """It takes too long to tell whether a pattern matches."""
 
 
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A pattern that is a text as it stands, in small or capital letters where that is all the same."""
+
+    text: str
+    any_case: bool = False
+
+    def begins(self, text: str, at: int) -> bool:
+        """Whether a text goes on so from a place."""
+        if self.any_case:
+            return text[at : at + len(self.text)].lower() == self.text.lower()
+        return text.startswith(self.text, at)
+
+
 def compiled(source: str) -> Pattern:
     """The pattern. Raises UnreadableError."""
     import regex  # type: ignore[import-untyped]  # slow to import, and few requests have a pattern
 
+    if _expanded(source) > _LARGEST:
+        raise UnreadableError("it repeats too much")
     try:
         return regex.compile(source, regex.VERSION0)
     except regex.error as error:
         raise UnreadableError(error.msg, error.pos or 0) from None
-    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+    except RecursionError:
+        raise UnreadableError("it is nested too deeply") from None
+    except (ValueError, OverflowError) as error:
         raise UnreadableError(str(error)) from None
 
 
 def fits(pattern: Pattern, text: str) -> bool:
     """Whether the whole text matches. Raises SlowError."""
+    if isinstance(pattern, Literal):
+        return len(text) == len(pattern.text) and pattern.begins(text, 0)
     try:
         return pattern.fullmatch(text, timeout=_PATIENCE) is not None
     except TimeoutError:
@@ -52,6 +73,8 @@ def fits(pattern: Pattern, text: str) -> bool:
 
 def length_at(pattern: Pattern, text: str, at: int) -> int:
     """How many characters match from a place on; 0 for none. Raises SlowError."""
+    if isinstance(pattern, Literal):
+        return len(pattern.text) if pattern.begins(text, at) else 0
     try:
         found = pattern.match(text, at, timeout=_PATIENCE)
     except TimeoutError:
@@ -78,12 +101,32 @@ def found_in(source: str, text: str) -> list[str]:
 
 def text_for(pattern: Pattern, rng: Random) -> str | None:
     """A text that matches and is not empty, if that can be: one that people would write, else any. None: none found."""
+    if isinstance(pattern, Literal):
+        return pattern.text
     for candidate in _usual(rng):
         if fits(pattern, candidate):
             return candidate
     made = [text for _ in range(_TRIES) if (text := matching(pattern.pattern, rng)) is not None]
-    fitting = [text for text in made if fits(pattern, text)]
+    fitting = [text for text in made if fits(pattern, text) and not _HALF.search(text)]
     return min(fitting, key=lambda text: not text, default=None)
+
+
+def _expanded(source: str) -> int:
+    """About how large a pattern is with all that it counts written out, as it is compiled."""
+    sizes, last = [0], 0
+    for piece in _PIECE.finditer(source):
+        if piece[0] == "(":
+            sizes.append(0)
+        elif piece[0] == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        elif piece["least"]:
+            sizes[-1] += last * (int(piece["least"][:9]) - 1)
+            last *= int(piece["least"][:9])
+        else:
+            last = 1
+            sizes[-1] += 1
+    return sum(sizes)
 
 
 def _usual(rng: Random) -> Iterator[str]:
@@ -101,6 +144,9 @@ def _usual(rng: Random) -> Iterator[str]:
     yield from (f"$1{number}.00", f"{number}%", " ", "\n")
 
 
+_HALF = re.compile("[\ud800-\udfff]")  # of a character, which no client can be sent
+_LARGEST = 20_000
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<least>\d+)(?:,\d*)?\}|.", re.DOTALL)
 _DAY = date(2024, 1, 1)
 _WORDS = (
     *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
+from mockserver.core.call import Json
 from mockserver.engine.generate.grammar.bnf import Grammar
 from mockserver.engine.generate.grammar.recognition import MOST_STEPS, Reading, reading
-from mockserver.engine.generate.prompt import Mentions
+from mockserver.engine.generate.prompt import Mention, Mentions
 
 _MOST_PHRASES = 24
 _LONGEST = 2_000  # characters of a phrase
@@ -15,13 +16,16 @@ _MOST_PLACES = 200
 
 def phrases(said: Mentions) -> Iterator[str]:
     """What the prompt mentions, as it is written and without its quotes, the longest first."""
-    found = (
-        form
-        for mention in said.found[:_MOST_PHRASES]
-        for form in (mention.value, said.text[mention.start : mention.end])
-    )
+    found = (form for mention in said.found[:_MOST_PHRASES] for form in _forms(mention, said.text))
     texts = dict.fromkeys(text for text in found if isinstance(text, str) and 0 < len(text) <= _LONGEST)
     yield from sorted(texts, key=len, reverse=True)
+
+
+def _forms(mention: Mention, text: str) -> Iterator[Json]:
+    raw = text[mention.start : mention.end]
+    yield from (mention.value, raw)
+    if mention.kind == "expression":
+        yield "".join(raw.split())
 
 
 def best_phrase(grammar: Grammar, said: Mentions) -> tuple[str, int]:

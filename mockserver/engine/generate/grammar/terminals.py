@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mockserver.engine.generate.grammar.patterns import Pattern, UnreadableError, compiled
+from mockserver.engine.generate.grammar.patterns import Literal, Pattern, UnreadableError, compiled
 from mockserver.engine.generate.grammar.statements import Definition, Node, broken, is_token
 
 if TYPE_CHECKING:
     from lark import Token
 
-_LONGEST = 20_000  # characters of one terminal's pattern
+_LONGEST = 5_000  # characters of one terminal's pattern
 _MOST_TEXTS = 200
 
 
@@ -27,6 +27,7 @@ class Lexicon:
     known: dict[str, str] = field(default_factory=dict)
     listed: dict[str, list[str]] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)
+    patterns: int = 0
 
     def named(self, token: "Token") -> str:
         """The source of the pattern of a terminal that is used somewhere."""
@@ -56,6 +57,20 @@ class Lexicon:
         except UnreadableError as error:
             raise broken(f"a regular expression that is not valid ({error})", place) from None
 
+    def pattern_of(self, node: Node) -> Pattern:
+        """The pattern that a node of a terminal stands for."""
+        bare = node
+        while bare.data in ("expansions", "expansion") and len(bare.children) == 1:
+            bare = bare.children[0]
+        source = self.source(node)
+        place = next(node.scan_values(is_token))
+        if bare.data == "literal" and bare.children[0].type == "STRING":
+            return Literal(_unquoted(place), place.value.endswith("i"))
+        self.patterns += 1
+        if self.patterns > _MOST_PATTERNS:
+            raise broken(f"more than {_MOST_PATTERNS} regular expressions", place)
+        return self.pattern(source, place)
+
     def source(self, node: Node) -> str:
         """The source of the pattern that a node of a terminal stands for."""
         match node.data:
@@ -67,8 +82,10 @@ class Lexicon:
             case "literal":
                 return self._literal(node.children[0])
             case "literal_range":
-                first, last = (re.escape(_unquoted(token)) for token in node.children)
-                return f"[{first}-{last}]"
+                first, last = map(_unquoted, node.children)
+                if len(first) != 1 or len(last) != 1:
+                    raise broken("a range that is not from one character to another", node.children[0])
+                return f"[{re.escape(first)}-{re.escape(last)}]"
             case "maybe":
                 return f"(?:{self.source(node.children[0])})?"
             case "expr":
@@ -111,10 +128,9 @@ class Lexicon:
                 raise broken("a terminal that is empty", token)
             return f"(?i:{re.escape(text)})" if token.value.endswith("i") else re.escape(text)
         body, _, flags = token.value[1:].rpartition("/")
-        kept = "".join(flag for flag in "imsx" if flag in flags)
-        end = "\n" if "x" in kept else ""  # a comment may stand in the last line
+        body = _IGNORED.sub(lambda piece: piece["kept"] or "", body) if "x" in flags else body
         self.pattern(body, token)
-        return f"(?{kept}:{body}{end})"
+        return f"(?{''.join(flag for flag in 'ims' if flag in flags)}:{body})"
 
 
 def _texts_of_literal(token: "Token") -> list[str]:
@@ -126,8 +142,10 @@ def _texts_of_literal(token: "Token") -> list[str]:
 
 def _unquoted(token: "Token") -> str:
     """The text of a literal."""
-    inner = token.value[1 : token.value.rindex('"')]
-    return _ESCAPE.sub(_meant, inner)
+    text = _ESCAPE.sub(_meant, token.value[1 : token.value.rindex('"')])
+    if _HALF.search(text):
+        raise broken("half of a character", token)
+    return text
 
 
 def _meant(escape: re.Match[str]) -> str:
@@ -151,6 +169,10 @@ def _longest_first(source: str) -> tuple[bool, int]:
     return not _BOUNDLESS.search(source), -len(source)
 
 
+_MOST_PATTERNS = 400
+_HALF = re.compile("[\ud800-\udfff]")
+# What a verbose pattern has for its readers.
+_IGNORED = re.compile(r"(?P<kept>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s+|#[^\n]*", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}
 _BOUNDLESS = re.compile(r"(?<!\\)[*+]|,\}")

@@ -43,8 +43,10 @@ def _literals(grammar: Grammar, said: Mentions) -> Iterator[tuple[int, Wish]]:
                 name, literal
             )
     for core, wish in meant.items():
-        at = spoken.find(f" {core} ") if _WORD.match(core) else _sign_at(core, text)
-        if at >= 0 and core not in _SMALL:
+        if not _WORD.match(core):
+            if (at := _sign_at(core, text, said)) >= 0:
+                yield at, wish
+        elif f" {core} " in spoken and core not in _SMALL:
             yield _place(core, text), wish
 
 
@@ -52,16 +54,22 @@ def _outside(said: Mentions) -> str:
     """The prompt in small letters, without the values of several words that it mentions."""
     text = said.text[:_READ].casefold()
     for mention in said.found:
-        if " " in text[mention.start : mention.end]:
+        if " " in text[mention.start : mention.end] and mention.kind != "words":
             text = text[: mention.start] + " " * (mention.end - mention.start) + text[mention.end :]
     return text
 
 
-def _sign_at(sign: str, text: str) -> int:
-    """Where a sign such as `>=` stands by itself, which no mark of punctuation does."""
-    if not sign or sign in _PUNCTUATION:
+def _sign_at(sign: str, text: str, said: Mentions) -> int:
+    """Where a sign such as `>=` stands by itself, as no mark of punctuation does, or where words ask for it; or -1."""
+    if not sign or (sign in _PUNCTUATION and sign not in _SPOKEN):
         return -1
-    return max(text.find(f" {sign} "), -1)
+    between, before = _SPOKEN.get(sign, (_NEVER, _NEVER))
+    at = text.find(f" {sign} ")
+    if at < 0 and (found := between.search(text)):
+        at = found.start()
+    if at < 0 and before.search(text) and said.found:
+        at = said.found[0].end  # what is asked for before all values stands between them
+    return at
 
 
 def _place(core: str, text: str) -> int:
@@ -75,17 +83,29 @@ def _values(grammar: Grammar, said: Mentions) -> Iterator[tuple[int, Wish]]:
     patterns = [
         name for name, terminal in grammar.terminals.items() if not terminal.texts and name not in grammar.ignored
     ]
-    for mention in said.found[:_MOST_MENTIONS]:
+    for mention in _apart(said.found[:_MOST_MENTIONS]):
         forms = [form for form in _forms(mention, said.text) if form.casefold() not in listed]
         wish = {name: form for name in patterns if (form := _fitting(grammar, name, forms)) is not None}
         if wish:
             yield mention.start, wish
 
 
+def _apart(found: Iterable[Mention]) -> Iterator[Mention]:
+    """The mentions that do not overlap, of those that do the shorter first."""
+    end = 0
+    worded = (each for each in found if each.kind != "duration" or not isinstance(each.value, int))
+    for mention in sorted(worded, key=lambda each: (each.start, each.end)):
+        if mention.start >= end:
+            end = mention.end
+            yield mention
+
+
 def _forms(mention: Mention, text: str) -> Iterator[str]:
-    """How a value may be written."""
-    value = mention.value if isinstance(mention.value, str) else text[mention.start : mention.end]
-    yield from dict.fromkeys((text[mention.start : mention.end], value, str(mention.value), f'"{value}"', f"'{value}'"))
+    """How a value may be written; mere words are not put into quotes."""
+    raw, value = text[mention.start : mention.end], mention.value
+    meant = str(value) if isinstance(value, str) or mention.kind == "number" else raw
+    quoted = () if mention.kind == "words" else (f'"{meant}"', f"'{meant}'")
+    yield from dict.fromkeys((raw, meant, *quoted))
 
 
 def _fitting(grammar: Grammar, name: str, forms: Iterable[str]) -> str | None:
@@ -146,7 +166,7 @@ class Reach:
         takers = [[at for at, symbol in enumerate(way) if self.takes(symbol, (wish,))] for wish in wanted]
         sure = {wish: places[0] for wish, places in zip(wanted, takers, strict=True) if len(places) == 1}
         for wish, place in sure.items():
-            if len(shares[place]) < self._room[way[place]]:
+            if len(shares[place]) < self._room.get(way[place], 1):
                 shares[place].append(wish)
         steady = _rising(sure)
         for run, first, last in _runs(wanted, sure, steady, len(way) - 1):
@@ -159,8 +179,8 @@ class Reach:
             reached = self.takes(way[place], run)
             if reached:
                 later = tuple(way[other] for other in places if other > place)
-                helping = self._helping(way[place], len(reached), later, run) - len(shares[place])
-                taken = reached[: max(helping, 0)]
+                left = self._room.get(way[place], 1) - len(shares[place])
+                taken = reached[: max(0, min(left, self._helping(way[place], len(reached), later, run)))]
                 shares[place] += taken
                 run = tuple(wish for wish in run if wish not in taken)
 
@@ -196,5 +216,21 @@ def _runs(wanted: Share, sure: Mapping[int, int], steady: Chain, last: int) -> I
 
 
 _WORD = re.compile(r"\w+")
+_NEVER = re.compile(r"(?!)")
+# Words for signs that stand between two values, and those that stand before them.
+_SPOKEN: Mapping[str, tuple[re.Pattern[str], re.Pattern[str]]] = {
+    sign: (re.compile(rf"\b(?:{between})\b"), re.compile(rf"\b(?:{before})\b"))
+    for sign, between, before in (
+        ("+", "plus", "add|sum"),
+        ("-", "minus|less", "subtract"),
+        ("*", "times|multiplied by", "multiply|product"),
+        ("/", "divided by|over", "divide"),
+        ("=", "equals|is equal to", "(?!)"),
+        (">", "greater than|more than|above|over", "(?!)"),
+        ("<", "less than|fewer than|below|under", "(?!)"),
+        (">=", "at least", "(?!)"),
+        ("<=", "at most", "(?!)"),
+    )
+}
 _SMALL = frozenset({"a", "i"})
 _PUNCTUATION = frozenset(".,;:!?'\"()[]{}-`")

@@ -165,6 +165,10 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Seque
     """The weaker evidence that is enough for what must be given."""
     missing = [want for want in asked if want.required and want.name not in assignment.given]
     for want in missing:
+        if want.nature == "title" and any(
+            assignment.take(match) for match in ranked if match.want is want and match.points > 7
+        ):
+            continue
         if _takes_text(want) and want.nature in _FREE:
             order = rest.order_of(want.nature, want.words)
             _take_place(assignment, want, rest.remainder(assignment.text, order, assignment.used))

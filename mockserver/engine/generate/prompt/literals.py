@@ -41,7 +41,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         r"(?<![\w.])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-+][\w.]{1,30})?(?![\w.]\d|\w)"
         r"|(?<!\w)v\d{1,3}(?:\.\d{1,3})?(?!\w)",
     ),
-    ("address", rf"\b\d{{1,5}}[A-Za-z]? (?:[A-Z][\w'.-]{{0,20}} ){{1,4}}(?:{_STREET})\b"),
+    ("address", rf"\b\d{{1,5}}(?:st|nd|rd|th|[A-Za-z])? (?:[A-Z][\w'.-]{{0,20}} ){{0,4}}(?:{_STREET})\b"),
     ("channel", r"(?<![\w#])#[A-Za-z][\w-]{1,60}|(?<![\w@.])@[A-Za-z][\w.-]{1,40}\b"),
     ("color", r"(?<![\w#&])#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3})\b"),
     ("host", rf"(?<![\w.@/-])(?:{_LABEL}\.){{1,6}}(?:{_SUFFIX})(?![\w-])|\blocalhost\b"),
@@ -51,6 +51,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
         r"|png|jpe?g|gif|docx?|xlsx?|pptx?|html?|css|sql|sh|go|rs|java|rb|php|c|cpp|h|log|xml|zip|tar|gz|ini|cfg"
         r"|env|ipynb|parquet)(?![\w])",
     ),
+    ("slug", r"(?<![\w/.])[A-Za-z][\w-]{2,40}/[A-Za-z][\w-]{2,40}(?:/[\w-]{1,40}){0,6}(?![\w/])"),
     ("id", r"(?<![\w-])(?=[\w-]{0,40}\d)[A-Za-z]{1,12}(?:[-_][A-Za-z0-9]{1,40}){1,6}(?![\w-])"),
     (
         "id",
@@ -72,6 +73,7 @@ _NEEDS = {
     "url": (":", "www."),
     "email": "@",
     "path": "/.\\",
+    "slug": "/",
     "channel": "#@",
     "host": (".", "localhost"),
 }  # without, no such

@@ -13,7 +13,8 @@ NATURES: dict[str, str] = {
         "room": "room zone zimmer",
         "person": "person user customer client guest contact recipient sender assignee owner employee patient student"
         " player author artist director host organizer attendee participant invitee member assigned reporter reviewer"
-        " agent passenger friend who manager creator singer writer speaker composer actor candidate driver doctor",
+        " agent passenger friend who manager creator singer writer speaker composer actor candidate driver"
+        " doctor founder inventor chef coach captain teacher",
         "name": "name nombre nom fullname lastname firstname surname",
         "org": "company organization organisation org vendor supplier employer merchant restaurant hotel business store"
         " brand airline bank school university firma empresa institution shop manufacturer provider publisher customer",
@@ -21,7 +22,7 @@ NATURES: dict[str, str] = {
         "title": "title event label song track album book movie film playlist meeting project game show series heading"
         " caption product item dish recipe ingredient food drink service team repo repository branch app application"
         " article paper subject file_name device category genre cuisine department plan sport animal breed"
-        " occasion theme course material model",
+        " activity exercise occasion theme course material model",
         "text": "text message body content comment note description summary reason statement feedback reply"
         " sentence phrase review instruction memo detail post paragraph nachricht mensaje texto texte bio input",
         "query": "query question search topic keyword term prompt task todo goal objective request q thema consulta"
@@ -47,7 +48,8 @@ NATURES: dict[str, str] = {
         "language": "language lang locale sprache langue idioma",
         "ticker": "ticker symbol stock",
         "color": "color colour farbe couleur",
-        "money": "price amount cost total budget fee salary balance payment principal revenue fare tip subtotal tax"
+        "money": "price amount cost total budget fee salary balance payment principal revenue fare tip subtotal"
+        " tax rent"
         " income spend preis prix precio betrag deposit loan usd eur sum bid charge refund",
         "percent": "percent percentage rate discount brightness volume level humidity probability interest opacity",
         "quantity": "quantity count qty amount number num people adult children child traveler"
@@ -80,7 +82,8 @@ FITNESS: dict[str, dict[str, int]] = {
         "quoted": 18,
         "name": 12,
         "id": 12,
-        "words": 2,
+        "words": 3,
+        "slug": 15,
         "channel": 8,
         "version": 5,
         "color": 5,
@@ -91,9 +94,9 @@ FITNESS: dict[str, dict[str, int]] = {
     "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
     "room": {"words": 18, "name": 18, "quoted": 18},
     "person": {"name": 25, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
-    "name": {"name": 22, "quoted": 28, "words": 2, "id": 6},
+    "name": {"slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
-    "title": {"quoted": 32, "name": 24, "words": 4, "id": 4},
+    "title": {"slug": 12, "quoted": 32, "name": 24, "words": 4, "id": 4},
     "text": {"quoted": 45, "code": 8},
     "query": {"quoted": 40},
     "code": {"code": 70, "quoted": 20, "id": 30},
@@ -109,7 +112,7 @@ FITNESS: dict[str, dict[str, int]] = {
     "host": {"host": 50, "ip": 45, "url": 20, "id": 15, "name": 5},
     "ip": {"ip": 60},
     "phone": {"phone": 60},
-    "path": {"path": 55, "quoted": 25, "code": 30},
+    "path": {"path": 55, "slug": 45, "quoted": 25, "code": 30},
     "id": {"id": 42, "uuid": 45, "quoted": 14, "name": 2},
     "uuid": {"uuid": 60},
     "channel": {"channel": 60, "name": 8, "quoted": 8},
@@ -154,7 +157,7 @@ CUED: dict[str, dict[str, int]] = {
         "on": -15,
         "by": -10,
     },
-    "org": {"at": 35, "from": 24, "by": 18, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
+    "org": {"at": 35, "from": 24, "by": 8, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
     "title": {
         "named": 45,
         "about": 10,
@@ -162,8 +165,8 @@ CUED: dict[str, dict[str, int]] = {
         "from": -12,
         "to": -6,
         "by": -20,
-        "of": 6,
-        "for": 8,
+        "of": 9,
+        "for": 11,
         "at": -15,
         "on": -12,
     },
@@ -176,11 +179,19 @@ CUED: dict[str, dict[str, int]] = {
 # Which preposition a word of a property's name asks for.
 ROLES: dict[str, str] = {
     **dict.fromkeys(
-        listed("from origin source departure depart sender start begin pickup since after src checkin min"), "from"
+        listed(
+            "from minimum base head origin source departure depart sender start begin pickup since after src"
+            " checkin min"
+        ),
+        "from",
     ),
     **dict.fromkeys(listed("origen origine von desde start_date low lower earliest checkin old first"), "from"),
     **dict.fromkeys(
-        listed("to destination target dest recipient arrival arrive end dropoff until checkout before return"), "to"
+        listed(
+            "to maximum assignee destination target dest recipient arrival arrive end dropoff until checkout"
+            " before return"
+        ),
+        "to",
     ),
     **dict.fromkeys(
         listed("due deadline destino hasta nach into receiver finish stop upper high latest max new"), "to"
@@ -204,8 +215,8 @@ CUE_ROLES |= {"under": "to", "about": "about", "named": "named"}
 SYNONYMS: tuple[frozenset[str], ...] = tuple(
     frozenset(group.split())
     for group in (
-        "people guest person adult passenger traveler traveller seat party persona personne personen attendee"
-        " pax personne",
+        "people guest person adult passenger traveler traveller seat party persona personne personen"
+        " attendee serving pax",
         "price cost amount fee total budget sum",
         "quantity count number amount qty time",
         "issue ticket bug task case story",
@@ -249,7 +260,7 @@ MEASURES: dict[str, str] = {
     for nature, words in {
         "weight": "kg g gram grams kilogram kilograms kilo kilos lb lbs pound pounds oz ounce ounces ton tons mg",
         "height": "m cm mm km mile miles mi meter meters metre metres kilometer kilometers kilometre kilometres ft"
-        " feet foot inch inches in yard yards centimeters nm",
+        " feet foot inch inches yard yards centimeters nm",
         "temperature": "degree degrees °c °f °k celsius fahrenheit kelvin °",
         "percent": "% percent",
         "duration": "s sec second seconds min minute minutes h hour hours ms milliseconds",

@@ -171,6 +171,6 @@ _VALUES: dict[str, int] = {
         "zero - dois três quatro cinco seis sete oito nove dez onze doze",
     )
     for number, word in enumerate(line.split())
-    if word not in ("-", "null", "sei", "once", "sette")
+    if word not in ("-", "null", "sei", "once", "sette", "due", "elf")
 } | dict(zip(listed("thirty forty fifty sixty seventy eighty ninety"), range(30, 100, 10), strict=True))
 _TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.words import ARTICLES, REQUESTS, STOPS, cues, listed
 
-_TOKEN = re.compile(r"[^\W\d_]\.(?= ?[^\W\d_a-z])|(?<!\w['’])[^\W_](?:[\w&-]|['’](?!s\b)(?=\w))*")
+_TOKEN = re.compile(
+    r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
+    r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
+)
 _LINKS = frozenset(listed("of the de la del van von der den di da du le al bin y"))
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = re.compile(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _LEFT = re.compile(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
+
+_OF = frozenset("の的")
 
 Token = re.Match[str]
 
@@ -26,21 +31,23 @@ def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 
 def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     stops = STOPS | ARTICLES | frozenset(cues(text))
+    links = _LINKS - {"von", "der", "den"} if "von" in stops else _LINKS
+    text = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run: list[Token] = []
     for found in _TOKEN.finditer(text):
         broken = run and text[run[-1].end() : found.start()] not in (" ", "  ")
-        ending = claimed[found.start()] or found[0].lower() in stops
-        if run and (broken or (ending and not _links(text, run, found, claimed))):
+        ending = found[0].lower() in stops
+        if run and (broken or (ending and not (found[0] in links and _links(text, run, found)))):
             yield from _parted(text, run)
             run = []
-        if not claimed[found.start()] and (run or not ending):
+        if run or not ending:
             run.append(found)
     yield from _parted(text, run) if run else ()
 
 
-def _links(text: str, run: list[Token], found: Token, claimed: bytearray) -> bool:
+def _links(text: str, run: list[Token], found: Token) -> bool:
     """Whether a word such as "of" stands within a name: "Bank of America"."""
-    if found[0] not in _LINKS or claimed[found.start()] or not _capital(run[-1][0]):
+    if not _capital(run[-1][0]):
         return False
     rest = text[found.end() + 1 : found.end() + 2]
     follows = text[found.end() : found.end() + 1] == " "
@@ -128,4 +135,5 @@ def _unspaced(run: list[Token]) -> Iterator[Mention]:
                 start = token.start() + found.start() + piece.start() + (lead.end() if lead else 0)
                 end = token.start() + found.start() + piece.end()
                 if end > start:
-                    yield Mention("name", token.string[start:end], start, end)
+                    cue = "of" if token.string[end : end + 1] in _OF else ""
+                    yield Mention("name", token.string[start:end], start, end, cue=cue)

@@ -1,7 +1,7 @@
 """Reads a text once: what has a form of its own, then names and phrases between the words that carry no value."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -11,6 +11,7 @@ from mockserver.engine.generate.prompt.lists import LISTED
 from mockserver.engine.generate.prompt.literals import literals
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.moments import moments, pieces, times
+from mockserver.engine.generate.prompt.natures import SYNONYMS
 from mockserver.engine.generate.prompt.numbers import numbers
 from mockserver.engine.generate.prompt.pairs import calls, fragments, members, pairs
 from mockserver.engine.generate.prompt.phrases import phrases
@@ -61,19 +62,21 @@ def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
             yield mention
 
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
 _REACH = 70  # characters that are looked at on either side
 
 
-def _in_context(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
+def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
     """The mentions with the words around them."""
     leading = cues(text)
     last: Mention | None = None
+    labels = _labels(text, found)
     for mention in found:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
         near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
+        mention = replace(mention, unit="label") if mention.end in labels and mention.kind == "words" else mention
         made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
         if last and last.end <= made.start:
             made = _joined(text, last, made)
@@ -81,10 +84,22 @@ def _in_context(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
         last = made
 
 
+def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:
+    """Where words end that only say what the number after them is: the "bug" of "bug 552"."""
+    numbered = (m for m in found if m.kind in ("number", "id") and text[m.start - 1 : m.start] == " ")
+    return frozenset(mention.start - 1 for mention in numbered)
+
+
+def _is_of(word: str, group: str) -> bool:
+    return any(word in words and group in words for words in SYNONYMS)
+
+
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
     """A mention with what the one before it tells: both of "in Paris and London" are in, apples are counted."""
-    if last.kind in ("number", "unit") and mention.kind in ("words", "name") and mention.start - last.end == 1:
-        return replace(mention, unit="counted")
+    gap = text[last.end : mention.start]
+    if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in (" ", " of "):
+        people = mention.kind == "words" and any(_is_of(stem(word), "people") for word in str(mention.value).split())
+        return mention if people else replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
         return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
     return mention

@@ -23,6 +23,8 @@ def score(mention: Mention, want: Wanted) -> int:
         return _by_key(mention, want)
     if mention.kind == "json":
         return _json(mention, want)
+    if mention.kind in _NUMBERS and "string" in want.types and len(want.types) == 1:
+        return _number(mention, want)
     if mention.kind in _NUMBERS and (
         want.numeric or not want.types or want.nature in ("quantity", "money", "currency", "id")
     ):
@@ -111,7 +113,7 @@ def _number(mention: Mention, want: Wanted) -> int:
     nature, unit = want.nature, mention.unit.lower()
     measured = MEASURES.get(unit)
     if want.types == ("string",) and nature not in ("quantity", "money", "currency"):
-        return (near + 12 if near else 0) + (32 if unit == "#" and nature == "id" else 0)
+        return (near + 12 if near >= 24 else 0) + (32 if unit == "#" and nature == "id" else 0)
     if unit and (unit in want.words or stem(unit) in want.words):
         return 70
     if len(unit) > 3 and any(len(word) > 3 and _alike(stem(unit), word) for word in want.words):
@@ -123,7 +125,13 @@ def _number(mention: Mention, want: Wanted) -> int:
     if mention.kind == "money" and "rate" in want.words:
         return 32
     if mention.kind == "money":
-        return 45 + near // 2 + _role(mention, want) if nature == "money" else 30 if nature == "number" else near - 10
+        return (
+            58 + near // 2 + _role(mention, want)
+            if nature == "money"
+            else 30
+            if nature in ("number", "")
+            else near - 10
+        )
     if unit == "#":
         return 45 + near // 2 if nature == "id" else near - 5
     if measured and measured == nature:
@@ -135,7 +143,9 @@ def _number(mention: Mention, want: Wanted) -> int:
         points -= 12
     if _of_other(mention, want) and near < 25:
         points -= 25
-    return points + (_role(mention, want) if points > 0 else 0)
+    role = _role(mention, want)
+    points -= 16 if nature in ("quantity", "limit") and not want.role and CUE_ROLES.get(mention.cue) else 0
+    return points + (role + (8 if role > 0 else 0) if points > 0 else 0)
 
 
 def _by_nature(mention: Mention, nature: str) -> int:
@@ -201,9 +211,13 @@ def _string(mention: Mention, want: Wanted) -> int:
     if nature == "title" and mention.kind == "name":
         points += 10 if not mention.cue and " " in mention.value else 0
         points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in _LEADING else 0
-    if mention.unit == "counted" and mention.kind == "name":
-        points -= 25
+    if (mention.unit == "counted" and mention.kind == "name") or mention.unit == "label":
+        points -= 30
     if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
+        points += 14
+    elif nature in ("person", "name") and mention.kind == "name" and not mention.before and " " in str(mention.value):
+        points += 10
+    if nature == "org" and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
         points += 14
     if nature == "title" and mention.kind == "words" and _is_object(mention):
         points += 20

@@ -12,7 +12,7 @@ from mockserver.engine.generate.prompt.vocabulary import AFFIRMATIONS, COMMON, L
 from mockserver.engine.generate.prompt.wanted import Wanted
 from mockserver.engine.generate.prompt.words import cues, listed, parts, stem
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
+_WORD = re.compile(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
 _MOST_CHOICES, _MOST_HINTS = 300, 20
 Place = tuple[int, int]
 

@@ -1,0 +1,233 @@
+"""Texts of grammars: a corpus of them, each text read by lark or matched by its pattern; prompts; and bad input."""
+
+from contextlib import suppress
+from time import perf_counter
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lark import Lark
+from lark.exceptions import GrammarError
+
+from mockserver.core.plan import Failure
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.grammar import check, text_of
+from mockserver.engine.generate.prompt import mentions
+
+LARK = {
+    "arithmetic": """
+        start: expr
+        ?expr: term | expr ("+" | "-") term
+        ?term: factor | term ("*" | "/") factor
+        ?factor: NUMBER | "-" factor | "(" expr ")"
+        %import common.NUMBER
+        %ignore " "
+        """,
+    "ambiguous": 'start: e\ne: e OP e | /[0-9]+/ | "(" e ")"\nOP: "+" | "*"\n',
+    "sql": """
+        start: "SELECT"i columns "FROM"i NAME [where] [order] ";"
+        columns: "*" | column ("," column)*
+        column: NAME | FUNCTION "(" NAME ")"
+        FUNCTION: "COUNT"i | "SUM"i | "AVG"i
+        where: "WHERE"i condition (("AND"i | "OR"i) condition)*
+        condition: NAME COMPARISON (NUMBER | STRING)
+        COMPARISON: "=" | "<" | ">" | "<=" | ">="
+        order: "ORDER"i "BY"i NAME ["ASC"i | "DESC"i]
+        NAME: /[a-z_][a-z0-9_]*/
+        STRING: "'" /[^']*/ "'"
+        %import common.NUMBER
+        %import common.WS
+        %ignore WS
+        """,
+    "json": r"""
+        start: value
+        ?value: object | array | ESCAPED_STRING | SIGNED_NUMBER | "true" | "false" | "null"
+        array: "[" [value ("," value)*] "]"
+        object: "{" [pair ("," pair)*] "}"
+        pair: ESCAPED_STRING ":" value
+        %import common (ESCAPED_STRING, SIGNED_NUMBER, WS)
+        %ignore WS
+        """,
+    "settings": 'start: (pair "\\n")+\npair: KEY "=" VALUE\nKEY: /[A-Z][A-Z_]*/\nVALUE: /[^\\n=]+/\n',
+    "command": """
+        start: "git " VERB (" " flag)~0..3
+        VERB: "commit" | "push" | "pull"
+        flag: "--" NAME ["=" NAME] | "-" /[a-z]/
+        NAME.2: /[a-z]{2,}/
+        """,
+    "date": """
+        start: YEAR "-" MONTH "-" DAY
+        YEAR: /20[0-9]{2}/
+        MONTH: "0" "1".."9" | "1" "0".."2"
+        DAY: /(0[1-9]|1[0-9]|2[0-8])/
+        """,
+    "phone": 'start: "+" AREA " " DIGITS~2..4\nAREA: /[1-9][0-9]/\nDIGITS: /[0-9]{3}/\n',
+    "lists": """
+        start: list
+        list: "(" (CNAME | list)* ")"
+        %import common (CNAME, WS_INLINE)
+        %ignore WS_INLINE
+        """,
+    "lamp": 'start: "turn the " DEVICE " " STATE\nDEVICE: "lamp" | "fan"\nSTATE: "on"i | "off"i\n',
+    "markup": 'start: node\nnode: "<" TAG ">" (node | TEXT)* "</" TAG ">"\nTAG: /[a-z]+/\nTEXT: /[^<>]+/\n',
+    "logic": 'start: f\nf: f "∧" f | "¬" f | ATOM\nATOM: /[pqr]/\n',
+}
+REGEX = [
+    r"^\d{4}-\d{2}-\d{2}$",
+    r"(January|February|March) \d{1,2}(st|nd|rd|th) \d{4} at (0?[1-9]|1[0-2])(AM|PM)",
+    r"^\+[1-9]\d{1,2} \d{3} \d{4}$",
+    r"[A-Z]{2,5}-\d+",
+    r"^#[0-9a-fA-F]{6}$",
+    r"(?i)^(red|green|blue)$",
+    r"^(?P<key>\w+)=(?P<value>[^;\s]+);$",
+    r"\p{Lu}\p{Ll}+",
+    r"^[01]{8}$",
+    r"SELECT \w+ FROM \w+;",
+]
+
+
+@pytest.mark.parametrize("name", LARK)
+def test_lark_reads_every_text(name: str) -> None:
+    readers = [Lark(LARK[name])]
+    if name not in ("ambiguous", "logic"):
+        readers.append(Lark(LARK[name], parser="lalr"))
+    texts = [text_of("lark", LARK[name], Seed(number)) for number in range(40)]
+    for text in texts:
+        for reader in readers:
+            reader.parse(text)
+    assert len(set(texts)) > (2 if name == "lamp" else 5)
+    assert max(map(len, texts)) < 400
+
+
+@pytest.mark.parametrize("pattern", REGEX)
+def test_patterns_match_every_text(pattern: str) -> None:
+    for number in range(40):
+        assert regex.fullmatch(pattern, text_of("regex", pattern, Seed(number)))
+
+
+@pytest.mark.parametrize(
+    ("name", "prompt", "text"),
+    [
+        ("arithmetic", "What is 17 * 3 + 2?", "17 * 3 + 2"),
+        ("arithmetic", "add four plus four", "4 + 4"),
+        ("ambiguous", "multiply 6 * 7", "6*7"),
+        ("sql", "run `SELECT name FROM users;` now", "SELECT name FROM users;"),
+        ("sql", "Get name from users where age > 30, please", "SELECT name FROM users WHERE age > 30;"),
+        ("json", 'send {"a": [1, 2]} to it', '{"a": [1, 2]}'),
+        ("date", "on 5 May 2024", "2024-05-05"),
+        ("arithmetic", "multiply 6 by 7", "6 * 7"),
+        ("sql", "get total from orders where price is over 10", "SELECT total FROM orders WHERE price > 10;"),
+        ("lamp", "switch the fan off", "turn the fan off"),
+        ("command", "please push it", "git push"),
+        ("settings", "set HOST=localhost and PORT=80", "HOST=localhost\nPORT=80\n"),
+    ],
+)
+def test_what_the_prompt_says_comes_first(name: str, prompt: str, text: str) -> None:
+    assert text_of("lark", LARK[name], Seed(5), mentions(prompt)) == text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "prompt", "text"),
+    [
+        (REGEX[0], "book it for 2024-05-17", "2024-05-17"),
+        (REGEX[1], "remember March 7th 2025 at 10AM", "March 7th 2025 at 10AM"),
+        (REGEX[3], "close AB-12 as done", "AB-12"),
+        (REGEX[5], "paint it green", "green"),
+        (r"[a-z ]+", 'say "good morning"', "good morning"),
+    ],
+)
+def test_what_the_prompt_says_matches_first(pattern: str, prompt: str, text: str) -> None:
+    assert text_of("regex", pattern, Seed(5), mentions(prompt)) == text
+
+
+@pytest.mark.parametrize(
+    ("syntax", "definition", "message"),
+    [
+        ("regex", "a(b", "missing ): line 1, column 4."),
+        ("regex", "a\nb)", "unbalanced parenthesis: line 2, column 2."),
+        ("regex", "a" * 10_000, "it has more than 8,000 characters."),
+        ("regex", "a(?!a)a", "no text was found that the regular expression matches."),
+        ("regex", "((a{1000}){1000}){1000}", "it repeats too much: line 1, column 1."),
+        ("lark", "start: (", "unexpected end of line: line 1, column 9."),
+        ("lark", 'start: start "x"', "rule 'start' derives no text."),
+        ("gbnf", 'root ::= "a"', "its syntax is 'lark' or 'regex', not 'gbnf'."),
+    ],
+)
+def test_broken_grammars_are_the_clients_mistake(syntax: str, definition: str, message: str) -> None:
+    with pytest.raises(Failure) as caught:
+        text_of(syntax, definition, Seed(0))
+    assert caught.value == Failure("bad_parameter", f"Invalid grammar: {message}")
+
+
+def test_a_grammar_can_be_checked_without_a_text() -> None:
+    check("lark", LARK["sql"])
+    check("regex", REGEX[0])
+    for syntax in ("lark", "regex"):
+        with pytest.raises(Failure):
+            check(syntax, "(")
+
+
+ENDLESS = "".join(f"a{at}: a{at + 1} | a{at + 1} a{at + 1}\n" for at in range(500))
+MEAN = {
+    "options": "start: " + " ".join(f'["o{at}"]' for at in range(300)),
+    "repetitions": 'start: (("a"~0..900)~0..900)~0..900',
+    "alternatives": "start: " + " | ".join(f'"word{at}"' for at in range(4000)),
+    "empty rules": 'start: s\ns: s s | s s s | "a" |',
+    "units": "start: a\na: b | a\nb: a | c\nc: b | /x/",
+    "long chains": f'start: a0\n{ENDLESS}a500: "x"',
+    "brackets": "start: " + "(" * 4000 + '"a"' + ")" * 4000,
+    "backtracking": "start: A | B\nA: /(a|a|aa)+b/\nB: /(a|aa)+c/",
+    "verbose": "start: /a # (((\n b/x",
+}
+
+
+@pytest.mark.parametrize("name", MEAN)
+@pytest.mark.parametrize("prompt", ["", "a" * 60 + " '" + "a " * 5_000 + "' " + '"' * 1_000 + "7 " * 5_000])
+def test_mean_grammars_are_done_with(name: str, prompt: str) -> None:
+    said, start = mentions(prompt), perf_counter()
+    text_of("lark", MEAN[name], Seed(0), said)
+    assert perf_counter() - start < 20  # most take milliseconds
+
+
+def test_what_takes_too_long_to_match_is_refused() -> None:
+    with pytest.raises(Failure, match="takes too long to match"):
+        text_of("lark", f'start: "{"a" * 60}b" | A~50\nA: /(a|a|aa)+c/', Seed(0))
+
+
+NAMES = ("start", "a", "b", "c")
+LEAVES = st.one_of(st.sampled_from(NAMES[1:]), st.sampled_from(('"x"', '"y"', '"zz"', "/[0-9]/", "/[a-c]+/", '"w"i')))
+PARTS = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.builds("({})".format, inner),
+        st.builds("[{}]".format, inner),
+        st.builds("({}){}".format, inner, st.sampled_from(("?", "*", "+", "~2", "~0..2"))),
+        st.builds("{} {}".format, inner, inner),
+        st.builds("({} | {})".format, inner, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(PARTS, min_size=4, max_size=4), st.integers(0, 3))
+def test_texts_of_any_grammar_are_read_by_lark(bodies: list[str], number: int) -> None:
+    definition = "".join(f"{name}: {body}\n" for name, body in zip(NAMES, bodies, strict=True))
+    try:
+        text = text_of("lark", definition, Seed(number))
+    except Failure as failure:
+        assert "derives no text" in str(failure.message)  # noqa: PT017  # no grammar else fails
+        return
+    with suppress(GrammarError):  # lark takes no alternative twice
+        Lark(definition, lexer="dynamic_complete").parse(text)
+
+
+def test_the_same_everywhere() -> None:
+    texts = {name: text_of("lark", LARK[name], Seed(3)) for name in ("sql", "json", "date", "lists")}
+    assert texts == {
+        "date": "2043-06-04",
+        "json": "null",
+        "lists": "(((island()) ((orchard))))",
+        "sql": "SELECT * FROM garden;",
+    }

@@ -1,0 +1,70 @@
+"""Sentences with their gaps filled."""
+
+from itertools import islice
+
+import pytest
+
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.english import CLOSERS, MIDDLES, OPENERS, THOUGHTS
+from mockserver.engine.generate.languages import LANGUAGES
+from mockserver.engine.generate.sentences import Speaker, blank, pick, sentences
+from mockserver.engine.generate.topic import Topic, topic
+
+
+def said(text: str, number: int, seed: int = 0) -> list[str]:
+    return list(islice(sentences(topic(text), Seed(seed).stream("test")), number))
+
+
+@pytest.mark.parametrize("kind", sorted(OPENERS))
+def test_every_sentence_can_be_said(kind: str) -> None:
+    speaker = Speaker(Topic("x", "en", kind, "boats", "row boats", "why do boats float", ("boats",)), Seed(0).stream(kind))
+    for sentence in (*OPENERS[kind], *MIDDLES, *CLOSERS, *THOUGHTS):
+        made = speaker.said(sentence)
+        assert "{" not in made
+        assert made[0].isupper()
+
+
+@pytest.mark.parametrize("code", sorted(LANGUAGES))
+def test_every_language_speaks(code: str) -> None:
+    speaker = Speaker(Topic("x", code, "tell", "Rome"), Seed(0).stream(code))
+    made = list(islice(speaker.sentences(), 30))
+    assert any("Rome" in sentence for sentence in made)
+    assert not any("{" in sentence for sentence in made)
+    assert not speaker.closer()
+    assert "Rome" in " ".join(islice(speaker.thoughts(), 20))
+
+
+def test_the_first_sentence_answers_the_question() -> None:
+    for seed in range(10):
+        assert "the capital of France" in said("What is the capital of France?", 1, seed)[0].replace("The", "the")
+        assert "install numpy" in said("How do I install numpy?", 1, seed)[0]
+        assert said("Why is the sky blue?", 1, seed)[0].startswith("Why is the sky blue?")
+        assert said("Is Python fast?", 1, seed)[0].startswith(("Yes", "No"))
+
+
+def test_verbs_agree() -> None:
+    told = " ".join(" ".join(said("Tell me about cheap flights", 40, seed)) for seed in range(10))
+    assert "flights depend on" in told
+    assert "flights depends" not in told
+    told = " ".join(" ".join(said("Tell me about green tea", 40, seed)) for seed in range(10))
+    assert "tea depends on" in told
+    assert "tea depend on" not in told
+
+
+def test_no_sentence_comes_back_before_all_were_said() -> None:
+    made = said("Tell me about tea", 1 + len(MIDDLES))[1:]
+    assert len(set(made)) == len(made)
+
+
+def test_nothing_is_told_of_an_empty_topic() -> None:
+    assert not any("{" in sentence or "  " in sentence for sentence in said("", 60))
+
+
+def test_between_sentences() -> None:
+    assert blank(topic("tea")) == " "
+    assert blank(topic("中国的首都是什么？")) == ""
+
+
+def test_pick_reaches_everything() -> None:
+    rng = Seed(0).stream("x")
+    assert {pick((1, 2, 3), rng) for _ in range(100)} == {1, 2, 3}

@@ -1,0 +1,79 @@
+"""What a prompt is about."""
+
+import pytest
+
+from mockserver.engine.generate.topic import excerpt, topic
+
+SUBJECTS = [
+    ("Tell me about cheap flights to Rome", "tell", "cheap flights to Rome"),
+    ("What is the capital of France?", "what", "the capital of France"),
+    ("What is my order status?", "what", "your order status"),
+    ("Which lamp is brighter, the red or the blue one?", "what", "the lamp"),
+    ("What are the best ways to learn guitar?", "what", "the best ways to learn guitar"),
+    ("How does photosynthesis work?", "what", "photosynthesis"),
+    ("How do I install numpy on Windows?", "how", "numpy on Windows"),
+    ("How many moons does Jupiter have?", "count", "moons"),
+    ("Why do cats purr?", "why", "cats"),
+    ("Why is the sky blue?", "why", "the sky"),
+    ("Who wrote Hamlet?", "who", "Hamlet"),
+    ("Where is the nearest bakery in Rome?", "where", "the nearest bakery in Rome"),
+    ("When does the train to Berlin leave?", "when", "the train"),
+    ("Is Python faster than Java?", "yes", "Python"),
+    ("Should I invest in index funds?", "yes", "index funds"),
+    ("Write a short poem about autumn leaves.", "tell", "autumn leaves"),
+    ("Explain quantum computing to a child.", "tell", "quantum computing"),
+    ("Compare Python and Rust for web servers", "tell", "Python and Rust for web servers"),
+    ("Generate a title for an article about solar power", "tell", "solar power"),
+    ("Write an email to my boss about holidays", "tell", "holidays"),
+    ("Can you help me plan a trip to Japan in May?", "do", "a trip to Japan in May"),
+    ("Please book a table for two at Luigi's", "do", "a table for two at Luigi's"),
+    ("Answer the question: Who wrote Hamlet?", "who", "Hamlet"),
+    ("The lamp is red. The sun is up. What is a lamp?", "what", "a lamp"),
+    ("I like trains", "state", "trains"),
+    ("", "state", ""),
+    ("?!", "state", ""),
+    ("Was ist die Hauptstadt von Frankreich?", "tell", "Hauptstadt von Frankreich"),
+    ("Erzähl mir etwas über grünen Tee.", "tell", "grünen Tee"),
+    ("Quelle est la capitale de la France ?", "tell", "capitale de la France"),
+    ("中国的首都是什么？", "tell", "中国的首都"),
+    ("日本の首都はどこですか", "tell", "日本の首都"),
+]
+
+
+@pytest.mark.parametrize(("text", "kind", "subject"), SUBJECTS)
+def test_subject(text: str, kind: str, subject: str) -> None:
+    found = topic(text)
+    assert (found.kind, found.subject) == (kind, subject)
+
+
+def test_what_is_to_be_done() -> None:
+    assert topic("How do I install numpy on Windows?").act == "install numpy on Windows"
+    assert topic("Book my flight, please").act == "book your flight"
+
+
+def test_words_and_number() -> None:
+    assert topic("Tell me about cheap flights to Rome").words == ("cheap", "flights", "Rome")
+    assert topic("Tell me about cheap flights to Rome").several
+    assert not topic("Tell me about the price of flights").several
+    assert not topic("Tell me about physics").several
+    assert topic("Tell me about salt and pepper").several
+
+
+def test_language_of_the_answer() -> None:
+    assert topic("What is Rome?").language == "en"
+    assert topic("What is Rome?", "Answer in German.").language == "de"
+    assert topic("What is Rome? Answer in French.", "Answer in German.").language == "fr"
+
+
+def test_a_huge_text_is_read_at_both_ends() -> None:
+    text = "a" * 5000 + "b" * 50_000 + "c" * 5000
+    found = excerpt(text)
+    assert len(found) == 10_001
+    assert found.startswith("aa")
+    assert found.endswith("cc")
+    assert excerpt("short") == "short"
+
+
+@pytest.mark.parametrize("piece", ['"', "(", " ", "a ", "\n", ".", "what ", "tell me ", "é", "什么", "please ", "1"])
+def test_no_text_is_too_odd(piece: str) -> None:
+    assert len(topic(piece * 300_000).subject) < 1000

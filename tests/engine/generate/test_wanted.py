@@ -1,0 +1,132 @@
+"""The JSON that a prompt wants."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.engine.generate.wanted import asks_for_json, wanted
+
+PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
+INSTRUCTIONS = (
+    "The output should be formatted as a JSON instance that conforms to the JSON schema below.\n\n"
+    'As an example, for the schema {"properties": {"foo": {"type": "array", "items": {"type": "string"}}}} the object '
+    '{"foo": ["bar"]} is well-formatted. The object {"properties": {"foo": ["bar"]}} is not.\n\n'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{INSTRUCTIONS}Here is the output schema:\n```\n{json.dumps(PERSON)}\n```\nJohn is 30.",
+        f"Answer in JSON that matches this schema:\n{json.dumps(PERSON, indent=2)}",
+        f"Provide the objects in json that match the following json_schema:\n\n{PERSON}\n\nReturn an instance.",
+        f"Respond with JSON of the schema {json.dumps({'name': 'person', 'strict': True, 'schema': PERSON})}.",
+    ],
+)
+def test_a_schema_in_the_prompt(text: str) -> None:
+    found = wanted(text)
+    assert found is not None
+    assert found.schema == PERSON
+    assert not found.fenced
+
+
+def test_what_else_a_prompt_says_gives_the_values() -> None:
+    found = wanted(f"John is 30. {INSTRUCTIONS}\n```json\n{json.dumps(PERSON)}\n```\nHe lives in Rome.")
+    assert found is not None
+    assert "John is 30" in found.rest
+    assert "lives in Rome" in found.rest
+    assert "properties" not in found.rest
+    assert "```" not in found.rest
+    extracted = wanted("Extract name and email from this text as JSON: Bob, bob@example.com")
+    assert extracted is not None
+    assert extracted.rest.strip() == "Bob, bob@example.com"
+
+
+KEYS: list[tuple[str, dict[str, str | None]]] = [
+    ("Return JSON with keys name, age and city.", {"name": "string", "age": "integer", "city": "string"}),
+    ("Return JSON with the fields: id (integer), email (string)", {"id": "integer", "email": "string"}),
+    ('Reply with JSON that has a "summary" key and a "score" key.', {"summary": "string", "score": "number"}),
+    ("Answer as JSON with the following keys:\n- `title`: the title\n* tags (list of strings): tags\n1. is_open - whether",
+     {"title": "string", "tags": "array", "is_open": "boolean"}),
+    ('Extract the person as JSON: {"name": "...", "age": 0}', {"name": "string", "age": "integer"}),
+    ("Reply in JSON like {name, age}", {"name": "string", "age": "integer"}),
+    ("{ name: string; age: number } is the format. Respond in json", {"name": "string", "age": "number"}),
+    ('Give JSON with "mood" (good/bad) and "sure" (0 to 1)', {"mood": None, "sure": "string"}),
+    ("Extract the name and the phone number from this text as JSON: Bob, 555", {"name": "string", "phone_number": "string"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "types"), KEYS)
+def test_keys_in_the_prompt(text: str, types: dict[str, str | None]) -> None:
+    found = wanted(text)
+    assert found is not None
+    properties: dict[str, Any] = found.schema["properties"]
+    assert {name: schema.get("type") for name, schema in properties.items()} == types
+    assert found.schema["required"] == list(types)
+
+
+def test_a_list_of_objects() -> None:
+    found = wanted("Return a JSON array of objects with keys name and price")
+    assert found is not None
+    assert found.schema["type"] == "array"
+    assert list(found.schema["items"]["properties"]) == ["name", "price"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is JSON?",
+        "Explain JSON to me",
+        "Write a Python function that parses JSON and returns the keys",
+        "Tell me about the keys of a piano",
+        'Parse {"a": 1} for me',
+        "hello",
+        "",
+    ],
+)
+def test_prompts_that_want_none(text: str) -> None:
+    assert wanted(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Respond with a valid JSON object", True),
+        ("Output only JSON.", True),
+        ("Format your answer as JSON", True),
+        ("What is JSON?", False),
+        ("hello", False),
+    ],
+)
+def test_asks_for_json(text: str, asked: bool) -> None:
+    assert asks_for_json(text) is asked
+
+
+def test_keys_count_where_json_is_wanted_anyway() -> None:
+    assert wanted("List the fields: a, b") is None
+    found = wanted("List the fields: a, b", json_anyway=True)
+    assert found is not None
+    assert list(found.schema["properties"]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("order", "fenced"),
+    [
+        ("Return the correct JSON within a ```json codeblock", True),
+        ("The output should be a markdown code snippet of JSON", True),
+        ("Return JSON, no markdown", False),
+        ("Return plain JSON", False),
+    ],
+)
+def test_fences(order: str, fenced: bool) -> None:
+    found = wanted(f"{order} with keys a and b")
+    assert found is not None
+    assert found.fenced is fenced
+
+
+@pytest.mark.parametrize(
+    "piece", ['"', "{", "[{", '{"a":', "json keys a, ", "return json ", "fields: a\n- b: c\n", "'a ", "a or ", '{"a": "b", ']
+)
+def test_no_text_is_too_odd(piece: str) -> None:
+    assert wanted("json " + piece * (500_000 // len(piece)), json_anyway=True) is None or piece[0] in "{jf"

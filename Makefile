@@ -1,8 +1,9 @@
 # Needs GNU make and Python 3.11 or newer. Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
 PYTHON ?= python3
 BIN := .venv/bin
+FRAMEWORKS := .venv-frameworks/bin
 
-.PHONY: setup serve fmt check test cover bench lock
+.PHONY: setup serve fmt check test frameworks cover bench lock lock-frameworks
 
 setup: .venv/ready
 
@@ -11,6 +12,12 @@ setup: .venv/ready
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt
+	$(PYTHON) -m venv .venv-frameworks
+	$(FRAMEWORKS)/python -m pip install --quiet --require-hashes --requirement tests/frameworks/constraints.txt
+	$(FRAMEWORKS)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 serve: setup
@@ -25,6 +32,9 @@ check: setup
 test: setup
 	$(BIN)/pytest -n auto
 
+frameworks: .venv-frameworks/ready  # agents of public frameworks, in an environment of their own
+	$(FRAMEWORKS)/python -m pytest -q tests/frameworks
+
 cover: setup
 	$(BIN)/coverage run -m pytest && $(BIN)/coverage report --show-missing --skip-covered
 
@@ -35,3 +45,8 @@ lock: setup  # the newest versions of everything, with hashes
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras \
 	  --all-extras --all-build-deps --allow-unsafe --no-annotate --no-emit-options \
 	  --output-file constraints.txt pyproject.toml
+
+lock-frameworks: setup
+	CUSTOM_COMPILE_COMMAND="make lock-frameworks" $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras \
+	  --allow-unsafe --no-annotate --no-emit-options \
+	  --output-file tests/frameworks/constraints.txt pyproject.toml tests/frameworks/requirements.in

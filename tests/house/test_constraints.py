@@ -2,9 +2,14 @@
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FRAMEWORKS = ROOT / "tests" / "frameworks" / "requirements.in"
 _PINNED = re.compile(r"^([a-z0-9.-]+)==\S+", re.MULTILINE)
 _NAME = re.compile(r"^[A-Za-z0-9._-]+")
 
@@ -14,18 +19,33 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_every_dependency_is_pinned_with_hashes() -> None:
-    text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+def project() -> Iterator[str]:
+    """What mockserver needs, with all its extras."""
+    yield from PROJECT["dependencies"]
+    for extra in PROJECT["optional-dependencies"].values():
+        yield from extra
+
+
+def frameworks() -> Iterator[str]:
+    """What the tests with frameworks need."""
+    yield from PROJECT["dependencies"]
+    yield from (line for line in FRAMEWORKS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
+
+
+LOCKS = {"constraints.txt": project, "tests/frameworks/constraints.txt": frameworks}
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_dependency_is_pinned_with_hashes(lock: str) -> None:
+    text = (ROOT / lock).read_text(encoding="utf-8")
     blocks = re.split(r"^(?=[a-z])", text, flags=re.MULTILINE)[1:]
     pinned = {found[1] for block in blocks if (found := _PINNED.match(block)) and "--hash=sha256:" in block}
     assert len(pinned) == len(blocks)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = project["optional-dependencies"].values()
-    asked = [*project["dependencies"], *(requirement for extra in extras for requirement in extra)]
-    missing = {normal(found[0]) for requirement in asked if (found := _NAME.match(requirement))} - pinned
-    assert not missing, f"not in constraints.txt, run `make lock`: {', '.join(sorted(missing))}"
+    missing = {normal(found[0]) for requirement in LOCKS[lock]() if (found := _NAME.match(requirement))} - pinned
+    assert not missing, f"not in {lock}, run `make lock` or `make lock-frameworks`: {', '.join(sorted(missing))}"
 
 
-def test_constraints_name_no_address() -> None:
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("lock", LOCKS)
+def test_constraints_name_no_address(lock: str) -> None:
+    lines = (ROOT / lock).read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if re.search(r"://|^\s*-(?!-hash=)|@ ", line) and not line.startswith("#")] == []

@@ -1,0 +1,47 @@
+"""What every framework gets: tools as plain functions, types as models, and prompts that name the values."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+WEATHER = "What is the weather in Paris?"
+TWO_CITIES = "What is the weather in Lagos and in Tokyo? Use fahrenheit."
+WEATHER_AND_MONEY = "What is the weather in Oslo, and how much is 120 EUR in USD? Convert the amount."
+PERSON = "Ada Lovelace is 36 years old and lives in London."
+WEATHER_AND_PERSON = "My name is Ada Lovelace, I am 36 years old. What is the weather in Paris?"
+PEOPLE = "John Doe is 25 years old, Jane Roe is 31 years old."
+
+
+def get_weather(city: str, unit: Literal["celsius", "fahrenheit"] = "celsius") -> str:
+    """Get the current weather in a city.
+
+    Args:
+        city: The name of the city.
+        unit: The unit of the temperature.
+    """
+    return f"21 degrees {unit} and sunny in {city}"
+
+
+def convert_currency(amount: float, source: str, target: str) -> str:
+    """Convert an amount of money to another currency.
+
+    Args:
+        amount: How much money.
+        source: The currency that the money is in, as a code of three letters.
+        target: The currency to convert to, as a code of three letters.
+    """
+    return f"{amount:.0f} {source} are {amount * 1.5:.2f} {target}"
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str = Field(description="The full name")
+    age: int
+
+
+class Landmark(BaseModel):
+    """A landmark of a city."""
+
+    landmark: str
+    height_in_metres: float

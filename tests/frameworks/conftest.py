@@ -1,0 +1,28 @@
+"""One server without rules for every test, where each framework looks for a provider."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.kit.served import Served, served
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What frameworks warn of is their own affair."""
+    config.addinivalue_line("filterwarnings", "default")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Served]:
+    """A server without rules."""
+    with served() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def address(server: Served, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The base URL of the server, and the variables in which clients look for one."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base("openai"))
+    monkeypatch.setenv("OPENAI_API_KEY", "any")
+    monkeypatch.setenv("OPENAI_AGENTS_DISABLE_TRACING", "1")
+    return server.base("openai")

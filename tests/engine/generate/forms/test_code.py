@@ -45,7 +45,9 @@ def test_names() -> None:
     assert "fn " in (made("Write a function that waits", "You write Rust.") or "")
 
 
-@pytest.mark.parametrize("text", ["Write a poem", "What is Python?", "The code of conduct", "Give me the door code", ""])
+@pytest.mark.parametrize(
+    "text", ["Write a poem", "What is Python?", "The code of conduct", "Give me the door code", ""]
+)
 def test_no_code(text: str) -> None:
     assert made(text) is None
 

@@ -32,7 +32,19 @@ def test_every_form_has_its_words() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["say ", "list 5 ", "write a function in ", "one of: a, ", "1+", "answer a or ", "A) x\n", '"', "table ", "in one "]
+    "piece",
+    [
+        "say ",
+        "list 5 ",
+        "write a function in ",
+        "one of: a, ",
+        "1+",
+        "answer a or ",
+        "A) x\n",
+        '"',
+        "table ",
+        "in one ",
+    ],
 )
 def test_no_text_is_too_odd(piece: str) -> None:
     text = piece * (500_000 // len(piece))

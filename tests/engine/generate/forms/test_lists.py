@@ -44,7 +44,9 @@ def test_bullets_and_rows() -> None:
     assert row.count(", ") == 3
 
 
-@pytest.mark.parametrize("text", ["Tell me about Rome", "Book a table for 2 people", "Write 3 sentences", "In 3 days", ""])
+@pytest.mark.parametrize(
+    "text", ["Tell me about Rome", "Book a table for 2 people", "Write 3 sentences", "In 3 days", ""]
+)
 def test_no_list(text: str) -> None:
     assert lines(text) == []
 

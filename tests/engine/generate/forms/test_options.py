@@ -26,7 +26,10 @@ def picked(text: str, rules: str = "") -> set[str | None]:
         ("Respond with only A, B, or C.", {"A", "B", "C"}),
         ('Output "low" | "high" only', {"low", "high"}),
         ("Possible labels: a-1, b-2", {"a-1", "b-2"}),
-        ("Choose one of the categories:\n- billing\n- technical support\n\nIt broke.", {"billing", "technical support"}),
+        (
+            "Choose one of the categories:\n- billing\n- technical support\n\nIt broke.",
+            {"billing", "technical support"},
+        ),
         ("Options:\n1. **yes**: it is\n2. **maybe**: who knows\n", {"yes", "maybe"}),
         ("Which?\nA) red\nB) green", {"A) red", "B) green"}),
         ("Which?\nA) red\nB) green\nAnswer with the letter only.", {"A", "B"}),
@@ -41,7 +44,10 @@ def test_the_option_that_the_text_names() -> None:
 
 
 def test_rules_give_options_too() -> None:
-    assert picked("I hate it", "Classify the message. Respond with either POSITIVE or NEGATIVE.") == {"POSITIVE", "NEGATIVE"}
+    assert picked("I hate it", "Classify the message. Respond with either POSITIVE or NEGATIVE.") == {
+        "POSITIVE",
+        "NEGATIVE",
+    }
     assert picked("A refund, please", "Output only one of the following labels: [refund, shipping]") == {"refund"}
 
 

@@ -62,7 +62,10 @@ LONG = "The cat sat on the mat in the warm sun. It was happy. Then a dog came al
 
 
 def test_summed_up() -> None:
-    assert pieces.summed_up(asked(f"Summarize the following text: {LONG}"), RNG) == "The cat sat on the mat in the warm sun."
+    assert (
+        pieces.summed_up(asked(f"Summarize the following text: {LONG}"), RNG)
+        == "The cat sat on the mat in the warm sun."
+    )
     two = pieces.summed_up(asked(f"Summarize in two sentences:\n{LONG}"), RNG)
     assert two == "The cat sat on the mat in the warm sun. It was happy."
     assert pieces.summed_up(asked(LONG, "You summarize texts."), RNG) == "The cat sat on the mat in the warm sun."

@@ -40,6 +40,8 @@ def test_answers(text: str, said: str) -> None:
     assert any(part in found for part in said.split("|"))
 
 
-@pytest.mark.parametrize("text", ["Hello, what is the capital of France?", "good", "help me write a letter", "", "x" * 100])
+@pytest.mark.parametrize(
+    "text", ["Hello, what is the capital of France?", "good", "help me write a letter", "", "x" * 100]
+)
 def test_where_something_is_asked(text: str) -> None:
     assert answer(text) is None

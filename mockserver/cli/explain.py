@@ -10,8 +10,9 @@ from mockserver.cli.options import rules_argument, setting_flags, sources, text_
 from mockserver.cli.request import parsed, planned, put, read_request
 from mockserver.core.call import Call, Json
 from mockserver.core.errors import RuleError
-from mockserver.engine.engine import START, attempt_told, counted, singles
+from mockserver.engine.engine import START, attempt_told
 from mockserver.engine.nearest import lines, shown
+from mockserver.engine.prompts import counted, singles
 from mockserver.engine.rules import Rule
 from mockserver.server.live import start
 

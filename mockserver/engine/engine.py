@@ -4,7 +4,7 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.core.tokens import APPROX, Tokenizer
-from mockserver.engine.answer import Author, answer, together
+from mockserver.engine.answer import Author, answer
 from mockserver.engine.capabilities import admitted
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.documents import DOCUMENTS, document
@@ -23,6 +23,7 @@ from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
+from mockserver.engine.prompts import counted, joined, singles
 from mockserver.engine.rules import Rule
 from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import RuleIndex
@@ -155,7 +156,7 @@ class Engine:
 
     async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str], *, settled: bool) -> Plan:
         try:
-            response = rule.then(Moment(call, groups, self.policy.seed, self._generator(call)))
+            response = rule.then(Moment(call, groups, self.policy.seed, generator(call, self.policy.seed)))
             if why := misfit(response.outcome, call.operation):
                 raise Failure("server_error", f"{rule.source}: {why}", status=500)
             outcome = await self._outcome(call, response.outcome)
@@ -169,18 +170,8 @@ class Engine:
         return await self._generated(unbidden(call), settled=settled)
 
     async def _generated(self, call: Call, *, settled: bool) -> Plan:
-        outcome = await self._outcome(call, await self._draft(call))
+        outcome = await self._outcome(call, await drafted(call, self.policy.seed))
         return Plan(outcome, "generated", self.policy.timing_of(call), settled and self._repeats)
-
-    async def _draft(self, call: Call) -> Draft | Stated:
-        if call.operation in DOCUMENTS:
-            return Stated()
-        generate, choices = self._generator(call), list[DraftChoice]()
-        for index in range(call.n):
-            if index:
-                await asyncio.sleep(0)  # the others' turn: a choice may be large
-            choices.append(generate("auto", {}, index))
-        return Draft(tuple(choices))
 
     async def _outcome(self, call: Call, outcome: Draft | Stated | Failure | Raw) -> Outcome:
         if isinstance(outcome, Failure | Raw):
@@ -192,58 +183,30 @@ class Engine:
         author = Author(self.policy.seed, self.policy.clock, mark)
         return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
-    def _generator(self, call: Call) -> Generate:
-        """Generators for this call, each choice drawing from a seed of its own."""
-
-        def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
-            return GENERATORS[kind](call, self.policy.seed.branch("generate", call.occasion, str(index)), options)
-
-        return generate
-
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
         return Models(names, self.policy.clock.now())
 
 
-def counted(call: Call, tokenizer: Tokenizer) -> Call:
-    """The call as this tokenizer counts it; prompts of numbers read as it knows them."""
-    if tokenizer is call.tokenizer:
-        return call
-    call = replace(call, tokenizer=tokenizer)
-    if all(prompt.numbers is None for prompt in call.prompts):
-        return call
-    texts = ["".join(prompt.tokens(tokenizer)) for prompt in call.prompts]
-    return replace(
-        call,
-        prompts=tuple(replace(prompt, text=text) for prompt, text in zip(call.prompts, texts, strict=True)),
-        messages=tuple(replace(message, text=text) for message, text in zip(call.messages, texts, strict=True)),
-        meaning={**call.meaning, _prompted(call): texts[0] if len(texts) == 1 else texts},
-    )
+async def drafted(call: Call, seed: Seed) -> Draft | Stated:
+    """What the model without weights answers; others have their turn between two choices."""
+    if call.operation in DOCUMENTS:
+        return Stated()
+    generate, choices = generator(call, seed), list[DraftChoice]()
+    for index in range(call.n):
+        if index:
+            await asyncio.sleep(0)
+        choices.append(generate("auto", {}, index))
+    return Draft(tuple(choices))
 
 
-def _prompted(call: Call) -> str:
-    """The field that holds a call's prompts."""
-    return "prompt" if "prompt" in call.meaning else "input"
+def generator(call: Call, seed: Seed) -> Generate:
+    """Generators for a call, each choice drawing from a seed of its own."""
 
+    def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
+        return GENERATORS[kind](call, seed.branch("generate", call.occasion, str(index)), options)
 
-def singles(call: Call) -> Iterator[Call]:
-    """The calls that ask for each of a call's prompts alone."""
-    for prompt, message in zip(call.prompts, call.messages, strict=True):
-        meaning = {**call.meaning, _prompted(call): prompt.text}
-        if message.parts:
-            meaning["images"] = [dict(part) for part in message.parts]
-        yield replace(call, prompts=(prompt,), messages=(message,), meaning=meaning)
-
-
-def joined(plans: Sequence[Plan]) -> Plan:
-    """One plan for all prompts of a call: what each got, in order; the first failure stands alone."""
-    alone = next((plan for plan in plans if isinstance(plan.outcome, Failure | Raw)), None)
-    if alone is not None:
-        return alone
-    first = plans[0]
-    source = ", ".join(dict.fromkeys(plan.source for plan in plans))
-    settled = all(plan.settled for plan in plans)
-    return replace(first, outcome=together([plan.outcome for plan in plans]), source=source, settled=settled)
+    return generate
 
 
 def attempt_told(call: Call) -> int | None:

@@ -191,24 +191,6 @@ def completed(server: Local, prompt: object, **more: object) -> Answered:
     return server.ask("/v1/completions", {"model": "m", "prompt": prompt, **more})
 
 
-def test_each_of_several_prompts_gets_what_it_would_get_alone() -> None:
-    server, prompts = local(TEXTS), ["One", "Two", [7, 8]]
-    asked = {"n": 2, "max_tokens": 4, "logprobs": 1, "echo": True}
-    together = completed(server, ["One", "Two", "<|7|><|8|>"], **asked)
-    alone = [completed(server, prompt, **asked) for prompt in prompts]
-    choices = [choice for answered in alone for choice in answered.json["choices"]]
-    assert [choice["text"] for choice in together.json["choices"]] == [choice["text"] for choice in choices]
-    assert [choice["index"] for choice in together.json["choices"]] == [0, 1, 2, 3, 4, 5]
-    assert together.json["choices"][2]["logprobs"] == choices[2]["logprobs"]
-    for kind in ("completion_tokens",):
-        assert together.json["usage"][kind] == sum(answered.json["usage"][kind] for answered in alone)
-    assert together.source.endswith("first, generated")
-
-
-def test_a_failure_for_one_prompt_fails_all() -> None:
-    assert completed(local(TEXTS), ["One", "Busy", "Two"]).status == 429
-
-
 def test_a_rule_states_log_probabilities_of_a_text() -> None:
     block = completed(local(TEXTS), "One", echo=True, logprobs=0).json["choices"][0]["logprobs"]
     assert block["tokens"] == ["One", " first"]
@@ -231,14 +213,6 @@ def test_the_usual_limit_of_a_provider_is_not_for_rules() -> None:
     server = local(f"rules: [{{when: {{last_user: One}}, then: {{text: {long!r}}}}}]")
     assert completed(server, "One").json["usage"]["completion_tokens"] == 40
     assert max(completed(server, f"Two {n}").json["usage"]["completion_tokens"] for n in range(30)) <= 16
-
-
-def test_images_belong_to_their_prompt() -> None:
-    server = local("rules: [{when: {images: 1}, then: {text: ' seen'}}, {then: {text: ' blind'}}]")
-    body = {"model": "m", "prompt": ["a", "b"], "images": [["data:image/png;base64,AA=="], []], "raw_output": True}
-    choices = server.ask("/fireworks/v1/completions", body).json["choices"]
-    assert [choice["text"] for choice in choices] == [" seen", " blind"]
-    assert [choice["raw_output"]["images"] for choice in choices] == [["data:image/png;base64,AA=="], None]
 
 
 def test_prompts_leave_others_their_turn() -> None:

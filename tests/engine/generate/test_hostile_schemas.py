@@ -94,16 +94,18 @@ def test_schemas_of_countless_references_are_refused() -> None:
 
 
 NAMES = [f"p{at}" for at in range(300)]
+PATTERNS: Any = {f"^p{at}": {} for at in range(1_000)}
+PROPERTIES: Any = {name: {} for name in NAMES}
 
 
 @pytest.mark.parametrize(
     "schema",
     [
-        {"type": "object", "patternProperties": {f"^p{at}": {} for at in range(1_000)}, "required": NAMES},
-        {"type": "object", "patternProperties": {f"^p{at}": {} for at in range(1_000)}, "properties": dict.fromkeys(NAMES, {})},
+        {"type": "object", "patternProperties": PATTERNS, "required": NAMES},
+        {"type": "object", "patternProperties": PATTERNS, "properties": PROPERTIES},
         {"type": "array", "items": {"enum": [f"v{at}" for at in range(20_000)]}, "minItems": 500, "uniqueItems": True},
         {"type": "array", "items": {"type": "string", "minLength": 20_000}, "minItems": 1_000},
-        {"type": "object", "properties": dict.fromkeys(NAMES, {}), "dependentSchemas": {
+        {"type": "object", "properties": PROPERTIES, "dependentSchemas": {
             name: {"required": [f"p{at + 1}"]} for at, name in enumerate(NAMES)
         }},
         {"anyOf": [{"properties": {"k": {"const": at}}, "required": ["k"], "type": "object"} for at in range(2_000)]},

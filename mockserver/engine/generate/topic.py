@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mockserver.engine.generate.languages import ENGLISH, LETTERS, UNSPACED, common, language_asked, language_of
+from mockserver.engine.generate.languages import ENGLISH, LETTERS, UNSPACED, frequent, language_asked, language_of
 from mockserver.engine.generate.vocabulary import vocabulary
 
 
@@ -148,7 +148,7 @@ def _noun(rest: str) -> str:
     if _PRONOUN.match(phrase) or len(phrase) < 2:
         return _keywords(phrase)
     first, blank, more = phrase.partition(" ")
-    plain = first.lower() if first.lower() in common(ENGLISH) and first != "I" else first
+    plain = first.lower() if first.lower() in frequent(ENGLISH) and first != "I" else first
     return plain + blank + more
 
 
@@ -169,7 +169,7 @@ def _trimmed(ask: str, language: str) -> str:
     """What stands between the frequent words at both ends of a sentence."""
     if language in UNSPACED:
         return _between(_CLAUSE_ANYWHERE.split(ask.strip(_SIGNS), maxsplit=1)[0], language)
-    known, words = common(language), _CLAUSE_ANYWHERE.split(ask.strip(_SIGNS), maxsplit=1)[0].split()[:14]
+    known, words = frequent(language), _CLAUSE_ANYWHERE.split(ask.strip(_SIGNS), maxsplit=1)[0].split()[:14]
     while words and words[0].strip(_SIGNS).lower() in known:
         words.pop(0)
     while words and words[-1].strip(_SIGNS).lower() in known:
@@ -179,7 +179,7 @@ def _trimmed(ask: str, language: str) -> str:
 
 def _between(text: str, language: str) -> str:
     """The same where no blanks part the words."""
-    known = sorted(common(language), key=lambda word: (-len(word), word))
+    known = sorted(frequent(language), key=lambda word: (-len(word), word))
     rest, before = text, None
     while rest != before:
         before = rest
@@ -193,7 +193,7 @@ def _words(text: str, language: str) -> tuple[str, ...]:
     """The words of a text that say something, each once."""
     if language in UNSPACED:
         return (text,) if text else ()
-    known = common(language)
+    known = frequent(language)
     return tuple(dict.fromkeys(word for word in _WORD.findall(text) if len(word) > 2 and word.lower() not in known))[:8]
 
 

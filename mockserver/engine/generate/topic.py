@@ -103,11 +103,17 @@ def _of_thing(kind: str) -> "Callable[[str, re.Match[str]], tuple[str, str, str]
     def found(rest: str, asked: re.Match[str]) -> tuple[str, str, str]:
         auxiliary = _AUXILIARY.match(rest)
         if auxiliary is None:
-            return kind, "the " + _noun(_WITHIN.split(rest, maxsplit=1)[0]) if rest else "", ""
-        short = kind == "why" or (kind != "what" and not _BEING.match(auxiliary[0]))
-        return kind, _of_rest(rest[auxiliary.end() :], auxiliary, short=short), ""
+            return kind, _specified(rest, asked), ""
+        short = kind == "why" or not _BEING.match(auxiliary[0])
+        return kind, _of_rest(_MORE.sub("", rest[auxiliary.end() :], count=1), auxiliary, short=short), ""
 
     return found
+
+
+def _specified(rest: str, asked: re.Match[str]) -> str:
+    """What `which lamp` asks for: one of the lamps."""
+    noun = _noun(_LIKE.sub("", _WITHIN.split(_MORE.sub("", rest, count=1), maxsplit=1)[0]))
+    return noun if not noun or asked[0].endswith(("'s ", "’s ")) else f"the {noun}"
 
 
 def _of_truth(rest: str, asked: re.Match[str]) -> tuple[str, str, str]:
@@ -211,7 +217,8 @@ _POLITE = re.compile(
     r"(?:can|could|would|will) you(?: please)?|i (?:want|need|would like|'d like) (?:you )?to(?: know)?|"
     r"i'd like (?:you )?to|"
     r"do you know|let's|let us|help me(?: to)?|help me with|answer (?:the|this|"
-    r"my)?(?: following)? questions?|you should|your task is to|your job is to|tell me(?= (?:what|how|why|"
+    r"my)?(?: following)? questions?|(?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|you should|"
+    r"your task is to|your job is to|tell me(?= (?:what|how|why|"
     r"when|where|who|which|if|whether)\b)|context:|user:|question:|q:|task:|query:|input:|"
     r"human:)(?:[\s,!:.]+|\Z)){1,6}"
 )
@@ -230,6 +237,8 @@ _AUXILIARY = re.compile(
     rf"(?i)\A(?:(?:{_AUXILIARIES}|'s|about|happens to|it|there)\b\s*){{1,3}}(?P<whose>(?:i|you|we|they|one)\b\s*)?"
 )
 _ONE = re.compile(r"(?i)\A(?:(?:it|there)\b\s*|(?P<whose>(?:i|you|we|they|one)\b\s*))?")
+_LIKE = re.compile(r"(?i) like\b")
+_MORE = re.compile(r"(?i)\A(?:(?:more|less|most|least) \w+|\w{3,}er|better|best|worse|worst)[,:]? +")
 _BEING = re.compile(r"(?i)(?:is|are|was|were|'s)\b")
 _LEANING = re.compile(r"(?i)\A(?:in|on|at|for|to|with|from|into|of|about)\s+")
 _LEADING = vocabulary("a an the my your our his her their this that these those some any all")
@@ -254,6 +263,7 @@ _KIND_OF_TEXT = (
     r"everything|more|a bit|"
     r"table|outline|plan|review|headline|tagline|questions?|things?|pros and cons|short story|text"
 )
+_SPACED_KINDS = _KIND_OF_TEXT.replace(" ", r"\ ")
 _TELLING = re.compile(
     rf"(?ix)(?:tell|teach|write|explain|describe|discuss|summari[sz]e|outline|talk|introduce|define|give|"
     rf"list|name|show|compare|"
@@ -262,12 +272,11 @@ _TELLING = re.compile(
     rf"\s*(?:(?:me|us|him|her|them|up|to\ me|you)\b\s*)?(?:(?:in|using)\ \w+\ \w+\s+)?"
     rf"(?:(?:(?:a|an|the|some|any|one|two|three|four|five|six|seven|eight|nine|ten|twelve|\d{{1,3}})\b\s*)?"
     rf"(?:(?:very|short|brief|long|detailed|simple|funny|good|quick|concise|nice|interesting|creative|"
-    rf"numbered|markdown|"
-    rf"bulleted|best|top|main|key|little|one-sentence|two-sentence|\d+-word|bullet)\b\s*){{0,4}}"
-    rf"(?:(?:{_KIND_OF_TEXT})\b\s*)?(?:(?:for|to)\ (?:(?:a|an|my|the|our|some)\ )?(?:{_KIND_OF_TEXT}|"
-    rf"\w+)\ (?=about|on|regarding))?"
+    rf"numbered|markdown|bulleted|best|top|main|key|little|one-sentence|two-sentence|\d+-word|bullet)\b\s*){{0,4}}"
+    rf"(?:{_SPACED_KINDS})\b\s*(?:(?:for|to)\ (?:(?:a|an|my|the|our|some)\ )?(?:{_SPACED_KINDS}|"
+    rf"\w+)\ (?=about|on|regarding))?)?"
     rf"(?:(?:really|very|nice|interesting|funny|short)\ )?(?:(?:about|on|of|for|to|that|regarding|describing|"
-    rf"called|named|with|comparing)\b\s*)?)?"
+    rf"announcing|called|named|with|comparing)\b\s*)?"
     rf"(?:(?:how|why|what|where|when|who)\s+(?:is\s+|are\s+|to\s+)?)?"
 )
 _ORDER = re.compile(

@@ -87,7 +87,7 @@ def test_fields(parse: Callable[..., Any], body: dict[str, Any], field: str, val
     [({"effort": "low"}, "low"), ({"summary": "auto"}, "medium"), ({"effort": "none", "summary": "auto"}, "none")],
 )
 def test_who_wants_a_summary_wants_thoughts(parse: Callable[..., Any], reasoning: dict[str, str], effort: str) -> None:
-    assert parse(reasoning=reasoning).effort == effort
+    assert parse({"reasoning": reasoning}).effort == effort
 
 
 def test_what_is_said_by_instructions_is_of_this_call_alone(parse: Callable[..., Any]) -> None:

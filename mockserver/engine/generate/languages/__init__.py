@@ -105,7 +105,8 @@ def _chars(ranges: str) -> re.Pattern[str]:
 
 
 _ORDERING = (
-    r"answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list|greet|generat|"
+    r"answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list|"
+    r"greet|generat|"
     r"communicat|antwort|schreib|répond|écri|escrib|scriv|rispond"
 )
 _LOOKED_AT = 1000  # characters

@@ -60,7 +60,7 @@ def test_an_agent_calls_several_tools(model: ChatOpenAI) -> None:
     *calls, end = called(messages)
     assert [use for several in calls for use in several] == [
         ("get_weather", {"city": "Oslo", "unit": "celsius"}),
-        ("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"}),
+        ("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"}),
     ]
     assert end == []
     assert "sunny in Oslo" in messages[-1].text

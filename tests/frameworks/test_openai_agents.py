@@ -65,7 +65,7 @@ async def test_an_agent_calls_several_tools(model: Model) -> None:
     end = await Runner.run(Agent("Guide", tools=TOOLS, model=model), WEATHER_AND_MONEY, max_turns=3)
     assert called(end.new_items) == [
         ("get_weather", {"city": "Oslo", "unit": "celsius"}),
-        ("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"}),
+        ("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"}),
     ]
     assert "120 EUR are 180.00 USD" in end.final_output
 
@@ -95,15 +95,15 @@ async def test_an_agent_hands_over(model: Model) -> None:
     desk = Agent("Desk", instructions="Route to the right expert.", handoffs=[weather, money], model=model)
     end = await Runner.run(desk, "Convert 120 EUR to USD.", max_turns=4)
     assert end.last_agent is money
-    assert called(end.new_items) == [("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"})]
+    assert called(end.new_items) == [("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"})]
     assert "120 EUR are 180.00 USD" in end.final_output
 
 
 async def test_an_agent_is_a_tool_of_another(model: Model) -> None:
     weather = Agent("Meteorologist", tools=TOOLS[:1], model=model)
-    tool = weather.as_tool("ask_meteorologist", "Ask about the weather.")
+    tool = weather.as_tool("check_weather", "Check the weather in a place.")
     end = await Runner.run(Agent("Desk", tools=[tool], model=model), WEATHER, max_turns=3)
-    assert [name for name, _ in called(end.new_items)] == ["ask_meteorologist"]
+    assert [name for name, _ in called(end.new_items)] == ["check_weather"]
     assert "sunny in Paris" in end.final_output
 
 

@@ -53,7 +53,7 @@ async def test_an_agent_calls_several_tools(model: Model) -> None:
     end = await Agent(model, tools=[get_weather, convert_currency]).run(WEATHER_AND_MONEY, usage_limits=FEW)
     assert called(end.all_messages()) == [
         ("get_weather", {"city": "Oslo", "unit": "celsius"}),
-        ("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"}),
+        ("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"}),
     ]
     assert "120 EUR are 180.00 USD" in end.output
 

@@ -1,6 +1,6 @@
 """What every framework gets: tools as plain functions, types as models, and prompts that name the values."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -31,6 +31,11 @@ def convert_currency(amount: float, from_currency: str, to_currency: str) -> str
         to_currency: The currency to convert to, as a code of three letters.
     """
     return f"{amount:.0f} {from_currency} are {amount * 1.5:.2f} {to_currency}"
+
+
+def use(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A call with all that its tool goes by: a model may leave out what has a default."""
+    return name, {"unit": "celsius", **arguments} if name == get_weather.__name__ else arguments
 
 
 class Person(BaseModel):

@@ -27,6 +27,7 @@ from tests.frameworks.asked import (
     Person,
     convert_currency,
     get_weather,
+    use,
 )
 
 ADA = Person(name="Ada Lovelace", age=36)
@@ -43,8 +44,8 @@ async def model(request: pytest.FixtureRequest, address: str) -> Model:
 
 def called(items: list[RunItem]) -> list[tuple[str, Any]]:
     """The tools that were called, with their arguments."""
-    uses = (item.raw_item for item in items if isinstance(item, ToolCallItem))
-    return [(use.name, json.loads(use.arguments)) for use in uses]
+    calls = (item.raw_item for item in items if isinstance(item, ToolCallItem))
+    return [use(call.name, json.loads(call.arguments)) for call in calls]
 
 
 async def test_an_agent_calls_a_tool_and_tells_its_result(model: Model) -> None:

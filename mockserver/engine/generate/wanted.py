@@ -34,7 +34,7 @@ def wanted(text: str, *, json_anyway: bool = False) -> Wanted | None:
     schema, start, end = found
     if _wants_a_list(read_text, schema, start):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    return Wanted(schema, bool(_FENCED.search(read_text)), _matter(read_text[:start] + "\n" + read_text[end:]))
+    return Wanted(schema, bool(_FENCED.search(read_text)), matter(read_text[:start] + "\n" + read_text[end:]))
 
 
 def asks_for_json(text: str) -> bool:
@@ -47,8 +47,8 @@ def fenced(text: str) -> bool:
     return bool(_FENCED.search(text[-_MOST_READ:]))
 
 
-def _matter(text: str) -> str:
-    """A text without the words that order JSON, and without fences: they are no values of it."""
+def matter(text: str) -> str:
+    """What a text says apart from the words that order JSON, and from fences: they are no values of it."""
     return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
 
 

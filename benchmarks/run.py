@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from load import Cost, free_port, measure, post, server
+from schemas import schemas
 
 HERE = Path(__file__).parent
 COUNT = 8_000
@@ -149,6 +150,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "families": families,
     "rules": many_rules,
     "start": start,
+    "schemas": schemas,
 }
 
 

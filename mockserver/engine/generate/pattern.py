@@ -86,7 +86,7 @@ class _Writer:
         if not chars.negated and len(chars.ranges) == 1:
             low, high = chars.ranges[0]
             return chr(low if low == high else self.rng.randint(low, high))
-        found = _common(chars)
+        found = _plainest(chars)
         if found:
             return self.rng.choice(found)
         if chars.negated or not chars.ranges:
@@ -116,7 +116,7 @@ class _Writer:
 
 
 @lru_cache(maxsize=1024)
-def _common(chars: Chars) -> str:
+def _plainest(chars: Chars) -> str:
     """The characters of a set that people type, the plainest kind first that has any."""
     if chars.negated:
         return next((found for kind in _KINDS if (found := "".join(char for char in kind if char in chars))), "")

@@ -4,13 +4,12 @@ Knows what makes alternatives impossible at first sight, and makes no value.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 
 from mockserver.core.call import Json
+from mockserver.engine.generate.instances.choices import Choice, Choices, Option, identity_of
 from mockserver.engine.generate.instances.compiled import Compiled
 from mockserver.engine.generate.instances.dead_end import DeadEndError
-from mockserver.engine.generate.instances.negation import opposites
 from mockserver.engine.generate.instances.parts import (
     Parts,
     flat,
@@ -23,18 +22,7 @@ from mockserver.engine.generate.instances.parts import (
     required,
 )
 
-Option = tuple[Json, ...]  # schemas that hold together if this alternative is taken
 Order = Callable[[str, Sequence[Option]], Sequence[Option]]  # puts the options of a keyword into the order of trial
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A keyword whose schema leaves a choice, and where it stands."""
-
-    keyword: str
-    options: tuple[Option, ...]
-    pointer: str
-    unless: Json = False  # the choice need not be made where this schema cannot hold anyway
 
 
 @dataclass(slots=True)
@@ -43,10 +31,18 @@ class Alternatives:
 
     compiled: Compiled
     spend: Callable[[], None]  # called for each step of the search; it raises once there were too many
+    _choices: Choices = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._choices = Choices(self.compiled, self.flat)
+
+    def negated(self, schema: Json) -> Json:
+        """The schema with `not` before it, the same each time."""
+        return self._choices.negated(schema)
 
     def flat(self, schemas: Sequence[Json]) -> Parts:
         """The schemas with all that they refer to. Raises DeadEndError."""
-        key = tuple(map(_key, schemas))
+        key = tuple(map(identity_of, schemas))
         memory = self.compiled.memory
         if key not in memory:
             if len(memory) > _MOST_REMEMBERED:
@@ -67,7 +63,7 @@ class Alternatives:
         """The parts with an alternative of each choice among them. Raises DeadEndError where there is no way at all."""
         if not self.possible(parts):
             raise self._impossible(parts)
-        left: list[tuple[Parts, Option, tuple[Choice, ...]]] = [(parts, (), tuple(self._choices(parts)))]
+        left: list[tuple[Parts, Option, tuple[Choice, ...]]] = [(parts, (), tuple(self._choices.of(parts)))]
         found, stuck = False, None
         while left:
             self.spend()
@@ -75,7 +71,7 @@ class Alternatives:
             widened = self._widened(parts, option)
             if widened is None:
                 continue
-            choices = (*choices, *self._choices(widened[len(parts) :])) if option else choices
+            choices = (*choices, *self._choices.of(widened[len(parts) :])) if option else choices
             choices = self._open(widened, choices)
             if not choices:
                 found = True
@@ -146,71 +142,6 @@ class Alternatives:
             return True
         return self.possible((*parts, *more), depth=3)
 
-    def _choices(self, parts: Parts) -> Iterator[Choice]:
-        for part in parts:
-            for keyword in _CHOOSING:
-                if keyword in part:
-                    yield from self._of_keyword(part, keyword)
-
-    def _of_keyword(self, part: Mapping[str, Json], keyword: str) -> Iterator[Choice]:
-        pointers = self.compiled.document.pointers
-        pointer = (
-            f"{pointers[id(part)]}/{keyword}" if id(part) in pointers else self.compiled.document.pointer(part[keyword])
-        )
-        match keyword:
-            case "anyOf":
-                yield Choice(keyword, tuple((option,) for option in part[keyword]), pointer)
-            case "oneOf":
-                options = part[keyword]
-                yield Choice(keyword, tuple(map(partial(self._only, options), range(len(options)))), pointer)
-            case "not":
-                yield Choice(keyword, self._against(part[keyword]), pointer, part[keyword])
-            case "dependentSchemas" | "dependencies":
-                for name, schema in part[keyword].items():
-                    if not isinstance(schema, list):
-                        yield Choice(keyword, ((schema,), (self._without(name),)), f"{pointer}/{name}")
-            case "if" if "then" in part or "else" in part:
-                met = (part["if"], part.get("then", True))
-                yield Choice(keyword, (met, (self.negated(part["if"]), part.get("else", True))), pointer)
-
-    def _only(self, options: Sequence[Json], at: int) -> Option:
-        """One option, and none of the others, as far as they are few."""
-        others = options if len(options) <= _MOST_OTHERS else ()
-        return (options[at], *(self.negated(other) for index, other in enumerate(others) if index != at))
-
-    def negated(self, schema: Json) -> Json:
-        """The schema with `not` before it, the same each time."""
-        if isinstance(schema, bool):
-            return not schema
-        key = ("not", id(schema))
-        memory = self.compiled.memory
-        if key not in memory:
-            memory[key] = schema, {"not": schema}
-        return memory[key][1]
-
-    def _without(self, name: str) -> Json:
-        """What keeps an object from having a property, the same each time."""
-        return self.compiled.memory.setdefault(("without", name), {"properties": {name: False}})
-
-    def _against(self, schema: Json) -> tuple[Option, ...]:
-        """Ways in which a schema does not hold."""
-        key = ("against", _key(schema))
-        memory = self.compiled.memory
-        if key not in memory:
-            memory[key] = schema, self._ways(schema)
-        return memory[key][1]  # type: ignore[no-any-return]
-
-    def _ways(self, schema: Json) -> tuple[Option, ...]:
-        try:
-            ways = [way for part in self.flat((schema,)) for way in opposites(part)]
-        except DeadEndError:
-            return ((),)
-        return tuple(ways)
-
-
-def _key(schema: Json) -> int | bool:
-    return schema if isinstance(schema, bool) else id(schema) + 2  # identities of 0 and 1 would be booleans
-
 
 def _may_be(parts: Parts, value: Json) -> bool:
     """Whether a listed value fits limits that are seen at once."""
@@ -231,12 +162,10 @@ def _crossed(parts: Parts, kind: str) -> bool:
     return limit is not None and least(parts, lower) > limit
 
 
-_CHOOSING = ("anyOf", "oneOf", "if", "not", "dependentSchemas", "dependencies")
 _SIZES: dict[str, tuple[str, str]] = {
     "string": ("minLength", "maxLength"),
     "array": ("minItems", "maxItems"),
     "object": ("minProperties", "maxProperties"),
 }
-_MOST_OTHERS = 40  # alternatives up to which each of the others is excluded by words
 _MOST_VALUES = 200  # of an enumeration that are looked at beforehand
 _MOST_REMEMBERED = 4_000

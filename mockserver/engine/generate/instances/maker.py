@@ -10,8 +10,9 @@ from itertools import islice
 
 from mockserver.core.call import Json
 from mockserver.core.seed import Random, Seed
-from mockserver.engine.generate.instances.alternatives import Alternatives, Option
+from mockserver.engine.generate.instances.alternatives import Alternatives
 from mockserver.engine.generate.instances.arrays import row
+from mockserver.engine.generate.instances.choices import Option
 from mockserver.engine.generate.instances.compiled import Compiled
 from mockserver.engine.generate.instances.dead_end import DeadEndError, ExhaustedError
 from mockserver.engine.generate.instances.making import Place

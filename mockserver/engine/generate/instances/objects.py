@@ -8,6 +8,7 @@ from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.formats import word
 from mockserver.engine.generate.instances.making import Making, Place, possible
 from mockserver.engine.generate.instances.parts import Parts, least, most, named, of_property, required
+from mockserver.engine.generate.instances.saying import evidence_within, spoken
 from mockserver.engine.generate.pattern import matching
 
 
@@ -52,6 +53,9 @@ class _Table:
         return chosen
 
     def _wanted(self, name: str) -> bool:
+        """Whether an optional property is made: by chance, but only what is spoken of where the prompt has its say."""
+        if spoken(self.parts):
+            return evidence_within(self.making, of_property(self.parts, name)) > 0
         chance = _CHANCES[min(self.place.depth, len(_CHANCES) - 1)]
         return self.making.fraction(self.place.below(name, name), "optional") < chance and self._may_be_called(name)
 
@@ -59,6 +63,8 @@ class _Table:
         """A value for each name; what cannot be made is left out where it may be."""
         made: dict[str, Json] = {}
         for name in names:
+            if name not in demanded and spoken(self.parts) and not self._wanted(name):
+                continue  # another property took what the prompt says
             try:
                 made[name] = self._value(name)
             except DeadEndError:

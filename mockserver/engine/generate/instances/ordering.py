@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mockserver.core.call import Json
-from mockserver.engine.generate.instances.alternatives import Option
+from mockserver.engine.generate.instances.choices import Option
 from mockserver.engine.generate.instances.height import Heights
 from mockserver.engine.generate.instances.making import Making, Place
 from mockserver.engine.generate.instances.parts import Parts, hinted, kinds

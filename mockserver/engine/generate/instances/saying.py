@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.instances.making import Making, Place, possible
-from mockserver.engine.generate.instances.parts import Parts, kinds, named, of_property, required
+from mockserver.engine.generate.instances.parts import Parts, kinds, named, of_item, of_property, required
 from mockserver.engine.generate.prompt import NOTHING
 
 ASKED = "asked"  # a keyword of our own: the names of the properties that the prompt was asked for
@@ -55,6 +55,19 @@ def evidence(making: Making, schemas: Sequence[Json]) -> float:
     parts = possible(making, schemas)
     properties = shown(making, parts) if parts else {}
     return making.said.evidence(properties) if properties else 0
+
+
+def evidence_within(making: Making, schemas: Sequence[Json]) -> float:
+    """The same, of objects in a list too."""
+    parts = possible(making, schemas)
+    if making.said is NOTHING or not parts:
+        return 0
+    return evidence(making, parts if named(parts) else of_item(parts, 0))
+
+
+def spoken(parts: Parts) -> bool:
+    """Whether the prompt had a value for any property of an object."""
+    return any(part[ASKED] and part["required"] for part in parts if ASKED in part)
 
 
 def shown(making: Making, parts: Parts) -> dict[str, Json]:

@@ -12,8 +12,8 @@ from mockserver.engine.generate.instances.making import Place
 from mockserver.engine.generate.prompt import NOTHING
 
 
-def maker(schema: Any, seed: int = 0, *, lean: bool = False, troubles: Any = None, work: int = 1000) -> Maker:
-    return Maker(compiled(schema), Seed(seed), NOTHING, Work(work), troubles or {}, lean)
+def maker(schema: Any, seed: int = 0, *, lean: bool = False, troubles: Any = None) -> Maker:
+    return Maker(compiled(schema), Seed(seed), NOTHING, Work(1000), troubles or {}, lean)
 
 
 def made(schema: Any, seed: int = 0, *, lean: bool = False, troubles: Any = None) -> Any:
@@ -84,7 +84,7 @@ def test_dead_ends_name_the_place_in_the_schema(schema: Any, pointer: str) -> No
 
 def test_work_ends() -> None:
     wide: Any = {"type": "array", "minItems": 99, "items": {"type": "array", "minItems": 99, "items": {"const": 1}}}
-    one = maker(wide, work=100)
+    one = maker(wide)
     with pytest.raises(ExhaustedError):
         one.make((one.compiled.document.root,), Place())
 

@@ -53,6 +53,17 @@ def test_optional_properties_that_are_said_are_there() -> None:
     assert made(schema, p99=5)["p99"] == 5
 
 
+def test_optional_properties_that_are_not_said_are_left_out() -> None:
+    properties: Any = {"city": {"type": "string"}, "note": {"type": "string"}, "stay": CITY, "guest": {"items": CITY}}
+    assert made({"type": "object", "properties": properties}, city="Bergen") == {"city": "Bergen"}
+    found = made({"type": "object", "properties": properties}, note="quiet", days=4)
+    assert found == {"note": "quiet", "stay": {"days": 4}}
+    assert (
+        made({"type": "object", "properties": {**properties, "stay": {}}}, note="quiet", days=4)["guest"][0]["days"]
+        == 4
+    )
+
+
 def test_nested_objects_get_what_is_left() -> None:
     schema = {"type": "object", "properties": {"trip": CITY, "note": {"const": "x"}}, "required": ["trip"]}
     assert made(schema, city="Bergen")["trip"]["city"] == "Bergen"

@@ -1,0 +1,93 @@
+"""Schemas that ask for the impossible, or for too much, are refused soon, with their place."""
+
+import time
+from typing import Any
+
+import pytest
+
+from mockserver.core.plan import Failure
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.schema import instance
+
+
+def made(schema: Any) -> Any:
+    return instance(schema, Seed(0).branch("schema"))
+
+
+DEEP: Any = {"type": "object", "properties": {"next": {"$ref": "#"}}, "required": ["next"]}
+WIDE: Any = {"properties": {f"p{i}": {"anyOf": [{"$ref": "#"}] * 9} for i in range(9)}}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        False,
+        {"type": "array", "minItems": 10**9},
+        {"type": "array", "minItems": 99, "items": {"type": "array", "minItems": 99, "items": {"minItems": 99}}},
+        {"type": "string", "minLength": 10**9},
+        {"type": "string", "minLength": 3, "maxLength": 2},
+        {"type": "integer", "minimum": 5, "maximum": 3},
+        {"type": "array", "items": {"const": 1}, "minItems": 2, "uniqueItems": True},
+        {"allOf": [{"type": "string"}, False]},
+        {"anyOf": [False, False]},
+        {"enum": []},
+        {"$ref": "#"},
+        {"$ref": "#/$defs/x", "$defs": {"x": {"$ref": "#/$defs/x"}}},
+        {"allOf": [{"$ref": "#"}, {"$ref": "#"}]},
+        DEEP,
+        {**WIDE, "required": list(WIDE["properties"])},
+    ],
+    ids=lambda schema: str(schema)[:60],
+)
+def test_what_cannot_be_made_fails_soon(schema: Any) -> None:
+    started = time.process_time()
+    with pytest.raises(Failure, match=r"cannot be satisfied: .* \(at #") as caught:
+        made(schema)
+    assert caught.value.reason == "bad_parameter"
+    assert str(caught.value).endswith(f"{caught.value.details['why']} (at {caught.value.details['pointer']}).")
+    assert time.process_time() - started < 2
+
+
+LINKS: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(40)}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "$ref": "#/$defs/d0", "$defs": {**LINKS, "d40": {"not": {"type": "integer"}}}},
+        {"type": "integer", "anyOf": [{"not": {"$ref": "#/$defs/d0"}}], "$defs": {**LINKS, "d40": {"not": {}}}},
+        {"type": "string", "pattern": "^(a+)+$", "minLength": 500, "format": "uri"},
+        {"type": "string", "pattern": r"^(.*)*\1(.*)*x$", "maxLength": 3, "minLength": 3, "format": "date"},
+        {"allOf": [{"anyOf": [{"const": at}, {"const": at + 1}]} for at in range(0, 400, 2)]},
+        {"type": "array", "items": {"type": "array", "items": {"$ref": "#"}, "minItems": 900}, "minItems": 900},
+        {"type": "object", "propertyNames": {"pattern": "^a$"}, "minProperties": 500},
+        {
+            "type": "array",
+            "uniqueItems": True,
+            "items": {"type": "integer", "maximum": 400, "minimum": 1},
+            "minItems": 900,
+        },
+        {"type": "object", "minProperties": 1, "patternProperties": {"^(a|b)$": False}, "additionalProperties": False},
+        {"oneOf": [{"type": "string", "minLength": at} for at in range(300)] * 2},
+    ],
+    ids=lambda schema: str(schema)[:80],
+)
+def test_schemas_that_ask_for_too_much_are_refused_soon(schema: Any) -> None:
+    begun = time.process_time()
+    with pytest.raises(Failure, match="cannot be satisfied"):
+        made(schema)
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize("nested", ["items", "properties", "not", "allOf"])
+def test_schemas_nested_too_deeply_are_refused_soon(nested: str) -> None:
+    schema: Any = {}
+    for _ in range(2_000):
+        schema = {nested: {"properties": {"a": schema}, "allOf": [schema]}.get(nested, schema)}
+    with pytest.raises(Failure, match=r"nested more than 250 levels deep \(at #/"):
+        made(schema)
+
+
+def test_schemas_of_countless_references_are_refused() -> None:
+    with pytest.raises(Failure, match="not valid: it has more than 5,000 references"):
+        made({"$defs": {str(at): {"$ref": "#"} for at in range(5_001)}})

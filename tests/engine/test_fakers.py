@@ -1,0 +1,26 @@
+"""The one generator of Faker's values: the same everywhere, at a time that stands still."""
+
+from datetime import date, datetime, timedelta
+
+from mockserver.core.seed import FROZEN_AT, Seed
+from mockserver.engine.fakers import generator
+
+
+def test_there_is_one_generator() -> None:
+    assert generator() is generator()
+
+
+def test_the_stream_decides() -> None:
+    made = []
+    for _ in range(2):
+        generator().random = Seed(1).stream("x")
+        made.append((generator().job(), generator().city(), generator().postcode()))
+    assert made[0] == made[1]
+
+
+def test_time_stands_still() -> None:
+    now = datetime.fromtimestamp(FROZEN_AT)
+    for number in range(20):
+        generator().random = Seed(number).stream("x")
+        assert abs(generator().date_time_this_year() - now) < timedelta(days=366)
+        assert isinstance(generator().date_of_birth(), date)

@@ -16,7 +16,8 @@ from mockserver.engine.generate.prompt.sets import parted
 __all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
 
 _LONGEST, _LATER = 20_000, 20_000  # characters of the first text, and of all others together, that are read
-_TAIL = 8_000  # of them from the end of a text that is too long
+_DENSE = 8_000  # of a text that is digits and marks rather than words, where every character may be a mention
+_TAIL = 0.4  # of what is read, from the end of a text that is too long
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,13 @@ def _of(text: str) -> Mentions:
 
 def _ends(text: str, most: int) -> str:
     """A text, or its beginning and end where it is too long: the beginning says what to do, the end what with."""
-    tail = min(_TAIL, most // 2)
+    most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
+    tail = int(most * _TAIL)
     return text if len(text) <= most else f"{text[: most - tail]}\n{text[len(text) - tail :]}"
+
+
+def _is_dense(text: str) -> bool:
+    return sum(map(str.isalpha, text)) + text.count(" ") < 0.55 * len(text)
 
 
 def _left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Mention, ...]:

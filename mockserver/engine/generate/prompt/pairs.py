@@ -18,7 +18,7 @@ def _finite(written: str) -> float:
 
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _MOST_FRAGMENTS, _MOST_MEMBERS, _DEEPEST = 16, 200, 24
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.){0,4000}+"|[][{}]')
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.){0,4000}+"?|[][{}]')  # a quote that never ends is read once all the same
 
 
 def fragments(text: str) -> Iterator[Mention]:

@@ -83,6 +83,9 @@ _TOPICS = frozenset(listed("topic subject theme about interest"))
 _TASKS = frozenset(listed("task todo goal objective reminder"))
 
 
+Place = tuple[int, int]
+
+
 def order_of(nature: str, words: Iterable[str]) -> str:
     """Which kind of free text a property takes: text, reason, task, topic, query, expression..."""
     named = set(words)
@@ -99,7 +102,7 @@ def order_of(nature: str, words: Iterable[str]) -> str:
     return "message" if nature == "text" else nature
 
 
-def phrase(text: str, order: str, used: Iterable[Mention]) -> tuple[int, int] | None:
+def phrase(text: str, order: str, used: Iterable[Mention]) -> Place | None:
     """Where the free text stands, cut before what is used already; None where nothing announces it."""
     taken = sorted((mention.start, mention.end) for mention in used)
     for cue in _ORDERS.get(order, ()):
@@ -110,7 +113,7 @@ def phrase(text: str, order: str, used: Iterable[Mention]) -> tuple[int, int] | 
                 continue
             begin = found.end() if cue not in (_ASKING, _VERB) else polite + found.end()
             end = _end(text, begin) if cue is _COLON else end
-            place = _trimmed(text, begin, end, taken, whole=order in ("message", "text") and cue in (_COLON, _SAYING))
+            place = _trimmed(text, (begin, end), taken, whole=order in ("message", "text") and cue in (_COLON, _SAYING))
             if place:
                 return place
     return None
@@ -122,7 +125,7 @@ def _courtesy(sentence: str) -> int:
     return found.end() if found else 0
 
 
-def remainder(text: str, order: str, used: Iterable[Mention]) -> tuple[int, int] | None:
+def remainder(text: str, order: str, used: Iterable[Mention]) -> Place | None:
     """The object of the first request: what is left of its sentence; a question is taken whole."""
     taken = sorted((mention.start, mention.end) for mention in used)
     for start, end in _sentences(text[:_REACH]):
@@ -132,11 +135,11 @@ def remainder(text: str, order: str, used: Iterable[Mention]) -> tuple[int, int]
         ):
             begin, stop = (start if polite == start or order == "question" else polite), end
             place = (
-                (begin, stop) if not taken or order == "question" else _trimmed(text, begin, stop, taken, whole=False)
+                (begin, stop) if not taken or order == "question" else _trimmed(text, (begin, stop), taken, whole=False)
             )
         else:
             verb = _VERB.match(text[polite:end])
-            place = _trimmed(text, polite + (verb.end() if verb else 0), end, taken, whole=False)
+            place = _trimmed(text, (polite + (verb.end() if verb else 0), end), taken, whole=False)
         if place:
             return place
     return None
@@ -165,8 +168,9 @@ def _end(text: str, begin: int) -> int:
     return begin + min(ends, default=len(rest))
 
 
-def _trimmed(text: str, begin: int, end: int, taken: list[tuple[int, int]], *, whole: bool) -> tuple[int, int] | None:
+def _trimmed(text: str, place: Place, taken: list[Place], *, whole: bool) -> Place | None:
     """The place without what is used at its ends, courtesy, quotes and marks of the sentence."""
+    begin, end = place
     cut = end
     for start, stop in taken:
         if start <= begin < stop:

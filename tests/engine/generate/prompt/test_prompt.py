@@ -107,8 +107,9 @@ SCHEMA: dict[str, Any] = {
     "filter": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
 WORDS = st.sampled_from(
-    listed(r"""in from to Paris Rome "a b" 'it' don't 3 4.5 1,234.50 $5 20% , . : ; = ( ) [ ] { } {"city":"x"} [1,2] and or
-    city count 2024-02-30 2024-02-28 tomorrow 3pm 1/0 1/2 f(1,2) f( a:b a=b a@b.co http://a.b/c yes no on “q” «q» 「q」
+    listed(r"""in from to Paris Rome "a b" 'it' don't 3 4.5 1,234.50 $5 20% , . : ; = ( ) [ ] { } {"city":"x"} [1,2]
+    and or city count 2024-02-30 2024-02-28 tomorrow 3pm 1/0 1/2 f(1,2) f( a:b a=b a@b.co http://a.b/c yes no on
+    “q” «q» 「q」
     ``` ` 1e5 twenty five dozen hour minutes #1 +1 - • é 東京 の ½ ² ٣ P1D 99:99 31.31.2024 1e999 ''' \ "
     for that""")
 )

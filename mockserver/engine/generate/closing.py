@@ -25,13 +25,14 @@ def _says_so(tool: Tool) -> bool:
     if tool.kind != "function" or not named:
         return False
     telling = _ENDING.intersection(named) or named in _WHOLE
-    return bool(telling) or _ENDS.search(tool.description) is not None
+    return bool(telling) or _ENDS.search(tool.description[:_LONGEST]) is not None
 
 
 def _is_deed(name: str) -> bool:
     return stem(words(name)[0]) in _VERBS
 
 
+_LONGEST = 900  # characters of a description
 _ENDING = frozenset({"final", "finish", "finalize", "terminate", "conclude", "completion"})
 _WHOLE = frozenset(
     {("respond",), ("answer",), ("submit",), ("reply",), ("output",), ("done",), ("complete", "task"), ("task", "done")}

@@ -122,7 +122,7 @@ def _description(tool: Tool) -> str:
     """What is said of a tool, without examples and without what it is not for."""
     said = _OWN.get(tool.kind.partition("_preview")[0], "")
     told = " ".join(str(tool.options.get(key) or "") for key in ("server_label", "server_description"))
-    return _ASIDE.sub(" ", f"{tool.description} {said} {told}")
+    return _ASIDE.sub(" ", f"{tool.description[:_LONGEST]} {said} {told[:_LONGEST]}")[:_LONGEST]
 
 
 def properties_of(tool: Tool) -> Mapping[str, Json]:
@@ -162,6 +162,7 @@ _TELLING = 0.65
 _CALLED_A_TOOL = 1.25
 _PROMISING = 0.2
 _MOST_WORDS = 80
+_LONGEST = 900  # characters of a description: it begins with what the tool does
 _ASIDE = re.compile(
     r"\((?:e\.?g\.?|i\.?e\.?|for example|such as|like)[^)]*\)|\b(?:e\.g\.|for example|such as|for instance)[^.;\n]*"
     r"|\b(?:do not|don't|never|not for)\b[^.;\n]*",

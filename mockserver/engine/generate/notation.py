@@ -126,6 +126,8 @@ def _guessed(name: str) -> dict[str, Json]:
     first = words[0].lower() if words else ""
     if first in ("is", "has", "can", "should", "was", "needs") and len(words) > 1:
         return {"type": "boolean"}
+    if last == "number" and first in _NUMBERED:
+        return {"type": "string"}
     if last in _WHOLE or (first in ("num", "number", "count", "total") and len(words) > 1):
         return {"type": "integer"}
     if last in _FRACTIONS:
@@ -236,6 +238,7 @@ _TYPES: dict[str, dict[str, Json]] = {
     "uuid": {"type": "string", "format": "uuid"},
 }
 _WHOLE = vocabulary("age count quantity number year rank index size stock population duration minutes hours days id_")
+_NUMBERED = vocabulary("phone telephone mobile account card tracking serial order invoice passport license flight fax")
 _FRACTIONS = vocabulary(
     "price amount score rating confidence temperature total cost percentage ratio weight height "
     "salary "

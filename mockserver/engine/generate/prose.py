@@ -1,7 +1,8 @@
 """Seeded text, as long as it is to be: sentences on what the prompt is about, Latin, mere words, an echo."""
 
 from collections.abc import Iterator, Mapping
-from itertools import accumulate, chain, islice, takewhile
+from dataclasses import replace
+from itertools import accumulate, islice, takewhile
 
 from mockserver.core.call import Call, Json
 from mockserver.core.plan import Failure, Text
@@ -29,7 +30,7 @@ def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """English words without order or signs: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
     lexical = lexicon("en_US")
-    pieces = chain([_word(lexical, rng)], (" " + _word(lexical, rng) for _ in range(MOST_TOKENS)))
+    pieces = (" " * bool(at) + _word(lexical, rng) for at in range(MOST_TOKENS))
     return DraftChoice((Text("".join(_up_to(pieces, length(call, rng, options)))),))
 
 
@@ -64,7 +65,8 @@ def system(call: Call) -> str:
 def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:
     """Sentences on a topic, within the call's limit."""
     wanted = length(call, rng, options)
-    speaker, goes_on = Speaker(about, rng), bool(call.prompts) and about.kind == "state"
+    goes_on = bool(call.prompts) and about.kind == "state"
+    speaker = Speaker(replace(about, subject="") if goes_on else about, rng)
     pieces = _up_to(_paragraphs(speaker.sentences(opened=not goes_on), rng, blank(about)), wanted)
     if "tokens" not in options and wanted > _WORTH_AN_END and (ended := speaker.closer()):
         pieces.append(" " + ended)
@@ -138,7 +140,7 @@ def _word(lexical: tuple[str, ...], rng: Random) -> str:
     return lexical[rng.randrange(len(lexical))]
 
 
-_NATURAL = (20, 60)  # tokens of a text when nobody asks for a length; what ends the last sentence comes on top
+_NATURAL = (20, 80)  # tokens of a text when nobody asks for a length
 _OF_VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _OF_EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
 _WORTH_AN_END = 36

@@ -104,14 +104,25 @@ def _of_thing(kind: str) -> "Callable[[str, re.Match[str]], tuple[str, str, str]
         auxiliary = _AUXILIARY.match(rest)
         if auxiliary is None:
             return kind, "the " + _noun(_WITHIN.split(rest, maxsplit=1)[0]) if rest else "", ""
-        rest, named = rest[auxiliary.end() :], kind == "what" or _BEING.match(auxiliary[0])
-        if auxiliary["whose"]:
-            return kind, _noun(_LEANING.sub("", _WITHOUT_VERB.sub("", rest, count=1), count=1)), ""
-        if auxiliary[0].lower().split()[-1] in ("it", "there"):
-            return kind, _keywords(rest), ""
-        return kind, _noun(rest) if named and kind not in ("why", "yes") else _first_noun(rest), ""
+        short = kind == "why" or (kind != "what" and not _BEING.match(auxiliary[0]))
+        return kind, _of_rest(rest[auxiliary.end() :], auxiliary, short=short), ""
 
     return found
+
+
+def _of_truth(rest: str, asked: re.Match[str]) -> tuple[str, str, str]:
+    """Whether something is so."""
+    one = _ONE.match(rest)
+    return "yes", _of_rest(rest[one.end() :], one, short=True) if one else "", ""
+
+
+def _of_rest(rest: str, before: re.Match[str], *, short: bool) -> str:
+    """The subject after an auxiliary verb: a verb follows what somebody does, and may where it is `short`."""
+    if before["whose"]:
+        return _noun(_LEANING.sub("", _WITHOUT_VERB.sub("", rest, count=1), count=1))
+    if before[0].lower().split()[-1:] in (["it"], ["there"]):
+        return _keywords(rest)
+    return _first_noun(rest) if short else _noun(rest)
 
 
 def _ordered(plain: str) -> tuple[str, str, str]:
@@ -151,7 +162,7 @@ def _phrase(rest: str, most: int) -> str:
     words = [_TURNED.get(word.lower(), word) for word in clause.split()[:most]]
     while words and words[-1].lower() in _LOOSE:
         words.pop()
-    return " ".join(words).strip(_SIGNS)
+    return " ".join(words)[:_LONGEST].strip(_SIGNS)
 
 
 def _trimmed(ask: str, language: str) -> str:
@@ -163,7 +174,7 @@ def _trimmed(ask: str, language: str) -> str:
         words.pop(0)
     while words and words[-1].strip(_SIGNS).lower() in known:
         words.pop()
-    return " ".join(words[:8]).strip(_SIGNS)
+    return " ".join(words[:8])[:_LONGEST].strip(_SIGNS)
 
 
 def _between(text: str, language: str) -> str:
@@ -193,7 +204,7 @@ _WORD = re.compile(f"[{LETTERS}]+(?:[-'’][{LETTERS}]+)*")
 _PREPOSITION = re.compile(r" (?:of|in|on|to|for|from|with|at|by|about|between|near|under) ")
 _SENTENCE = re.compile(r"(?:[^.!?\n。！？؟।]|[.](?=[^\s]))+[.!?。！？؟।]*")
 _EMPTY = re.compile(r"(?i)(?:hi|hello|hey|hallo|hola|bonjour|thanks|thank you|ok|okay|please)?[\W\d_]*")
-_LONGEST_UNSPACED = 24
+_LONGEST, _LONGEST_UNSPACED = 100, 24
 
 _POLITE = re.compile(
     r"(?i)\A(?:(?:please|kindly|now|hi|hello|hey|ok|okay|so|and|also|then|just|well|thanks|in short|briefly|"
@@ -218,6 +229,7 @@ _AUXILIARIES = r"is|are|was|were|am|do|does|did|can|could|will|would|should|shal
 _AUXILIARY = re.compile(
     rf"(?i)\A(?:(?:{_AUXILIARIES}|'s|about|happens to|it|there)\b\s*){{1,3}}(?P<whose>(?:i|you|we|they|one)\b\s*)?"
 )
+_ONE = re.compile(r"(?i)\A(?:(?:it|there)\b\s*|(?P<whose>(?:i|you|we|they|one)\b\s*))?")
 _BEING = re.compile(r"(?i)(?:is|are|was|were|'s)\b")
 _LEANING = re.compile(r"(?i)\A(?:in|on|at|for|to|with|from|into|of|about)\s+")
 _LEADING = vocabulary("a an the my your our his her their this that these those some any all")
@@ -229,7 +241,8 @@ _KINDS: "dict[str, Callable[[str, re.Match[str]], tuple[str, str, str]]]" = {
     "count": _of_number,
     "how": _of_way,
     "who": _of_person,
-    **{kind: _of_thing(kind) for kind in ("what", "why", "when", "where", "yes")},
+    "yes": _of_truth,
+    **{kind: _of_thing(kind) for kind in ("what", "why", "when", "where")},
 }
 _WITHOUT_VERB = re.compile(r"(?i)\A(?:to )?(?:[a-z]+ (?:up|out|off|down|on) |[a-z]+ )(?:me |us |for )?")
 _KIND_OF_TEXT = (

@@ -32,9 +32,11 @@ def wanted(text: str, *, json_anyway: bool = False) -> Wanted | None:
     if found is None:
         return None
     schema, start, end = found
-    if _wants_a_list(read_text, schema, start):
+    if _wants_a_list(read_text[:end], schema):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    return Wanted(schema, bool(_FENCED.search(read_text)), matter(read_text[:start] + "\n" + read_text[end:]))
+    return Wanted(
+        schema, bool(_FENCED.search(read_text)), matter(_without_examples(read_text[:start]) + "\n" + read_text[end:])
+    )
 
 
 def asks_for_json(text: str) -> bool:
@@ -50,6 +52,16 @@ def fenced(text: str) -> bool:
 def matter(text: str) -> str:
     """What a text says apart from the words that order JSON, and from fences: they are no values of it."""
     return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
+
+
+def _without_examples(text: str) -> str:
+    """A text without the objects that show what a schema means."""
+    kept, at = [], 0
+    for _, start, end in _objects(text):
+        if _SHOWN.search(text[max(0, start - _NEAR) : start]):
+            kept.append(text[at:start])
+            at = end
+    return "".join((*kept, text[at:]))
 
 
 def _unordered(part: str) -> str:
@@ -195,11 +207,9 @@ def _name(found: re.Match[str]) -> str:
     return found[1] or found[2]
 
 
-def _wants_a_list(text: str, schema: Json, start: int) -> bool:
+def _wants_a_list(text: str, schema: Json) -> bool:
     """Whether a text wants several of what its schema describes."""
-    return (
-        isinstance(schema, Mapping) and schema.get("type") == "object" and bool(_SEVERAL.search(text[:start][-2000:]))
-    )
+    return isinstance(schema, Mapping) and schema.get("type") == "object" and bool(_SEVERAL.search(text[-2000:]))
 
 
 _DECODER = json.JSONDecoder()
@@ -216,8 +226,8 @@ _ORDERED = re.compile(
     r"\bjson\b[^.\n]{0,40}\b(?:only|schema|format)\b"
 )
 _ABOUT_JSON = re.compile(
-    r"(?i)\b(?:function|script|program|code|class|regex)\b[^.\n]{0,60}\bjson\b|\bwhat(?:'s| is| are|"
-    r" does)[^.\n]{0,20}\bjson\b|"
+    r"(?i)\b(?:function|script|program|code(?! ?-?(?:snippet|block|fence))|class|regex)\b[^.\n]{0,60}\bjson\b|"
+    r"\bwhat(?:'s| is| are| does)[^.\n]{0,20}\bjson\b|"
     r"\b(?:explain|describe|about|parse|load|read|difference between)\s+(?:\w+ ){0,2}json\b(?! (?:schema|"
     r"object with))"
 )
@@ -258,7 +268,8 @@ _CUE_OF_KEYS = re.compile(
     r" attributes){0,6}:?)\s+"
 )
 _KEY_IN_ROW = re.compile(
-    rf"(?:the |a |an )?{_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|\s*:\s*([A-Za-z][\w\[\]<>]{{1,30}})|"
+    rf"(?:the |a |an )?(?!and\b|or\b){_IDENTIFIER}(?:\s*\(([^()\n]{{1,100}})\)|"
+    r"\s*:\s*((?:str|int|num|float|bool|array|list|object|date)[\w\[\]<>]{0,30})|"
     rf" (?:as )?(?:an? )?(?:string|integer|number|boolean|float|list|array|key|field)\b)?"
 )
 _PARTED = re.compile(r"\s*(?:,\s*and\s+(?:a |an )?|,\s*|\s+and\s+(?:a |an )?|\s*&\s*|;\s*)(?=[\w\"'`*])")
@@ -271,11 +282,10 @@ _BETWEEN_NAMES = re.compile(
 )
 _WORDS_OF_NAME = re.compile(r"[A-Za-z][\w-]*(?: [A-Za-z][\w-]*){0,2}")
 _FENCE = re.compile(r"`{3}\w*")
+_SHOWN = re.compile(r"(?i)\b(?:schema|example|instance|object|format)\b")
 _PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
 _JSON_WORD = re.compile(r"(?i)\b(?:json|schema|markdown|keys?|fields?)\b[^:]{0,60}")
-_NO_KEY = vocabulary(
-    "keys key fields field the a an values no only and in for from exactly with object json properties"
-)
+_NO_KEY = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
 _KEY_WORD = re.compile(r"(?i)\b(?:keys?|fields?|properties|attributes|json)\b")
 _QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`](?:\s*\(([^()\n]{1,100})\))?")
 _SEVERAL = re.compile(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Json, Message, Tool, ToolCall
+from mockserver.core.call import Call, Json, Message, Prompt, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
@@ -18,12 +18,13 @@ from mockserver.engine.draft import DraftChoice
 from mockserver.engine.generate import GENERATORS
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+HI, TEA = (Message("user", "Hi there"),), (Message("user", "Tell me about green tea"),)
 TOOLS = (Tool("look", parameters=WEATHER), Tool("stop"), Tool("shell", kind="custom"), Tool("any", parameters={}))
 
 
-def call(**more: Any) -> Call:
+def call(*, messages: tuple[Message, ...] = HI, **more: Any) -> Call:
     http = HttpRequest("POST", "/v1/chat/completions")
-    return Call("openai", "chat", "m", http, meaning=0, messages=(Message("user", "Hi there"),), tools=TOOLS, **more)
+    return Call("openai", "chat", "m", http, meaning=0, messages=messages, tools=TOOLS, **more)
 
 
 def made(kind: str, options: Mapping[str, Json] | None = None, seed: int = 0, **more: Any) -> DraftChoice:
@@ -43,7 +44,7 @@ def use(choice: DraftChoice) -> ToolCall:
 
 
 def test_kinds() -> None:
-    assert set(GENERATORS) == {"auto", "prose", "lorem", "words", "echo", "schema", "json", "arguments"}
+    assert set(GENERATORS) == {"auto", "prose", "lorem", "words", "echo", "schema", "json", "markdown", "arguments"}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +57,7 @@ def test_kinds() -> None:
     ],
 )
 def test_auto_does_what_the_format_asks_for(asked: dict[str, Any], kind: str) -> None:
-    assert made("auto", **asked) == made(kind, **asked)
+    assert made("auto", messages=TEA, **asked) == made(kind, messages=TEA, **asked)
 
 
 @pytest.mark.parametrize("kind", sorted(set(GENERATORS) - {"echo", "arguments"}))
@@ -70,6 +71,57 @@ def test_the_stream_decides(kind: str) -> None:
 def test_json_is_an_object() -> None:
     found = json.loads(text(made("json")))
     assert list(found) == ["topic", "answer", "confidence", "tags"]
+
+
+def replied(text: str, *more: Message, **asked: Any) -> str:
+    http = HttpRequest("POST", "/v1/chat/completions")
+    said = Call("openai", "chat", "m", http, meaning=0, messages=(Message("user", text), *more), **asked)
+    (part,) = GENERATORS["auto"](said, Seed(1), {}).parts
+    assert isinstance(part, Text)
+    return part.text
+
+
+def test_json_that_the_prompt_describes() -> None:
+    keys = "Return JSON with keys name and email: bob@example.com"
+    for asked in ({}, {"response_format": "json_object"}):
+        found = json.loads(replied(keys, **asked))
+        assert list(found) == ["name", "email"]
+        assert found["email"] == "bob@example.com"
+    assert set(json.loads(replied("Respond with a JSON object about tea"))) == {"topic", "answer", "confidence", "tags"}
+    schema = json.dumps({"type": "object", "properties": {"n": {"const": 7}}, "required": ["n"]})
+    assert json.loads(replied(f"Answer in JSON of this schema: {schema}")) == {"n": 7}
+    assert replied(f"Answer with JSON in a ```json block, of this schema: {schema}") == '```json\n{"n":7}\n```'
+    assert json.loads(replied(f"The schema: {schema}", response_format="json_schema")) == {"n": 7}
+    rules = Message("system", f"Always answer in JSON of this schema: {schema}")
+    assert json.loads(replied("Hello", rules)) == {"n": 7}
+    several = json.loads(
+        replied("Return a JSON array of objects with keys name and email", response_format="json_object")
+    )
+    assert list(several) == ["items"]
+
+
+def test_results_of_tools_are_told_and_taken() -> None:
+    told = (
+        Message("assistant", tool_calls=(ToolCall("1", "get_user", '{"id": 7}'),)),
+        Message("tool", '{"email": "ada@example.com"}', tool_call_id="1"),
+    )
+    assert replied("Who is user 7?", *told) == "The user for 7: email ada@example.com."
+    schema = {"type": "object", "properties": {"email": {"type": "string"}}, "required": ["email"]}
+    asked = replied("Who is user 7?", *told, response_format="json_schema", schema=schema)
+    assert json.loads(asked) == {"email": "ada@example.com"}
+
+
+def test_forms_and_prose() -> None:
+    assert replied("Say hello") == "hello"
+    assert "green tea" in replied("Tell me about green tea").lower()
+    begun = Prompt("def add(a, b):", ("def", " add", "(a", ",", " b", "):"))
+    http = HttpRequest("POST", "/v1/completions")
+    code = Call("openai", "completion", "m", http, meaning=0, prompts=(begun,))
+    assert text(GENERATORS["auto"](code, Seed(1), {})) == "\n    return a + b\n"
+
+
+def test_a_stated_length_wins_over_the_form() -> None:
+    assert len(text(made("auto", {"tokens": 300}, seed=1)).split()) > 150
 
 
 def test_schema_of_the_options_wins_over_that_of_the_call() -> None:
@@ -92,7 +144,7 @@ def test_no_parameters_no_arguments(tool: str) -> None:
 def test_a_custom_tool_gets_free_text() -> None:
     asked = use(made("arguments", {"tool": "shell"}))
     assert asked.kind == "custom"
-    assert asked.arguments.endswith((".", "?"))
+    assert asked.arguments
 
 
 PROGRAM = """
@@ -103,7 +155,7 @@ from mockserver.engine.generate import GENERATORS
 from mockserver.engine.generate.logprobs import logprobs
 schema = {"properties": {"name": {}, "tags": {"items": {"enum": ["a", "b", "c"]}}, "at": {"format": "date-time"}}}
 call = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=(Message("user", "Hi"),), schema=schema)
-for kind in ("auto", "prose", "lorem", "words", "echo", "schema", "json"):
+for kind in ("auto", "prose", "lorem", "words", "echo", "schema", "json", "markdown"):
     print(GENERATORS[kind](call, Seed(5).branch(kind), {}))
 print(logprobs(("What", " is", " it", "?"), Seed(5).stream("logprobs"), 3))
 """
@@ -115,5 +167,5 @@ def test_nothing_hangs_on_the_process(root: Path) -> None:
         return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True).stdout
 
     first = printed("0")
-    assert first.count(b"\n") == 8
+    assert first.count(b"\n") == 9
     assert {printed("1"), printed("4294967295")} == {first}

@@ -20,7 +20,16 @@ def written(tokens: int | None = None, said: str = "Tell me about green tea") ->
 def test_it_has_everything() -> None:
     text = written(300)
     assert text.startswith("# Green tea\n\n")
-    for sign in ("\n## ", "\n- **", "\n1. ", "\n| --- | --- |\n", "\n```python\n", "\n```\n", "\n> ", "](https://example.com/"):
+    for sign in (
+        "\n## ",
+        "\n- **",
+        "\n1. ",
+        "\n| --- | --- |\n",
+        "\n```python\n",
+        "\n```\n",
+        "\n> ",
+        "](https://example.com/",
+    ):
         assert sign in text
 
 

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Message
+from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.engine.generate.prose import echo, lorem, phrase, prose, sentence, words
+from mockserver.engine.generate.prose import echo, lorem, phrase, prose, sentence, system, topic_of, words
 
-SENTENCES = re.compile(r"(?:[A-Z][\w, ]*[.?](?: |\n\n|$))+")
+SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
+TEA = (Message("user", "Tell me about green tea"),)
 
 
 def call(**more: Any) -> Call:
@@ -25,10 +26,17 @@ def written(generator: Any, options: dict[str, Any] | None = None, seed: int = 0
     return part.text
 
 
+LATIN = (
+    "Repellendus praesentium amet mollitia natus rerum voluptas, perspiciatis corrupti numquam aliquid eius nostrum "
+    "laudantium."
+)
+
+
 def test_pinned_texts() -> None:
-    assert written(prose, {"tokens": 1}) == "Game bed phone, hundred fill admit line change."
-    assert written(lorem, {"tokens": 1}) == "Iste blanditiis saepe, modi illum ad occaecati dicta."
-    assert written(words, {"tokens": 4}) == "eat game bed phone"
+    assert written(prose, {"tokens": 1}) == "A good answer begins with timing and ends with preparation."
+    assert written(prose, {"tokens": 1}, messages=TEA) == "When it comes to green tea, timing matters most."
+    assert written(lorem, {"tokens": 1}) == LATIN
+    assert written(words, {"tokens": 4}) == "season style political drug"
 
 
 @pytest.mark.parametrize("generator", [prose, lorem])
@@ -40,7 +48,38 @@ def test_it_is_made_of_sentences(generator: Any) -> None:
 def test_natural_length() -> None:
     lengths = [count(written(prose, seed=seed)) for seed in range(200)]
     assert 20 <= min(lengths) < 30
-    assert 80 < max(lengths) < 110
+    assert 70 < max(lengths) < 110
+
+
+def test_what_is_asked_of_a_length() -> None:
+    def usual(**more: Any) -> float:
+        return sum(count(written(prose, seed=seed, messages=TEA, **more)) for seed in range(50)) / 50
+
+    assert usual(verbosity="low") < 0.8 * usual() < usual() < 0.7 * usual(verbosity="high")
+    assert usual(effort="minimal") < usual() < usual(effort="high")
+    assert usual(max_tokens=4000) == usual()
+
+
+def test_it_is_about_the_subject() -> None:
+    for seed in range(20):
+        assert "green tea" in written(prose, seed=seed, messages=TEA).lower()
+        german = (Message("user", "Erzähl mir etwas über grünen Tee"),)
+        assert "„grünen Tee“" in written(prose, seed=seed, messages=german)
+
+
+def test_a_language_may_be_ordered() -> None:
+    told = (Message("system", "Answer in German."), *TEA)
+    assert "„green tea“" in written(prose, messages=told)
+    assert system(call(messages=told)) == "Answer in German."
+    assert topic_of(call(messages=told)).language == "de"
+
+
+def test_a_prompt_that_is_no_order_is_gone_on_from() -> None:
+    begun = Prompt("Once upon a time", ("Once", " upon", " a", " time"))
+    for seed in range(10):
+        text = written(prose, seed=seed, prompts=(begun,))
+        assert text.startswith(" ")
+        assert "a time" not in text
 
 
 @pytest.mark.parametrize("tokens", [1, 40, 500, 3000])

@@ -74,7 +74,9 @@ def test_a_result_of_no_known_call() -> None:
 
 
 def test_no_english_where_the_user_speaks_none() -> None:
-    made = told(conversation(("get_weather", {"city": "Paris"}, '{"sky": "klar"}'), said="Wie ist das Wetter?"), Seed(0))
+    made = told(
+        conversation(("get_weather", {"city": "Paris"}, '{"sky": "klar"}'), said="Wie ist das Wetter?"), Seed(0)
+    )
     assert made == "get weather (Paris): sky klar."
 
 

@@ -17,7 +17,9 @@ def said(text: str, number: int, seed: int = 0) -> list[str]:
 
 @pytest.mark.parametrize("kind", sorted(OPENERS))
 def test_every_sentence_can_be_said(kind: str) -> None:
-    speaker = Speaker(Topic("x", "en", kind, "boats", "row boats", "why do boats float", ("boats",)), Seed(0).stream(kind))
+    speaker = Speaker(
+        Topic("x", "en", kind, "boats", "row boats", "why do boats float", ("boats",)), Seed(0).stream(kind)
+    )
     for sentence in (*OPENERS[kind], *MIDDLES, *CLOSERS, *THOUGHTS):
         made = speaker.said(sentence)
         assert "{" not in made

@@ -47,13 +47,14 @@ KEYS: list[tuple[str, dict[str, str | None]]] = [
     ("Return JSON with keys name, age and city.", {"name": "string", "age": "integer", "city": "string"}),
     ("Return JSON with the fields: id (integer), email (string)", {"id": "integer", "email": "string"}),
     ('Reply with JSON that has a "summary" key and a "score" key.', {"summary": "string", "score": "number"}),
-    ("Answer as JSON with the following keys:\n- `title`: the title\n* tags (list of strings): tags\n1. is_open - whether",
+    ("Answer as JSON with the following keys:\n- `title`: a title\n* tags (list of strings): tags\n1. is_open - if",
      {"title": "string", "tags": "array", "is_open": "boolean"}),
     ('Extract the person as JSON: {"name": "...", "age": 0}', {"name": "string", "age": "integer"}),
     ("Reply in JSON like {name, age}", {"name": "string", "age": "integer"}),
     ("{ name: string; age: number } is the format. Respond in json", {"name": "string", "age": "number"}),
     ('Give JSON with "mood" (good/bad) and "sure" (0 to 1)', {"mood": None, "sure": "string"}),
-    ("Extract the name and the phone number from this text as JSON: Bob, 555", {"name": "string", "phone_number": "string"}),
+    ("Extract the name and the phone number from this text as JSON: Bob, 555",
+     {"name": "string", "phone_number": "string"}),
 ]  # fmt: skip
 
 
@@ -126,7 +127,8 @@ def test_fences(order: str, fenced: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ['"', "{", "[{", '{"a":', "json keys a, ", "return json ", "fields: a\n- b: c\n", "'a ", "a or ", '{"a": "b", ']
+    "piece",
+    ['"', "{", "[{", '{"a":', "json keys a, ", "return json ", "fields: a\n- b: c\n", "'a ", "a or ", '{"a": "b", '],
 )
 def test_no_text_is_too_odd(piece: str) -> None:
     assert wanted("json " + piece * (500_000 // len(piece)), json_anyway=True) is None or piece[0] in "{jf"

@@ -106,7 +106,7 @@ _MEASURES = vocabulary(
     "adults letters digits "
     "languages options")  # fmt: skip
 _LIST = re.compile(
-    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|(?:a|the) (?:short |brief )?list of|"
+    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|an? (?:short |brief )?list of|"
     r"as a list|in a list|list form|step[- ]by[- ]step|"
     r"shopping list|checklist|to-?do list|comma[- ]separated(?: list)?)\b|^\s*(?:please )?list\b"
 )

@@ -42,7 +42,7 @@ def _options(text: str) -> tuple[list[str], str]:
                 return options, text[: found.start()] + " " + text[found.end() :]
     for found in _HEADED.finditer(text):
         lines = [line.group(1).strip().strip("\"'`*") for line in _BULLETS.finditer(found[1])]
-        labels = [line.partition(":")[0].strip() for line in lines]
+        labels = [line.partition(":")[0].strip(" *\"'`") for line in lines]
         if len(labels) > 1:
             return labels, text[: found.start()] + " " + text[found.end() :]
     return [], text
@@ -59,6 +59,7 @@ _ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,2}[\"'`”’]?"
 _LISTED = rf"{_ITEM}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+|\s+and\s+){_ITEM}){{1,30}}"
 _WORD_LISTED = r"[\"'`“‘]?[\w+-]+[\"'`”’]?"
 _WORDS_LISTED = rf"{_WORD_LISTED}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+){_WORD_LISTED}){{1,30}}"
+_YES, _NO = (rf"(?:\"(?:{words})\"|'(?:{words})'|(?:{words}))" for words in ("yes|true", "no|false"))
 _CUES = (
     re.compile(
         rf"(?i)\b(?:one of|among|choose from|select from|pick from|from)(?: the| these| following| labels?|"
@@ -78,8 +79,7 @@ _CUES = (
         rf"either)\b(?: one of| either| the)?:?\s+({_WORDS_LISTED})"),
     re.compile(rf"(?i)\b(?:sentiment|category|class|label)\b[^\n]{{0,40}}?\(({_WORDS_LISTED})\)"),
     re.compile(
-        r"(?i)((?<![\w-])[\"'`]?(?:yes|true)[\"'`]?(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*)[\"'`]?(?:no|"
-        r"false)[\"'`]?(?![\w-]))"),
+        rf"(?i)((?<![\w\"'-]){_YES}(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*){_NO}(?![\w\"'-]))"),
 )  # fmt: skip
 _HEADED = re.compile(
     r"(?i)\b(?:options|categories|labels|classes|choices|"

@@ -152,7 +152,7 @@ _BOUNDS = re.compile(
 )
 _TITLE = re.compile(
     r"(?i)\b(?:generate|write|create|suggest|give|come up with|propose|make|think of|provide|find|return|"
-    r"need)\b(?: me| us)?(?: an?| one| the)(?: \w+,?){0,3}? (?:title|headline|slogan|tagline|subject line|"
+    r"need)\b(?: me| us| it| this)?(?: an?| one| the)(?: \w+,?){0,3}? (?:title|headline|slogan|tagline|subject line|"
     r"caption|name)\b"
 )
 _VERSES = re.compile(r"(?i)\b(haiku|poem|limerick|verse|song|sonnet|rhyme|lyrics)\b")

@@ -148,5 +148,5 @@ did done have has had can could will would shall should may might must not no ye
 here i me my mine you your yours he him his she her we us our they them their what which who whom whose when where why
 how as than then so very too also just only please tell give show write explain describe list name make let help want
 need get some any all each every more most much many few other another such same hello hi hey thanks thank good what's
-it's i'm i'd don't can't let's between within using use used me out up down again now one like know
+it's i'm i'd don't can't let's between within using use used me out up down again now one like know once upon ago
 """

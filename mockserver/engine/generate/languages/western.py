@@ -9,7 +9,8 @@ WESTERN: dict[str, Language] = {
         "wie was "
         "wer wo wann warum welche welcher welches ich du er wir ihr mir mich dir uns kann kannst bitte sind wird "
         "werden "
-        "über sich auch es oder aber aus nach gibt gib schreibe schreib erkläre erklär erzähle erzähl nenne nenn liste beschreibe hallo guten "
+        "über sich auch es oder aber aus nach gibt gib schreibe schreib erkläre erklär erzähle erzähl nenne nenn "
+        "liste servus moin beschreibe hallo guten "
         "danke etwas kurz heute tag mein meine dein deine sie hat haben soll macht man",
         "Hallo! Wobei kann ich helfen?",
         (

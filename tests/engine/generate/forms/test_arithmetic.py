@@ -1,0 +1,64 @@
+"""Sums."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.forms.arithmetic import computed
+from mockserver.engine.generate.forms.asked import Asked
+from mockserver.engine.generate.topic import topic
+
+
+def result(text: str, rules: str = "") -> str | None:
+    return computed(Asked(text, rules, topic(text)), Seed(0).stream("x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("What is 2+3?", "2+3 = 5"),
+        ("2 + 3 * (4 - 1) =", "2 + 3 * (4 - 1) = 11"),
+        ("What's 7 times 6", "7 * 6 = 42"),
+        ("Calculate 1 / 3", "1 / 3 = 0.3333333333"),
+        ("how much is 1,000 - 0.5", "1,000 - 0.5 = 999.5"),
+        ("What is the sum of 2 and 3?", "2 + 3 = 5"),
+        ("Multiply 4 by 2.5", "4 * 2.5 = 10"),
+        ("Subtract 2 from 5.", "5 - 2 = 3"),
+        ("What is 10 ÷ 4?", "10 / 4 = 2.5"),
+        ("Compute 3 × -2", "3 * -2 = -6"),
+        ("What is 1/0?", "That cannot be computed: it divides by zero."),
+        ("What is 12.5 divided by 4? Answer with only the number.", "3.125"),
+    ],
+)
+def test_computed(text: str, answer: str) -> None:
+    assert result(text) == answer
+
+
+def test_rules_may_want_the_number_alone() -> None:
+    assert result("2+2", "Reply with just the result.") == "4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On 2024-05-01 it was 3 degrees",
+        "Call 555-1234",
+        "Tell me about 9/11",
+        "version 1.2.3",
+        "2",
+        "((((",
+        "What is 2 +?",
+        "1+" * 99,
+        "",
+    ],
+)
+def test_what_is_no_sum(text: str) -> None:
+    assert result(text) is None
+
+
+@given(st.integers(-(10**6), 10**6), st.integers(0, 10**6), st.sampled_from("+-*"))
+def test_it_computes_as_python_does(left: int, right: int, sign: str) -> None:
+    answer = result(f"What is {left} {sign} {right}?")
+    assert answer is not None
+    assert int(answer.split("= ")[1]) == {"+": left + right, "-": left - right, "*": left * right}[sign]

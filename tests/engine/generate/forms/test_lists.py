@@ -1,0 +1,66 @@
+"""Lists and tables."""
+
+import pytest
+
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.forms.asked import Asked
+from mockserver.engine.generate.forms.lists import listed, table, tabled
+from mockserver.engine.generate.topic import topic
+
+
+def lines(text: str, rules: str = "") -> list[str]:
+    made = listed(Asked(text, rules, topic(text)), Seed(0).stream("x"))
+    return [] if made is None else made.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("List 5 fruits", 5),
+        ("Give me three reasons to learn Go", 3),
+        ("What are the top 3 movies?", 3),
+        ("Suggest ten creative names for a bakery", 10),
+        ("Name 40 animals", 40),
+        ("Write 1000 tips", 50),
+    ],
+)
+def test_as_many_items_as_asked(text: str, number: int) -> None:
+    found = lines(text)
+    assert [line.partition(". ")[0] for line in found] == [str(at) for at in range(1, number + 1)]
+    assert len({line.partition(". ")[2] for line in found}) == number
+
+
+def test_items_are_of_the_kind() -> None:
+    assert all("fruit" in line for line in lines("List 5 fruits"))
+    assert all(line.endswith(" movie") for line in lines("What are the top 3 movies?"))
+    assert all(line.endswith(" berry") for line in lines("Name 3 berries"))
+    assert all("Bakery" in line for line in lines("Give me 5 names for a bakery"))
+
+
+def test_bullets_and_rows() -> None:
+    assert all(line.startswith("- ") for line in lines("Give me bullet points on Rome"))
+    assert all(line.startswith("- ") for line in lines("List 3 tips", "Use bullets."))
+    (row,) = lines("names of 4 planets, comma-separated: give me 4 planets")
+    assert row.count(", ") == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["Tell me about Rome", "Book a table for 2 people", "Write 3 sentences", "In 3 days", ""]
+)
+def test_no_list(text: str) -> None:
+    assert lines(text) == []
+
+
+def test_tables() -> None:
+    def made(text: str) -> list[str]:
+        return (tabled(Asked(text, "", topic(text)), Seed(0).stream("x")) or "").split("\n")
+
+    assert made("Create a markdown table with columns name, price and stock")[0] == "| Name | Price | Stock |"
+    assert made("Compare cats and dogs in a table")[:2] == ["| Aspect | Cats | Dogs |", "| --- | --- | --- |"]
+    assert len(made("Make a table of tea with 7 rows")) == 9
+    assert made("Book a table for two") == [""]
+    assert made("Set the table") == [""]
+
+
+def test_table() -> None:
+    assert table(["A", "B"], [["1", "2"]]) == "| A | B |\n| --- | --- |\n| 1 | 2 |"

@@ -1,0 +1,47 @@
+"""Greetings and the like."""
+
+import pytest
+
+from mockserver.core.seed import Seed
+from mockserver.engine.generate.english import GREETINGS
+from mockserver.engine.generate.forms.asked import Asked
+from mockserver.engine.generate.forms.small_talk import small_talk
+from mockserver.engine.generate.languages import LANGUAGES
+from mockserver.engine.generate.topic import topic
+
+
+def answer(text: str) -> str | None:
+    return small_talk(Asked(text, "", topic(text)), Seed(0).stream("x"))
+
+
+@pytest.mark.parametrize("text", ["hello", "Hi there!", "Good morning", "hey", "Hello, world!"])
+def test_greetings(text: str) -> None:
+    assert answer(text) in GREETINGS
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("How are you today?", "help you|do for you"),
+        ("Thanks!", "welcome"),
+        ("Goodbye", "Goodbye"),
+        ("Who are you?", "stand-in"),
+        ("What can you do?", "made up"),
+        ("ping", "pong"),
+        ("This is a test", "arrived"),
+        ("Bonjour", LANGUAGES["fr"].greeting),
+        ("你好", LANGUAGES["zh"].greeting),
+        ("Servus", LANGUAGES["de"].greeting),
+    ],
+)
+def test_answers(text: str, said: str) -> None:
+    found = answer(text)
+    assert found is not None
+    assert any(part in found for part in said.split("|"))
+
+
+@pytest.mark.parametrize(
+    "text", ["Hello, what is the capital of France?", "good", "help me write a letter", "", "x" * 100]
+)
+def test_where_something_is_asked(text: str) -> None:
+    assert answer(text) is None

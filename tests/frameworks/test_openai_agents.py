@@ -34,6 +34,7 @@ ADA = Person(name="Ada Lovelace", age=36)
 MODELS = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}
 TOOLS = [function_tool(get_weather), function_tool(convert_currency)]
 PARIS = ("get_weather", {"city": "Paris", "unit": "celsius"})
+DOLLARS = ("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"})
 
 
 @pytest.fixture(params=MODELS)
@@ -66,7 +67,7 @@ async def test_an_agent_calls_several_tools(model: Model) -> None:
     end = await Runner.run(Agent("Guide", tools=TOOLS, model=model), WEATHER_AND_MONEY, max_turns=3)
     assert called(end.new_items) == [
         ("get_weather", {"city": "Oslo", "unit": "celsius"}),
-        ("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"}),
+        DOLLARS,
     ]
     assert "120 EUR are 180.00 USD" in end.final_output
 
@@ -96,7 +97,7 @@ async def test_an_agent_hands_over(model: Model) -> None:
     desk = Agent("Desk", instructions="Route to the right expert.", handoffs=[weather, money], model=model)
     end = await Runner.run(desk, "Convert 120 EUR to USD.", max_turns=4)
     assert end.last_agent is money
-    assert called(end.new_items) == [("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"})]
+    assert called(end.new_items) == [DOLLARS]
     assert "120 EUR are 180.00 USD" in end.final_output
 
 

@@ -22,6 +22,7 @@ from mockserver.engine.generate.schema import instance
 from mockserver.engine.generate.sentences import sentences
 from mockserver.engine.generate.tools import recalled, tool_use, tool_uses, waits
 from mockserver.engine.generate.topic import excerpt
+from mockserver.engine.generate.transcript import retold
 from mockserver.engine.generate.wanted import Wanted, asks_for_json, matter, wanted
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
@@ -29,6 +30,7 @@ Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 
 def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """What a model would do: call the tools that are asked for, or else answer in the form that is asked for."""
+    call = retold(call)
     thoughts = reasoning(call, seed)
     left = after(call, thoughts)
     uses = tool_uses(left, seed)

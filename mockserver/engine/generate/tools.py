@@ -137,8 +137,8 @@ def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     if not made and (fitting := best(call.last_user, work, {})) is not None:
         return fitting
     said = mentions(call.last_user)
-    ends = sorted(ends, key=lambda tool: -said.evidence(properties_of(tool)))
-    return next(iter((*ends, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
+    spoken_of = sorted(ends, key=lambda tool: -said.evidence(properties_of(tool)))
+    return next(iter((*spoken_of, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
 
 
 _compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode

@@ -17,7 +17,7 @@ def agent(address: str) -> ToolCallingAgent:
 
 
 def called(agent: ToolCallingAgent) -> list[tuple[str, Any]]:
-    """The tools that were called, but for the one that ends a run; in no order, since the agent calls them in threads."""
+    """The tools that were called, but for the one that ends a run; sorted, since they are called in threads."""
     uses = (use for step in agent.memory.steps for use in getattr(step, "tool_calls", None) or ())
     return sorted(((use.name, use.arguments) for use in uses if use.name != "final_answer"), key=str)
 

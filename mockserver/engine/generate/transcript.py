@@ -1,7 +1,7 @@
 """Conversations that hold calls and their results as text, as some agents write them, told as calls and results.
 
-Such an agent quotes what it called in the assistant's message, `Calling tools: [...]`, and what came of it in the user's
-next one, `Observation: ...`. Knows messages, not what is made of them.
+Such an agent quotes what it called in the assistant's message, `Calling tools: [...]`, and what came of it in the next
+one of the user, `Observation: ...`. Knows messages, not what is made of them.
 """
 
 import json

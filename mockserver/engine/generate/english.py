@@ -61,6 +61,15 @@ OPENERS: dict[str, tuple[str, ...]] = {
     ),
 }
 
+# What ends a sentence that somebody else has begun.
+ENDINGS = (
+    "with some {a} and, now and then, a little {b}.",
+    "and all the {a} that comes with it.",
+    "where {a} meets {b}.",
+    "in which {a} mattered more than {b}.",
+    "with {a} on one side and {b} on the other.",
+)
+
 MIDDLES = (
     "A good first step is to compare {a} with {b}.",
     "It helps to look at {a} before {b}.",

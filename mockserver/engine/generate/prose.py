@@ -67,7 +67,9 @@ def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) 
     wanted = length(call, rng, options)
     goes_on = bool(call.prompts) and about.kind == "state"
     speaker = Speaker(replace(about, subject="") if goes_on else about, rng)
-    pieces = _up_to(_paragraphs(speaker.sentences(opened=not goes_on), rng, blank(about)), wanted)
+    begun = goes_on and call.prompts[0].text.rstrip()[-1:].isalnum()
+    said = speaker.ended() if begun else speaker.sentences(opened=not goes_on)
+    pieces = _up_to(_paragraphs(said, rng, blank(about)), wanted)
     if "tokens" not in options and wanted > _WORTH_AN_END and (ended := speaker.closer()):
         pieces.append(" " + ended)
     return _limited(pieces, call, options)

@@ -52,6 +52,12 @@ class Speaker:
         while True:
             yield from self.middles()
 
+    def ended(self) -> Iterator[str]:
+        """The end of a sentence that has begun, then sentences without end."""
+        if self._topic.language == ENGLISH:
+            yield self.said(pick(english.ENDINGS, self._rng))
+        yield from self.sentences(opened=False)
+
     def closer(self) -> str:
         """A sentence that ends an answer; empty where the language has none."""
         return self.said(pick(english.CLOSERS, self._rng)) if self._topic.language == ENGLISH else ""

@@ -80,6 +80,9 @@ def test_a_prompt_that_is_no_order_is_gone_on_from() -> None:
         text = written(prose, seed=seed, prompts=(begun,))
         assert text.startswith(" ")
         assert "a time" not in text
+        assert text[1].islower()
+    ended = Prompt("The sea is wide. ", ("The", " sea", " is", " wide", ". "))
+    assert written(prose, prompts=(ended,))[0].isupper()
 
 
 @pytest.mark.parametrize("tokens", [1, 40, 500, 3000])

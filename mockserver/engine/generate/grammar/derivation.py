@@ -43,7 +43,7 @@ class _Writer:
                 made.append((symbol, self._text(symbol, self.reach.takes(symbol, wanted))))
                 continue
             way = self._way(symbol, self.reach.takes(symbol, wanted), depth)
-            parts = [*zip(way, self.reach.shares(way, wanted), strict=True)]
+            parts = [*zip(way, self.reach.shares(way, wanted, of=symbol), strict=True)]
             left += [(part, share, depth + 1) for part, share in reversed(parts)]
         return made
 
@@ -55,15 +55,15 @@ class _Writer:
         within = least + (self.spare if wanted or not (self.reach.wishes or depth > _DEEP) else 0)
         options = [at for at, size in enumerate(sizes) if size <= within]
         if wanted:
-            chosen = min(options, key=lambda at: (*self._loss(ways[at], wanted), sizes[at]))
+            chosen = min(options, key=lambda at: (*self._loss(symbol, ways[at], wanted), sizes[at]))
         else:
             chosen = self.rng.choice(options)
         self.spare -= sizes[chosen] - least
         return ways[chosen]
 
-    def _loss(self, way: Production, wanted: Share) -> tuple[int, int, int]:
+    def _loss(self, symbol: str, way: Production, wanted: Share) -> tuple[int, int, int]:
         """How little an alternative suits: what gets lost, what is not wanted, what is not spread."""
-        shares = self.reach.shares(way, wanted)
+        shares = self.reach.shares(way, wanted, of=symbol)
         kept = sum(map(len, shares))
         unwanted = sum(not share and part not in self.grammar.empty for part, share in zip(way, shares, strict=True))
         return -kept, unwanted, -sum(map(bool, shares))

@@ -23,7 +23,7 @@ _MOST_REPEATS = 1_000
 
 
 @cache
-def _common() -> Lexicon:
+def _library() -> Lexicon:
     """The terminals that `%import common` takes from."""
     from importlib.resources import files
 
@@ -51,9 +51,9 @@ def _read(definition: str) -> Grammar:
 
 
 def _imported(name: "Token") -> str:
-    if name.value not in _common().tokens:
+    if name.value not in _library().tokens:
         raise broken(f"there is no terminal '{name.value}' in common", name)
-    return _common().named(name)
+    return _library().named(name)
 
 
 @dataclass(slots=True)

@@ -67,8 +67,8 @@ def _sign_at(sign: str, text: str, said: Mentions) -> int:
     at = text.find(f" {sign} ")
     if at < 0 and (found := between.search(text)):
         at = found.start()
-    if at < 0 and before.search(text) and said.found:
-        at = said.found[0].end  # what is asked for before all values stands between them
+    if at < 0 and before.search(text):  # what is asked for before all numbers stands between them
+        at = next((mention.end for mention in said.found if mention.kind == "number"), -1)
     return at
 
 
@@ -157,8 +157,8 @@ class Reach:
         mask = self.masks.get(symbol, 0)
         return tuple(at for at in wanted if mask >> at & 1) if mask else ()
 
-    def shares(self, way: Production, wanted: Share) -> list[Share]:
-        """Which wishes each symbol of a production gets: in the prompt's order as far as that goes.
+    def shares(self, way: Production, wanted: Share, *, of: str = "") -> list[Share]:
+        """Which wishes each symbol of a production (`of` a rule) gets: in the prompt's order as far as that goes.
 
         A wish that only one symbol can take says where in the production the wishes around it belong.
         """
@@ -170,27 +170,32 @@ class Reach:
                 shares[place].append(wish)
         steady = _rising(sure)
         for run, first, last in _runs(wanted, sure, steady, len(way) - 1):
-            self._spread(way, run, range(first, last + 1), shares)
+            self._spread((way, of), run, range(first, last + 1), shares)
         return [tuple(sorted(share)) for share in shares]
 
-    def _spread(self, way: Production, run: Share, places: range, shares: list[list[int]]) -> None:
+    def _spread(self, rule: tuple[Production, str], run: Share, places: range, shares: list[list[int]]) -> None:
         """Give wishes in a row to symbols in a row."""
+        way, of = rule
         for place in places:
             reached = self.takes(way[place], run)
             if reached:
                 later = tuple(way[other] for other in places if other > place)
-                left = self._room.get(way[place], 1) - len(shares[place])
-                taken = reached[: max(0, min(left, self._helping(way[place], len(reached), later, run)))]
+                repeated = later == (of,) and way[0] != of
+                helping = self._turn(reached) if repeated else len(reached) - self._rooms(later, run)
+                room = self._room.get(way[place], 1)
+                most = room - len(shares[place])
+                taken = reached[: max(0, most if room < len(self.wishes) else min(most, max(1, helping)))]
                 shares[place] += taken
                 run = tuple(wish for wish in run if wish not in taken)
 
-    def _helping(self, symbol: str, reached: int, later: Production, left: Share) -> int:
-        """How many of the wishes that it reaches a symbol gets, so that something is left for those after it."""
-        room = self._room.get(symbol, 1)
-        if room < len(self.wishes):
-            return room
-        others = sum(self._room.get(other, 1) for other in later if self.takes(other, left))
-        return max(1, reached - others)
+    def _turn(self, reached: Share) -> int:
+        """How many wishes there are before one is like an earlier one: what a repetition takes in one turn."""
+        kinds = [tuple(self.wishes[wish]) for wish in reached]
+        return next((at for at, kind in enumerate(kinds) if kind in kinds[:at]), len(kinds))
+
+    def _rooms(self, symbols: Production, left: Share) -> int:
+        """How many wishes fit into those symbols that can take any that are left."""
+        return sum(self._room.get(symbol, 1) for symbol in symbols if self.takes(symbol, left))
 
 
 def _rising(sure: Mapping[int, int]) -> Chain:

@@ -62,7 +62,7 @@ def test_options_side_by_side_stay_small() -> None:
     assert sum(len(ways) for ways in grammar.rules.values()) == 401
 
 
-def test_every_common_terminal_can_be_imported() -> None:
+def test_terminals_of_lark_itself_can_be_imported() -> None:
     names = ("INT", "NUMBER", "SIGNED_FLOAT", "ESCAPED_STRING", "CNAME", "WORD", "NEWLINE", "C_COMMENT", "HEXDIGIT")
     for name in names:
         assert name in grammar_of(f"start: {name}\n%import common.{name}").terminals

@@ -77,3 +77,22 @@ def test_keywords_part_what_stands_between_them() -> None:
 def test_keywords_in_another_order_are_all_taken() -> None:
     reach = Reach(LAMP, [{'"lamp"': "lamp"}, {"STATE": "off"}])
     assert reach.shares(('"turn"', "STATE", '"the"', "device"), (0, 1)) == [(), (1,), (), (0,)]
+
+
+def test_each_turn_of_a_repetition_takes_one_of_each_kind() -> None:
+    reach = Reach(
+        grammar_of('start: pair*\npair: (K | L) start? V\nK: "k"\nL: "l"\nV: /[0-9]/'),
+        [{"K": "k"}, {"V": "1"}, {"K": "k"}, {"V": "2"}],
+    )
+    assert reach.shares(("pair", "more"), (0, 1, 2, 3), of="more") == [(0, 1, 2, 3), ()]
+    [repetition] = [name for name, ways in reach.grammar.rules.items() if any(name in way for way in ways)]
+    assert reach.shares(("pair", repetition), (0, 1, 2, 3), of=repetition) == [(0, 1), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [("4 plus 5", ["4", "+", "5"]), ("add 4 to 5", ["4", "+", "5"]), ("subtract 4 from 5", ["4", "-", "5"])],
+)
+def test_signs_may_be_words(text: str, order: list[str]) -> None:
+    grammar = grammar_of('start: N (("+" | "-") N)*\nN: /[0-9]+/')
+    assert [next(iter(wish.values())) for wish in wishes(grammar, said(text, 4, 5))] == order

@@ -177,7 +177,7 @@ def _ends(tree: Node) -> bool:
     return last == Edge("$")
 
 
-_MOST_STEPS = 20_000  # characters and groups of one text
+_MOST_STEPS = 50_000  # characters and groups of one text
 _TOO_MANY = 1_000_000
 _MORE = 7  # repeats beyond the least where a pattern sets no bound
 _KINDS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "-_.,:;!?/+*=#%&@()[]{}<>~ ", "é東")

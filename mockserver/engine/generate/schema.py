@@ -58,7 +58,7 @@ class _Search:
 
     def found(self) -> Json:
         """A valid instance. Raises Failure."""
-        stuck = DeadEndError("no value was found that it allows")
+        stuck: DeadEndError | None = None
         for turn in range(_TURNS):
             try:
                 made = self._made(turn)
@@ -67,6 +67,8 @@ class _Search:
                 self.troubles[""] += 1
                 continue
             except ExhaustedError:
+                if self.lean:
+                    stuck = stuck or DeadEndError("it demands more than is made for one request")
                 self.lean = True
                 continue
             if not self.ready.affordable(made):
@@ -75,6 +77,7 @@ class _Search:
             if self.ready.validator.is_valid(made):
                 return made
             self._note_troubles(made)
+        stuck = stuck or DeadEndError("no value was found that it allows")
         raise _failure("cannot be satisfied", stuck, self.schema)
 
     def _made(self, turn: int) -> Json:
@@ -107,6 +110,6 @@ def _sentence(error: DeadEndError) -> str:
 
 
 _TURNS = 8
-_MOST_WORK = 12_000  # steps for one instance, all turns together
-_MOST_WORK_OF_ONE = 6_000
+_MOST_WORK = 14_000  # steps for one instance, all turns together
+_MOST_WORK_OF_ONE = 8_000
 _MOST_COMPLAINTS = 20

@@ -91,3 +91,31 @@ def test_schemas_nested_too_deeply_are_refused_soon(nested: str) -> None:
 def test_schemas_of_countless_references_are_refused() -> None:
     with pytest.raises(Failure, match="not valid: it has more than 5,000 references"):
         made({"$defs": {str(at): {"$ref": "#"} for at in range(5_001)}})
+
+
+NAMES = [f"p{at}" for at in range(300)]
+PATTERNS: Any = {f"^p{at}": {} for at in range(1_000)}
+PROPERTIES: Any = {name: {} for name in NAMES}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "patternProperties": PATTERNS, "required": NAMES},
+        {"type": "object", "patternProperties": PATTERNS, "properties": PROPERTIES},
+        {"type": "array", "items": {"enum": [f"v{at}" for at in range(20_000)]}, "minItems": 500, "uniqueItems": True},
+        {"type": "array", "items": {"type": "string", "minLength": 20_000}, "minItems": 1_000},
+        {"type": "object", "properties": PROPERTIES, "dependentSchemas": {
+            name: {"required": [f"p{at + 1}"]} for at, name in enumerate(NAMES)
+        }},
+        {"anyOf": [{"properties": {"k": {"const": at}}, "required": ["k"], "type": "object"} for at in range(2_000)]},
+    ],
+    ids=lambda schema: str(schema)[:80],
+)  # fmt: skip
+def test_large_schemas_take_bounded_time(schema: Any) -> None:
+    begun = time.process_time()
+    try:
+        made(schema)
+    except Failure as failure:
+        assert "more than is made for one request" in str(failure)  # noqa: PT017  # either is right
+    assert time.process_time() - begun < 2

@@ -17,6 +17,7 @@ from mockserver.engine.generate.instances.parts import (
     least,
     listed,
     most,
+    named,
     of_kind,
     of_property,
     required,
@@ -30,7 +31,7 @@ class Alternatives:
     """The ways in which a compiled schema's parts can hold together."""
 
     compiled: Compiled
-    spend: Callable[[], None]  # called for each step of the search; it raises once there were too many
+    spend: Callable[[int], None]  # called with the steps of a search; it raises once there were too many
     _choices: Choices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -59,6 +60,22 @@ class Alternatives:
         except DeadEndError as error:
             return error
 
+    def of_property(self, parts: Parts, name: str) -> tuple[Json, ...]:
+        """All schemas for the property of this name; many patterns to hold it against are work."""
+        patterns = sum(len(part["patternProperties"]) for part in parts if "patternProperties" in part)
+        self.spend(patterns // _PATTERNS_OF_ONE_STEP + len(parts) // _PARTS_OF_ONE_STEP)
+        return of_property(parts, name)
+
+    def listed(self, parts: Parts) -> list[Json] | None:
+        """The values of the right type that are listed; None where all are free."""
+        key = ("listed", *map(id, parts))
+        memory = self.compiled.memory
+        if key not in memory:
+            values, allowed = listed(parts), kinds(parts)
+            self.spend(len(values or ()) // _VALUES_OF_ONE_STEP)
+            memory[key] = parts, None if values is None else [value for value in values if of_kind(value, allowed)]
+        return memory[key][1]  # type: ignore[no-any-return]
+
     def settled(self, parts: Parts, order: Order) -> Iterator[Parts]:
         """The parts with an alternative of each choice among them. Raises DeadEndError where there is no way at all."""
         if not self.possible(parts):
@@ -66,7 +83,7 @@ class Alternatives:
         left: list[tuple[Parts, Option, tuple[Choice, ...]]] = [(parts, (), tuple(self._choices.of(parts)))]
         found, stuck = False, None
         while left:
-            self.spend()
+            self.spend(1 + len(left[-1][0]) // _PARTS_OF_ONE_STEP)
             parts, option, choices = left.pop()
             widened = self._widened(parts, option)
             if widened is None:
@@ -83,23 +100,25 @@ class Alternatives:
         if not found:
             raise DeadEndError("none of the alternatives can be met", stuck.pointer if stuck else "#")
 
-    def possible(self, parts: Parts, depth: int = 2) -> bool:
-        """Whether nothing forbids a value at first sight, a few levels down."""
-        self.spend()
+    def possible(self, parts: Parts, depth: int = 2, *, fresh: Parts | None = None) -> bool:
+        """Whether nothing forbids a value at first sight, a few levels down; all parts but the `fresh` ones agree."""
+        self.spend(1 + len(parts) // _PARTS_OF_ONE_STEP)
         allowed = kinds(parts)
         if not allowed:
             return False
-        values = listed(parts)
+        values = self.listed(parts)
         if values is not None:
-            return any(of_kind(value, allowed) and _may_be(parts, value) for value in values[:_MOST_VALUES])
+            return any(_may_be(parts, value) for value in values[:_MOST_VALUES])
         if len(allowed) > 1 or depth <= 0:
             return True
-        return not _crossed(parts, allowed[0]) and (allowed[0] != "object" or self._object_possible(parts, depth))
+        return not _crossed(parts, allowed[0]) and (
+            allowed[0] != "object" or self._object_possible(parts, _touched(parts, fresh), depth)
+        )
 
-    def _object_possible(self, parts: Parts, depth: int) -> bool:
-        for name in required(parts):
+    def _object_possible(self, parts: Parts, names: Sequence[str], depth: int) -> bool:
+        for name in names:
             try:
-                inner = self.flat(of_property(parts, name))
+                inner = self.flat(self.of_property(parts, name))
             except DeadEndError:
                 return False
             if len(inner) > 1 and not self.possible(inner, depth - 1):
@@ -114,14 +133,14 @@ class Alternatives:
         except DeadEndError:
             return None
         seen = {id(part) for part in parts}
-        parts = (*parts, *(part for part in more if id(part) not in seen))
-        return parts if self.possible(parts) else None
+        fresh = tuple(part for part in more if id(part) not in seen)
+        return (*parts, *fresh) if self.possible((*parts, *fresh), fresh=fresh) else None
 
     def _impossible(self, parts: Parts) -> DeadEndError:
         pointer = self.compiled.document.pointer(parts[0]) if parts else "#"
         for name in required(parts):
             try:
-                self.flat(of_property(parts, name))
+                self.flat(self.of_property(parts, name))
             except DeadEndError:
                 return DeadEndError(f"the property {name!r} is required, and nothing is allowed there", pointer)
         return DeadEndError("what is demanded excludes each other", pointer)
@@ -141,6 +160,15 @@ class Alternatives:
         if any("anyOf" in part or "oneOf" in part for part in more):
             return True
         return self.possible((*parts, *more), depth=3)
+
+
+def _touched(parts: Parts, fresh: Parts | None) -> Sequence[str]:
+    """The required properties of which fresh parts say something; all of them where these reach beyond names."""
+    names = required(parts)
+    if fresh is None or any(keyword in part for part in fresh for keyword in _REACHING):
+        return names
+    said = {*required(fresh), *named(fresh)}
+    return [name for name in names if name in said]
 
 
 def _may_be(parts: Parts, value: Json) -> bool:
@@ -167,5 +195,7 @@ _SIZES: dict[str, tuple[str, str]] = {
     "array": ("minItems", "maxItems"),
     "object": ("minProperties", "maxProperties"),
 }
+_PARTS_OF_ONE_STEP, _PATTERNS_OF_ONE_STEP, _VALUES_OF_ONE_STEP = 40, 10, 200
+_REACHING = ("additionalProperties", "patternProperties", "unevaluatedProperties")
 _MOST_VALUES = 200  # of an enumeration that are looked at beforehand
 _MOST_REMEMBERED = 4_000

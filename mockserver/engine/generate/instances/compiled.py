@@ -91,10 +91,16 @@ def text_validator(constraints: Mapping[str, Json]) -> Any:
 
 def matches(pattern: str, text: str) -> bool:
     """Whether the validator finds the pattern in the text; a pattern that it cannot read is nowhere."""
+    validator = _pattern_validator(pattern)
+    return validator is not None and bool(validator.is_valid(text))
+
+
+@lru_cache(maxsize=4096)
+def _pattern_validator(pattern: str) -> Any:
     try:
-        return bool(text_validator({"pattern": pattern}).is_valid(text))
+        return text_validator({"pattern": pattern})
     except ValueError:
-        return False
+        return None
 
 
 @lru_cache(maxsize=512)

@@ -22,10 +22,7 @@ from mockserver.engine.generate.instances.objects import table
 from mockserver.engine.generate.instances.ordering import after_trouble, kinds_in_order, ordered
 from mockserver.engine.generate.instances.parts import (
     Parts,
-    kinds,
-    listed,
     named,
-    of_kind,
     refused,
     same,
 )
@@ -40,7 +37,7 @@ class Work:
 
     left: int
 
-    def spend(self, steps: int = 1) -> None:
+    def spend(self, steps: int) -> None:
         """Do so many steps more. Raises ExhaustedError."""
         self.left -= steps
         if self.left < 0:
@@ -64,7 +61,7 @@ class Maker:
 
     def make(self, schemas: Sequence[Json], place: Place) -> Json:
         """A value that all the schemas allow. Raises DeadEndError."""
-        self.work.spend()
+        self.work.spend(1)
         place = place.again(self.troubles.get(place.pointer, 0))
         parts = self.alternatives.flat(schemas)
         if place.depth > _DEEPEST:
@@ -95,9 +92,9 @@ class Maker:
         raise first or DeadEndError("none of the alternatives can be met", self._pointer(parts))
 
     def _value(self, parts: Parts, schemas: Sequence[Json], place: Place) -> Json:
-        values = listed(parts)
+        values = self.alternatives.listed(parts)
         if values is not None:
-            return self._one_of(values, (kinds(parts), schemas), place)
+            return self._one_of(values, schemas, place)
         failed: DeadEndError | None = None
         for kind in kinds_in_order(self, parts, place):
             try:
@@ -113,7 +110,9 @@ class Maker:
             case "array":
                 return row(self, parts, place)
             case "string":
-                return text(parts, place.hints, partial(self._attempt, place))
+                made = text(parts, place.hints, partial(self._attempt, place))
+                self.work.spend(len(made) // _CHARACTERS_OF_ONE_STEP)
+                return made
             case "number" | "integer":
                 low, high = natural_range(place.hints)
                 high += (high - low) * 10 * place.tries
@@ -128,13 +127,13 @@ class Maker:
         self.work.spend(10 * attempt)
         return self.stream(place, f"text {attempt}")
 
-    def _one_of(self, values: Sequence[Json], allowed: tuple[Sequence[str], Sequence[Json]], place: Place) -> Json:
+    def _one_of(self, values: Sequence[Json], schemas: Sequence[Json], place: Place) -> Json:
         """One of the listed values, by chance; the first from there on that all else allows."""
-        kept = [value for value in values if of_kind(value, allowed[0])]
-        start = int(self.fraction(place, "one of") * len(kept)) if kept else 0
-        for value in islice([*kept[start:], *kept[:start]], _MOST_LISTED):
-            self.work.spend()
-            if len(kept) == 1 or self.fits(allowed[1], value):
+        start = int(self.fraction(place, "one of") * len(values))
+        for at in range(min(len(values), _MOST_LISTED)):
+            self.work.spend(1)
+            value = values[(start + at) % len(values)]
+            if len(values) == 1 or self.fits(schemas, value):
                 return value
         raise DeadEndError("none of the listed values is allowed", "enum")
 
@@ -151,7 +150,7 @@ class Maker:
         return () if found and named(parts) and evidence(self, parts) > 0 else found
 
     def _allowed(self, schemas: Sequence[Json], parts: Parts, value: Json) -> bool:
-        values = listed(parts)
+        values = self.alternatives.listed(parts)
         if values is not None and not any(same(value, other) for other in values):
             return False
         return not refused(parts, value) and self.fits(schemas, value)
@@ -202,6 +201,7 @@ def _notes(parts: Parts) -> tuple[str, ...]:
 
 _DEEP, _DEEPEST = 4, 40  # from where on nothing optional is made; where making ends
 _MOST_ALTERNATIVES = 16
+_CHARACTERS_OF_ONE_STEP = 50
 _MOST_LISTED = 50
 _MOST_EXAMPLES = 4
 _LONGEST_NOTE = 80

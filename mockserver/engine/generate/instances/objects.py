@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.formats import word
 from mockserver.engine.generate.instances.making import Making, Place, possible
-from mockserver.engine.generate.instances.parts import Parts, least, most, named, of_property, required
+from mockserver.engine.generate.instances.parts import Parts, least, most, named, required
 from mockserver.engine.generate.instances.saying import evidence_within, spoken
 from mockserver.engine.generate.pattern import matching
 
@@ -46,7 +47,8 @@ class _Table:
         chosen = dict.fromkeys(demanded)
         if self.making.generous(self.place):
             further = _MOST_OPTIONAL[min(self.place.depth, len(_MOST_OPTIONAL) - 1)]
-            for name in [name for name in spoken_of if name not in chosen and self._wanted(name)][:further]:
+            wanted = (name for name in spoken_of if name not in demanded and self._wanted(name))
+            for name in islice(wanted, further):
                 added = [one for one in self._with_dependents((name,)) if one not in chosen]
                 if len(chosen) + len(added) <= self.sizes[1]:
                     chosen |= dict.fromkeys(added)
@@ -55,7 +57,7 @@ class _Table:
     def _wanted(self, name: str) -> bool:
         """Whether an optional property is made: by chance, but only what is spoken of where the prompt has its say."""
         if spoken(self.parts):
-            return evidence_within(self.making, of_property(self.parts, name)) > 0
+            return evidence_within(self.making, self.making.alternatives.of_property(self.parts, name)) > 0
         chance = _CHANCES[min(self.place.depth, len(_CHANCES) - 1)]
         return self.making.fraction(self.place.below(name, name), "optional") < chance and self._may_be_called(name)
 
@@ -73,7 +75,7 @@ class _Table:
         return made
 
     def _value(self, name: str) -> Json:
-        schemas = of_property(self.parts, name)
+        schemas = self.making.alternatives.of_property(self.parts, name)
         if False in schemas:
             raise DeadEndError(f"the property {name!r} is required, and nothing is allowed there", "required")
         return self.making.make(schemas, self.place.below(name, name))
@@ -141,7 +143,7 @@ class _Table:
 
     def _may_be_called(self, name: str) -> bool:
         """Whether a property of this name may stand in the table at all."""
-        if possible(self.making, of_property(self.parts, name)) is None:
+        if possible(self.making, self.making.alternatives.of_property(self.parts, name)) is None:
             return False
         return self.making.fits(self._name_schemas(), name)
 

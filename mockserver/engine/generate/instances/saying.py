@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.instances.making import Making, Place, possible
-from mockserver.engine.generate.instances.parts import Parts, kinds, named, of_item, of_property, required
+from mockserver.engine.generate.instances.parts import Parts, kinds, named, of_item, required
 from mockserver.engine.generate.prompt import NOTHING
 
 ASKED = "asked"  # a keyword of our own: the names of the properties that the prompt was asked for
@@ -23,7 +23,7 @@ def with_said(making: Making, parts: Parts, place: Place, *, trouble: Mapping[st
         return parts
 
     def fits(name: str, value: Json) -> bool:
-        return making.fits(of_property(parts, name), value)
+        return making.fits(making.alternatives.of_property(parts, name), value)
 
     values, making.said = making.said.assigned(properties, fits, required=required(parts))
     fixed = {
@@ -72,7 +72,9 @@ def spoken(parts: Parts) -> bool:
 
 def shown(making: Making, parts: Parts) -> dict[str, Json]:
     """The properties that are spoken of, each as one schema."""
-    return {name: shown_one(making, of_property(parts, name)) for name in named(parts)[:_MOST_SHOWN]}
+    return {
+        name: shown_one(making, making.alternatives.of_property(parts, name)) for name in named(parts)[:_MOST_SHOWN]
+    }
 
 
 def shown_one(making: Making, schemas: Sequence[Json]) -> Json:

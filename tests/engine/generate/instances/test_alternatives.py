@@ -12,7 +12,7 @@ from mockserver.engine.generate.instances.parts import kinds, listed, of_propert
 
 def settled(schema: Any) -> list[Any]:
     ready = compiled(schema)
-    alternatives = Alternatives(ready, lambda: None)
+    alternatives = Alternatives(ready, lambda steps: None)
     return list(alternatives.settled(alternatives.flat((ready.document.root,)), lambda keyword, options: options))
 
 
@@ -81,9 +81,9 @@ def test_the_search_is_counted() -> None:
     ready = compiled({"allOf": [{"anyOf": [{"title": f"a{at}"}, {"title": f"b{at}"}]} for at in range(40)]})
     left = 1000
 
-    def spend() -> None:
+    def spend(steps: int) -> None:
         nonlocal left
-        left -= 1
+        left -= steps
         if left < 0:
             raise ExhaustedError
 
@@ -94,7 +94,7 @@ def test_the_search_is_counted() -> None:
 
 def test_what_is_remembered_is_bounded() -> None:
     ready = compiled({})
-    alternatives = Alternatives(ready, lambda: None)
+    alternatives = Alternatives(ready, lambda steps: None)
     for _ in range(10_000):
         alternatives.flat(({"type": "string"},))
     assert len(ready.memory) < 5_000

@@ -212,3 +212,23 @@ def test_prompts_without_end_are_not_repeated(more: Any) -> None:
     detail = refused(prompt=huge, n=2, **more)[0]
     assert (detail["loc"], detail["type"]) == (["body", next(iter(more))], "value_error")
     assert "You requested 140000 tokens of prompts to be repeated" in detail["msg"]
+
+
+@pytest.mark.parametrize(
+    ("body", "effort"),
+    [
+        ({}, None),
+        ({"reasoning_effort": "high"}, "high"),
+        ({"reasoning_effort": True}, "medium"),
+        ({"reasoning_effort": False}, "none"),
+        ({"reasoning_effort": 0}, "none"),
+        ({"reasoning_effort": 512}, "low"),
+        ({"reasoning_effort": 4096}, "medium"),
+        ({"reasoning_effort": 100_000}, "high"),
+        ({"thinking": {"type": "enabled"}}, "medium"),
+        ({"thinking": {"type": "enabled", "budget_tokens": 1024}}, "low"),
+        ({"thinking": {"type": "disabled"}}, "none"),
+    ],
+)
+def test_how_hard_the_model_is_to_think(body: dict[str, Any], effort: str | None) -> None:
+    assert chat(**body).effort == effort

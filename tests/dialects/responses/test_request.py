@@ -82,6 +82,14 @@ def test_fields(parse: Callable[..., Any], body: dict[str, Any], field: str, val
     assert getattr(parse(body), field) == value
 
 
+@pytest.mark.parametrize(
+    ("reasoning", "effort"),
+    [({"effort": "low"}, "low"), ({"summary": "auto"}, "medium"), ({"effort": "none", "summary": "auto"}, "none")],
+)
+def test_who_wants_a_summary_wants_thoughts(parse: Callable[..., Any], reasoning: dict[str, str], effort: str) -> None:
+    assert parse({"reasoning": reasoning}).effort == effort
+
+
 def test_what_is_said_by_instructions_is_of_this_call_alone(parse: Callable[..., Any]) -> None:
     assert parse({"instructions": "Be brief.", "input": "hi"}).spoken == (Message("user", "hi"),)
 

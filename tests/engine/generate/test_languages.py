@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.languages import LANGUAGES, UNSPACED, common, language_asked, language_of, lexicon
+from mockserver.engine.generate.languages import LANGUAGES, UNSPACED, frequent, language_asked, language_of, lexicon
 
 TEXTS = [
     ("en", "Tell me about cheap flights to Rome"),
@@ -69,7 +69,7 @@ def test_every_language_has_something_to_say() -> None:
     for code, language in LANGUAGES.items():
         assert language.greeting, code
         assert language.names.islower() or not language.names.isascii()
-        assert common(code)
+        assert frequent(code)
         assert lexicon(language.locale) if language.locale else len(language.middles) >= 4
         assert bool(language.openers) == bool(language.middles) == bool(language.aspects)
         assert all("{topic}" in opener for opener in language.openers)

@@ -82,7 +82,8 @@ FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
         ("summarize summarise summary tl tldr sum condense shorten takeaway takeaways", summed_up),
         ("rewrite rephrase paraphrase correct proofread fix improve polish edit reformat", repeated),
         (
-            "list bullet bullets bulleted numbered step checklist comma one two three four five six seven eight nine "
+            "list name bullet bullets bulleted numbered step checklist comma one two three four five six seven eight "
+            "nine "
             "ten twelve "
          "fifteen twenty thirty fifty 0 1 2 3 4 5 6 7 8 9", listed),
         ("sentence sentences paragraph paragraphs words word", measured),
@@ -94,6 +95,6 @@ _BINDING = vocabulary(
     "one among choose select pick options categories labels classes choices yes true answer reply respond "
     "return output classify "
     "categorize label sentiment word number integer score rating title bullet bullets bulleted sentence "
-    "sentences summarize summarise "
+    "sentences words summarize summarise "
     "summary"
 )

@@ -66,19 +66,21 @@ def _purpose(asked: Asked) -> str:
 
 _LONGEST_LINE = 400
 _KINDS = (
-    r"functions?|code|scripts?|programs?|snippets?|quer(?:y|ies)|methods?|class|components?|algorithms?|implementation|"
+    r"functions?|code|scripts?|programs?|snippets?|quer(?:y|ies)|methods?|class|components?|algorithms?|"
+    r"implementation|"
     r"one-liner|unit tests?|endpoint|command|regex"
 )
 _CODE_NAMES = (
-    r"python|javascript|typescript|java|golang|go|rust|c\+\+|cpp|c#|csharp|ruby|php|swift|kotlin|sql|bash|shell|html|css|"
-    r"js|ts|c"
+    r"python|javascript|typescript|java|golang|go|rust|c\+\+|cpp|c#|csharp|ruby|php|swift|kotlin|sql|bash|"
+    r"shell|html|css|"
+    r"js|ts|regex|c"
 )
 _CODE = re.compile(
     rf"(?i)\b(?:write|create|implement|generate|give|show|code|make|provide|build|need|want|produce|complete|"
     rf"output|return)\b[^.?!\n]{{0,50}}?"
     rf"(?:\b(?:{_CODE_NAMES})(?!\w)[^.?!\n]{{0,20}}\b(?:{_KINDS})\b|"
     rf"\b(?:{_KINDS})\b[^.?!\n]{{0,60}}?\bin (?:{_CODE_NAMES})(?!\w)|"
-    rf"\b(?:functions?|scripts?|code|snippet|algorithm)\b (?:that|to|for|which|called|named|in|snippet|"
+    rf"\b(?:functions?|scripts?|code|snippet|algorithm|regex)\b (?:that|to|for|which|called|named|in|snippet|"
     rf"example|block)\b|\b(?:{_CODE_NAMES}) (?:code|function|script)\b|"
     rf"\b(?:some|a) (?:\w+ )?(?:code|script|function)\b|\bhtml page\b)"
 )
@@ -127,5 +129,6 @@ _LANGUAGES = {
     "html": ("html",
         "<!doctype html>\n<html>\n  <head><title>PURPOSE</title></head>\n  "
         "<body><p>PURPOSE</p></body>\n</html>"),
+    "regex": ("regex", "[A-Za-z0-9._-]+"),
     "css": ("css", "/* PURPOSE */\n.NAME {\n  margin: 0;\n  padding: 1rem;\n}"),
 }  # fmt: skip

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from mockserver.core.seed import Random
 from mockserver.engine.generate import english
 from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
+from mockserver.engine.generate.sentences import pick
 from mockserver.engine.generate.vocabulary import vocabulary
 
 
 def listed(asked: Asked, rng: Random) -> str | None:
     """A list of as many items as are asked for."""
     counted = next((found for found in _COUNTED.finditer(asked.text) if found["noun"].lower() not in _MEASURES), None)
+    if counted is None and (one := _ONE.match(asked.text)) is not None:
+        return f"{pick(_ADJECTIVES, rng).capitalize()} {one[1].lower()}"
     if counted is None and not _LIST.search(asked.text) and not _BULLETED.search(asked.rules):
         return None
     number = min(number_of(counted["number"]), _MOST) if counted else rng.randrange(3, 6)
@@ -105,6 +108,7 @@ _MEASURES = vocabulary(
     "stanzas verses syllables rows columns dollars euros pounds kilometers miles nights guests persons "
     "adults letters digits "
     "languages options")  # fmt: skip
+_ONE = re.compile(r"(?i)\s*(?:please )?name (?:an?|one|any) ([a-z][a-z -]{2,30})[.!?]?\s*$")
 _LIST = re.compile(
     r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|an? (?:short |brief )?list of|"
     r"as a list|in a list|list form|step[- ]by[- ]step|"

@@ -95,12 +95,19 @@ def measured(asked: Asked, rng: Random) -> str | None:
                 _joined(asked, rng, rng.randrange(3, 5), opened=not at) for at in range(min(number, _MOST_PARAGRAPHS))
             )
         if number := _number(_IN_WORDS, order):
-            return " ".join(islice(_words(asked, rng), min(number, _MOST_WORDS))).rstrip(".,;:") + "."
+            return _in_words(asked, rng, min(number, _MOST_WORDS))
     return None
 
 
 def _joined(asked: Asked, rng: Random, number: int, *, opened: bool = True) -> str:
     return blank(asked.topic).join(islice(sentences(asked.topic, rng, opened=opened), number))
+
+
+def _in_words(asked: Asked, rng: Random, number: int) -> str:
+    """So many words; one or two that would begin a sentence are left out."""
+    taken = list(islice(_words(asked, rng), number))
+    loose = next((at for at in (1, 2) if at < len(taken) and taken[-at - 1].endswith(".")), 0)
+    return " ".join(taken[: len(taken) - loose]).rstrip(".,;:?!") + "."
 
 
 def _words(asked: Asked, rng: Random) -> Iterator[str]:

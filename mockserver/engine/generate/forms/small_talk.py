@@ -26,12 +26,14 @@ def small_talk(asked: Asked, rng: Random) -> str | None:
 GREETING_WORDS = (
     "hi hello hey hiya howdy yo greetings morning afternoon evening thanks thank thx cheers bye goodbye "
     "night see you your "
-    "yourself help test testing ping hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam tag morgen"
+    "yourself help test testing ping ok okay yes no sure great cool nice perfect good fine yep nope "
+    "alright got hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam tag morgen"
 )
 
 _LONGEST = 80
 _NAMED = (
-    r"(?:[\s,]+(?:there|all|everyone|everybody|friend|bot|assistant|again|world|model|ai|gpt|computer|you|team|folks))?"
+    r"(?:[\s,]+(?:there|all|everyone|everybody|friend|bot|assistant|again|world|model|ai|gpt|computer|you|"
+    r"team|folks))?"
 )
 _END = r"[\s!.,?)(:;-]*"
 _ANSWERS = (
@@ -48,7 +50,9 @@ _ANSWERS = (
         ("I am doing well, thank you. How can I help you?", "Very well, thank you! What can I do for you?"),
     ),
     (
-        re.compile(rf"(?i)(?:thanks|thank you|thx|cheers)(?: (?:so|very) much| a lot)?{_NAMED}{_END}"),
+        re.compile(
+            rf"(?i)(?:thanks|thank you|thx|cheers)(?: (?:so|very) much|"
+            rf" a lot)?{_NAMED}(?: for [^?\n]{{1,60}})?{_END}"),
         ("You are welcome! Is there anything else?", "You are welcome. I am glad to help."),
     ),
     (re.compile(
@@ -69,6 +73,10 @@ _ANSWERS = (
     (re.compile(
         rf"(?i)(?:this is (?:just )?a |just )?test(?:ing)?{_END}(?:1|one)?[\s,]*(?:2|two)?[\s,]*(?:3|"
         rf"three)?{_END}"), ("The test has arrived.",)),
+    (
+        re.compile(rf"(?i)(?:ok|okay|yes|no|sure|great|cool|nice|perfect|good|fine|yep|nope|alright|got it){_END}"),
+        ("Good. What would you like to do next?", "Understood. What comes next?"),
+    ),
     (re.compile(rf"(?i)ping{_END}"), ("pong",)),
 )  # fmt: skip
 _FOREIGN = re.compile(

@@ -34,7 +34,7 @@ def language_asked(text: str) -> str | None:
 
 
 @cache
-def common(code: str) -> frozenset[str]:
+def frequent(code: str) -> frozenset[str]:
     """The frequent words of a language."""
     return frozenset((_ENGLISH if code == ENGLISH else LANGUAGES[code].common).split())
 
@@ -75,7 +75,7 @@ def _voters() -> dict[str, tuple[str, ...]]:
     """The languages of Latin letters that use a word."""
     voters: dict[str, tuple[str, ...]] = {}
     for code in (ENGLISH, *(code for code in LANGUAGES if code not in _TOLD_BY_SCRIPT)):
-        for word in sorted(common(code)):
+        for word in sorted(frequent(code)):
             voters[word] = (*voters.get(word, ()), code)
     return voters
 
@@ -105,7 +105,8 @@ def _chars(ranges: str) -> re.Pattern[str]:
 
 
 _ORDERING = (
-    r"answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list|greet|generat|"
+    r"answer|repl[yi]|respond|writ|translat|sa[yi]|speak|talk|explain|output|summari|tell|give|describ|list|"
+    r"greet|generat|"
     r"communicat|antwort|schreib|répond|écri|escrib|scriv|rispond"
 )
 _LOOKED_AT = 1000  # characters

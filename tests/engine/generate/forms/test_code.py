@@ -30,6 +30,7 @@ def test_python_compiles() -> None:
         ("Give me a bash script that counts files", "```bash\n#!/usr/bin/env bash\n# Counts files."),
         ("implement quicksort code in c++", "```cpp\n"),
         ("Write some code", "```python\n"),
+        ("Write a regex to match emails", "```regex\n"),
         ("Write a script", "```python\n"),
         ("Generate an html page about tea", "```html\n"),
     ],

@@ -37,6 +37,11 @@ def test_items_are_of_the_kind() -> None:
     assert all("Bakery" in line for line in lines("Give me 5 names for a bakery"))
 
 
+def test_one_thing() -> None:
+    (line,) = lines("Name one fruit.")
+    assert line.endswith(" fruit")
+
+
 def test_bullets_and_rows() -> None:
     assert all(line.startswith("- ") for line in lines("Give me bullet points on Rome"))
     assert all(line.startswith("- ") for line in lines("List 3 tips", "Use bullets."))

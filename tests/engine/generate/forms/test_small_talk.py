@@ -28,6 +28,8 @@ def test_greetings(text: str) -> None:
         ("Who are you?", "stand-in"),
         ("What can you do?", "made up"),
         ("ping", "pong"),
+        ("ok", "next"),
+        ("Thank you for your help!", "welcome"),
         ("This is a test", "arrived"),
         ("Bonjour", LANGUAGES["fr"].greeting),
         ("你好", LANGUAGES["zh"].greeting),
@@ -41,7 +43,7 @@ def test_answers(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Hello, what is the capital of France?", "good", "help me write a letter", "", "x" * 100]
+    "text", ["Hello, what is the capital of France?", "good books", "help me write a letter", "", "x" * 100]
 )
 def test_where_something_is_asked(text: str) -> None:
     assert answer(text) is None

@@ -60,12 +60,6 @@ def test_an_object_grows(mode: Mode) -> None:
     assert {person.name for person in seen} >= {None, "Ada Lovelace"}
 
 
-def test_an_object_that_may_be_missing() -> None:
-    found = client().create(model="gpt-4o", response_model=instructor.Maybe(Person), messages=EXTRACT, max_retries=0)
-    assert found.result.model_dump() == ADA
-    assert not found.error
-
-
 def test_a_refused_object_is_asked_again() -> None:
     refused = []
 

@@ -27,12 +27,14 @@ from tests.frameworks.asked import (
     Person,
     convert_currency,
     get_weather,
+    use,
 )
 
 ADA = Person(name="Ada Lovelace", age=36)
 MODELS = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}
 TOOLS = [function_tool(get_weather), function_tool(convert_currency)]
 PARIS = ("get_weather", {"city": "Paris", "unit": "celsius"})
+DOLLARS = ("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"})
 
 
 @pytest.fixture(params=MODELS)
@@ -43,8 +45,8 @@ async def model(request: pytest.FixtureRequest, address: str) -> Model:
 
 def called(items: list[RunItem]) -> list[tuple[str, Any]]:
     """The tools that were called, with their arguments."""
-    uses = (item.raw_item for item in items if isinstance(item, ToolCallItem))
-    return [(use.name, json.loads(use.arguments)) for use in uses]
+    calls = (item.raw_item for item in items if isinstance(item, ToolCallItem))
+    return [use(call.name, json.loads(call.arguments)) for call in calls]
 
 
 async def test_an_agent_calls_a_tool_and_tells_its_result(model: Model) -> None:
@@ -65,7 +67,7 @@ async def test_an_agent_calls_several_tools(model: Model) -> None:
     end = await Runner.run(Agent("Guide", tools=TOOLS, model=model), WEATHER_AND_MONEY, max_turns=3)
     assert called(end.new_items) == [
         ("get_weather", {"city": "Oslo", "unit": "celsius"}),
-        ("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"}),
+        DOLLARS,
     ]
     assert "120 EUR are 180.00 USD" in end.final_output
 
@@ -95,15 +97,15 @@ async def test_an_agent_hands_over(model: Model) -> None:
     desk = Agent("Desk", instructions="Route to the right expert.", handoffs=[weather, money], model=model)
     end = await Runner.run(desk, "Convert 120 EUR to USD.", max_turns=4)
     assert end.last_agent is money
-    assert called(end.new_items) == [("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"})]
+    assert called(end.new_items) == [DOLLARS]
     assert "120 EUR are 180.00 USD" in end.final_output
 
 
 async def test_an_agent_is_a_tool_of_another(model: Model) -> None:
     weather = Agent("Meteorologist", tools=TOOLS[:1], model=model)
-    tool = weather.as_tool("ask_meteorologist", "Ask about the weather.")
+    tool = weather.as_tool("check_weather", "Check the weather in a place.")
     end = await Runner.run(Agent("Desk", tools=[tool], model=model), WEATHER, max_turns=3)
-    assert [name for name, _ in called(end.new_items)] == ["ask_meteorologist"]
+    assert [name for name, _ in called(end.new_items)] == ["check_weather"]
     assert "sunny in Paris" in end.final_output
 
 

@@ -16,6 +16,7 @@ from tests.frameworks.asked import (
     Person,
     convert_currency,
     get_weather,
+    use,
 )
 
 ADA = Person(name="Ada Lovelace", age=36)
@@ -32,7 +33,7 @@ def model(request: pytest.FixtureRequest, address: str) -> Model:
 def called(messages: list[ModelMessage]) -> list[tuple[str, object]]:
     """The tools that were called, with their arguments."""
     parts = (part for message in messages for part in message.parts)
-    return [(part.tool_name, part.args_as_dict()) for part in parts if isinstance(part, ToolCallPart)]
+    return [use(part.tool_name, part.args_as_dict()) for part in parts if isinstance(part, ToolCallPart)]
 
 
 async def test_an_agent_calls_a_tool_and_tells_its_result(model: Model) -> None:
@@ -53,7 +54,7 @@ async def test_an_agent_calls_several_tools(model: Model) -> None:
     end = await Agent(model, tools=[get_weather, convert_currency]).run(WEATHER_AND_MONEY, usage_limits=FEW)
     assert called(end.all_messages()) == [
         ("get_weather", {"city": "Oslo", "unit": "celsius"}),
-        ("convert_currency", {"amount": 120, "source": "EUR", "target": "USD"}),
+        ("convert_currency", {"amount": 120, "from_currency": "EUR", "to_currency": "USD"}),
     ]
     assert "120 EUR are 180.00 USD" in end.output
 

@@ -22,7 +22,8 @@ from mockserver.engine.generate.schema import instance
 from mockserver.engine.generate.sentences import sentences
 from mockserver.engine.generate.tools import recalled, tool_use, tool_uses, waits
 from mockserver.engine.generate.topic import excerpt
-from mockserver.engine.generate.wanted import Wanted, asks_for_json, wanted
+from mockserver.engine.generate.transcript import retold
+from mockserver.engine.generate.wanted import Wanted, asks_for_json, matter, wanted
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 
@@ -33,6 +34,7 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     A prompt may ask for JSON of a shape, for its own words, an option, a sum, a list, a table, code or verses; all
     else is answered in prose.
     """
+    call = retold(call)
     thoughts = reasoning(call, seed)
     left = after(call, thoughts)
     uses = tool_uses(left, seed)
@@ -69,7 +71,8 @@ def wanted_json(call: Call, *, anyway: bool = False) -> Wanted | None:
     if of_user is not None:
         return of_user
     of_system = wanted(system(call), json_anyway=anyway)
-    return None if of_system is None else Wanted(of_system.schema, of_system.fenced, call.last_user)
+    rest = matter(call.last_user) if asks_for_json(call.last_user) else call.last_user
+    return None if of_system is None else Wanted(of_system.schema, of_system.fenced, rest)
 
 
 def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

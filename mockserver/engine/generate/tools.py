@@ -15,7 +15,8 @@ from mockserver.engine.generate.closing import closing
 from mockserver.engine.generate.errands import OF_CLIENT, Errand, concluding, errands, known, same, whole
 from mockserver.engine.generate.free_text import free_text
 from mockserver.engine.generate.hosted import hosted_use
-from mockserver.engine.generate.prompt import Mentions
+from mockserver.engine.generate.offers import properties_of
+from mockserver.engine.generate.prompt import Mentions, mentions
 from mockserver.engine.generate.schema import instance
 from mockserver.engine.tool_results import calls, calls_since_last_user
 
@@ -135,7 +136,9 @@ def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     work = [tool for tool in offered if tool.name not in spent]
     if not made and (fitting := best(call.last_user, work, {})) is not None:
         return fitting
-    return next(iter((*ends, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
+    said = mentions(call.last_user)
+    spoken_of = sorted(ends, key=lambda tool: -said.evidence(properties_of(tool)))
+    return next(iter((*spoken_of, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
 
 
 _compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode

@@ -35,7 +35,7 @@ def wanted(text: str, *, json_anyway: bool = False) -> Wanted | None:
     if _wants_a_list(read_text[:end], schema):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
     return Wanted(
-        schema, bool(_FENCED.search(read_text)), _matter(_without_examples(read_text[:start]) + "\n" + read_text[end:])
+        schema, bool(_FENCED.search(read_text)), matter(_without_examples(read_text[:start]) + "\n" + read_text[end:])
     )
 
 
@@ -49,8 +49,8 @@ def fenced(text: str) -> bool:
     return bool(_FENCED.search(text[-_MOST_READ:]))
 
 
-def _matter(text: str) -> str:
-    """A text without the words that order JSON, and without fences: they are no values of it."""
+def matter(text: str) -> str:
+    """What a text says apart from the words that order JSON, and from fences: they are no values of it."""
     return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
 
 
@@ -284,7 +284,7 @@ _WORDS_OF_NAME = re.compile(r"[A-Za-z][\w-]*(?: [A-Za-z][\w-]*){0,2}")
 _FENCE = re.compile(r"`{3}\w*")
 _SHOWN = re.compile(r"(?i)\b(?:schema|example|instance|object|format)\b")
 _PART = re.compile(r"[^\n.!?]+[\n.!?]*|[\n.!?]+")
-_JSON_WORD = re.compile(r"(?i)\b(?:json|schema|markdown|keys?|fields?)\b[^:]{0,60}")
+_JSON_WORD = re.compile(r"(?i)\b(?:json(?:_schema)?|schema|markdown|keys?|fields?)\b[^:]{0,60}")
 _NO_KEY = vocabulary("keys key fields field values no only and in for from exactly with object json properties")
 _KEY_WORD = re.compile(r"(?i)\b(?:keys?|fields?|properties|attributes|json)\b")
 _QUOTED_KEY = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`](?:\s*\(([^()\n]{1,100})\))?")

@@ -188,3 +188,16 @@ def test_many_large_tools_are_weighed_in_bounded_time() -> None:
     )
     turn = replace(call("do the thing with tool_77_thing " * 2000), tools=large, tool_choice=ToolChoice("auto"))
     assert "tool_77_thing" in {made.name for made in uses(turn, Seed())}
+
+
+def test_of_several_ends_the_one_that_the_user_speaks_of_is_taken() -> None:
+    landmark = {"properties": {"landmark": {"type": "string"}, "height": {"type": "number"}}, "type": "object"}
+    person = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "type": "object"}
+    ends = (Tool("final_result_Landmark", parameters=landmark), Tool("final_result_Person", parameters=person))
+    asked_for = call("Ada Lovelace is 36 years old.", tool_choice=ToolChoice("required"))
+    (use,) = tool_uses(replace(asked_for, tools=ends), Seed())
+    assert isinstance(use, ToolUse)
+    assert (use.call.name, json.loads(use.call.arguments)) == (
+        "final_result_Person",
+        {"name": "Ada Lovelace", "age": 36},
+    )

@@ -4,7 +4,7 @@ Knows text and JSON Schema's words for types, no tools and no calls. `reading` f
 gives it to properties by `scoring` pairs of them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Json
@@ -40,18 +40,29 @@ class Mentions:
         """
         if not self.text or not properties:
             return {}, self
-        asked = wants(properties, required)
+        given, left = self._told(properties, fits)
+        missing = tuple(want for want in wants(properties, required) if want.required and want.name not in given)
+        if not missing:
+            return given, left
+        # Only now: what a later text says clearly is better than what the first one might mean.
+        assignment = Assignment(self.text, fits, used=list(left.used))
+        assign(assignment, left.found, missing)
+        return given | assignment.given, left._without(assignment.used)
+
+    def _told(self, properties: Mapping[str, Json], fits: Fits) -> "tuple[dict[str, Json], Mentions]":
+        """What each of the texts says clearly, and the mentions that are left."""
         assignment = Assignment(self.text, fits, used=list(self.used))
-        assign(assignment, self.found, asked)
+        assign(assignment, self.found, wants(properties))
         given, later = assignment.given, []
         for other in self.later:
             rest = {name: schema for name, schema in properties.items() if name not in given}
-            more, left = other.assigned(rest, fits)
+            more, left = other._told(rest, fits)
             given |= more
             later.append(left)
-        return given, replace(
-            self, found=_left(self.found, assignment.used), used=tuple(assignment.used), later=tuple(later)
-        )
+        return given, replace(self._without(assignment.used), later=tuple(later))
+
+    def _without(self, used: Sequence[Mention]) -> "Mentions":
+        return replace(self, found=_left(self.found, used), used=tuple(used))
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """How much of an object's properties the text speaks of: 0 for none, 1 for all."""
@@ -92,5 +103,5 @@ def _is_dense(text: str) -> bool:
     return sum(map(str.isalpha, text)) + text.count(" ") < 0.55 * len(text)
 
 
-def _left(found: tuple[Mention, ...], used: list[Mention]) -> tuple[Mention, ...]:
+def _left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Mention, ...]:
     return tuple(mention for mention in found if not any(mention.overlaps(other) for other in used))

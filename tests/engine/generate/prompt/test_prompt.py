@@ -210,3 +210,9 @@ def _work(text: str) -> float:
 def test_reading_is_linear(unit: str) -> None:
     short, long = (unit * (size // len(unit)) for size in (1_000, 8_000))
     assert _work(long) < 24 * max(_work(short), 0.0005)  # eight times the text; sixty-four if it were quadratic
+
+
+def test_what_a_later_text_says_clearly_is_better_than_what_the_first_might_mean() -> None:
+    said = mentions("21 degrees celsius and sunny in Paris", "My name is Ada Lovelace, I am 36 years old.")
+    made = filled(said, {"name": "string", "age": "integer"}, required=("name", "age"))
+    assert made == {"name": "Ada Lovelace", "age": 36}

@@ -21,8 +21,8 @@ from mockserver.engine.generate.results import texts, told
 from mockserver.engine.generate.schema import instance
 from mockserver.engine.generate.sentences import sentences
 from mockserver.engine.generate.tools import recalled, tool_use, tool_uses, waits
+from mockserver.engine.generate.tools.transcript import retold
 from mockserver.engine.generate.topic import excerpt
-from mockserver.engine.generate.transcript import retold
 from mockserver.engine.generate.wanted import Wanted, asks_for_json, matter, wanted
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]

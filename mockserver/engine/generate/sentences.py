@@ -6,8 +6,7 @@ from string import Formatter
 from typing import TypeVar
 
 from mockserver.core.seed import Random
-from mockserver.engine.generate import english
-from mockserver.engine.generate.languages import ENGLISH, LANGUAGES, UNSPACED, Language, lexicon
+from mockserver.engine.generate.languages import ENGLISH, LANGUAGES, UNSPACED, Language, english, lexicon
 from mockserver.engine.generate.topic import Topic
 
 T = TypeVar("T")

@@ -5,8 +5,8 @@ from itertools import islice
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.english import CLOSERS, MIDDLES, OPENERS, THOUGHTS
 from mockserver.engine.generate.languages import LANGUAGES
+from mockserver.engine.generate.languages.english import CLOSERS, MIDDLES, OPENERS, THOUGHTS
 from mockserver.engine.generate.sentences import Speaker, blank, pick, sentences
 from mockserver.engine.generate.topic import Topic, topic
 

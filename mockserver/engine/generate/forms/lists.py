@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from mockserver.core.seed import Random
-from mockserver.engine.generate import english
 from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
+from mockserver.engine.generate.languages import english
 from mockserver.engine.generate.sentences import pick
 from mockserver.engine.generate.vocabulary import vocabulary
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from mockserver.core.seed import Random
-from mockserver.engine.generate import english
 from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
+from mockserver.engine.generate.languages import english
 from mockserver.engine.generate.sentences import Speaker, blank, pick, sentences
 from mockserver.engine.generate.vocabulary import vocabulary
 

@@ -3,9 +3,9 @@
 import re
 
 from mockserver.core.seed import Random
-from mockserver.engine.generate.english import GREETINGS
 from mockserver.engine.generate.forms.asked import Asked
 from mockserver.engine.generate.languages import ENGLISH, LANGUAGES
+from mockserver.engine.generate.languages.english import GREETINGS
 
 
 def small_talk(asked: Asked, rng: Random) -> str | None:

@@ -13,9 +13,9 @@ from urllib.parse import quote
 from pydantic_core import to_json
 
 from mockserver.core.call import Json
-from mockserver.engine.generate.effort import Effort, extent, pairs
 from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.document import Document
+from mockserver.engine.generate.instances.effort import Effort, extent, pairs
 from mockserver.engine.generate.instances.height import Heights
 
 

@@ -16,7 +16,7 @@ from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.formats import formatted
 from mockserver.engine.generate.instances.names import plain_text
 from mockserver.engine.generate.instances.parts import Parts, least, most, refused
-from mockserver.engine.generate.pattern import matching
+from mockserver.engine.generate.instances.pattern import matching
 from mockserver.engine.generate.prose import phrase
 
 Streams = Callable[[int], Random]  # a stream of chance for each attempt

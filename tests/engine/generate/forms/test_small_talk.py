@@ -3,10 +3,10 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.english import GREETINGS
 from mockserver.engine.generate.forms.asked import Asked
 from mockserver.engine.generate.forms.small_talk import small_talk
 from mockserver.engine.generate.languages import LANGUAGES
+from mockserver.engine.generate.languages.english import GREETINGS
 from mockserver.engine.generate.topic import topic
 
 

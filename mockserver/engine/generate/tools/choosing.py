@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.clauses import Clause, clauses
-from mockserver.engine.generate.offers import THRESHOLD, Offer, fitness, named_at, offers
 from mockserver.engine.generate.prompt import NOTHING, mentions
-from mockserver.engine.generate.wording import keys, weight, words
+from mockserver.engine.generate.tools.clauses import Clause, clauses
+from mockserver.engine.generate.tools.offers import THRESHOLD, Offer, fitness, named_at, offers
+from mockserver.engine.generate.tools.wording import keys, weight, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from mockserver.core.call import Call, Json, Tool
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.computer import next_step
-from mockserver.engine.generate.mcp import mcp_use
+from mockserver.engine.generate.tools.computer import next_step
+from mockserver.engine.generate.tools.mcp import mcp_use
 from mockserver.engine.own_tools import item
 
 Use = Callable[[Tool, Call, Seed], Item | None]

@@ -10,14 +10,14 @@ from dataclasses import replace
 from mockserver.core.call import CARRIED_OUT, Call, Message, Tool, ToolCall
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.choosing import best
-from mockserver.engine.generate.closing import closing
-from mockserver.engine.generate.errands import OF_CLIENT, Errand, concluding, errands, known, same, whole
-from mockserver.engine.generate.free_text import free_text
-from mockserver.engine.generate.hosted import hosted_use
-from mockserver.engine.generate.offers import properties_of
 from mockserver.engine.generate.prompt import Mentions, mentions
 from mockserver.engine.generate.schema import instance
+from mockserver.engine.generate.tools.choosing import best
+from mockserver.engine.generate.tools.closing import closing
+from mockserver.engine.generate.tools.errands import OF_CLIENT, Errand, concluding, errands, known, same, whole
+from mockserver.engine.generate.tools.free_text import free_text
+from mockserver.engine.generate.tools.hosted import hosted_use
+from mockserver.engine.generate.tools.offers import properties_of
 from mockserver.engine.tool_results import calls, calls_since_last_user
 
 Use = ToolUse | Item

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 
 from mockserver.core.call import Call, Json, Tool, ToolCall
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.choosing import Wish, follow_up, refers, wishes
-from mockserver.engine.generate.closing import closing
-from mockserver.engine.generate.offers import properties_of, required_of
-from mockserver.engine.generate.orders import Orders, Pair, orders
 from mockserver.engine.generate.prompt import Mentions, mentions
 from mockserver.engine.generate.results import told
-from mockserver.engine.generate.wording import words
+from mockserver.engine.generate.tools.choosing import Wish, follow_up, refers, wishes
+from mockserver.engine.generate.tools.closing import closing
+from mockserver.engine.generate.tools.offers import properties_of, required_of
+from mockserver.engine.generate.tools.orders import Orders, Pair, orders
+from mockserver.engine.generate.tools.wording import words
 from mockserver.engine.tool_results import calls, calls_since_last_user, since_last_user
 
 

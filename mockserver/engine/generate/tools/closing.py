@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.wording import stem, words
+from mockserver.engine.generate.tools.wording import stem, words
 
 
 def closing(tools: Sequence[Tool]) -> tuple[Tool, ...]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mockserver.core.call import Call, Tool
-from mockserver.engine.generate.clauses import unquoted
-from mockserver.engine.generate.wording import keys, stem, weight, words
+from mockserver.engine.generate.tools.clauses import unquoted
+from mockserver.engine.generate.tools.wording import keys, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)

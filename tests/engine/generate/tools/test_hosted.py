@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.hosted import hosted_use
+from mockserver.engine.generate.tools.hosted import hosted_use
 from mockserver.formats.responses_items import hosted
 from mockserver.formats.responses_style import Asked
 from tests.engine.test_own_tools import OFFICIAL

@@ -10,7 +10,7 @@ from math import log
 
 from mockserver.core.call import Json, Tool
 from mockserver.engine.generate.prompt import Mentions
-from mockserver.engine.generate.wording import Keys, is_action, keys, stem, weight, words
+from mockserver.engine.generate.tools.wording import Keys, is_action, keys, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)

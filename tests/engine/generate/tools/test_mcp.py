@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.mcp import mcp_use
+from mockserver.engine.generate.tools.mcp import mcp_use
 from tests.kit.calls import call
 
 NAMED = {"allowed_tools": ["read_wiki", "ask_question"]}

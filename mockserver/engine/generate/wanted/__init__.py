@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mockserver.core.call import Json
-from mockserver.engine.generate.notation import named, read, record, shape
 from mockserver.engine.generate.vocabulary import vocabulary
+from mockserver.engine.generate.wanted.notation import named, read, record, shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "dialects": ({"core", "formats"}, _TYPES | {"jiter"}),
     "engine": (
         {"core", "units", "positions"},
-        _TYPES | {"faker", "minijinja", "regex", "rstr", "jsonschema_rs", "ahocorasick_rs", "jmespath", "lark"},
+        _TYPES | {"faker", "minijinja", "regex", "jsonschema_rs", "ahocorasick_rs", "jmespath", "lark"},
     ),
     "delivery": ({"core"}, {"pydantic_core"}),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),

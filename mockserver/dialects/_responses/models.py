@@ -43,7 +43,7 @@ class CustomTool(TypedDict, total=False):
 class ImageTool(TypedDict, total=False):
     """A tool that makes images."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: Required[Literal["image_generation"]]
     partial_images: Annotated[int, Field(ge=0, le=3)] | None
@@ -52,7 +52,7 @@ class ImageTool(TypedDict, total=False):
 class HostedTool(TypedDict):
     """A tool of the provider's own, or one that it reaches (`mcp`), with whatever the client says of it."""
 
-    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: str
 

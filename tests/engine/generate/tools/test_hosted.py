@@ -41,7 +41,7 @@ def body(kind: str, text: str, **options: Any) -> Any:
     ],
 )
 def test_searches_are_for_what_is_asked(kind: str, text: str, query: str) -> None:
-    assert body(kind, text) == {"action": {"type": "search", "queries": [query], "query": query}}
+    assert body(kind, text) == {"action": {"type": "search", "queries": [query], "query": query, "sources": []}}
 
 
 def test_files_are_searched_and_nothing_is_found() -> None:
@@ -61,6 +61,20 @@ def test_files_are_searched_and_nothing_is_found() -> None:
 def test_code_computes_what_is_asked(text: str, code: str) -> None:
     assert body("code_interpreter", text, container={"type": "auto"})["code"] == code
     compile(code, "code", "exec")
+
+
+@pytest.mark.parametrize(
+    ("kind", "include", "shown"),
+    [
+        ("web_search", "web_search_call.action.sources", lambda item: item["action"]["sources"]),
+        ("file_search", "file_search_call.results", lambda item: item["results"]),
+        ("code_interpreter", "code_interpreter_call.outputs", lambda item: item["outputs"]),
+    ],
+)
+def test_what_is_included_is_a_list(kind: str, include: str, shown: Any) -> None:
+    made = use(kind, call("find it"))
+    assert made is not None
+    assert shown(hosted(made, Asked(include=frozenset({include})), "0")) == []
 
 
 def test_a_container_that_is_named_is_used() -> None:

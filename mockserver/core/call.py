@@ -59,10 +59,15 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """How free the model is: `mode` is none, auto, required or named; `names` are the tools allowed then."""
+    """How free the model is: `mode` is none, auto, required or named; `names` are the tools allowed then.
+
+    Of MCP servers, which all have one name, `servers` tells the labels of those allowed (none: all), each with the
+    name of the one tool that is meant (empty: any).
+    """
 
     mode: str
     names: tuple[str, ...] = ()
+    servers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

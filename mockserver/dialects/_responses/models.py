@@ -50,7 +50,7 @@ class ImageTool(TypedDict, total=False):
 
 
 class HostedTool(TypedDict):
-    """A tool of the provider's own, or one that it reaches (`mcp`), with whatever the client says of it."""
+    """A tool of the provider's own, or one that it reaches (`mcp`), with all that is said of it."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 

@@ -21,6 +21,7 @@ from mockserver.engine.generate.results import texts, told
 from mockserver.engine.generate.schema import instance
 from mockserver.engine.generate.sentences import sentences
 from mockserver.engine.generate.tools import recalled, tool_use, tool_uses, waits
+from mockserver.engine.generate.tools.offers import properties_of
 from mockserver.engine.generate.tools.transcript import retold
 from mockserver.engine.generate.topic import excerpt
 from mockserver.engine.generate.wanted import Wanted, asks_for_json, matter, wanted
@@ -107,9 +108,16 @@ def _some_object(call: Call, rng: Random) -> Json:
 
 
 def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """A call of the tool that `options["tool"]` names, with arguments that its parameters allow."""
-    name = options["tool"]
-    return DraftChoice((tool_use(call.tool(name) or Tool(name), mentions(call.last_user), seed),))
+    """A call of the tool that `options["tool"]` names, with arguments that its parameters allow.
+
+    Where `options["before"]` calls of it stand already, it takes the next of the values that the prompt lists.
+    """
+    tool, before = call.tool(options["tool"]) or Tool(options["tool"]), options.get("before", 0)
+    said = mentions(call.last_user)
+    if not before:
+        return DraftChoice((tool_use(tool, said, seed),))
+    listed = said.sets(properties_of(tool))
+    return DraftChoice((tool_use(tool, listed[before % len(listed)] if listed else said, seed.branch(str(before))),))
 
 
 def _json_text(made: Json, *, fenced: bool = False) -> DraftChoice:

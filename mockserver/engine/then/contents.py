@@ -74,7 +74,8 @@ def _parts(content: ContentSpec, site: Site) -> Iterator[Recipe[Part]]:
     if content.refusal is not None:
         yield site.at("refusal").text(content.refusal).into(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
-        yield tool_use(call, cut, site.at("tool_calls", index))
+        before = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
+        yield tool_use(call, cut, site.at("tool_calls", index), before=before)
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
         yield from _part(part, cut_of(chunks), notes, site.at("parts", index))

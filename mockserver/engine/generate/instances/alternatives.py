@@ -140,9 +140,11 @@ class Alternatives:
         pointer = self.compiled.document.pointer(parts[0]) if parts else "#"
         for name in required(parts):
             try:
-                self.flat(self.of_property(parts, name))
+                inner = self.flat(self.of_property(parts, name))
             except DeadEndError:
                 return DeadEndError(f"the property {name!r} is required, and nothing is allowed there", pointer)
+            if len(inner) > 1 and not self.possible(inner):
+                return self._impossible(inner)
         return DeadEndError("what is demanded excludes each other", pointer)
 
     def _open(self, parts: Parts, choices: Sequence[Choice]) -> tuple[Choice, ...]:

@@ -74,7 +74,7 @@ def compiled(schema: Json) -> Compiled:
         key = to_json(schema, inf_nan_mode="constants")
     except ValueError:
         Document(schema)  # knows the place where it is nested too deeply
-        raise DeadEndError("it is no JSON") from None
+        raise DeadEndError("it is no JSON", "#") from None
     found = _KEPT.get(key)
     if found is None:
         _KEPT[key] = found = _made_ready(schema)
@@ -125,7 +125,7 @@ def _validator(document: Document) -> Any:
         dangling = None if steps else document.dangling()
         raise dangling or DeadEndError(_first_line(error), f"#{steps}") from None
     except ValueError as error:
-        raise DeadEndError(_first_line(error)) from None
+        raise DeadEndError(_first_line(error), "#") from None
 
 
 def _readable(schema: Json) -> Json:

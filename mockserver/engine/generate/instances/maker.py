@@ -180,9 +180,8 @@ class Maker:
         """The error with the place of the keyword that it names."""
         if error.pointer.startswith("#"):
             return error
-        stating = next(
-            (part for part in parts if error.pointer in part and id(part) in self.compiled.document.pointers), None
-        )
+        pointers = self.compiled.document.pointers
+        stating = next((part for part in parts if error.pointer in part and id(part) in pointers), None)
         if stating is None:
             return DeadEndError(error.why, self._pointer(parts))
         return DeadEndError(error.why, f"{self.compiled.document.pointer(stating)}/{error.pointer}")

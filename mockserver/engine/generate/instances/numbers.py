@@ -68,12 +68,12 @@ def number(parts: Parts, natural: Range, rng: Random, *, whole: bool) -> Json:
     """A number that all parts allow, in its natural range where that can be. Raises DeadEndError."""
     allowed = span(parts)
     if allowed.empty:
-        raise DeadEndError("no number lies between the bounds")
+        raise DeadEndError("no number lies between the bounds", "minimum")
     step = _step(parts, whole)
     if step is None:
         return _free(allowed, natural, rng)
     if max(step.numerator, step.denominator).bit_length() > _MOST_BITS:
-        raise DeadEndError("no number of any use is a multiple of that")
+        raise DeadEndError("no number of any use is a multiple of that", "multipleOf")
     count = _between(allowed.first(step), allowed.last(step), _steps(natural, step), rng)
     return _written(count * step)
 

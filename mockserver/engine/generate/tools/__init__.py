@@ -17,6 +17,7 @@ from mockserver.engine.generate.tools.closing import closing
 from mockserver.engine.generate.tools.errands import OF_CLIENT, Errand, concluding, errands, known, same, whole
 from mockserver.engine.generate.tools.free_text import free_text
 from mockserver.engine.generate.tools.hosted import hosted_use
+from mockserver.engine.generate.tools.mcp import meant
 from mockserver.engine.generate.tools.offers import properties_of
 from mockserver.engine.tool_results import calls, calls_since_last_user
 
@@ -64,8 +65,9 @@ def recalled(call: Call, seed: Seed) -> Call:
 
 def _offered(call: Call) -> tuple[Tool, ...]:
     """The tools that may be called."""
-    names = call.tool_choice.names
-    return tuple(tool for tool in call.tools if tool.name in names) if names else call.tools
+    choice = call.tool_choice
+    named = (meant(tool, choice) for tool in call.tools if tool.name in choice.names)
+    return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
 
 
 def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:

@@ -38,7 +38,7 @@ def next_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
     action = next((step for step in steps[done:] if dict(step) not in known), None)
     if action is None:
         return None
-    several = tool.kind in ("computer", "computer_use")  # the newer ones take lists
+    several = tool.kind == "computer"  # the newest takes lists
     return item("computer_call", {"actions": [action]} if several else {"action": action})
 
 

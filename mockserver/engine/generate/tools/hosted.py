@@ -41,7 +41,7 @@ def _is_done(kind: str, call: Call) -> bool:
     )
 
 
-def _search(tool: Tool, text: str) -> Mapping[str, Json]:
+def _search(text: str) -> Mapping[str, Json]:
     return {"query": _query(text)}
 
 
@@ -55,7 +55,7 @@ def _query(text: str) -> str:
 def _code(tool: Tool, text: str) -> Mapping[str, Json]:
     container = tool.options.get("container")
     named = {"container_id": container} if isinstance(container, str) and container else {}
-    return {"code": _quoted_code(text) or _computed(text), **named}
+    return {"code": _quoted_code(text) or _computed(text), "outputs": [], **named}
 
 
 def _quoted_code(text: str) -> str:
@@ -129,8 +129,8 @@ _QUOTED = re.compile(r'"(?P<text>[^"\n]+)"')
 
 # The tools by how their types begin.
 _USES: Mapping[str, Use] = {
-    "web_search": _once("web_search_call", _search),
-    "file_search": _once("file_search_call", lambda tool, text: {**_search(tool, text), "results": []}),
+    "web_search": _once("web_search_call", lambda tool, text: {**_search(text), "sources": []}),
+    "file_search": _once("file_search_call", lambda tool, text: {**_search(text), "results": []}),
     "code_interpreter": _once("code_interpreter_call", _code),
     "image_generation": _once("image_generation_call", _image),
     "computer": next_step,

@@ -10,6 +10,7 @@ from math import log
 
 from mockserver.core.call import Json, Tool
 from mockserver.engine.generate.prompt import Mentions
+from mockserver.engine.generate.tools.mcp import allowed
 from mockserver.engine.generate.tools.wording import Keys, is_action, keys, stem, weight, words
 
 
@@ -31,7 +32,7 @@ class Offer:
 def offers(tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[Offer, ...]:
     """The tools as they are offered; `hints` holds what the conversation says of a tool beside its description."""
     described = [_description(tool) + " " + hints.get(tool.name, "") for tool in tools]
-    names = [_distinct(words(tool.name)) for tool in tools]
+    names = [_distinct(words(_title(tool))) for tool in tools]
     telling = [_distinct(words(text)[:_MOST_WORDS]) for text in described]
     held: dict[str, int] = {}
     for name, about in zip(names, telling, strict=True):
@@ -121,8 +122,20 @@ def _otherwise(offer: Offer, said: Sequence[str]) -> float:
 def _description(tool: Tool) -> str:
     """What is said of a tool, without examples and without what it is not for."""
     said = _OWN.get(tool.kind.partition("_preview")[0], "")
-    told = " ".join(str(tool.options.get(key) or "") for key in ("server_label", "server_description"))
-    return _ASIDE.sub(" ", f"{tool.description[:_LONGEST]} {said} {told[:_LONGEST]}")[:_LONGEST]
+    told = str(tool.options.get("server_description") or "")[:_LONGEST]
+    own = " ".join(_own_tools(tool))
+    return _ASIDE.sub(" ", f"{tool.description[:_LONGEST]} {said} {own} {told}")[:_LONGEST]
+
+
+def _title(tool: Tool) -> str:
+    """What a tool is called: an MCP server by its label."""
+    label = tool.options.get("server_label")
+    return label[:_LONGEST] if isinstance(label, str) and label else tool.name
+
+
+def _own_tools(tool: Tool) -> Sequence[str]:
+    """The tools that are known behind one: those of an MCP server."""
+    return [name[:_LONGEST] for name in allowed(tool)[:_MOST_WORDS]]
 
 
 def properties_of(tool: Tool) -> Mapping[str, Json]:
@@ -146,11 +159,16 @@ def _choices(properties: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _spelling(tool: Tool) -> re.Pattern[str]:
-    """What finds the name. An everyday word is a name only with a sign of it: `search(`, the search tool."""
-    name = re.escape(tool.name)
-    if len(words(tool.name)) > 1 or not tool.name.isalpha():
-        return re.compile(rf"(?<!\w){name}(?!\w)", re.IGNORECASE)
-    return re.compile(rf"`{name}`|(?<!\w){name}(?:\(|['\"`]?\s+(?:tool|function)\b)", re.IGNORECASE)
+    """What finds the name, or that of a tool behind it."""
+    return re.compile("|".join(map(_spelled, (_title(tool), *_own_tools(tool)))), re.IGNORECASE)
+
+
+def _spelled(name: str) -> str:
+    """An everyday word is a name only with a sign of it: `search(`, the search tool."""
+    written = re.escape(name)
+    if len(words(name)) > 1 or not name.isalpha():
+        return rf"(?<!\w){written}(?!\w)"
+    return rf"`{written}`|(?<!\w){written}(?:\(|['\"`]?\s+(?:tool|function|server)\b)"
 
 
 def _distinct(found: Sequence[str]) -> tuple[str, ...]:

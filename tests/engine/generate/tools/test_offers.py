@@ -46,6 +46,15 @@ def test_a_name_is_found_as_it_is_written() -> None:
     assert named_at(search, "use the search tool") == 8
 
 
+def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
+    server = Tool("mcp", kind="mcp", options={"server_label": "deepwiki", "allowed_tools": ["ask_question", "search"]})
+    assert fit(server, "ask deepwiki about rust") >= THRESHOLD
+    offered = offers((server,), {})[0]
+    assert named_at(offered, "use ask_question to learn of rust") == 4
+    assert named_at(offered, "search for rust") is None
+    assert fit(server, "what is an mcp") < THRESHOLD
+
+
 def test_parameters_of_odd_schemas() -> None:
     assert properties_of(Tool("a", parameters=True)) == properties_of(Tool("a")) == {}
     assert properties_of(Tool("a", parameters={"properties": []})) == {}

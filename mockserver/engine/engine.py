@@ -198,11 +198,16 @@ async def drafted(call: Call, seed: Seed) -> Draft | Stated:
     if call.operation in DOCUMENTS:
         return Stated()
     generate, choices = generator(call, seed), list[DraftChoice]()
-    for index in range(call.n):
+    for index in range(_different(call)):
         if index:
             await asyncio.sleep(0)
         choices.append(await apart(call, partial(generate, "auto", {}, index)))
-    return Draft(tuple(choices))
+    return Draft(tuple(choices[index % len(choices)] for index in range(call.n)))
+
+
+def _different(call: Call) -> int:
+    """How many choices are made: all that are asked for, or of a large request as many as nobody waits long for."""
+    return min(call.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
 
 
 def generator(call: Call, seed: Seed) -> Generate:
@@ -221,4 +226,5 @@ def attempt_told(call: Call) -> int | None:
 
 
 _CATALOGUE = ("models", "model", "info")
+_FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes, counted once for each choice
 _SILENCE = Draft((DraftChoice(()),))

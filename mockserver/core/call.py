@@ -81,6 +81,10 @@ class Prompt:
         """The tokens of the prompt."""
         return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)
 
+    def count(self, tokenizer: Tokenizer) -> int:
+        """How many tokens the prompt has."""
+        return tokenizer.count(self.text) if self.numbers is None else len(self.numbers)
+
 
 @dataclass(frozen=True, slots=True)
 class IdShape:

@@ -22,7 +22,7 @@ def prompt_tokens(call: Call) -> int:
     """How many tokens the prompt of a call has."""
     tokenizer = call.tokenizer
     if call.prompts:
-        return sum(len(prompt.tokens(tokenizer)) for prompt in call.prompts)
+        return sum(prompt.count(tokenizer) for prompt in call.prompts)
     messages = sum(_of_message(message, tokenizer) for message in call.messages)
     return _PRIMING + messages + (_of_tools(call, tokenizer) if call.tools else 0)
 

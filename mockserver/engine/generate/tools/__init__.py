@@ -123,11 +123,15 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call that the tool choice demands, whether or not there is anything to do: one that is new, if there is any."""
     for tool in (_likeliest(call, offered), *offered):
         candidates = [concluding(call, tool)] if tool in closing(offered) else whole(call, tool)
-        uses = [(errand, _use(call, errand, _of(seed, at))) for at, errand in enumerate(candidates)]
-        made = [(errand, use) for errand, use in uses if use is not None]
-        fresh = (use for errand, use in made if isinstance(use, Item) or not known(call, errand, use.call))
-        if made:
-            yield next(fresh, made[0][1])
+        first: Use | None = None
+        for at, errand in enumerate(candidates):
+            use = _use(call, errand, _of(seed, at))
+            if use is not None and (isinstance(use, Item) or not known(call, errand, use.call)):
+                yield use
+                return
+            first = first or use
+        if first is not None:
+            yield first
             return
 
 

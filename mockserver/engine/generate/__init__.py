@@ -4,10 +4,10 @@ GENERATORS names every kind that a rule can ask for; `auto` is what an unmatched
 chance from the seed that it is handed, and leaves the request's limits to those who make the draft an answer.
 """
 
-import json as encoding
 from collections.abc import Callable, Mapping
 
 from mockserver.core.call import Call, Json, Tool
+from mockserver.core.json_text import compact
 from mockserver.core.plan import Text
 from mockserver.core.seed import Random, Seed
 from mockserver.engine.draft import DraftChoice
@@ -51,7 +51,7 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
         return _json_text(_instance(asked.schema, call, seed, asked.rest), fenced=asked.fenced)
     if any(asks_for_json(excerpt(text)) for text in (call.last_user, system(call))):
         return json(call, seed, options)
-    said = told(call, seed)
+    said = told(call)
     return DraftChoice((Text(_answered(call, seed, options) if said is None else said),))
 
 
@@ -113,10 +113,8 @@ def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoic
 
 
 def _json_text(made: Json, *, fenced: bool = False) -> DraftChoice:
-    return DraftChoice((Text(f"```json\n{_compact(made)}\n```" if fenced else _compact(made)),))
+    return DraftChoice((Text(f"```json\n{compact(made)}\n```" if fenced else compact(made)),))
 
-
-_compact = encoding.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 _READ_OF_CODE = 2000  # characters
 

@@ -34,8 +34,7 @@ def mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
 
 
 def _since_last_user(call: Call) -> Iterator[Mapping[str, Json]]:
-    said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    for message in call.messages[said[-1] + 1 if said else 0 :]:
+    for message in call.since_user:
         yield from (part for part in message.parts if isinstance(part.get("type"), str))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mockserver.engine.generate.grammar.patterns import Literal, Pattern, UnreadableError, compiled
 from mockserver.engine.generate.grammar.statements import Definition, Node, broken, is_token
+from mockserver.engine.generate.patterns.trying import Literal, Pattern, UnreadableError, compiled
 
 if TYPE_CHECKING:
     from lark import Token

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from mockserver.core.call import Call, Json, Tool
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.prose import sentence
+from mockserver.engine.generate.filler import sentence
 from mockserver.engine.own_tools import item
 
 

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from mockserver.core.seed import Random
-from mockserver.engine.generate.instances.pattern import matching
+from mockserver.engine.generate.patterns.writing import matching
 
 Pattern = Any  # a Literal, or a compiled pattern, whose type `regex` does not export
 

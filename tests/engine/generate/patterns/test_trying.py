@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.grammar.patterns import (
+from mockserver.engine.generate.patterns.trying import (
     Literal,
     SlowError,
     UnreadableError,

@@ -57,11 +57,15 @@ FIELDS: list[tuple[dict[str, Any], str, Any]] = [
     ({"instructions": ""}, "instructions", False),
     ({"tools": [F]}, "tools", (Tool("f", "d", {"b": 1, "a": 2}, strict=True),)),
     ({"tools": [{"type": "custom", "name": "c"}]}, "tools", (Tool("c", kind="custom"),)),
-    ({"tools": [{"type": "web_search", "name": "x"}]}, "tools", (Tool("web_search", kind="web_search"),)),
+    (
+        {"tools": [{"type": "web_search", "name": "x"}]},
+        "tools",
+        (Tool("web_search", kind="web_search", options={"type": "web_search", "name": "x"}),),
+    ),
     (
         {"input": [{"type": "additional_tools", "tools": [{"type": "mcp"}, {}, 5]}]},
         "tools",
-        (Tool("mcp", kind="mcp"),),
+        (Tool("mcp", kind="mcp", options={"type": "mcp"}),),
     ),
     ({"tools": [F]}, "tool_choice", ToolChoice("auto")),
     ({"tools": [F], "tool_choice": "required"}, "tool_choice", ToolChoice("required")),

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.excerpt import ends
 from mockserver.engine.generate.prompt import NOTHING, mentions
 from mockserver.engine.generate.tools.clauses import Clause, clauses
 from mockserver.engine.generate.tools.offers import THRESHOLD, Offer, fitness, named_at, offers
@@ -26,7 +25,7 @@ class Wish:
 
 def wishes(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[Wish, ...]:
     """The tools that a text asks for, in its order; a tool more than once, where it is asked for in several places."""
-    whole = ends(text, _LONGEST_END, _LONGEST_END)
+    whole = _ends(text)
     offered = offers(tools, hints)
     found = clauses(whole)
     denied = frozenset(name for clause in found for name in _denied(clause, offered))
@@ -36,7 +35,7 @@ def wishes(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[
 
 def best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """The tool that fits a text best, however badly; None where none has anything to do with it."""
-    whole = ends(text, _LONGEST_END, _LONGEST_END)
+    whole = _ends(text)
     said, mentioned = words(whole), mentions(whole)
     scored = [(fitness(offer, said, mentioned), -at, offer.tool) for at, offer in enumerate(offers(tools, hints))]
     score, _, tool = max(scored, key=lambda each: each[:2], default=(0.0, 0, None))
@@ -51,6 +50,11 @@ def follow_up(text: str) -> bool:
 def refers(text: str) -> bool:
     """Whether a text speaks of what was said or found before it: `cancel it`, `send the result`."""
     return _POINTS_BACK.search(text) is not None
+
+
+def _ends(text: str) -> str:
+    """A text, or of a long one its beginning and its end, where requests stand."""
+    return text if len(text) <= 2 * _LONGEST_END else text[:_LONGEST_END] + "\n" + text[-_LONGEST_END:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,6 +67,20 @@ def test_the_conversation(messages: tuple[Message, ...], last_user: str, turn: i
     assert (asked.last_user, asked.turn) == (last_user, turn)
 
 
+@pytest.mark.parametrize(
+    ("messages", "since"),
+    [
+        ((), ()),
+        ((SYSTEM,), (SYSTEM,)),
+        ((SYSTEM, HELLO), ()),
+        ((SYSTEM, HELLO, HI), (HI,)),
+        ((HELLO, HI, BYE, HI, SYSTEM), (HI, SYSTEM)),
+    ],
+)
+def test_what_was_said_since_the_user_spoke(messages: tuple[Message, ...], since: tuple[Message, ...]) -> None:
+    assert call(*messages).since_user == since
+
+
 def test_a_conversation_keeps_its_opening() -> None:
     opening = call(SYSTEM, HELLO).opening
     assert call(SYSTEM, HELLO, HI, BYE).opening == opening

@@ -7,10 +7,10 @@ from mockserver.core.call import Json
 from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import Chunks as Cut
 from mockserver.engine.draft import AT_THE_END, DraftChoice
+from mockserver.engine.recipe import Recipe, both, fixed, together
 from mockserver.engine.spec.models import Chunks, ContentSpec, FilterSpec, PartSpec, SizeSpec
 from mockserver.engine.then.items import compile_item
 from mockserver.engine.then.json_text import json_text, json_value
-from mockserver.engine.then.recipe import Recipe, both, fixed, together
 from mockserver.engine.then.safety import check_filter, verdicts
 from mockserver.engine.then.site import Site
 from mockserver.engine.then.tool_uses import tool_use

@@ -6,9 +6,9 @@ from mockserver.core.call import ToolCall
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.tokens import Chunks
 from mockserver.engine.draft import Moment
+from mockserver.engine.recipe import Recipe
 from mockserver.engine.spec.models import ToolCallSpec
 from mockserver.engine.then.json_text import json_text
-from mockserver.engine.then.recipe import Recipe
 from mockserver.engine.then.site import Site
 
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from mockserver.core.seed import Random
 from mockserver.engine.fakers import drawing
+from mockserver.engine.generate.filler import phrase, sentence
 from mockserver.engine.generate.instances.formats import FIRST, FORMATS, LAST, Draw, email, moment, one_of, uuid, word
-from mockserver.engine.generate.prose import phrase, sentence
 
 T = TypeVar("T")
 

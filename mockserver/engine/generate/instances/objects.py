@@ -9,8 +9,8 @@ from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.formats import word
 from mockserver.engine.generate.instances.making import Making, Place, possible
 from mockserver.engine.generate.instances.parts import Parts, least, most, named, required
-from mockserver.engine.generate.instances.pattern import matching
 from mockserver.engine.generate.instances.saying import evidence_within, spoken
+from mockserver.engine.generate.patterns.writing import matching
 
 
 def table(making: Making, parts: Parts, place: Place) -> dict[str, Json]:

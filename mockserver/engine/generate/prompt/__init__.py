@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Json
+from mockserver.engine.generate.excerpt import ends
 from mockserver.engine.generate.prompt.assigning import Assignment, Fits, assign, wants
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.reading import read
@@ -96,7 +97,7 @@ def _ends(text: str, most: int) -> str:
     """A text, or its beginning and end where it is too long: the beginning says what to do, the end what with."""
     most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
     tail = int(most * _TAIL)
-    return text if len(text) <= most else f"{text[: most - tail]}\n{text[len(text) - tail :]}"
+    return ends(text, most - tail, tail)
 
 
 def _is_dense(text: str) -> bool:

@@ -3,11 +3,11 @@
 Knows the conversation and the tools that it offers, no wire shape.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mockserver.core.call import CARRIED_OUT, Call, Message, Tool, ToolCall
+from mockserver.core.json_text import compact
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.prompt import Mentions, mentions
@@ -40,7 +40,7 @@ def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
     if tool.kind == "custom":
         return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), kind="custom"))
     made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
-    return ToolUse(ToolCall("", tool.name, _compact(made)))
+    return ToolUse(ToolCall("", tool.name, compact(made)))
 
 
 def waits(use: Use) -> bool:
@@ -103,11 +103,10 @@ def _use(call: Call, errand: Errand, seed: Seed) -> Use | None:
 
 def _hearing(call: Call, text: str) -> Call:
     """The call as if the user had said no more than this, whatever else there was to do."""
-    last = max((at for at, message in enumerate(call.messages) if message.role == "user"), default=None)
+    *before, last = call.messages[: len(call.messages) - len(call.since_user)] or (None,)
     if last is None or not text:
         return call
-    said = (*call.messages[:last], replace(call.messages[last], text=text), *call.messages[last + 1 :])
-    return replace(call, messages=said)
+    return replace(call, messages=(*before, replace(last, text=text), *call.since_user))
 
 
 def _of(seed: Seed, at: int) -> Seed:
@@ -145,6 +144,3 @@ def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     said = mentions(call.last_user)
     spoken_of = sorted(ends, key=lambda tool: -said.evidence(properties_of(tool)))
     return next(iter((*spoken_of, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
-
-
-_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode

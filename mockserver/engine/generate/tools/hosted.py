@@ -32,11 +32,9 @@ def _once(kind: str, given: Callable[[Tool, str], Mapping[str, Json]]) -> Use:
 
 
 def _is_done(kind: str, call: Call) -> bool:
-    said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    since = call.messages[said[-1] + 1 if said else 0 :]
     return any(
         any(part.get("type") == kind for part in message.parts) or any(made.kind == kind for made in message.tool_calls)
-        for message in since
+        for message in call.since_user
         if message.role == "assistant"
     )
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from mockserver.core.call import Call, Json, Tool, ToolChoice
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.prose import sentence
+from mockserver.engine.generate.filler import sentence
 from mockserver.engine.own_tools import item
 
 
@@ -51,8 +51,7 @@ def meant(tool: Tool, choice: ToolChoice) -> Tool | None:
 
 
 def _since_last_user(call: Call) -> Iterator[Mapping[str, Json]]:
-    said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    for message in call.messages[said[-1] + 1 if said else 0 :]:
+    for message in call.since_user:
         yield from (part for part in message.parts if isinstance(part.get("type"), str))
 
 

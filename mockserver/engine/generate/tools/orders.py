@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mockserver.core.call import Call, Tool
+from mockserver.engine.generate.excerpt import ends
 from mockserver.engine.generate.tools.clauses import unquoted
 from mockserver.engine.generate.tools.wording import keys, stem, weight, words
 
@@ -85,9 +86,8 @@ def _sentences(call: Call) -> Iterator[str]:
     """The sentences of all instructions, of long ones those at the beginning and at the end."""
     for message in call.messages:
         if message.role in ("system", "developer"):
-            text = message.text
-            ends = text if len(text) <= 2 * _LONGEST_END else text[:_LONGEST_END] + "\n" + text[-_LONGEST_END:]
-            yield from (sentence for sentence in _END.split(unquoted(ends)) if sentence.strip())
+            text = ends(message.text, _LONGEST_END, _LONGEST_END)
+            yield from (sentence for sentence in _END.split(unquoted(text)) if sentence.strip())
 
 
 def _named(sentence: str, tools: Sequence[Tool]) -> Iterator[Tool]:

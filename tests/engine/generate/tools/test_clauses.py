@@ -71,4 +71,4 @@ def test_of_a_long_text_the_ends_are_heard() -> None:
 
 @pytest.mark.parametrize("sign", ["“", '"', "`", "'", "«", "「", "a,", "what ", "do you have ", "not "])
 def test_hostile_texts_are_read_in_bounded_time(sign: str) -> None:
-    clauses(sign * 16_000)
+    assert len(clauses(sign * 16_000)) <= 32

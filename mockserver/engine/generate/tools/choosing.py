@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from mockserver.core.call import Tool
 from mockserver.engine.generate.prompt import NOTHING, mentions
 from mockserver.engine.generate.tools.clauses import Clause, clauses
-from mockserver.engine.generate.tools.offers import THRESHOLD, Offer, fitness, named_at, offers
-from mockserver.engine.generate.tools.wording import keys, weight, words
+from mockserver.engine.generate.tools.moods import mood, needs_the_world, ordered, reported
+from mockserver.engine.generate.tools.offers import THRESHOLD, Offer, fitness, leading, named_at, offers
+from mockserver.engine.generate.tools.wording import keys, reads, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +124,44 @@ def _tools_of(clause: Clause, offered: Sequence[Offer], setting: _Setting) -> tu
         return ()
     said = (*own, *words(setting.before.text)) if refers(clause.text) else own
     mentioned, told = mentions(clause.text), _told(own, words(setting.head.text))
-    scored = [
-        (fitness(offer, said, mentioned) - _margin(offer, told), -at)
+    likely = [
+        (offer, fitness(offer, said, mentioned) - _margin(offer, told), -at)
         for at, offer in _likely(offered, said)
         if said == own or fitness(offer, own, mentioned)
     ]
+    against = _Against(clause.text, [offer for offer, *_ in likely])
+    scored = [(score - against.penalty(offer), at) for offer, score, at in likely]
     score, at = max(scored, default=(0.0, 0))
-    return (offered[-at].tool,) if score >= THRESHOLD else ()
+    return (offered[-at].tool,) if score >= THRESHOLD - _ease(clause.text) else ()
+
+
+class _Against:
+    """What the mood of a clause says against tools: what is asked about is not to be done, nor what was done already.
+
+    Where the verb of an order names one of the tools, the others are not meant.
+    """
+
+    def __init__(self, text: str, offered: Sequence[Offer]) -> None:
+        self._mood = mood(text)
+        self._reported = stem(reported(text))
+        verb = leading(words(ordered(text))) if self._mood == "order" else ""
+        self._verb = stem(verb) if weight(verb) > _LIGHT else ""
+        self._named = {offer.tool.name for offer in offered if self._verb in map(stem, offer.name)}
+
+    def penalty(self, offer: Offer) -> float:
+        """The points that a tool must be better by."""
+        if self._mood == "report" and self._reported in map(stem, offer.name):
+            return 1.0
+        if self._mood == "report":
+            return 0.3
+        if self._mood == "question" and offer.deed and not reads(offer.deed):
+            return 0.3
+        return 0.3 if self._named and offer.tool.name not in self._named else 0.0
+
+
+def _ease(text: str) -> float:
+    """How much less is enough where a model could not know the answer by itself."""
+    return 0.2 if needs_the_world(text) and mood(text) != "report" else 0.0
 
 
 def _likely(offered: Sequence[Offer], said: Sequence[str]) -> list[tuple[int, Offer]]:
@@ -164,6 +196,7 @@ def _denied(clause: Clause, offered: Sequence[Offer]) -> Iterator[str]:
 
 
 _MOST_LIKELY = 12
+_LIGHT = 0.5  # weight of verbs that name no tool
 _FIRST_WORDS = 5
 _LONGEST_END = 8_000
 _POINTS_BACK = re.compile(r"\b(?:it|its|them|their|that|those|this|the\s+results?|the\s+answer|there)\b", re.IGNORECASE)

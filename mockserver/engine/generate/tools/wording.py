@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from unicodedata import combining, normalize
 
+from mockserver.engine.generate.tools.foreign import foreign
+
 Keys = frozenset[str]  # a stem, and the groups of synonyms that it is in: words with a common key mean the same
 
 
@@ -23,7 +25,8 @@ def keys(word: str) -> Keys:
     if word in _SILENT or (len(word) == 1 and word.isascii() and word not in _SIGNS):
         return frozenset()
     root = stem(word)
-    return frozenset({root, *_groups().get(root, ())})
+    meant = (root, *_meanings().get(root, ()))
+    return frozenset({*meant, *(group for each in meant for group in _groups().get(each, ()))})
 
 
 @lru_cache(maxsize=4096)
@@ -31,7 +34,19 @@ def weight(word: str) -> float:
     """How much a word tells of what is asked for, from 0 to 1: `weather` more than `send`, that more than `get`."""
     if not keys(word):
         return 0.0
-    return _weights().get(stem(word), 1.0)
+    root = stem(word)
+    meant = _meanings().get(root, (root,))
+    return min(_weights().get(each, 1.0) for each in (root, *meant))
+
+
+def is_deed(word: str) -> bool:
+    """Whether a word says what is done, even if no more than that something is looked at."""
+    return is_action(word) or reads(word)
+
+
+def reads(word: str) -> bool:
+    """Whether a word asks for what is there, rather than for something to be done with it."""
+    return not _READING.isdisjoint((stem(word), *_meanings().get(stem(word), ())))
 
 
 def is_action(word: str) -> bool:
@@ -96,6 +111,16 @@ def _groups() -> dict[str, tuple[str, ...]]:
 
 
 @cache
+def _meanings() -> dict[str, tuple[str, ...]]:
+    """The stems of the English words that each foreign one stands for."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word, english in foreign():
+        for piece in _words(word):
+            found[stem(piece)] = (*found.get(stem(piece), ()), stem(english))
+    return found
+
+
+@cache
 def _weights() -> dict[str, float]:
     return {stem(word): weight for weight, listed in _LIGHT.items() for word in listed.split()}
 
@@ -120,6 +145,10 @@ _PHRASES = tuple(
         (r"\b[Mm]oney\s+back\b", "refund"),
         (r"\b[Ll]og(?:ging)?[\s-]+in\b", "login"),
         (r"\b[Ss]ign(?:ing)?[\s-]+up\b", "register"),
+        (r"\b[Ss]et(?:ting)?[\s-]+up\b", "create"),
+        (r"\b[Pp]ut\s+on\b", "play"),
+        (r"\b[Hh]ow\s+(?:do|does|would|can)\s+(?:you|I|we|one)\s+say\b", "translate"),
+        (r"(?<!\S)(?:[\w./-]{0,64}/)?\*{1,2}(?:/\*)?\.\w{1,8}\b", " glob file pattern "),
         (r"\bhttps?://\S+", " url "),
         (r"(?<!\S)~?/[\w.-]+(?:/[\w.-]*)*", " file "),
         (r"\b[\w-]{1,64}\.(?:txt|md|py|csv|json|ya?ml|log|pdf|html?|js|ts|toml|ini|xml|xlsx?|docx?)\b", " file "),
@@ -174,7 +203,7 @@ _WEIGHT_OF_ACTION = 0.6
 _LIGHT = {
     0.1: "tool function api current data info information detail result value given specific agent assistant service "
     "system request response call use handoff delegate handle main new latest simple general helper handler "
-    "execute perform process provide return based available local preview thing stuff item object",
+    "execute perform process provide ask question answer return based available local preview thing stuff item object",
     0.15: "get fetch retrieve obtain show display view see tell give check read list web internet online database db "
     "knowledge base",
     0.3: "search find lookup look query browse seek set",
@@ -183,6 +212,14 @@ _LIGHT = {
     "modify edit send write save store schedule plan draw buy purchase start stop open close add post submit upload "
     "download move copy transfer assign approve reject rename publish",
 }
+
+_READING = frozenset(
+    map(
+        stem,
+        "get fetch retrieve obtain show display view see check read list search find lookup look query browse seek track "
+        "count describe inspect examine".split(),
+    )
+)
 
 # Words that mean the same where tools are asked for; the first names the group.
 _SYNONYMS = (
@@ -214,10 +251,16 @@ _SYNONYMS = (
     "hotel room accommodation",
     "bill invoice charge",
     "refund reimburse",
+    "package parcel shipment delivery ship",
+    "deploy deployment release ship rollout",
+    "free busy availability available",
+    "remaining left balance",
+    "symptom headache fever cough pain sick",
+    "leave vacation holiday pto",
     "movie film",
     "song music track",
     "image photo picture draw drawing illustration paint",
-    "document file pdf",
+    "document documentation doc file pdf",
     "website page url site webpage",
     "news headline",
     "remind reminder",

@@ -12,8 +12,9 @@ from mockserver.core.call import Call, Json, Tool, ToolCall
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.prompt import Mentions, mentions
 from mockserver.engine.generate.results import told
-from mockserver.engine.generate.tools.choosing import Wish, follow_up, refers, wishes
+from mockserver.engine.generate.tools.choosing import Wish, follow_up, wishes
 from mockserver.engine.generate.tools.closing import closing
+from mockserver.engine.generate.tools.fitting import refers
 from mockserver.engine.generate.tools.offers import properties_of, required_of
 from mockserver.engine.generate.tools.orders import Orders, Pair, orders
 from mockserver.engine.generate.tools.wording import words

@@ -119,7 +119,12 @@ def _by_description(offer: Offer, said: Sequence[str], heard: Keys) -> float:
     whole = sum(offer.description.values())
     share = 0.75 * met / whole if whole < _FEW_WORDS and met else 0.0
     chosen = _CHOSEN if offer.choices & {stem(word) for word in said if weight(word) > _FAINT} else 0.0
-    return min(0.8, max(0.4 * met, share) + chosen)
+    return min(0.8, max(0.4 * met, share) + chosen + _by_values(offer, said))
+
+
+def _by_values(offer: Offer, said: Sequence[str]) -> float:
+    """What the kinds of values that are given say, where hardly any other tool takes them."""
+    return max((_TELLING_VALUES[kind] for kind in said if kind in _TELLING_VALUES and kind in offer.parameters), default=0.0)
 
 
 def _by_parameters(offer: Offer, heard: Keys, mentioned: Mentions) -> float:
@@ -191,6 +196,7 @@ def _distinct(found: Sequence[str]) -> tuple[str, ...]:
 THRESHOLD = 0.7
 _TELLING = 0.45
 _FAINT = 0.5  # weight of a word that tells less than a deed does
+_TELLING_VALUES = {"url": 0.5}
 _FEW_WORDS = 2.5  # weight of a description that is told by one or two words
 _CHOSEN = 0.4
 _DETERMINERS = frozenset("a an the my your our his her their its this that these any some of what which whose s".split())

@@ -13,6 +13,7 @@ from mockserver.engine.generate.prompt import mentions
 from mockserver.engine.generate.tools.clauses import Clause, clauses
 from mockserver.engine.generate.tools.commands import runner
 from mockserver.engine.generate.tools.fitting import Setting, denied, described, named, refers
+from mockserver.engine.generate.tools.moods import mood
 from mockserver.engine.generate.tools.offers import Offer, fitness, named_at, offers, required_of
 from mockserver.engine.generate.tools.wording import keys, words
 
@@ -81,7 +82,7 @@ class _Heard:
 
 def _asked(text: str, found: Sequence[Clause], offered: Sequence[Offer]) -> Iterator[Wish]:
     """One wish for each tool of each clause; clauses that ask for none belong to the wish before them."""
-    heard = _governed(list(_heard(text, found, offered)))
+    heard = _governed(list(_heard(text, found, offered)), text)
     asking = [at for at, each in enumerate(heard) if each.tools]
     for place, at in enumerate(asking):
         begin = at if place else max(0, at - _MOST_BESIDE)
@@ -103,9 +104,7 @@ def _heard(text: str, found: Sequence[Clause], offered: Sequence[Offer]) -> Iter
             heard.append(_Heard(clause, tools, bool(by_name) and _is_bare(clause, by_name)))
             before = clause
         if len(heard) > 1 and not any(each.tools for each in heard):
-            one = _as_one(sentence)
-            tools = described(one, offered, Setting(one, one, text)) if len(one.text) < _LONGEST_SENTENCE else ()
-            heard[0] = replace(heard[0], tools=tools)
+            heard[0] = replace(heard[0], tools=_of_whole(sentence, offered, text))
         yield from heard
 
 
@@ -132,33 +131,40 @@ def _sentences(found: Sequence[Clause]) -> Iterator[list[Clause]]:
         yield sentence
 
 
-def _as_one(sentence: Sequence[Clause]) -> Clause:
-    text = " , ".join(clause.text for clause in sentence)
+def _of_whole(sentence: Sequence[Clause], offered: Sequence[Offer], text: str) -> tuple[Tool, ...]:
+    """What a sentence asks for of which no clause asks for anything."""
+    joined = " , ".join(clause.text for clause in sentence)
+    if len(joined) > _LONGEST_SENTENCE or mood(joined) == "report":
+        return ()
     idle = any(clause.idle for clause in sentence)
-    return replace(sentence[0], text=text, end=sentence[-1].end, idle=idle)
+    one = replace(sentence[0], text=joined, end=sentence[-1].end, idle=idle)
+    return described(one, offered, Setting(one, one, text))
 
 
 def _is_bare(clause: Clause, tools: Sequence[Tool]) -> bool:
-    """Whether a clause says no more than which tool is to be used, of which something would have to be said."""
-    if len(tools) != 1 or not required_of(tools[0]) or clause.later:
+    """Whether a clause says no more than which tool is to be used."""
+    if len(tools) != 1 or clause.later:
         return False
     before, _, after = clause.text.lower().partition(tools[0].name.lower())
-    return len(before.split()) <= _MOST_BEFORE_A_NAME and not after.strip(" `'\"*.!()").removesuffix("tool").strip(" `'\"*")
+    return len(before.split()) <= _MOST_BEFORE_A_NAME and not after.strip(_SIGNS).removesuffix("tool").strip(_SIGNS)
 
 
-def _governed(heard: list[_Heard]) -> list[_Heard]:
+def _governed(heard: list[_Heard], text: str) -> list[_Heard]:
     """What is heard, where a clause that only names a tool says which one the clause beside it is for."""
     for at, each in enumerate(heard):
         beside = at - 1 if at else at + 1
-        if not each.bare or beside >= len(heard) or heard[beside].bare or not _says_something(heard[beside].clause):
-            continue
-        heard[beside] = replace(heard[beside], tools=each.tools)
-        heard[at] = replace(each, tools=())
+        if each.bare and beside < len(heard) and _is_for(heard[beside], each.tools[0], text):
+            heard[beside] = replace(heard[beside], tools=each.tools)
+            heard[at] = replace(each, tools=())
     return heard
 
 
-def _says_something(clause: Clause) -> bool:
-    return not clause.idle and any(map(keys, words(clause.text)))
+def _is_for(beside: _Heard, tool: Tool, text: str) -> bool:
+    """Whether a clause says what a tool beside it is to do: it tells what the tool has to be told, or describes it."""
+    clause = beside.clause
+    if beside.bare or clause.idle or not any(map(keys, words(clause.text))):
+        return False
+    return bool(required_of(tool)) or bool(described(clause, offers((tool,), {}), Setting(clause, clause, text)))
 
 
 def _said_in(text: str, found: Sequence[Clause]) -> str:
@@ -174,15 +180,18 @@ def _joined(asked: Iterator[Wish]) -> Iterator[Wish]:
     """The wishes, those for one tool that follow each other as one, unless each names it and has words of its own."""
     before: Wish | None = None
     for wish in asked:
-        if before is not None and before.tool.name == wish.tool.name and not wish.later:
-            if not (_calls(before) and _calls(wish)):
-                before = replace(before, text=f"{before.text} {wish.text}")
-                continue
+        if before is not None and _go_together(before, wish):
+            before = replace(before, text=f"{before.text} {wish.text}")
+            continue
         if before is not None:
             yield before
         before = wish
     if before is not None:
         yield before
+
+
+def _go_together(one: Wish, other: Wish) -> bool:
+    return one.tool.name == other.tool.name and not other.later and not (_calls(one) and _calls(other))
 
 
 def _calls(wish: Wish) -> bool:
@@ -196,9 +205,12 @@ _LONGEST_SENTENCE, _LONGEST_JOINT = 240, 40  # characters
 _MOST_CLAUSES, _AT_AN_END = 32, 10
 _MOST_BESIDE = 10  # clauses
 _MOST_BEFORE_A_NAME = 4  # words
+_SIGNS = " `'\"*.!()"
 _LOOSE = re.compile(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
 _FOLLOWING = re.compile(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)
-_GIVEN = re.compile(r"[`'\"]?\s*(?:\(\s*\S|(?:tool\s+|function\s+)?(?:for|with|on|in|at|to|of|from|using)\s+\S)", re.IGNORECASE)
+_GIVEN = re.compile(
+    r"[`'\"]?\s*(?:\(\s*\S|(?:tool\s+|function\s+)?(?:for|with|on|in|at|to|of|from|using)\s+\S)", re.IGNORECASE
+)
 _SOME_TOOL = re.compile(
     r"\b(?:call|use|run|invoke|try|execute)\s+(?:(?:the|your|this|that|a|any|some|one\s+of\s+(?:the|your|these))\s+)"
     r"(?:available\s+|given\s+)?(?:tools?|functions?)\b",

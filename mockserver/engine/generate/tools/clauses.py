@@ -84,7 +84,7 @@ _DENIAL = re.compile(
     r"\b(?:"
     r"(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don'?t|don’t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
     r"|(?:I|we)\s+(?:do\s+not|don'?t|don’t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?"
-    r"|never|without|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop|skip|refrain\s+from|not"
+    r"|never|without|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not"
     r"|except|no)\b",
     re.IGNORECASE,
 )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from mockserver.core.call import Tool
 from mockserver.engine.generate.tools.offers import properties_of
-from mockserver.engine.generate.tools.wording import keys, stem, words
+from mockserver.engine.generate.tools.wording import stem, words
 
 
 def runner(text: str, tools: Sequence[Tool]) -> Tool | None:
@@ -16,7 +16,7 @@ def runner(text: str, tools: Sequence[Tool]) -> Tool | None:
     kind = _kind(text[:_LONGEST])
     if kind is None:
         return None
-    wanted = frozenset().union(*map(keys, (*kind.split(), "code")))
+    wanted = frozenset(map(stem, kind.split()))
     scored = [(_fitness(tool, wanted), -at) for at, tool in enumerate(tools)]
     score, at = max(scored, default=(0, 0))
     return tools[-at] if score > 0 else None
@@ -40,9 +40,9 @@ def _fitness(tool: Tool, wanted: frozenset[str]) -> int:
     takes = [name for name, schema in properties_of(tool).items() if _takes_text(schema)]
     if tool.kind != "custom" and not any(stem(word) in _CODE for name in takes for word in words(name)):
         return 0
-    named = 3 * len({key for word in words(tool.name) for key in keys(word)} & wanted)
-    taken = 2 * len({key for name in takes for word in words(name) for key in keys(word)} & wanted)
-    return named + taken + len({key for word in words(tool.description[:_LONGEST_ABOUT]) for key in keys(word)} & wanted)
+    named = 3 * len(wanted.intersection(map(stem, words(tool.name))))
+    taken = 2 * len(wanted.intersection(stem(word) for name in takes for word in words(name)))
+    return named + taken + len(wanted.intersection(map(stem, words(tool.description[:_LONGEST_ABOUT])))) + 1
 
 
 def _takes_text(schema: object) -> bool:
@@ -50,7 +50,8 @@ def _takes_text(schema: object) -> bool:
 
 
 _LONGEST, _LONGEST_ABOUT = 4_000, 900  # characters of a text, of a description
-_CODE = frozenset(map(stem, "sql query command cmd code script source program statement shell bash input python".split()))
+_TAKING_CODE = "sql query command cmd code script source program statement shell bash input python"
+_CODE = frozenset(map(stem, _TAKING_CODE.split()))
 _SPAN = re.compile(r"```\w*[ \t]*\n?([^`]+)```|`([^`\n]+)`")
 _FENCED = re.compile(r"```(\w+)[ \t]*\n")
 # What may stand around code that is to be run: at most the order to run it.
@@ -59,13 +60,14 @@ _RUN = re.compile(
     r"(?:(?:run|execute|exec|eval(?:uate)?|try|do|query|launch|start|invoke|issue|type|call|perform|show\s+me)\b"
     r"(?:\s+(?:the|this|that|following|a|an|my|sql|query|command|code|snippet|script|program|statement|python|shell|bash|"
     r"in|on|against|for|me|terminal|database|db|it|please|as|is|using|with)\b){0,8})?"
-    r"(?:[\s.!:,]|please|for\s+me|thanks?|thank\s+you|and\s+(?:show|tell|give)\s+me\s+(?:the\s+)?(?:output|results?)){0,9}",
+    r"(?:[\s.!?:,]|please|for\s+me|thanks?|thank\s+you|and\s+(?:show|tell|give)\s+me\s+(?:the\s+)?(?:output|results?)){0,9}",
     re.IGNORECASE,
 )
 _SQL = (
-    r"\s*(?i:select\s[\s\S]{1,2000}?\sfrom\s|insert\s+into\s|update\s+\S{1,80}\s+set\s|delete\s+from\s|"
+    r"\s*(?:SELECT\s[\s\S]{1,2000}?\sFROM\s|(?i:select\s+(?:distinct\s+)?[^\s,]{1,80}(?:\s*,\s*[^\s,]{1,80}){0,40}\s+from\s+\w"
+    r"|insert\s+into\s|update\s+\S{1,80}\s+set\s|delete\s+from\s|"
     r"(?:create|alter|drop)\s+(?:table|index|view|database)\s|with\s+\w{1,60}\s+as\s*\(|explain\s+select\s|pragma\s|"
-    r"show\s+(?:tables|databases)\b)"
+    r"show\s+(?:tables|databases)\b))"
 )
 _SHELL = (
     r"\s*(?:\$\s+\S|\./\S|sudo\s+\S"
@@ -78,13 +80,16 @@ _SHELL = (
     r"mv|rm|ping|pytest|bash|sh|psql|export|find|ansible|unzip)\s+(?:-{1,2}\w|[\w*~$]*[./~=*]\S*)"
     r"|echo\s+[\"'$]|make\s+(?:test|build|clean|install|all|lint|check|run|deploy|help|fmt|release|docs)\s*$)"
 )
-_PYTHON = r"\s*(?:print\(|import\s+\w+\s*(?:\n|$|;|as\s)|from\s+\w+\s+import\s|def\s+\w+\(|for\s+\w+\s+in\s[^\n]{1,200}:\s*\n)"
+_PYTHON = (
+    r"\s*(?:print\(|import\s+\w+\s*(?:\n|$|;|as\s)|from\s+\w+\s+import\s|def\s+\w+\("
+    r"|for\s+\w+\s+in\s[^\n]{1,200}:\s*\n)"
+)
 _SCRIPT = r"\s*(?:console\.log\(|const\s+\w+\s*=|let\s+\w+\s*=|function\s+\w*\()"
 _KINDS = (
     (re.compile(_SQL), "sql database query statement postgres mysql sqlite"),
-    (re.compile(_SHELL), "shell bash terminal command cmd exec"),
-    (re.compile(_PYTHON), "python script interpreter execute"),
-    (re.compile(_SCRIPT), "javascript js node script execute"),
+    (re.compile(_SHELL), "shell bash terminal command cmd"),
+    (re.compile(_PYTHON), "python script interpreter"),
+    (re.compile(_SCRIPT), "javascript js node script"),
 )
 _LANGUAGES = {
     **dict.fromkeys(("sql", "mysql", "postgres", "postgresql", "sqlite", "psql"), _KINDS[0][1]),

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.prompt import NOTHING, mentions
+from mockserver.engine.generate.prompt import NOTHING, Mentions, mentions
 from mockserver.engine.generate.tools.clauses import Clause
 from mockserver.engine.generate.tools.moods import Mood, mood, needs_the_world, ordered, reported
-from mockserver.engine.generate.tools.offers import THRESHOLD, Offer, fitness, leading, named_at
+from mockserver.engine.generate.tools.offers import THRESHOLD, Offer, fitness, named_at, properties_of, required_of
 from mockserver.engine.generate.tools.spelling import mended
-from mockserver.engine.generate.tools.wording import keys, reads, stem, weight, words
+from mockserver.engine.generate.tools.wording import keys, leading, reads, roots, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def described(clause: Clause, offered: Sequence[Offer], setting: Setting) -> tup
         if said == own or fitness(offer, own, mentioned)
     ]
     against = _against(clause, own, [offer for offer, *_ in likely], setting)
-    scored = [(score - against.penalty(offer), at) for offer, score, at in likely]
+    scored = [(score - against.penalty(offer) + against.support(offer, mentioned), at) for offer, score, at in likely]
     score, at = max(scored, default=(0.0, 0))
     return (offered[-at].tool,) if score >= THRESHOLD - _ease(clause.text) else ()
 
@@ -93,6 +93,14 @@ class _Against:
         """The points that a tool must be better by."""
         return self._of_telling(offer) + self._of_mood(offer)
 
+    def support(self, offer: Offer, mentioned: Mentions) -> float:
+        """The points for the one tool that has the verb in its name, where all is said that it has to be told."""
+        if self.holders != {offer.tool.name} or not required_of(offer.tool):
+            return 0.0
+        properties = properties_of(offer.tool)
+        needed = {name: properties[name] for name in sorted(required_of(offer.tool)) if name in properties}
+        return _ALL_SAID if mentioned.evidence(needed) == 1 else 0.0
+
     def _of_mood(self, offer: Offer) -> float:
         if self.mood == "report":
             return _NEVER if stem(self.reported) in map(stem, offer.name) else _OTHERWISE
@@ -120,7 +128,8 @@ def _holders(verb: str, offered: Sequence[Offer]) -> frozenset[str]:
     """The tools that have a verb in their names, if it is one that tells something."""
     if weight(verb) <= _LIGHT:
         return frozenset()
-    return frozenset(offer.tool.name for offer in offered if stem(verb) in map(stem, offer.name))
+    meant = roots(verb)
+    return frozenset(offer.tool.name for offer in offered if any(meant & roots(word) for word in offer.name))
 
 
 def _told(own: Sequence[str], head: Sequence[str]) -> list[str]:
@@ -137,7 +146,7 @@ def _ease(text: str) -> float:
 
 _MOST_LIKELY = 12
 _FIRST_WORDS = 5
-_OTHERWISE, _NEVER = 0.3, 1.5
+_OTHERWISE, _NEVER, _ALL_SAID = 0.3, 1.5, 0.3
 _LIGHT = 0.5  # weight of verbs that name no tool
 _POINTS_BACK = re.compile(
     r"\b(?:it|its|them|their|those|the\s+results?|the\s+answer|that(?!\s+(?:I|you|we|he|she|they|the|my|it|is|are)\b)"
@@ -150,7 +159,9 @@ _ANY_TOOL = re.compile(
     r"(?:tools?|functions?)(?:\s+calls?|\s+calling)?\s*(?:for\s+this|here|please|at\s+all)?\s*$",
     re.IGNORECASE,
 )
-_HANDOFF = re.compile(r"(?:transfer|handoff|hand_off|delegate|escalate|route)_?(?:to)?_", re.IGNORECASE)
+_HANDOFF = re.compile(
+    r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE
+)
 _COMPOSING = (
     "explain describe define poem story joke essay haiku compose history write discuss opinion why meaning mean means "
     "difference teach song limerick riddle"

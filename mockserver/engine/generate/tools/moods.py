@@ -49,13 +49,13 @@ _ASKING = (
 _ASKED_FOR = re.compile(_COURTESY + _ASKING, re.IGNORECASE)
 _BEFORE_AN_ORDER = re.compile(_COURTESY + f"(?:{_ASKING})?" + r"(?:please\s+)?", re.IGNORECASE)
 _QUESTION = re.compile(
-    _COURTESY
-    + r"(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|am|does|did|do\s+(?:I|we|you|they)|have\s+(?:I|we|you)|"
-    r"has|should|any|wh?ats|whos|wheres|hows)\b",
+    _COURTESY + r"(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|am|does|did|do\s+(?:I|we|you|they)|"
+    r"have\s+(?:I|we|you)|has|should|any|wh?ats|whos|wheres|hows)\b",
     re.IGNORECASE,
 )
 _DONE = re.compile(
-    _COURTESY + r"(?:I|we|he|she|they|you)(?:['’]ve|\s+have|['’]d|\s+had)?\s+(?:already\s+|just\s+|recently\s+|once\s+)?"
+    _COURTESY
+    + r"(?:I|we|he|she|they|you)(?:['’]ve|\s+have|['’]d|\s+had)?\s+(?:already\s+|just\s+|recently\s+|once\s+)?"
     r"(?P<deed>\w{2,20}ed|sent|bought|made|wrote|written|found|read|set|paid|sold|got|had|took|did|done|ran|drew|drawn|"
     r"spoke|told|gave|put|built|drove|flew|ate|met|went|saw|seen|came|left)\b",
     re.IGNORECASE,

@@ -11,7 +11,18 @@ from math import log
 
 from mockserver.core.call import Json, Tool
 from mockserver.engine.generate.prompt import Mentions
-from mockserver.engine.generate.tools.wording import Keys, is_action, is_deed, keys, reads, stem, weight, words
+from mockserver.engine.generate.tools.wording import (
+    Keys,
+    is_action,
+    is_deed,
+    keys,
+    leading,
+    reads,
+    roots,
+    stem,
+    weight,
+    words,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +46,8 @@ def offers(tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[Offer, ...]
     """The tools as they are offered; `hints` holds what the conversation says of a tool beside its description."""
     parted = [_parted(tool.name) for tool in tools]
     described = [
-        f"{space} {_description(tool)} {hints.get(tool.name, '')}" for tool, (space, _) in zip(tools, parted, strict=True)
+        f"{space} {_description(tool)} {hints.get(tool.name, '')}"
+        for tool, (space, _) in zip(tools, parted, strict=True)
     ]
     names = [_distinct(words(own)) for _, own in parted]
     telling = [_distinct(words(text)[:_MOST_WORDS]) for text in described]
@@ -50,12 +62,12 @@ def offers(tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[Offer, ...]
 def _offer(tool: Tool, name: Sequence[str], about: Sequence[str], rarity: Mapping[str, float]) -> Offer:
     properties = properties_of(tool)
     parameters = frozenset().union(*(keys(word) for each in properties for word in words(each)))
-    known = frozenset().union(parameters, *map(keys, name))
+    known = frozenset().union(*map(keys, name))
     return Offer(
         tool,
         {word: weight(word) * _rarity(word, rarity) for word in name if weight(word)},
         {
-            word: weight(word) * _rarity(word, rarity)
+            word: weight(word) * _rarity(word, rarity) * (_OF_PARAMETER if keys(word) & parameters else 1)
             for word in about
             if weight(word) >= 0.6 and not keys(word) & known
         },
@@ -109,22 +121,26 @@ def _by_name(offer: Offer, said: Sequence[str], heard: Keys) -> float:
     if not met or (len(met) < len(offer.name) and all(weight(word) < 0.3 for word in met)):
         return 0.0
     exact = frozenset(said)
-    closeness = sum(share * (1 if word in exact else 0.95) for word, share in met.items())
+    meant = frozenset().union(*(roots(word) - {stem(word)} for word in said))
+    closeness = sum(share * (1 if word in exact or stem(word) in meant else 0.95) for word, share in met.items())
     return closeness / whole * (_CALLED_A_TOOL if exact & {"tool", "function"} else 1)
 
 
 def _by_description(offer: Offer, said: Sequence[str], heard: Keys) -> float:
     """What is said of the description, or of it all where it has few words; a listed value counts as a word of it."""
     met = sum(share for word, share in offer.description.items() if keys(word) & heard)
-    whole = sum(offer.description.values())
-    share = 0.75 * met / whole if whole < _FEW_WORDS and met else 0.0
-    chosen = _CHOSEN if offer.choices & {stem(word) for word in said if weight(word) > _FAINT} else 0.0
+    own = {word: share for word, share in offer.description.items() if not keys(word) & offer.parameters}
+    whole = sum(own.values())
+    share = 0.75 * sum(own[word] for word in own if keys(word) & heard) / whole if 0 < whole < _FEW_WORDS else 0.0
+    chosen = _CHOSEN if any({word, stem(word)} & offer.choices for word in said if weight(word) > _LIGHTEST) else 0.0
     return min(0.8, max(0.4 * met, share) + chosen + _by_values(offer, said))
 
 
 def _by_values(offer: Offer, said: Sequence[str]) -> float:
     """What the kinds of values that are given say, where hardly any other tool takes them."""
-    return max((_TELLING_VALUES[kind] for kind in said if kind in _TELLING_VALUES and kind in offer.parameters), default=0.0)
+    return max(
+        (_TELLING_VALUES[kind] for kind in said if kind in _TELLING_VALUES and kind in offer.parameters), default=0.0
+    )
 
 
 def _by_parameters(offer: Offer, heard: Keys, mentioned: Mentions) -> float:
@@ -144,14 +160,10 @@ def _otherwise(offer: Offer, said: Sequence[str]) -> float:
         return 0.35
     if is_action(first) and reads(offer.deed) and not keys(first) & keys(offer.deed):
         return 0.35
-    said_first = [share for word, share in offer.name.items() if stem(word) == stem(first) and share > _TELLING]
+    said_first = [
+        share for word, share in offer.name.items() if first and roots(word) & roots(first) and share > _TELLING
+    ]
     return -0.25 if said_first else 0.0
-
-
-def leading(said: Sequence[str]) -> str:
-    """The first word that tells anything, if it may be what is to be done: not `schedule` of `my schedule`."""
-    at = next((at for at, word in enumerate(said) if keys(word)), None)
-    return "" if at is None or (at and said[at - 1] in _DETERMINERS) else said[at]
 
 
 def _description(tool: Tool) -> str:
@@ -178,7 +190,12 @@ def _choices(properties: Mapping[str, Json]) -> Iterator[str]:
         listed = schema.get("enum") if isinstance(schema, Mapping) else None
         for value in listed if isinstance(listed, list) else ():
             if isinstance(value, str):
-                yield from (stem(word) for word in words(value) if weight(word) > _FAINT)
+                yield from (stem(word) if weight(word) > _FAINT else word for word in words(value) if _tells(word))
+
+
+def _tells(word: str) -> bool:
+    """Whether a word tells something as it is: `running`, though `run` is a word of any interface."""
+    return weight(word) > _FAINT or (weight(word) > _LIGHTEST and len(word) > _SHORT)
 
 
 def _spelling(tool: Tool) -> re.Pattern[str]:
@@ -197,9 +214,10 @@ THRESHOLD = 0.7
 _TELLING = 0.45
 _FAINT = 0.5  # weight of a word that tells less than a deed does
 _TELLING_VALUES = {"url": 0.5}
+_LIGHTEST, _SHORT = 0.3, 4
 _FEW_WORDS = 2.5  # weight of a description that is told by one or two words
 _CHOSEN = 0.4
-_DETERMINERS = frozenset("a an the my your our his her their its this that these any some of what which whose s".split())
+_OF_PARAMETER = 0.5  # of a word of the description that names a parameter: others of its tools may take the like
 _SPACED = re.compile(r"__|[./:]")
 _CALLED_A_TOOL = 1.25
 _PROMISING = 0.2

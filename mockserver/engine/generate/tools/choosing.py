@@ -15,7 +15,7 @@ from mockserver.engine.generate.tools.commands import runner
 from mockserver.engine.generate.tools.fitting import Setting, denied, described, named, refers
 from mockserver.engine.generate.tools.moods import mood
 from mockserver.engine.generate.tools.offers import Offer, fitness, named_at, offers, required_of
-from mockserver.engine.generate.tools.wording import keys, words
+from mockserver.engine.generate.tools.wording import Keys, keys, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +114,15 @@ def _telling(found: Sequence[Clause], offered: Sequence[Offer]) -> Sequence[Clau
         return found
     known = frozenset().union(*(keys(word) for offer in offered for word in offer.name))
     ends = {*range(_AT_AN_END), *range(len(found) - _AT_AN_END, len(found))}
-    speaking = {at: sum(not known.isdisjoint(keys(word)) for word in words(each.text)) for at, each in enumerate(found)}
-    named = {at for at, each in enumerate(found) if any(named_at(offer, each.text) is not None for offer in offered)}
-    ranked = sorted((at for at in speaking if speaking[at]), key=lambda at: (at not in named, -speaking[at], at))
+    first = {each.text: at for at, each in reversed([*enumerate(found)])}
+    speaking = {at: _shared(each, known) for at, each in enumerate(found) if first[each.text] == at}
+    spelled = {at for at in speaking if any(named_at(offer, found[at].text) is not None for offer in offered)}
+    ranked = sorted((at for at in speaking if speaking[at]), key=lambda at: (at not in spelled, -speaking[at], at))
     return [found[at] for at in sorted({*ends, *ranked[: _MOST_CLAUSES - 2 * _AT_AN_END]})]
+
+
+def _shared(clause: Clause, known: Keys) -> float:
+    return sum(weight(word) for word in words(clause.text) if not known.isdisjoint(keys(word)))
 
 
 def _sentences(found: Sequence[Clause]) -> Iterator[list[Clause]]:

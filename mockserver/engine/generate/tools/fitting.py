@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mockserver.core.call import Tool
 from mockserver.engine.generate.prompt import NOTHING, Mentions, mentions
 from mockserver.engine.generate.tools.clauses import Clause
-from mockserver.engine.generate.tools.moods import Mood, mood, needs_the_world, ordered, reported
+from mockserver.engine.generate.tools.moods import Mood, mood, needs_the_world, ordered, reported, wanting
 from mockserver.engine.generate.tools.offers import THRESHOLD, Offer, fitness, named_at, properties_of, required_of
 from mockserver.engine.generate.tools.spelling import mended
 from mockserver.engine.generate.tools.wording import keys, leading, reads, roots, stem, weight, words
@@ -141,7 +141,7 @@ def _told(own: Sequence[str], head: Sequence[str]) -> list[str]:
 
 def _ease(text: str) -> float:
     """How much less is enough where a model could not know the answer by itself."""
-    return 0.2 if needs_the_world(text) and mood(text) != "report" else 0.0
+    return 0.2 if needs_the_world(text) and (mood(text) == "question" or wanting(text)) else 0.0
 
 
 _MOST_LIKELY = 12

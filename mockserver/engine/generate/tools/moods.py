@@ -30,6 +30,11 @@ def needs_the_world(clause: str) -> bool:
     return _OWN.search(clause) is not None
 
 
+def wanting(clause: str) -> bool:
+    """Whether somebody says what is wanted: `I need …`, `could you …`."""
+    return _ASKED_FOR.match(clause) is not None or _WANTING.match(clause) is not None
+
+
 def ordered(clause: str) -> str:
     """An order from its verb on: without what is polite, or says only that something is wanted."""
     return _BEFORE_AN_ORDER.sub("", clause, count=1)
@@ -48,6 +53,7 @@ _ASKING = (
 )
 _ASKED_FOR = re.compile(_COURTESY + _ASKING, re.IGNORECASE)
 _BEFORE_AN_ORDER = re.compile(_COURTESY + f"(?:{_ASKING})?" + r"(?:please\s+)?", re.IGNORECASE)
+_WANTING = re.compile(_COURTESY + r"(?:I|we)(?:['’]d|\s+would)?\s+(?:\w+\s+)?(?:need|want|like)\b", re.IGNORECASE)
 _QUESTION = re.compile(
     _COURTESY + r"(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|am|does|did|do\s+(?:I|we|you|they)|"
     r"have\s+(?:I|we|you)|has|should|any|wh?ats|whos|wheres|hows)\b",

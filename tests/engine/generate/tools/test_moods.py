@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.tools.moods import mood, needs_the_world, ordered, reported
+from mockserver.engine.generate.tools.moods import mood, needs_the_world, ordered, reported, wanting
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,12 @@ def test_an_order_from_its_verb_on() -> None:
 )
 def test_what_no_model_knows_by_itself(clause: str, so: bool) -> None:
     assert needs_the_world(clause) is so
+
+
+def test_what_is_wanted() -> None:
+    assert wanting("I need a room")
+    assert wanting("could you find one")
+    assert not wanting("Our company makes rooms")
 
 
 def test_a_megabyte_is_read_in_linear_time() -> None:

@@ -12,8 +12,10 @@ from mockserver.core.call import Call, Json, Tool, ToolCall
 from mockserver.core.json_text import parsed
 from mockserver.engine.generate.prompt import Mentions, mentions
 from mockserver.engine.generate.results import told
-from mockserver.engine.generate.tools.choosing import Wish, follow_up, refers, wishes
+from mockserver.engine.generate.tools.choosing import Wish, follow_up, wishes
 from mockserver.engine.generate.tools.closing import closing
+from mockserver.engine.generate.tools.dialogue import answers, reopened
+from mockserver.engine.generate.tools.fitting import refers
 from mockserver.engine.generate.tools.offers import properties_of, required_of
 from mockserver.engine.generate.tools.orders import Orders, Pair, orders
 from mockserver.engine.generate.tools.wording import words
@@ -54,6 +56,9 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Orders) -> tuple[Wish, .
     ends = {tool.name for tool in closing(tools)}
     work = [tool for tool in tools if tool.name not in ends]
     found = wishes(call.last_user, work, ordered.hints)
+    for text in () if found and not answers(call) else reopened(call):
+        if asked := wishes(text, work, ordered.hints):
+            return tuple(replace(wish, text=f"{wish.text}. {call.last_user}") for wish in asked)
     if found or not follow_up(call.last_user):
         return found
     before = [made.name for made in calls(call)][: len(calls(call)) - len(calls_since_last_user(call))]

@@ -8,7 +8,8 @@ from mockserver.engine.generate.prompt import rest
 from mockserver.engine.generate.prompt.converting import values
 from mockserver.engine.generate.prompt.lists import after_key, bulleted, candidates, enumerated
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, score
+from mockserver.engine.generate.prompt.peers import in_order, peers
+from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
 from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
 from mockserver.engine.generate.prompt.wanted import Wanted, item_of, wanted
 from mockserver.engine.generate.prompt.words import listed
@@ -17,6 +18,10 @@ Fits = Callable[[str, Json], bool]  # whether the property of this name may have
 
 _MOST_PAIRS = 40_000  # of a mention and a property that are looked at
 _HINTED, _NAMED = 48, 44  # points of an example that the description gives, of a phrase with the property's name in it
+_WEAK = 8  # points from which a name is better than none, for what must be given
+_ELSEWHERE = 24  # points against what the word before gives to another property
+_TOLD = frozenset(("pair", "member", "argument"))
+_NAMING = frozenset(listed("name quoted id slug channel uuid host"))
 _FREE = frozenset(listed("text query code command expression title"))
 
 
@@ -44,6 +49,7 @@ class Assignment:
     fits: Fits
     given: dict[str, Json] = field(default_factory=dict)
     used: list[Mention] = field(default_factory=list)
+    taken: dict[str, Match] = field(default_factory=dict)  # where values came from
 
     def take(self, match: Match) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
@@ -53,11 +59,30 @@ class Assignment:
             if self.fits(match.want.name, value):
                 self.given[match.want.name] = value
                 self.used.extend(match.mentions)
+                self.taken[match.want.name] = match
                 return True
         return False
 
+    def settle(self, group: Sequence[Wanted]) -> None:
+        """Let properties that are alike but for their place have what they got in the order of the text."""
+        got = [self.taken[want.name] for want in group if want.name in self.taken]
+        if len(got) < 2 or any(match.many or match.mentions[0].kind in _TOLD or _is_named(match) for match in got):
+            return
+        anew = {}
+        for want, mention in in_order([(match.want, match.mentions[0]) for match in got]):
+            value = next((value for value in values(self.text, mention, want) if self.fits(want.name, value)), None)
+            if value is None:
+                return
+            anew[want.name] = value
+        self.given |= anew
+
     def _is_used(self, mention: Mention) -> bool:
         return any(mention.overlaps(other) for other in self.used)
+
+
+def _is_named(match: Match) -> bool:
+    """Whether the word before says which property is meant."""
+    return bool(set(match.mentions[0].before[:1]) & set(match.want.words[-1:]) - UNTOLD)
 
 
 def _values(text: str, match: Match) -> Iterator[Json]:
@@ -89,11 +114,14 @@ def assign(assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wan
         if match.want.required and match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
     _fill_required(assignment, ranked, asked)
+    for group in peers(asked):
+        assignment.settle(group)
 
 
 def matches(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> Iterator[Match]:
     """The pairs of property and mention that say anything at all for each other."""
     most = max(20, _MOST_PAIRS // max(1, len(asked)))
+    heads = {want.name: {word for word in want.words if len(word) > 1} - UNTOLD for want in asked}
     for want in asked:
         if want.choices:
             yield from (Match(points, want, (mention,)) for points, mention in chosen(text, want))
@@ -101,7 +129,12 @@ def matches(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> Ite
             continue
         if "array" in want.types:
             yield from _lists(text, found[:most], want)
-        yield from (Match(points, want, (m,)) for m in found[:most] if (points := score(m, want)) > 0)
+        others = set().union(*(words for name, words in heads.items() if name != want.name)) - set(want.words)
+        yield from (
+            Match(points, want, (m,))
+            for m in found[:most]
+            if (points := score(m, want) - (_ELSEWHERE if m.before and m.before[0] in others else 0)) > 0
+        )
         if _takes_text(want):
             yield from (Match(_HINTED, want, (mention,)) for mention in hinted(text, want))
             yield from (Match(_NAMED, want, (part,)) for m in found[:most] if (part := beside(m, want)))
@@ -177,6 +210,9 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Seque
         if len(left) == 1 and not left[0].choices:
             floor = 9 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
             _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > floor)
+    for match in ranked:
+        if match.want in missing and match.mentions[0].kind in _NAMING and match.points >= _WEAK and not match.many:
+            assignment.take(match)
     left = [want for want in missing if want.name not in assignment.given and _takes_text(want)]
     if len(left) == 1 and left[0].nature in ("", *_FREE):
         place = rest.remainder(assignment.text, "", assignment.used)

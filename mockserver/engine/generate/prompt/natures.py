@@ -6,15 +6,20 @@ from mockserver.engine.generate.prompt.words import listed
 NATURES: dict[str, str] = {
     word: nature
     for nature, words in {
-        "place": "city location place town country state region area address street venue stadium airport station ort"
-        " stadt land ville lieu pays ciudad lugar pais país città luogo paese cidade local origin destination departure"
-        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near"
-        " where stop timezone tz",
+        "place": "city location place town region area address street venue stadium airport station ort"
+        " stadt ville lieu ciudad lugar città luogo cidade local origin destination departure capital"
+        " arrival loc dest neighborhood neighbourhood destino origen port county zip origine near birthplace"
+        " where stop timezone tz court warehouse",
+        "country": "country land pays pais país paese",
+        "state": "state province",
+        "nationality": "nationality cuisine citizenship",
         "room": "room zone zimmer",
         "person": "person user customer client guest contact recipient sender assignee owner employee patient student"
         " player author artist director host organizer attendee participant invitee member assigned reporter reviewer"
         " agent passenger friend who manager creator singer writer speaker composer actor candidate driver"
-        " doctor founder inventor chef coach captain teacher",
+        " doctor founder inventor chef coach captain teacher instructor professor lecturer judge lawyer attorney"
+        " supervisor tenant landlord buyer seller applicant nurse pilot trainer referee holder beneficiary witness"
+        " plaintiff defendant driver courier colleague boss child parent winner loser mechanic therapist",
         "name": "name nombre nom fullname lastname firstname surname",
         "org": "company organization organisation org vendor supplier employer merchant restaurant hotel business store"
         " brand airline bank school university firma empresa institution shop manufacturer provider publisher customer",
@@ -27,7 +32,7 @@ NATURES: dict[str, str] = {
         " sentence phrase review instruction memo detail post paragraph nachricht mensaje texto texte bio input",
         "query": "query question search topic keyword term prompt task todo goal objective request q thema consulta"
         " what about interest problem issue thought intent",
-        "code": "code script snippet source_code program sql",
+        "code": "code script snippet source_code program sql pattern regex",
         "command": "command cmd bash shell",
         "expression": "expression formula equation expr calculation calc",
         "date": "date day datum fecha data birthday deadline dob checkin checkout when appointment on",
@@ -90,10 +95,15 @@ FITNESS: dict[str, dict[str, int]] = {
         "path": 24,
         "url": 14,
         "email": 10,
+        "currency": 14,
+        "unit": 14,
     },
-    "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
-    "room": {"words": 18, "name": 18, "quoted": 18},
-    "person": {"name": 25, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
+    "place": {"name": 25, "country": 12, "state": 16, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
+    "country": {"country": 42, "name": 14, "quoted": 12},
+    "state": {"state": 48, "name": 14, "quoted": 12},
+    "nationality": {"nationality": 45, "quoted": 18, "name": 2},
+    "room": {"words": 18, "name": 18, "quoted": 18, "id": 22},
+    "person": {"name": 25, "country": -20, "nationality": -20, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
     "name": {"slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
     "title": {"slug": 12, "quoted": 32, "name": 24, "words": 4, "id": 4},
@@ -130,6 +140,8 @@ FITNESS: dict[str, dict[str, int]] = {
 CUED: dict[str, dict[str, int]] = {
     "place": {"in": 35, "at": 22, "near": 25, "to": 22, "from": 18, "for": 22, "of": 14, "around": 20, "on": 4}
     | {"about": 5, "between": 10, "with": -15, "by": -15, "named": -5},
+    "country": {"in": 18, "to": 12, "from": 14, "of": 16, "for": 8, "by": -15, "with": -10},
+    "state": {"in": 18, "of": 14, "from": 10, "by": -15, "with": -10},
     "room": {"in": 35, "of": 10, "for": 10, "named": 15, "to": 10},
     "person": {
         "for": 20,
@@ -217,6 +229,7 @@ SYNONYMS: tuple[frozenset[str], ...] = tuple(
     for group in (
         "people guest person adult passenger traveler traveller seat party persona personne personen"
         " attendee serving pax",
+        "capital city",
         "price cost amount fee total budget sum",
         "quantity count number amount qty time",
         "issue ticket bug task case story",

@@ -5,6 +5,7 @@ from functools import lru_cache
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.natures import CUE_ROLES, CUED, FITNESS, MEASURES, NATURES, SYNONYMS
 from mockserver.engine.generate.prompt.numbers import CURRENCIES
+from mockserver.engine.generate.prompt.places import COUNTRIES, NATIONALITIES, STATES
 from mockserver.engine.generate.prompt.vocabulary import COLORS, LANGUAGES
 from mockserver.engine.generate.prompt.wanted import Wanted
 from mockserver.engine.generate.prompt.words import CUES, REQUESTS, STOPS, listed, parts, stem
@@ -14,7 +15,7 @@ _GIVEN = frozenset(("pair", "member", "argument"))
 _NUMBERS = frozenset(("number", "money", "ordinal"))
 _LEADING = frozenset(CUES["en"])
 _MOMENTS = frozenset(("date", "time", "datetime"))
-_UNTOLD = frozenset(listed("id name number value is has to from the of key code type string text"))
+UNTOLD = frozenset(listed("id name number value is has to from the of key code type string text"))
 
 
 def score(mention: Mention, want: Wanted) -> int:
@@ -48,7 +49,7 @@ def _by_key(mention: Mention, want: Wanted) -> int:
         return 85 + bonus
     if key and len(want.words) == len(key) and all(_alike(a, b) for a, b in zip(key, want.words, strict=True)):
         return 75 + bonus
-    shared = set(key) & set(want.words) - _UNTOLD
+    shared = set(key) & set(want.words) - UNTOLD
     if shared and key and key[0] in want.words and len(key) <= len(want.words):
         return 70 + bonus
     natures = {NATURES.get(word, "") for word in key} - {"", "title", "text", "query", "name"}
@@ -94,7 +95,7 @@ def _alike(one: str, other: str) -> bool:
 
 def context(mention: Mention, want: Wanted) -> int:
     """The points for words beside a mention that the property is named by."""
-    telling = [word for word in want.words if word not in _UNTOLD] or list(want.words)
+    telling = [word for word in want.words if word not in UNTOLD] or list(want.words)
     best = 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
         for distance, word in enumerate(near[:3]):
@@ -200,7 +201,7 @@ def _string(mention: Mention, want: Wanted) -> int:
     if mention.kind in _MOMENTS and nature not in ("date", "time", "datetime", "moment"):
         return context(mention, want) + (15 + _role(mention, want) if want.role else 0) if nature == "" else 0
     fitness = FITNESS.get(nature, FITNESS[""])
-    points = fitness.get(_kind(mention, nature))
+    points = fitness.get(_kind(mention, nature, want))
     near = context(mention, want)
     if points is None:
         return (
@@ -256,7 +257,7 @@ def _nature_of(mention: Mention, want: Wanted) -> str:
     return want.nature
 
 
-def _kind(mention: Mention, nature: str) -> str:
+def _kind(mention: Mention, nature: str, want: Wanted) -> str:
     """The kind of a mention, words looked up in the list that the nature has."""
     if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
         return mention.kind
@@ -269,9 +270,29 @@ def _kind(mention: Mention, nature: str) -> str:
         return "hue" if word.split(" ")[0] in COLORS else mention.kind
     if nature == "unit":
         return "unit" if word in MEASURES else "other"
+    if nature in ("country", "place", "state", "nationality", "person"):
+        return _region(word, mention.kind, want)
     if nature == "ticker":
         return "ticker" if mention.value.isupper() and 1 <= len(word) <= 5 else mention.kind
     return mention.kind
+
+
+def _region(word: str, kind: str, want: Wanted) -> str:
+    """The kind of a mention where countries, their states and their people are told from other names."""
+    code = len(word) == 2 and kind == "state"
+    if word in COUNTRIES and not (want.nature == "state" and word in STATES):
+        return "country" if not _is_wide(want) else kind
+    if code or word in STATES:
+        return "state" if not _is_wide(want) else kind
+    return "nationality" if word in NATIONALITIES else kind
+
+
+def _is_wide(want: Wanted) -> bool:
+    """Whether any place will do: a location may be a country as well."""
+    return want.nature == "place" and not set(want.words) & _TOWNS
+
+
+_TOWNS = frozenset(listed("city town village capital street address stadt ville ciudad città cidade station airport"))
 
 
 def _role(mention: Mention, want: Wanted) -> int:

@@ -4,13 +4,14 @@ Knows text and JSON Schema's words for types, no tools and no calls. `reading` f
 gives it to properties by `scoring` pairs of them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.assigning import Assignment, Fits, assign, wants
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.reading import read
+from mockserver.engine.generate.prompt.records import records
 from mockserver.engine.generate.prompt.sets import parted
 
 __all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
@@ -64,14 +65,32 @@ class Mentions:
     def _without(self, used: Sequence[Mention]) -> "Mentions":
         return replace(self, found=_left(self.found, used), used=tuple(used))
 
+    def apart(self, items: Iterable[Mapping[str, Json]]) -> "Mentions":
+        """The same without what the objects of lists take, each list by the properties of its items."""
+        taken = [
+            mention
+            for properties in items
+            for record in records(self.text, self.found, wants(properties))
+            for _, mention in record.taken
+        ]
+        return self._without((*self.used, *taken)) if taken else self
+
+    def beside(self, apart: "Mentions", left: "Mentions") -> "Mentions":
+        """The same without what was taken of what stood `apart`, as is `left` of it."""
+        taken = [mention for mention in left.used if mention not in apart.used]
+        return replace(self, found=_left(self.found, taken), used=(*self.used, *taken), later=left.later)
+
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """How much of an object's properties the text speaks of: 0 for none, 1 for all."""
         given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
         return len(given) / len(properties) if properties else 0.0
 
-    def sets(self, properties: Mapping[str, Json]) -> "tuple[Mentions, ...]":
-        """The mentions parted into sets of values, one for each object that the text speaks of; at least one set."""
-        parts = parted(self.text, self.found, properties)
+    def sets(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
+        """The mentions parted into sets of values, one for each object that the text speaks of; at least one set.
+
+        Where the objects are `listed`, for the items of one list, one may tell less than another.
+        """
+        parts = parted(self.text, self.found, properties, listed=listed)
         return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
 
 

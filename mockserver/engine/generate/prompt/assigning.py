@@ -12,7 +12,7 @@ from mockserver.engine.generate.prompt.peers import in_order, peers
 from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
 from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
 from mockserver.engine.generate.prompt.wanted import Wanted, item_of, wanted
-from mockserver.engine.generate.prompt.words import listed
+from mockserver.engine.generate.prompt.words import listed, stem
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
@@ -53,7 +53,7 @@ class Assignment:
 
     def take(self, match: Match) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
-        if match.want.name in self.given or any(self._is_used(mention) for mention in match.mentions):
+        if match.want.name in self.given or any(self._is_used(mention, match.want) for mention in match.mentions):
             return False
         for value in _values(self.text, match):
             if self.fits(match.want.name, value):
@@ -76,7 +76,9 @@ class Assignment:
             anew[want.name] = value
         self.given |= anew
 
-    def _is_used(self, mention: Mention) -> bool:
+    def _is_used(self, mention: Mention, want: Wanted) -> bool:
+        if want.nature == "currency" and mention.kind in ("currency", "money"):
+            return False  # of one amount that is given away already, or of two
         return any(mention.overlaps(other) for other in self.used)
 
 
@@ -130,14 +132,21 @@ def matches(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> Ite
         if "array" in want.types:
             yield from _lists(text, found[:most], want)
         others = set().union(*(words for name, words in heads.items() if name != want.name)) - set(want.words)
-        yield from (
-            Match(points, want, (m,))
-            for m in found[:most]
-            if (points := score(m, want) - (_ELSEWHERE if m.before and m.before[0] in others else 0)) > 0
-        )
+        for mention in found[:most]:
+            points = score(mention, want)
+            if points > 0 and mention.before and mention.before[0] in others:
+                points -= _ELSEWHERE
+            if points > 0 and not (mention.kind == "words" and _names_only(mention, others, want)):
+                yield Match(points, want, (mention,))
         if _takes_text(want):
             yield from (Match(_HINTED, want, (mention,)) for mention in hinted(text, want))
             yield from (Match(_NAMED, want, (part,)) for m in found[:most] if (part := beside(m, want)))
+
+
+def _names_only(mention: Mention, others: Collection[str], want: Wanted) -> bool:
+    """Whether words say no more than what properties are called."""
+    said = str(mention.value).split(" ")
+    return all(word in others or word in want.words for word in map(stem, said))
 
 
 def _choice(mention: Mention, want: Wanted) -> int:

@@ -20,7 +20,9 @@ NATURES: dict[str, str] = {
         " doctor founder inventor chef coach captain teacher instructor professor lecturer judge lawyer attorney"
         " supervisor tenant landlord buyer seller applicant nurse pilot trainer referee holder beneficiary witness"
         " plaintiff defendant driver courier colleague boss child parent winner loser mechanic therapist",
-        "name": "name nombre nom fullname lastname firstname surname",
+        "name": "name nombre nom fullname",
+        "forename": "firstname forename vorname prénom",
+        "surname": "lastname surname nachname apellido cognome",
         "org": "company organization organisation org vendor supplier employer merchant restaurant hotel business store"
         " brand airline bank school university firma empresa institution shop manufacturer provider publisher customer",
         "job": "job role occupation profession position",
@@ -104,7 +106,7 @@ FITNESS: dict[str, dict[str, int]] = {
     "nationality": {"nationality": 45, "quoted": 18, "name": 2},
     "room": {"words": 18, "name": 18, "quoted": 18, "id": 22},
     "person": {"name": 25, "country": -20, "nationality": -20, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
-    "name": {"slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
+    "name": {"country": 2, "slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
     "title": {"slug": 12, "quoted": 32, "name": 24, "words": 4, "id": 4},
     "text": {"quoted": 45, "code": 8},
@@ -133,7 +135,10 @@ FITNESS: dict[str, dict[str, int]] = {
     "language": {"language": 50},
     "ticker": {"ticker": 50, "name": 8},
     "color": {"color": 50, "hue": 45, "words": 2},
-    "zip": {"zip": 20},
+    "zip": {"zip": 60, "id": 8},
+    "house": {"house": 60},
+    "forename": {"forename": 60, "name": 30, "quoted": 20},
+    "surname": {"surname": 60, "name": 26, "quoted": 20},
 }
 
 # How much a preposition before a mention says for a nature.

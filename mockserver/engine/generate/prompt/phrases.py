@@ -20,6 +20,11 @@ _OF = frozenset("の的")
 _POLITE = frozenset(listed("i sie ihr ihre ihnen usted lei"))  # written with a capital, and no names
 _FORENAMES = frozenset(listed("mark will grant bill rob drew chase pat sue josh dim"))
 _TELLING = re.compile(r"(?:,| (?:is|was|has|had|lives|works|said|will|joined|\(?\w{1,20}ed)\b)")
+_SUBJECT = re.compile(  # what follows somebody of whom something is told
+    r" (?:is|was|are|were|has|had|have|does|did|will|can|would|should|and|or|got|won|beat|took|made|said|ran|came|went"
+    r"|bought|sold|wrote|met|left|led|lost|spent|paid|gave|sent|who|which|ist|hat|war|est|a|es|tiene|vive|\W|[A-Z]"
+    r"|\w{1,20}(?:ed|[^s]s|t)\b|weather\b|please\b)"
+)
 _INNER = re.compile(r"(?<=[\w,] )[^\W\d_]{1,20}")
 _SMALL = frozenset(listed("the a an in at from to for with by of on and or is are what me my you it that please"))
 _LOOKED_AT = 2_000  # characters
@@ -184,7 +189,16 @@ def _made(text: str, part: list[Token]) -> Mention:
     state = re.compile(r", [A-Z]{2}\b").match(text, end) if kind == "name" else None
     end = state.end() if state else end
     before = text[max(0, start - 12) : start].rsplit(None, 1)
-    return Mention(kind, text[start:end], start, end, unit="the" if before and before[-1].lower() in ARTICLES else "")
+    leading = "the" if before and before[-1].lower() in ARTICLES else "lead" if _is_lead(text, part) else ""
+    return Mention(kind, text[start:end], start, end, unit=leading)
+
+
+def _is_lead(text: str, part: list[Token]) -> bool:
+    """Whether a lone capital at the beginning of a sentence is as likely a verb: "Grep for", but not "Ann lives in"."""
+    if len(part) > 1 or not _capital(part[0][0]) or not _opens(text, part[0].start()):
+        return False
+    after = text[part[0].end() : part[0].end() + 24]
+    return after[:1] == " " and after[1:2] not in ("", " ") and not _SUBJECT.match(after)
 
 
 def _unspaced(run: list[Token]) -> Iterator[Mention]:

@@ -15,7 +15,9 @@ from mockserver.engine.generate.prompt.natures import SYNONYMS
 from mockserver.engine.generate.prompt.numbers import numbers
 from mockserver.engine.generate.prompt.pairs import calls, fragments, members, pairs
 from mockserver.engine.generate.prompt.phrases import phrases
+from mockserver.engine.generate.prompt.portions import portions
 from mockserver.engine.generate.prompt.quotes import quoted
+from mockserver.engine.generate.prompt.statements import statements
 from mockserver.engine.generate.prompt.words import ARTICLES, cues, stem
 
 _MOST = 400  # mentions of one text
@@ -25,7 +27,7 @@ _MOST = 400  # mentions of one text
 def read(text: str) -> tuple[Mention, ...]:
     """What a text mentions, in order. Mentions may overlap: a pair and the number in it, a text and a name in it."""
     claimed = bytearray(len(text))
-    strict = list(_claimed(chain(fragments(text)), claimed))
+    strict = list(_claimed(fragments(text), claimed))
     inner = [member for fragment in strict for member in members(text, fragment)]
     forms = (
         quoted(text),
@@ -38,8 +40,10 @@ def read(text: str) -> tuple[Mention, ...]:
     )
     strict += _claimed(chain.from_iterable(forms), claimed)
     inner += [part for mention in strict for part in _within(text, mention)]
-    free = phrases(text, claimed)
-    found = sorted((*strict, *inner, *free, *calls(text), *pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
+    free = tuple(phrases(text, claimed))
+    whole = sorted((*strict, *free), key=lambda m: m.start)
+    named = (*calls(text), *pairs(text), *statements(text), *portions(text, whole))
+    found = sorted((*whole, *inner, *named), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST:  # both ends tell more than the middle
         found = found[: _MOST // 2] + found[-_MOST // 2 :]
     return tuple(_in_context(text, found))
@@ -76,7 +80,8 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
         near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
-        mention = replace(mention, unit="label") if mention.end in labels and mention.kind == "words" else mention
+        if (mention.end in labels and mention.kind == "words") or _is_heading(text, mention):
+            mention = replace(mention, unit="label")
         made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
         if last and last.end <= made.start:
             made = _joined(text, last, made)
@@ -90,6 +95,11 @@ def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:
     return frozenset(mention.start - 1 for mention in numbered)
 
 
+def _is_heading(text: str, mention: Mention) -> bool:
+    """Whether words only announce what follows: "Contacts: Mia, Leo"."""
+    return mention.kind in ("name", "words") and text[mention.end : mention.end + 1] == ":"
+
+
 def _is_of(word: str, group: str) -> bool:
     return any(word in words and group in words for words in SYNONYMS)
 
@@ -99,7 +109,7 @@ def _joined(text: str, last: Mention, mention: Mention) -> Mention:
     gap = text[last.end : mention.start]
     if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in (" ", " of "):
         people = mention.kind == "words" and any(_is_of(stem(word), "people") for word in str(mention.value).split())
-        return mention if people else replace(mention, unit="counted")
+        return mention if people or isinstance(last.value, float) else replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
         return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
     return mention

@@ -158,7 +158,7 @@ def _by_nature(mention: Mention, nature: str) -> int:
     if nature == "age":
         return (
             32
-            if set(mention.after[:2]) & {"old", "year"}
+            if set(mention.after[:2]) & {"old", "year"} or unit in _YEARS
             else 22
             if unit == "" and _whole(value) and 0 < value < 120
             else -10
@@ -202,6 +202,8 @@ def _string(mention: Mention, want: Wanted) -> int:
         return context(mention, want) + (15 + _role(mention, want) if want.role else 0) if nature == "" else 0
     fitness = FITNESS.get(nature, FITNESS[""])
     points = fitness.get(_kind(mention, nature, want))
+    if nature == "" and mention.kind in ("unit", "currency") and not want.role:
+        return 0
     near = context(mention, want)
     if points is None:
         return (
@@ -212,8 +214,7 @@ def _string(mention: Mention, want: Wanted) -> int:
     if nature == "title" and mention.kind == "name":
         points += 10 if not mention.cue and " " in mention.value else 0
         points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in _LEADING else 0
-    if (mention.unit == "counted" and mention.kind == "name") or mention.unit == "label":
-        points -= 30
+    points += _by_place(mention, nature)
     if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
         points += 14
     elif nature in ("person", "name") and mention.kind == "name" and not mention.before and " " in str(mention.value):
@@ -224,9 +225,7 @@ def _string(mention: Mention, want: Wanted) -> int:
         points += 20
     if mention.kind == "words":
         points += (
-            26
-            if mention.unit == "counted" and nature == "title"
-            else 8
+            8
             if mention.unit in ("the", "counted")
             else -4
             if mention.value.endswith("ing")
@@ -239,6 +238,25 @@ def _string(mention: Mention, want: Wanted) -> int:
     ):
         points -= 4
     return points + max(cued, 0) + min(cued, 0) + near + hinted + _role(mention, want) - _elsewhere(mention, want, near)
+
+
+def _by_place(mention: Mention, nature: str) -> int:
+    """For what a number counts, where a thing is asked for; against headings and what may be a verb."""
+    if mention.unit == "counted":
+        counted = _COUNTED.get(nature, 0) if mention.kind == "words" else -30
+        return 0 if mention.kind == "words" and _is_measure(str(mention.value)) else counted
+    return _AGAINST.get(mention.unit, 0)
+
+
+def _is_measure(words: str) -> bool:
+    """Whether what is counted tells only how many there are: "5 results"."""
+    word = stem(words.split(" ")[0])
+    return NATURES.get(word) in ("limit", "quantity", "days", "duration", "percent", "year") or word in _YEARS
+
+
+_YEARS = frozenset(listed("year years año años ans an jahre jahr anni anno jaar anos ano lat лет"))
+_COUNTED = {"title": 18, "name": 14, "": 8}
+_AGAINST = {"label": -30, "lead": -16}
 
 
 def _is_object(mention: Mention) -> bool:

@@ -9,6 +9,7 @@ from mockserver.engine.generate.prompt.converting import values
 from mockserver.engine.generate.prompt.lists import after_key, bulleted, candidates, enumerated
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.peers import in_order, peers
+from mockserver.engine.generate.prompt.portions import portion_of
 from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
 from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
 from mockserver.engine.generate.prompt.wanted import Wanted, item_of, wanted
@@ -78,7 +79,7 @@ class Assignment:
 
     def _is_used(self, mention: Mention, want: Wanted) -> bool:
         if want.nature == "currency" and mention.kind in ("currency", "money"):
-            return False  # of one amount that is given away already, or of two
+            return any(mention.overlaps(other) and other.kind in ("currency", "money") for other in self.used)
         return any(mention.overlaps(other) for other in self.used)
 
 
@@ -132,8 +133,9 @@ def matches(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> Ite
         if "array" in want.types:
             yield from _lists(text, found[:most], want)
         others = set().union(*(words for name, words in heads.items() if name != want.name)) - set(want.words)
+        portion = portion_of(want.words, others)
         for mention in found[:most]:
-            points = score(mention, want)
+            points = 62 if mention.kind == portion else score(mention, want)
             if points > 0 and mention.before and mention.before[0] in others:
                 points -= _ELSEWHERE
             if points > 0 and not (mention.kind == "words" and _names_only(mention, others, want)):

@@ -28,7 +28,7 @@ NATURES: dict[str, str] = {
         "job": "job role occupation profession position",
         "title": "title event label song track album book movie film playlist meeting project game show series heading"
         " caption product item dish recipe ingredient food drink service team repo repository branch app application"
-        " article paper subject file_name device category genre cuisine department plan sport animal breed"
+        " article paper subject file_name device category genre department plan sport animal breed"
         " activity exercise occasion theme course material model",
         "text": "text message body content comment note description summary reason statement feedback reply"
         " sentence phrase review instruction memo detail post paragraph nachricht mensaje texto texte bio input",
@@ -38,7 +38,7 @@ NATURES: dict[str, str] = {
         "command": "command cmd bash shell",
         "expression": "expression formula equation expr calculation calc",
         "date": "date day datum fecha data birthday deadline dob checkin checkout when appointment on",
-        "time": "time hour clock uhrzeit hora heure",
+        "time": "time hour clock uhrzeit hora heure open close opening closing",
         "datetime": "datetime timestamp at moment",
         "duration": "duration length interval period timeout minute second ms millisecond",
         "email": "email mail cc bcc e-mail correo",
@@ -255,6 +255,8 @@ SYNONYMS: tuple[frozenset[str], ...] = tuple(
         "company employer firm organization organisation vendor",
         "assignee assign assigned owner",
         "job role profession occupation position work",
+        "instructor professor teacher lecturer tutor",
+        "doctor dr physician",
         "return returning back",
         "depart departure leave leaving outbound departing",
         "checkin arrive arriving arrival",

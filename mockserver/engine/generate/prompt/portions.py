@@ -1,10 +1,10 @@
 """What stands within a mention and may be asked for by itself: a street's number, a state's code, a colour, a first name.
 
-Knows single mentions and words, no properties.
+Knows single mentions and words, no schemas.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mockserver.engine.generate.prompt.mention import Mention
@@ -31,6 +31,25 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
         if last and last.kind == "name" and mention.kind == "id" and text[last.end : mention.start] == " ":
             yield Mention("name", text[last.start : mention.end], last.start, mention.end, unit=last.unit)
         last = mention
+
+
+def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
+    """Which part of a whole a property asks for, where another asks for the rest; none where it asks for a whole."""
+    return next(
+        (_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), ""
+    )
+
+
+_SPLIT = {
+    ("number", "street"): "house",
+    ("street", "number"): "street",
+    ("make", "model"): "forename",
+    ("model", "make"): "surname",
+    ("brand", "model"): "forename",
+    ("model", "brand"): "surname",
+}
+_OTHERS = {"number": ("street",), "street": ("number",), "make": ("model",), "model": ("make", "brand")}
+_OTHERS |= {"brand": ("model",)}
 
 
 def _of_name(text: str, name: Mention) -> Iterator[Mention]:

@@ -86,7 +86,7 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
         if last and last.end <= made.start:
             made = _joined(text, last, made)
         yield made
-        last = made
+        last = made if last is None or made.end > last.end else last  # what stands within it follows nothing
 
 
 def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:
@@ -107,7 +107,7 @@ def _is_of(word: str, group: str) -> bool:
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
     """A mention with what the one before it tells: both of "in Paris and London" are in, apples are counted."""
     gap = text[last.end : mention.start]
-    if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in (" ", " of "):
+    if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in (" ", " of ", " x ", "x ", " × "):
         people = mention.kind == "words" and any(_is_of(stem(word), "people") for word in str(mention.value).split())
         return mention if people or isinstance(last.value, float) else replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):

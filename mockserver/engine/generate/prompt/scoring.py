@@ -1,5 +1,6 @@
 """How well a mention suits a property, in points: by the name it is given, its kind, its cue, its neighbours."""
 
+import re
 from functools import lru_cache
 
 from mockserver.engine.generate.prompt.mention import Mention
@@ -202,6 +203,12 @@ def _string(mention: Mention, want: Wanted) -> int:
         return context(mention, want) + (15 + _role(mention, want) if want.role else 0) if nature == "" else 0
     fitness = FITNESS.get(nature, FITNESS[""])
     points = fitness.get(_kind(mention, nature, want))
+    if nature == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
+        return 0 if _is_measure(str(mention.value)) else _COUNTED["title"] + 10
+    if nature == "job" and mention.kind == "words" and _is_calling(str(mention.value)):
+        points = 26
+    if mention.kind == "address" and nature == "place":
+        points = 58 if set(want.words) & _STREETS else -20 if set(want.words) & _TOWNS else 28
     if nature == "" and mention.kind in ("unit", "currency") and not want.role:
         return 0
     near = context(mention, want)
@@ -243,7 +250,7 @@ def _string(mention: Mention, want: Wanted) -> int:
 def _by_place(mention: Mention, nature: str) -> int:
     """For what a number counts, where a thing is asked for; against headings and what may be a verb."""
     if mention.unit == "counted":
-        counted = _COUNTED.get(nature, 0) if mention.kind == "words" else -30
+        counted = _COUNTED.get(nature, 0 if mention.kind == "words" else -30)
         return 0 if mention.kind == "words" and _is_measure(str(mention.value)) else counted
     return _AGAINST.get(mention.unit, 0)
 
@@ -251,12 +258,13 @@ def _by_place(mention: Mention, nature: str) -> int:
 def _is_measure(words: str) -> bool:
     """Whether what is counted tells only how many there are: "5 results"."""
     word = stem(words.split(" ")[0])
-    return NATURES.get(word) in ("limit", "quantity", "days", "duration", "percent", "year") or word in _YEARS
+    told = NATURES.get(word) in ("limit", "quantity", "days", "duration", "percent", "year")
+    return told or word in _YEARS or words in MEASURES
 
 
 _YEARS = frozenset(listed("year years año años ans an jahre jahr anni anno jaar anos ano lat лет"))
-_COUNTED = {"title": 18, "name": 14, "": 8}
-_AGAINST = {"label": -30, "lead": -16}
+_COUNTED = {"title": 18, "name": 22, "": 10}
+_AGAINST = {"label": -30, "lead": -20}
 
 
 def _is_object(mention: Mention) -> bool:
@@ -266,7 +274,7 @@ def _is_object(mention: Mention) -> bool:
 
 
 _MAKING = frozenset(listed("create make add new open schedule book start set write send post generate file get"))
-_DOING = frozenset(listed("is was are live work has ha lives works from"))
+_DOING = frozenset(listed("is was are live work has ha lives works from teach run own lead say said joined plays earn"))
 
 
 def _nature_of(mention: Mention, want: Wanted) -> str:
@@ -285,7 +293,7 @@ def _kind(mention: Mention, nature: str, want: Wanted) -> str:
     if nature == "currency":
         return "currency" if word in CURRENCIES else "other"
     if nature == "color":
-        return "hue" if word.split(" ")[0] in COLORS else mention.kind
+        return "hue" if word in COLORS else mention.kind
     if nature == "unit":
         return "unit" if word in MEASURES else "other"
     if nature in ("country", "place", "state", "nationality", "person"):
@@ -310,7 +318,15 @@ def _is_wide(want: Wanted) -> bool:
     return want.nature == "place" and not set(want.words) & _TOWNS
 
 
-_TOWNS = frozenset(listed("city town village capital street address stadt ville ciudad città cidade station airport"))
+_TOWNS = frozenset(listed("city town village capital stadt ville ciudad città cidade station airport"))
+_STREETS = frozenset(listed("street address"))
+_CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$")
+
+
+@lru_cache(maxsize=2048)
+def _is_calling(words: str) -> bool:
+    """Whether words sound like a profession: designer, project manager, pianist."""
+    return len(words.split(" ")) < 4 and _CALLING.search(words.lower()) is not None
 
 
 def _role(mention: Mention, want: Wanted) -> int:

@@ -94,6 +94,7 @@ STOPS = frozenset(
         " where why how which is are was were be been being am do does did done has have had having can could will"
         " would shall should may might must please thanks thank hello hi hey there here just now today tomorrow"
         " yesterday tonight only than because while don't doesn't isn't i'm it's what's let let's i'd i'll i've"
+        " less more least most once twice thrice daily each x"
         " without including until via per using during let's und oder aber ist sind war wie wer wo wann ich mir"
         " mich du er sie es wir ihr bitte morgen heute et ou mais est sont je tu il elle nous vous quel quelle qui"
         " que quoi quand où demain aujourd'hui y e es son está yo qué cuál quién dónde cuándo mañana hoy por favor"

@@ -41,26 +41,27 @@ class Mentions:
         """
         if not self.text or not properties:
             return {}, self
-        given, left = self._told(properties, fits)
-        missing = tuple(want for want in wants(properties, required) if want.required and want.name not in given)
-        if not missing:
-            return given, left
-        # Only now: what a later text says clearly is better than what the first one might mean.
-        assignment = Assignment(self.text, fits, used=list(left.used))
-        assign(assignment, left.found, missing)
-        return given | assignment.given, left._without(assignment.used)
-
-    def _told(self, properties: Mapping[str, Json], fits: Fits) -> "tuple[dict[str, Json], Mentions]":
-        """What each of the texts says clearly, and the mentions that are left."""
         assignment = Assignment(self.text, fits, used=list(self.used))
         assign(assignment, self.found, wants(properties))
-        given, later = assignment.given, []
-        for other in self.later:
-            rest = {name: schema for name, schema in properties.items() if name not in given}
-            more, left = other._told(rest, fits)
-            given |= more
-            later.append(left)
-        return given, replace(self._without(assignment.used), later=tuple(later))
+        later = tuple(other._more(properties, assignment) for other in self.later)
+        missing = tuple(
+            want for want in wants(properties, required) if want.required and want.name not in assignment.given
+        )
+        if missing:  # only now: what a later text says clearly is better than what the first one might mean
+            assign(assignment, _left(self.found, assignment.used), missing, among=wants(properties))
+        return assignment.given, replace(self._without(assignment.used), later=later)
+
+    def _more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
+        """Add what this text says clearly of what others leave; what they gave already is not said again."""
+
+        def fits(name: str, value: Json) -> bool:
+            return earlier.fits(name, value) and not (isinstance(value, str) and value in earlier.given.values())
+
+        rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
+        own = Assignment(self.text, fits, used=list(self.used))
+        assign(own, self.found, wants(rest), among=wants(properties))
+        earlier.given |= own.given
+        return self._without(own.used)
 
     def _without(self, used: Sequence[Mention]) -> "Mentions":
         return replace(self, found=_left(self.found, used), used=tuple(used))

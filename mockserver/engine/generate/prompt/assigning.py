@@ -105,9 +105,11 @@ def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tup
     )
 
 
-def assign(assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wanted]) -> None:
-    """Fill what the mentions tell of the properties."""
-    ranked = sorted(matches(assignment.text, found, asked), key=lambda match: match.rank)
+def assign(
+    assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
+) -> None:
+    """Fill what the mentions tell of the properties, which may be some `among` others."""
+    ranked = sorted(matches(assignment.text, found, asked, among=among), key=lambda match: match.rank)
     for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
@@ -117,14 +119,16 @@ def assign(assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wan
         if match.want.required and match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
     _fill_required(assignment, ranked, asked)
-    for group in peers(asked):
+    for group in peers(among or asked):
         assignment.settle(group)
 
 
-def matches(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> Iterator[Match]:
+def matches(
+    text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
+) -> Iterator[Match]:
     """The pairs of property and mention that say anything at all for each other."""
     most = max(20, _MOST_PAIRS // max(1, len(asked)))
-    heads = {want.name: {word for word in want.words if len(word) > 1} - UNTOLD for want in asked}
+    heads = {want.name: {word for word in want.words if len(word) > 1} - UNTOLD for want in among or asked}
     for want in asked:
         if want.choices:
             yield from (Match(points, want, (mention,)) for points, mention in chosen(text, want))

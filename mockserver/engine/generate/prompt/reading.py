@@ -11,7 +11,7 @@ from mockserver.engine.generate.prompt.lists import LISTED
 from mockserver.engine.generate.prompt.literals import literals
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.moments import moments, pieces, times
-from mockserver.engine.generate.prompt.natures import SYNONYMS
+from mockserver.engine.generate.prompt.natures import MEASURES, SYNONYMS
 from mockserver.engine.generate.prompt.numbers import numbers
 from mockserver.engine.generate.prompt.pairs import calls, fragments, members, pairs
 from mockserver.engine.generate.prompt.phrases import phrases
@@ -91,7 +91,11 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
 
 def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:
     """Where words end that only say what the number after them is: the "bug" of "bug 552"."""
-    numbered = (m for m in found if m.kind in ("number", "id") and text[m.start - 1 : m.start] == " ")
+    numbered = (
+        m
+        for m in found
+        if m.kind in ("number", "id") and text[m.start - 1 : m.start] == " " and m.unit.lower() not in MEASURES
+    )
     return frozenset(mention.start - 1 for mention in numbered)
 
 
@@ -120,9 +124,9 @@ def _before(text: str, start: int) -> list[str]:
     words = _WORD.findall(text, max(0, start - _REACH), start)
     clause: list[str] = []
     for word in reversed(words):
-        if word in _ENDS or word.isdigit() or (word == "," and clause):
+        if word in _ENDS or word.isdigit() or word == ",":
             break
-        if word not in ",:#":
+        if word not in ":#":
             clause.append(word)
     return clause[:5]
 

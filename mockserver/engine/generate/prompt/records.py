@@ -51,7 +51,8 @@ def records(text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, str
         return []
     scalar = [want for want in asked if not set(want.types) & {"array", "object"}]
     ranked = sorted(
-        (match for match in matches(text, found, scalar) if match.points >= _LIKELY), key=lambda match: match.rank
+        (match for match in matches(text, found, scalar) if match.points >= (1 if match.want.numeric else _LIKELY)),
+        key=lambda match: match.rank,
     )
     if not _may_repeat(ranked):
         return []

@@ -180,7 +180,7 @@ def _whole(value: object) -> bool:
 def _of_other(mention: Mention, want: Wanted) -> bool:
     """Whether the word before says that the number is something else: "user id 42", "page 3"."""
     head = mention.before[0] if mention.before else ""
-    nature = NATURES.get(head, "")
+    nature = "" if head in _LEADING else NATURES.get(head, "")
     return (
         bool(nature) and nature not in ("query", "text", "", want.nature, "number", "title") and want.nature != "number"
     )
@@ -211,7 +211,7 @@ def _string(mention: Mention, want: Wanted) -> int:
         points = 58 if set(want.words) & _STREETS else -20 if set(want.words) & _TOWNS else 28
     if nature == "" and mention.kind in ("unit", "currency") and not want.role:
         return 0
-    near = context(mention, want)
+    near = context(mention, want) if mention.unit != "lead" else 0
     if points is None:
         return (
             near - 15 if mention.kind in ("number", "id", "quoted", "name", "channel", "version") and near > 30 else 0
@@ -250,8 +250,8 @@ def _string(mention: Mention, want: Wanted) -> int:
 def _by_place(mention: Mention, nature: str) -> int:
     """For what a number counts, where a thing is asked for; against headings and what may be a verb."""
     if mention.unit == "counted":
-        counted = _COUNTED.get(nature, 0 if mention.kind == "words" else -30)
-        return 0 if mention.kind == "words" and _is_measure(str(mention.value)) else counted
+        other = 0 if mention.kind == "words" else -30
+        return other if _is_measure(str(mention.value).lower()) else _COUNTED.get(nature, other)
     return _AGAINST.get(mention.unit, 0)
 
 

@@ -223,7 +223,7 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Seque
     for numeric in (True, False):
         left = [want for want in missing if want.name not in assignment.given and want.numeric == numeric]
         if len(left) == 1 and not left[0].choices:
-            floor = 9 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
+            floor = 6 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
             _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > floor)
     for match in ranked:
         if match.want in missing and match.mentions[0].kind in _NAMING and match.points >= _WEAK and not match.many:

@@ -22,8 +22,8 @@ _FORENAMES = frozenset(listed("mark will grant bill rob drew chase pat sue josh 
 _TELLING = re.compile(r"(?:,| (?:is|was|has|had|lives|works|said|will|joined|\(?\w{1,20}ed)\b)")
 _SUBJECT = re.compile(  # what follows somebody of whom something is told
     r" (?:is|was|are|were|has|had|have|does|did|will|can|would|should|and|or|got|won|beat|took|made|said|ran|came|went"
-    r"|bought|sold|wrote|met|left|led|lost|spent|paid|gave|sent|who|which|ist|hat|war|est|a|es|tiene|vive|\W|[A-Z]"
-    r"|\w{1,20}(?:ed|[^s]s|t)\b|weather\b|please\b)"
+    r"|bought|sold|wrote|met|left|led|lost|spent|paid|gave|sent|who|which|ist|hat|war|est|a|es|tiene|vive|[^\w\0]|[A-Z]"
+    r"|\w{1,20}(?:ed|[^s]s)\b|weather\b|please\b)"
 )
 _INNER = re.compile(r"(?<=[\w,] )[^\W\d_]{1,20}")
 _SMALL = frozenset(listed("the a an in at from to for with by of on and or is are what me my you it that please"))

@@ -24,6 +24,8 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
             yield from _of_name(text, mention)
         elif mention.kind == "words":
             yield from _of_words(mention)
+            if text[max(0, mention.start - 3) : mention.start].lower().lstrip() in ("a ", "an "):
+                yield Mention("one", 1, mention.start - 2, mention.start - 1)
         elif mention.kind == "address" and (house := _HOUSE.fullmatch(str(mention.value))):
             cut = mention.start + house.start("street")
             yield Mention("house", house["number"], mention.start, mention.start + house.end("number"))

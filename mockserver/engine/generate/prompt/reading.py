@@ -74,17 +74,22 @@ _REACH = 70  # characters that are looked at on either side
 def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
     """The mentions with the words around them."""
     leading = cues(text)
+    whole = text
+    for mention in found:
+        if mention.kind == "address":  # its words tell nothing of what stands beside it
+            blank = " " * (mention.end - mention.start)
+            text = text[: mention.start] + blank + text[mention.end :]
     last: Mention | None = None
-    labels = _labels(text, found)
+    labels = _labels(whole, found)
     for mention in found:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
         near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
-        if (mention.end in labels and mention.kind == "words") or _is_heading(text, mention):
+        if (mention.end in labels and mention.kind == "words") or _is_heading(whole, mention):
             mention = replace(mention, unit="label")
         made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
         if last and last.end <= made.start:
-            made = _joined(text, last, made)
+            made = _joined(whole, last, made)
         yield made
         last = made if last is None or made.end > last.end else last  # what stands within it follows nothing
 

@@ -26,7 +26,7 @@ _LEVELS = tuple(
 )
 _BRACKETS = re.compile(r"\([^()\n]{0,200}\)")
 _MOST_PIECES = 80
-_LIKELY = 5  # points from which a mention may be part of a record
+_LIKELY = 2  # points from which a mention may be part of a record
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ _POLITE = re.compile(
     r" \w{1,20})\b[,!. ]*"
     r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would) (?:like|love)(?: you)? to |i"
     r" (?:want|need)(?: you)? to "
+    r"|i(?:'d| would) like (?!to )|i (?:want|need) (?!to |you )"
     r"|(?:i(?:'m| am) )?(?:looking|trying) to |help me (?:to )?|let'?s |use the [\w-]{1,40} tool to |call"
     r" [\w-]{1,40} to )+",
     re.IGNORECASE,

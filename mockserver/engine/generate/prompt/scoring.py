@@ -15,6 +15,7 @@ ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
 _GIVEN = frozenset(("pair", "member", "argument"))
 _NUMBERS = frozenset(("number", "money", "ordinal"))
 _LEADING = frozenset(CUES["en"])
+_PARTING = _LEADING - {"as", "of", "to", "per"}
 _MOMENTS = frozenset(("date", "time", "datetime"))
 UNTOLD = frozenset(listed("id name number value is has to from the of key code type string text"))
 
@@ -31,6 +32,8 @@ def score(mention: Mention, want: Wanted) -> int:
         want.numeric or not want.types or want.nature in ("quantity", "money", "currency", "id")
     ):
         return _number(mention, want)
+    if mention.kind == "one":
+        return 12 if want.numeric and set(want.words) & {"quantity", "qty", "amount", "count"} else 0
     if mention.kind == "duration" and (want.numeric or want.nature == "duration"):
         return _duration(mention, want)
     if want.numeric or (want.types and "string" not in want.types):
@@ -100,6 +103,8 @@ def context(mention: Mention, want: Wanted) -> int:
     best = 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
         for distance, word in enumerate(near[:3]):
+            if near is mention.after and word in _PARTING:
+                break  # what follows is said of something else
             hits = [
                 1.0 if word == name else 0.75
                 for name in telling
@@ -222,6 +227,8 @@ def _string(mention: Mention, want: Wanted) -> int:
         points += 10 if not mention.cue and " " in mention.value else 0
         points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in _LEADING else 0
     points += _by_place(mention, nature)
+    if nature in _PROPER and mention.kind == "words" and _is_kind(str(mention.value)):
+        points -= 30
     if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
         points += 14
     elif nature in ("person", "name") and mention.kind == "name" and not mention.before and " " in str(mention.value):
@@ -265,6 +272,15 @@ def _is_measure(words: str) -> bool:
 _YEARS = frozenset(listed("year years año años ans an jahre jahr anni anno jaar anos ano lat лет"))
 _COUNTED = {"title": 18, "name": 22, "": 10}
 _AGAINST = {"label": -30, "lead": -20}
+
+
+@lru_cache(maxsize=2048)
+def _is_kind(words: str) -> bool:
+    """Whether words only name a kind of thing: an address, the customer."""
+    return all(NATURES.get(stem(word)) in _PROPER for word in words.split(" "))
+
+
+_PROPER = frozenset(listed("place person org name country state"))
 
 
 def _is_object(mention: Mention) -> bool:

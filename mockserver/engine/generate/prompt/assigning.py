@@ -137,7 +137,7 @@ def matches(
         if "array" in want.types:
             yield from _lists(text, found[:most], want)
         others = set().union(*(words for name, words in heads.items() if name != want.name)) - set(want.words)
-        portion = portion_of(want.words, others)
+        portion = portion_of(want.words, {word for other in among or asked for word in other.words})
         for mention in found[:most]:
             points = 62 if mention.kind == portion else score(mention, want)
             if points > 0 and mention.before and mention.before[0] in others:

@@ -68,6 +68,7 @@ def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
+_WIDE = frozenset(("pair", "member", "argument", "none", "json"))
 _REACH = 70  # characters that are looked at on either side
 
 
@@ -85,13 +86,14 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
         near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
-        if (mention.end in labels and mention.kind == "words") or _is_heading(whole, mention):
+        if (mention.end in labels and mention.kind == "words") or (not cue and _is_heading(whole, mention)):
             mention = replace(mention, unit="label")
         made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
         if last and last.end <= made.start:
             made = _joined(whole, last, made)
         yield made
-        last = made if last is None or made.end > last.end else last  # what stands within it follows nothing
+        if made.kind not in _WIDE and (last is None or made.end > last.end):  # what stands within it follows nothing
+            last = made
 
 
 def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:

@@ -227,6 +227,8 @@ def _string(mention: Mention, want: Wanted) -> int:
         points += 10 if not mention.cue and " " in mention.value else 0
         points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in _LEADING else 0
     points += _by_place(mention, nature)
+    if nature == "place" and mention.kind == "name" and not near and set(want.words) & _STREETS:
+        points -= 14
     if nature in _PROPER and mention.kind == "words" and _is_kind(str(mention.value)):
         points -= 30
     if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:

@@ -17,7 +17,7 @@ from mockserver.engine.generate.prompt.words import listed, stem
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
-_MOST_PAIRS = 40_000  # of a mention and a property that are looked at
+_MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _HINTED, _NAMED = 48, 44  # points of an example that the description gives, of a phrase with the property's name in it
 _WEAK = 8  # points from which a name is better than none, for what must be given
 _ELSEWHERE = 24  # points against what the word before gives to another property
@@ -127,18 +127,18 @@ def matches(
     text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
 ) -> Iterator[Match]:
     """The pairs of property and mention that say anything at all for each other."""
-    most = max(20, _MOST_PAIRS // max(1, len(asked)))
+    found = _looked_at(found, max(40, _MOST_PAIRS // max(1, len(asked))))
     heads = {want.name: {word for word in want.words if len(word) > 1} - UNTOLD for want in among or asked}
     for want in asked:
         if want.choices:
             yield from (Match(points, want, (mention,)) for points, mention in chosen(text, want))
-            yield from (Match(p, want, (m,)) for m in found[:most] if (p := _choice(m, want)) > 0)
+            yield from (Match(p, want, (m,)) for m in found if (p := _choice(m, want)) > 0)
             continue
         if "array" in want.types:
-            yield from _lists(text, found[:most], want)
+            yield from _lists(text, found, want)
         others = set().union(*(words for name, words in heads.items() if name != want.name)) - set(want.words)
         portion = portion_of(want.words, {word for other in among or asked for word in other.words})
-        for mention in found[:most]:
+        for mention in found:
             points = 62 if mention.kind == portion else score(mention, want)
             if points > 0 and mention.before and mention.before[0] in others:
                 points -= _ELSEWHERE
@@ -146,7 +146,18 @@ def matches(
                 yield Match(points, want, (mention,))
         if _takes_text(want):
             yield from (Match(_HINTED, want, (mention,)) for mention in hinted(text, want))
-            yield from (Match(_NAMED, want, (part,)) for m in found[:most] if (part := beside(m, want)))
+            yield from (Match(_NAMED, want, (part,)) for m in found if (part := beside(m, want)))
+
+
+def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
+    """As many mentions as can be weighed: what is given by name, then what stands at both ends of the text."""
+    if len(found) <= most:
+        return found
+    named = [mention for mention in found if mention.kind in _TOLD][: most // 2]
+    others = [mention for mention in found if mention.kind not in _TOLD]
+    left = most - len(named)
+    kept = others if len(others) <= left else others[: left // 2] + others[len(others) - left // 2 :]
+    return sorted((*named, *kept), key=lambda mention: (mention.start, -mention.end))
 
 
 def _names_only(mention: Mention, others: Collection[str], want: Wanted) -> bool:

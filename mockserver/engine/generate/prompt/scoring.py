@@ -99,20 +99,32 @@ def _alike(one: str, other: str) -> bool:
 
 def context(mention: Mention, want: Wanted) -> int:
     """The points for words beside a mention that the property is named by."""
-    telling = [word for word in want.words if word not in UNTOLD] or list(want.words)
+    if not mention.before and not mention.after:
+        return 0
+    telling = _telling(want.words)
     best = 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
         for distance, word in enumerate(near[:3]):
             if near is mention.after and word in _PARTING:
                 break  # what follows is said of something else
-            hits = [
-                1.0 if word == name else 0.75
-                for name in telling
-                if len(name) > 1 and len(word) > 1 and _alike(word, name)
-            ]
-            if hits:
-                best = max(best, int((top - step * distance) * max(hits)))
+            if hit := _hit(word, telling):
+                best = max(best, int((top - step * distance) * hit))
     return best
+
+
+@lru_cache(maxsize=1024)
+def _telling(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a name that tell what it is."""
+    return tuple(word for word in words if word not in UNTOLD) or words
+
+
+@lru_cache(maxsize=16_384)
+def _hit(word: str, telling: tuple[str, ...]) -> float:
+    """How well a word is one of those of a name: 0 where it is none."""
+    hits = (
+        1.0 if word == name else 0.75 for name in telling if len(name) > 1 and len(word) > 1 and _alike(word, name)
+    )
+    return max(hits, default=0)
 
 
 def _number(mention: Mention, want: Wanted) -> int:

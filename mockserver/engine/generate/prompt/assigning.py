@@ -22,7 +22,7 @@ _HINTED, _NAMED = 48, 44  # points of an example that the description gives, of 
 _WEAK = 8  # points from which a name is better than none, for what must be given
 _ELSEWHERE = 24  # points against what the word before gives to another property
 _TOLD = frozenset(("pair", "member", "argument"))
-_NAMING = frozenset(listed("name quoted id slug channel uuid host"))
+_NAMING = frozenset(listed("name quoted id slug channel uuid host ip"))
 _FREE = frozenset(listed("text query code command expression title"))
 
 
@@ -127,7 +127,7 @@ def matches(
     text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
 ) -> Iterator[Match]:
     """The pairs of property and mention that say anything at all for each other."""
-    found = _looked_at(found, max(40, _MOST_PAIRS // max(1, len(asked))))
+    found = _looked_at(found, max(20, _MOST_PAIRS // max(1, len(asked))))
     heads = {want.name: {word for word in want.words if len(word) > 1} - UNTOLD for want in among or asked}
     for want in asked:
         if want.choices:
@@ -225,7 +225,7 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Seque
     missing = [want for want in asked if want.required and want.name not in assignment.given]
     for want in missing:
         if want.nature == "title" and any(
-            assignment.take(match) for match in ranked if match.want is want and match.points > 7
+            assignment.take(match) for match in ranked if match.want is want and match.points > 5
         ):
             continue
         if _takes_text(want) and want.nature in _FREE:

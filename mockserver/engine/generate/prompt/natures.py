@@ -9,7 +9,7 @@ NATURES: dict[str, str] = {
         "place": "city location place town region area address street venue stadium airport station ort"
         " stadt ville lieu ciudad lugar città luogo cidade local origin destination departure capital"
         " arrival loc dest neighborhood neighbourhood destino origen port county zip origine near birthplace"
-        " where stop timezone tz court warehouse",
+        " where stop timezone tz court warehouse district suburb quarter village",
         "country": "country land pays pais país paese",
         "state": "state province",
         "nationality": "nationality cuisine citizenship",
@@ -38,7 +38,7 @@ NATURES: dict[str, str] = {
         "command": "command cmd bash shell",
         "expression": "expression formula equation expr calculation calc",
         "date": "date day datum fecha data birthday deadline dob checkin checkout when appointment on",
-        "time": "time hour clock uhrzeit hora heure open close opening closing",
+        "time": "time hour clock uhrzeit hora heure ora open close opening closing",
         "datetime": "datetime timestamp at moment",
         "duration": "duration length interval period timeout minute second ms millisecond",
         "email": "email mail cc bcc e-mail correo",
@@ -99,6 +99,8 @@ FITNESS: dict[str, dict[str, int]] = {
         "email": 10,
         "currency": 14,
         "unit": 14,
+        "ip": 10,
+        "host": 10,
     },
     "place": {"name": 25, "country": 12, "state": 16, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
     "country": {"country": 42, "name": 14, "quoted": 12},
@@ -106,7 +108,7 @@ FITNESS: dict[str, dict[str, int]] = {
     "nationality": {"nationality": 45, "quoted": 18, "name": 2},
     "room": {"words": 18, "name": 18, "quoted": 18, "id": 22},
     "person": {"name": 25, "country": -20, "nationality": -20, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
-    "name": {"country": 2, "slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
+    "name": {"country": 2, "host": 10, "slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
     "title": {"slug": 12, "quoted": 32, "name": 24, "words": 4, "id": 4},
     "text": {"quoted": 45, "code": 8},
@@ -174,7 +176,7 @@ CUED: dict[str, dict[str, int]] = {
         "on": -15,
         "by": -10,
     },
-    "org": {"at": 35, "from": 24, "by": 8, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
+    "org": {"near": 30, "at": 35, "from": 24, "by": 8, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
     "title": {
         "named": 45,
         "about": 10,
@@ -258,7 +260,7 @@ SYNONYMS: tuple[frozenset[str], ...] = tuple(
         "instructor professor teacher lecturer tutor",
         "doctor dr physician",
         "return returning back",
-        "depart departure leave leaving outbound departing",
+        "depart departure leave leaving left outbound departing",
         "checkin arrive arriving arrival",
         "checkout leaving",
         "rate interest",

@@ -32,6 +32,8 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
             yield Mention("street", house["street"], cut, mention.end)
         if last and last.kind == "name" and mention.kind == "id" and text[last.end : mention.start] == " ":
             yield Mention("name", text[last.start : mention.end], last.start, mention.end, unit=last.unit)
+        elif last and mention.kind == "words" and _is_short(last) and text[last.end : mention.start] == " ":
+            yield Mention("words", text[last.start : mention.end], last.start, mention.end)
         last = mention
 
 
@@ -65,6 +67,11 @@ def _of_name(text: str, name: Mention) -> Iterator[Mention]:
         cut, last = text.index(" ", name.start), text.rindex(" ", name.start, name.end)
         yield Mention("forename", text[name.start : cut], name.start, cut)
         yield Mention("surname", text[last + 1 : name.end], last + 1, name.end)
+
+
+def _is_short(mention: Mention) -> bool:
+    """Whether a name is an abbreviation that goes with what follows: an HR manager."""
+    return mention.kind == "name" and mention.value.isupper() and len(mention.value) < 5
 
 
 def _of_words(words: Mention) -> Iterator[Mention]:

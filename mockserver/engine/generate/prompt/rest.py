@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.words import listed
+from mockserver.engine.generate.prompt.words import REQUESTS, listed
 
 _REACH = 4_000
 _POLITE = re.compile(
@@ -141,7 +141,7 @@ def remainder(text: str, order: str, used: Iterable[Mention]) -> Place | None:
         else:
             verb = _VERB.match(text[polite:end])
             place = _trimmed(text, (polite + (verb.end() if verb else 0), end), taken, whole=False)
-        if place:
+        if place and text[slice(*place)].lower() not in REQUESTS:
             return place
     return None
 

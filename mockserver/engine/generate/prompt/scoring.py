@@ -45,6 +45,8 @@ def _by_key(mention: Mention, want: Wanted) -> int:
     if mention.key.startswith("#"):
         return 90 if mention.key == f"#{want.order}" and want.nature not in ("code", "command", "expression") else 0
     key = _key(mention.key)
+    if key[:1] == ("for",) or (want.nature in ("forename", "surname") and key == ("name",)):
+        return 0  # "for rent: a flat" says no rent, and a name is more than its half
     bonus = 10 if mention.kind == "argument" else 5 if mention.kind == "member" else 0
     if key == want.words or "".join(key) == "".join(want.words):
         return 100 + bonus
@@ -104,7 +106,7 @@ def context(mention: Mention, want: Wanted) -> int:
     telling = _telling(want.words)
     best = 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
-        for distance, word in enumerate(near[:3]):
+        for distance, word in enumerate(near[:4]):
             if near is mention.after and word in _PARTING:
                 break  # what follows is said of something else
             if hit := _hit(word, telling):
@@ -158,7 +160,7 @@ def _number(mention: Mention, want: Wanted) -> int:
     if nature == "number" or (nature == "quantity" and set(want.words) & {"amount", "number", "num"}):
         return 34 + near // 2 - (4 if mention.kind == "ordinal" else 0)
     points = near + _by_nature(mention, nature)
-    if measured and nature not in ("money", "") and near < 40:
+    if measured and nature not in ("money", "", "quantity") and near < 40:
         points -= 12
     if _of_other(mention, want) and near < 25:
         points -= 25
@@ -222,8 +224,8 @@ def _string(mention: Mention, want: Wanted) -> int:
     points = fitness.get(_kind(mention, nature, want))
     if nature == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
         return 0 if _is_measure(str(mention.value)) else _COUNTED["title"] + 10
-    if nature == "job" and mention.kind == "words" and _is_calling(str(mention.value)):
-        points = 26
+    if nature == "job" and mention.kind in ("words", "name") and _is_calling(str(mention.value)):
+        points = 30 if " " in str(mention.value) else 26
     if mention.kind == "address" and nature == "place":
         points = 58 if set(want.words) & _STREETS else -20 if set(want.words) & _TOWNS else 28
     if nature == "" and mention.kind in ("unit", "currency") and not want.role:
@@ -241,7 +243,9 @@ def _string(mention: Mention, want: Wanted) -> int:
     points += _by_place(mention, nature)
     if nature == "place" and mention.kind == "name" and not near and set(want.words) & _STREETS:
         points -= 14
-    if nature in _PROPER and mention.kind == "words" and _is_kind(str(mention.value)):
+    if nature == "place" and mention.kind == "name" and mention.cue and _is_described(mention):
+        points -= 8
+    if nature in _PROPER and mention.kind in ("words", "name") and _is_kind(str(mention.value)):
         points -= 30
     if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
         points += 14
@@ -295,6 +299,11 @@ def _is_kind(words: str) -> bool:
 
 
 _PROPER = frozenset(listed("place person org name country state"))
+
+
+def _is_described(mention: Mention) -> bool:
+    """Whether a name only describes the noun behind it: the Olympic final."""
+    return bool(mention.after) and mention.after[0] not in STOPS and mention.after[0] not in _LEADING
 
 
 def _is_object(mention: Mention) -> bool:
@@ -352,11 +361,22 @@ _TOWNS = frozenset(listed("city town village capital stadt ville ciudad città c
 _STREETS = frozenset(listed("street address"))
 _CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$")
 
+_CALLINGS = frozenset(
+    listed(
+        "head chief manager engineer director developer lead officer analyst assistant president consultant designer"
+        " specialist scientist architect nurse teacher professor supervisor coordinator representative accountant vp ceo"
+        " cto cfo intern technician"
+    )
+)
+
 
 @lru_cache(maxsize=2048)
 def _is_calling(words: str) -> bool:
     """Whether words sound like a profession: designer, project manager, pianist."""
-    return len(words.split(" ")) < 4 and _CALLING.search(words.lower()) is not None
+    said = words.lower().split(" ")
+    if words[0].isupper():  # a name may end as a profession does
+        return len(said) < 6 and not _CALLINGS.isdisjoint(said)
+    return len(said) < 4 and _CALLING.search(words) is not None
 
 
 def _role(mention: Mention, want: Wanted) -> int:

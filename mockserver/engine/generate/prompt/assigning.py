@@ -140,7 +140,7 @@ def matches(
         portion = portion_of(want.words, {word for other in among or asked for word in other.words})
         for mention in found:
             points = 62 if mention.kind == portion else score(mention, want)
-            if points > 0 and mention.before and mention.before[0] in others:
+            if points > 0 and _of_other(mention, others):
                 points -= _ELSEWHERE
             if points > 0 and not (mention.kind == "words" and _names_only(mention, others, want)):
                 yield Match(points, want, (mention,))
@@ -158,6 +158,12 @@ def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
     left = most - len(named)
     kept = others if len(others) <= left else others[: left // 2] + others[len(others) - left // 2 :]
     return sorted((*named, *kept), key=lambda mention: (mention.start, -mention.end))
+
+
+def _of_other(mention: Mention, others: Collection[str]) -> bool:
+    """Whether the word before a mention, or what it counts, is what another property is called."""
+    counted = stem(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
+    return (bool(mention.before) and mention.before[0] in others) or counted in others
 
 
 def _names_only(mention: Mention, others: Collection[str], want: Wanted) -> bool:

@@ -91,9 +91,10 @@ def _records(pieces: Sequence[Place], ranked: Sequence[Match]) -> list[Record]:
     by_piece: list[list[Match]] = [[] for _ in pieces]
     at = 0
     for match in sorted(ranked, key=lambda match: match.mentions[0].start):
-        while at < len(pieces) and pieces[at][1] < match.mentions[0].end:
+        mention = match.mentions[0]
+        while at < len(pieces) and pieces[at][1] <= mention.start:
             at += 1
-        if at < len(pieces) and pieces[at][0] <= match.mentions[0].start:
+        if at < len(pieces) and pieces[at][0] <= mention.start and mention.end <= pieces[at][1]:
             by_piece[at].append(match)
     made = [Record(place, _taken(within)) for place, within in zip(pieces, by_piece, strict=True)]
     full = [record for record in made if len(record.taken) > 1]

@@ -15,7 +15,7 @@ ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
 _GIVEN = frozenset(("pair", "member", "argument"))
 _NUMBERS = frozenset(("number", "money", "ordinal"))
 _LEADING = frozenset(CUES["en"])
-_PARTING = _LEADING - {"as", "of", "to", "per"}
+_PARTING = (_LEADING | {"and", "or", "but"}) - {"as", "of", "to", "per"}
 _MOMENTS = frozenset(("date", "time", "datetime"))
 UNTOLD = frozenset(listed("id name number value is has to from the of key code type string text"))
 
@@ -223,7 +223,7 @@ def _string(mention: Mention, want: Wanted) -> int:
     fitness = FITNESS.get(nature, FITNESS[""])
     points = fitness.get(_kind(mention, nature, want))
     if nature == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
-        return 0 if _is_measure(str(mention.value)) else _COUNTED["title"] + 10
+        return 0 if _is_measure(str(mention.value)) else _COUNTED["title"] + 16
     if nature == "job" and mention.kind in ("words", "name") and _is_calling(str(mention.value)):
         points = 30 if " " in str(mention.value) else 26
     if mention.kind == "address" and nature == "place":

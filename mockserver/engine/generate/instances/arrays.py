@@ -80,7 +80,7 @@ class _Row:
         if not item or not named(item):
             return ()
         properties = shown(self.making, item)
-        sets = self.making.said.sets(properties)
+        sets = self.making.said.sets(properties, listed=True)
         return sets if len(sets) > 1 else ()
 
     def _contained(self) -> list[Json]:

@@ -147,7 +147,7 @@ class Maker:
             if isinstance(examples, list) and examples:
                 start = int(self.fraction(place, "example") * len(examples))
                 found += [*examples[start:], *examples[:start]][:_MOST_EXAMPLES]
-        return () if found and named(parts) and evidence(self, parts) > 0 else found
+        return () if found and evidence(self, parts) > 0 else found
 
     def _allowed(self, schemas: Sequence[Json], parts: Parts, value: Json) -> bool:
         values = self.alternatives.listed(parts)

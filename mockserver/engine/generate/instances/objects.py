@@ -56,8 +56,9 @@ class _Table:
 
     def _wanted(self, name: str) -> bool:
         """Whether an optional property is made: by chance, but only what is spoken of where the prompt has its say."""
-        if spoken(self.parts):
-            return evidence_within(self.making, self.making.alternatives.of_property(self.parts, name)) > 0
+        told = evidence_within(self.making, self.making.alternatives.of_property(self.parts, name)) > 0
+        if told or spoken(self.parts):
+            return told
         chance = _CHANCES[min(self.place.depth, len(_CHANCES) - 1)]
         return self.making.fraction(self.place.below(name, name), "optional") < chance and self._may_be_called(name)
 

@@ -26,7 +26,10 @@ class Told(Mentions):
     def evidence(self, properties: Mapping[str, Any]) -> float:
         return sum(name in dict(self.values) for name in properties) / len(properties)
 
-    def sets(self, properties: Mapping[str, Any]) -> Any:
+    def apart(self, items: Any) -> Any:
+        return self
+
+    def sets(self, properties: Mapping[str, Any], *, listed: bool = False) -> Any:
         return tuple(Told(values=tuple(one.items())) for one in self.parted) or (self,)
 
 

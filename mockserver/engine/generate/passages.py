@@ -46,7 +46,7 @@ class _Question:
     """What an answer has to have: `needed` all of it, of `keys` the most."""
 
     kind: str
-    personal: bool
+    person: str  # whose affairs are asked about: mine, yours or nobody's
     keys: frozenset[str]
     needed: frozenset[str]
 
@@ -55,12 +55,13 @@ def _asked(about: Topic) -> _Question | None:
     """The question, if it is one about a third party or about the one who asks."""
     is_question = about.kind in _QUESTIONS if about.kind != "tell" else _is_question(about)
     said = _IDLE.sub("", _LABEL.sub("", _BEGUN.split(about.said)[-1]))
-    if not is_question or len(said) > _LONGEST_QUESTION or _YOURS.search(said):
+    if not is_question or len(said) > _LONGEST_QUESTION:
         return None
     keys = _keys(said)
-    first, _, rest = said.lstrip(SIGNS).partition(" ")
+    rest = said.lstrip(SIGNS).partition(" ")[2]
     named = _keys(" ".join(_NAMED.findall(rest)))
-    return _Question(about.kind, _MINE.search(said) is not None, keys, named & keys)
+    person = "mine" if _MINE.search(said) else "yours" if _YOURS.search(said) else ""
+    return _Question(about.kind, person, keys, named & keys)
 
 
 def _is_question(about: Topic) -> bool:
@@ -107,11 +108,12 @@ def _best(asked: _Question, sentences: Sequence[_Sentence]) -> _Sentence | None:
 
 def _fits(asked: _Question, sentence: _Sentence) -> bool:
     """Whether a sentence can be an answer: it has the names that are asked about, and says more than was asked."""
-    if not asked.needed <= sentence.keys or not sentence.keys - asked.keys:
+    if not asked.needed <= sentence.keys or (asked.kind != "yes" and not sentence.keys - asked.keys):
         return False
-    if asked.personal and (len(asked.keys & sentence.keys) < _PLENTY or sentence.own):
-        return sentence.own and _MINE.search(sentence.text) is not None
-    return True
+    mine = _MINE.search(sentence.text) is not None
+    if asked.person == "mine" and (len(asked.keys & sentence.keys) < _PLENTY or sentence.own):
+        return sentence.own and mine
+    return mine and not sentence.own if asked.person == "yours" else True
 
 
 def _suits(kind: str, text: str) -> float:
@@ -182,7 +184,8 @@ _YOURS = re.compile(r"(?i)\b(?:you|your|yours|yourself)\b")
 _MINE = re.compile(r"(?i)(?<![\w'])(?:i|i'm|i've|i’m|my|mine|me|we|our)(?![\w])")
 _MY_NAME = re.compile(r"(?i)\b(?:my (?:first |full )?name|who (?:am|i am|i'm)(?: i)?\b|i am called|my name is)")
 _I_AM = re.compile(
-    r"(?:\b[Mm]y (?:first |full )?name(?: is|'s|’s)|\b[Cc]all me|\b[Tt]his is|(?i:\bi'm|\bi am|\bi’m|\bim)(?: called| named)?)"
+    r"(?:\b[Mm]y (?:first |full )?name(?: is|'s|’s)|\b[Cc]all me|\b[Tt]his is|"
+    r"(?i:\bi'm|\bi am|\bi’m|\bim)(?: called| named)?)"
     r"\s+((?:[^\W\d_a-z][\w'’-]{0,30})(?:\s[^\W\d_a-z][\w'’-]{0,30}){0,2}|(?<=me )\w{2,20}|(?<=is )\w{2,20})"
 )
 _NAMED = re.compile(r"\b(?:[^\W\d_a-z][\w'’-]{0,40}|\w{0,20}\d[\w.,]{0,20})")
@@ -194,7 +197,8 @@ _TURNED = {
 }  # fmt: skip
 _DENIAL = re.compile(r"(?i)\b(?:not|no|never|cannot|without|isn't|aren't|doesn't|don't|won't|can't)\b")
 _NOT_KNOWN = re.compile(
-    r"(?i)\b(?:if|when|unless|otherwise)\b[^.\n]{0,160}?\b(?:say|reply|respond|answer|state|write|return|output)\b"
+    r"(?i)\b(?:if|when|unless)\b[^.\n]{0,80}?\b(?:answer|context|information|document|know|sure|found|find|there|text|present|"
+    r"relevant|mentioned|contain)\w*\b[^\n]{0,100}?\b(?:say|reply|respond|answer|state|write|return|output)\b"
     r"(?:\s+(?:with|only|just|exactly|simply|that|so)){0,3}\s*[:,]?\s*"
     r"(?:(?P<quoted>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|“[^”\n]{1,200}”|`[^`\n]{1,200}`)|"
     r"you (?:do not|don't|don’t) know|i (?:do not|don't|don’t) know)"
@@ -207,7 +211,7 @@ _WANTED = {
     "where": re.compile(r"(?i)\b(?:in|at|near|on|from)\b"),
 }
 _SILENT = vocabulary(
-    "many much tall old long far big high deep heavy fast often kind sort type name called mean means exactly currently "
-    "today right please know tell"
+    "many much tall old long far big high deep heavy fast often kind sort type name called mean means "
+    "exactly currently today right please know tell"
 )
 _KANA = frozenset("のはをがにでとへもやかですますくださいこれそれあれどこなになん何誰什么的是了吗在有请？。、")

@@ -12,6 +12,7 @@ from mockserver.engine.generate.forms.arithmetic import computed
 from mockserver.engine.generate.forms.asked import Asked
 from mockserver.engine.generate.forms.code import coded
 from mockserver.engine.generate.forms.exact import dictated
+from mockserver.engine.generate.forms.extracts import extracted, ordered_anew
 from mockserver.engine.generate.forms.lists import listed, tabled
 from mockserver.engine.generate.forms.options import chosen
 from mockserver.engine.generate.forms.pieces import (
@@ -63,7 +64,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _WORD = re.compile(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])")
-_FOREIGN = frozenset({"hello"})  # for its greetings stand in words of its own
+_FOREIGN = frozenset({"hello", "choices", "+"})  # what other languages greet, choose and add with is not listed here
 
 # Each form, and the words without which no prompt orders it: most prompts order none, and are not searched.
 FORMS: Forms = tuple(
@@ -82,6 +83,8 @@ FORMS: Forms = tuple(
          "implementation liner tests test endpoint command regex python javascript typescript java golang rust "
          "ruby php swift "
          "kotlin sql bash shell html css", coded),
+        ("extract find list identify pull pick get return give show", extracted),
+        ("reverse sort", ordered_anew),
         ("table tabular", tabled),
         ("word", one_word),
         ("number integer score rating rate rank value scale grade", rated),

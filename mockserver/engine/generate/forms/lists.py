@@ -17,7 +17,7 @@ def listed(asked: Asked, rng: Random) -> str | None:
         return f"{pick(_ADJECTIVES, rng).capitalize()} {one[1].lower()}"
     if counted is None and not _LIST.search(asked.text) and not _BULLETED.search(asked.rules):
         return None
-    number = min(number_of(counted["number"]), _MOST) if counted else rng.randrange(3, 6)
+    number = min(number_of(counted["number"]) or 1, _MOST) if counted else rng.randrange(3, 6)
     items = list(_items(asked, counted["noun"].lower() if counted else "", number, rng))
     if any(_IN_A_ROW.search(order) for order in asked.both):
         return ", ".join(item.partition(":")[0] for item in items)

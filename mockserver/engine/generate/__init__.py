@@ -10,9 +10,10 @@ from mockserver.core.call import Call, Json, Tool
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.engine.draft import DraftChoice
-from mockserver.engine.generate.forms import formed
+from mockserver.engine.generate.forms import formed, shaped
 from mockserver.engine.generate.forms.code import continued
 from mockserver.engine.generate.markdown import markdown
+from mockserver.engine.generate.passages import passage
 from mockserver.engine.generate.prompt import mentions
 from mockserver.engine.generate.prose import echo, joint, lorem, prose, system, text_on, topic_of, words
 from mockserver.engine.generate.reasoning import after, reasoning
@@ -56,7 +57,8 @@ def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     if call.prompts and (code := continued(call.prompts[0].text[-_READ_OF_CODE:])) is not None:
         return code
     free = "tokens" in options or call.ignore_eos
-    made = None if free else formed(about, system(call), rng)
+    rules = system(call)
+    made = None if free else formed(about, rules, rng) or passage(call, about) or shaped(about, rules, rng)
     return joint(call) + (text_on(about, call, rng, options) if made is None else made)
 
 

@@ -16,6 +16,9 @@ LONGEST = 100  # characters of a subject
 def question(ask: str) -> tuple[str, str, str]:
     """The kind of question as a topic names it, its subject, and what somebody wants to do."""
     plain = _POLITE.sub("", ask.translate(_UNQUOTED).strip(), count=1)
+    condition = _CONDITION.match(plain)
+    if condition is not None and _INTERROGATIVE.match(plain, condition.end()):
+        plain = plain[condition.end() :]
     asked = _INTERROGATIVE.match(plain)
     if asked is None:
         return _ordered(plain)
@@ -69,6 +72,8 @@ def _of_thing(kind: str) -> "Callable[[str, re.Match[str]], tuple[str, str, str]
 def _specified(rest: str, asked: re.Match[str]) -> str:
     """What `which lamp` asks for: one of the lamps; but `what a lamp is` asks for the thing itself."""
     named, *verb = _WITHIN.split(_MORE.sub("", rest, count=1), maxsplit=1)
+    if _LEANING.match(named):
+        return _noun(_LEANING.sub("", named, count=1))
     noun = _noun(_LIKE.sub("", named))
     itself = asked[0].endswith(("'s ", "’s ")) or (verb and not verb[0].strip(SIGNS))
     return noun if itself or not noun else f"the {noun}"
@@ -82,15 +87,21 @@ def _of_truth(rest: str, asked: re.Match[str]) -> tuple[str, str, str]:
 
 def _of_rest(rest: str, before: re.Match[str], *, short: bool) -> str:
     """The subject after an auxiliary verb: a verb follows what somebody does, and may where it is `short`."""
+    if before["whose"] and " " not in rest.strip(SIGNS):
+        return ""  # a verb alone: `where do I live`
     if before["whose"]:
         return _noun(_LEANING.sub("", _WITHOUT_VERB.sub("", rest, count=1), count=1))
     if before[0].lower().split()[-1:] in (["it"], ["there"]):
         return _keywords(rest)
+    rest = _LEANING.sub("", rest, count=1)
     return _first_noun(rest) if short else _noun(rest)
 
 
 def _ordered(plain: str) -> tuple[str, str, str]:
     """The same of a sentence that is no question: an order to tell or to do something, or a mere statement."""
+    translated = _TRANSLATING.match(plain)
+    if translated is not None:
+        return "do", _LONE_QUOTE.sub("", _INTO.sub("", plain[translated.end() :])).strip(SIGNS)[:LONGEST], ""
     told = _TELLING.match(plain)
     if told is not None:
         return "tell", _noun(plain[told.end() :]), ""
@@ -122,7 +133,7 @@ def _keywords(phrase: str) -> str:
 
 def _phrase(rest: str, most: int) -> str:
     """The words up to where a clause ends, seen from the one who answers."""
-    clause = _CLAUSE.split(rest, maxsplit=1)[0].strip(SIGNS)
+    clause = _LONE_QUOTE.sub("", _CLAUSE.split(rest, maxsplit=1)[0]).strip(SIGNS)
     words = [_TURNED.get(word.lower(), word) for word in clause.split()[:most]]
     while words and words[-1].lower() in _LOOSE:
         words.pop()
@@ -152,6 +163,14 @@ _INTERROGATIVE = re.compile(
     r"(?P<yes>(?:is|are|was|were|do|does|did|can|could|will|would|should|shall|may|has|have|had|if|whether|am)\b)"
     r")\s*"
 )
+_CONDITION = re.compile(
+    r"(?i)(?:if|when|since|because|given|assuming|suppose|after|before|while)\b[^?\n]{1,200},\s*(?:then\s+)?"
+)
+_TRANSLATING = re.compile(
+    r"(?i)translate\b(?:\s+(?:the|this|these|following|given|text|sentences?|words?|phrases?|message|below|for me))*"
+    r"(?:\s+(?:from|into|to)\s+\w+)*\s*:?\s*"
+)
+_INTO = re.compile(r"(?i)\s+(?:from \w+\s+)?(?:in)?to \w+\W*$")
 _AUXILIARIES = r"is|are|was|were|am|do|does|did|can|could|will|would|should|shall|may|has|have|had|might|must"
 _AUXILIARY = re.compile(
     rf"(?i)\A(?:(?:{_AUXILIARIES}|'s|about|happens to|it|there)\b\s*){{1,3}}(?P<whose>(?:i|you|we|they|one)\b\s*)?"
@@ -208,6 +227,7 @@ _ORDER = re.compile(
     r"compose|design|look|"
     r"get|set|add|remove|delete|update|open|close|run|start|stop|call|schedule|remind|play|turn|sort|solve|"
     r"count|identify|"
+    r"go|visit|click|press|type|enter|draw|roll|use|take|try|move|change|replace|download|upload|follow|"
     r"rate|define|outline|discuss|prepare|provide|return|output|print|install|configure|teach|tell|think|ask|read)\b"
 )
 _CLAUSE = re.compile(
@@ -218,9 +238,15 @@ _CLAUSE = re.compile(
     r"at most|less|fewer|json|markdown|"
     r"bullet|simple|plain|detail|short|german|french|spanish|italian|english|portuguese|japanese|chinese|"
     r"examples?)\b|step by step|"
-    r"for (?:me|us)|to (?:me|us|a (?:child|beginner|kid))|like i(?:'m| am))\b"
+    r"for (?:me|us)|to (?:me|us|an? (?:[\w-]+ )?(?:child|beginner|kid|toddler|teenager|student|lay(?:man|person)|"
+    r"[\w-]*year[- ]olds?))|like i(?:'m| am))\b"
 )
-_PRONOUN = re.compile(r"(?i)(?:you|it|this|that|these|those|i|we|they|he|she|there|me|us|them)(?:$|\b)")
+_LONE_QUOTE = re.compile(r"(?<!\w)['‘]|['’](?!\w)")
+_PRONOUN = re.compile(
+    r"(?i)(?:(?:you|it|that|those|i|we|they|he|she|there|me|us|them)\b|"
+    r"(?:this|these)\b(?! (?!(?:is|are|was|were|to|in|on|for|as|and|or|true|right|correct|wrong|good|bad|"
+    r"okay|possible|safe|real|work|works|mean|means)\b)[a-z]{3}))"
+)
 _TURNED = {"my": "your", "your": "my", "our": "your", "i": "you", "me": "you", "mine": "yours", "myself": "yourself"}
 _LOOSE = vocabulary(
     "a an the of in on at for to with by from and or is are was were be been do does did as than about into that it"

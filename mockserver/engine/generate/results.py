@@ -16,16 +16,17 @@ from mockserver.engine.generate.vocabulary import vocabulary
 
 def told(call: Call) -> str | None:
     """A text made of the results since the user spoke last; None where there are none."""
-    results = _results(call)
+    asked = _calls(call)
+    results = tuple(found for found in _results(call) if not _is_handover(asked, found))
     if not results:
         return None
-    asked = _calls(call)
     english = language_of(call.last_user) == ENGLISH
     said = [
         _said(asked.get(result.tool_call_id or "") or _unknown(result), result, english) for result in results[:_MOST]
     ]
     if len(results) > _MOST:
         said.append(f"({len(results) - _MOST} more)")
+    said = list(dict.fromkeys(said))
     return ("\n\n" if any("\n" in sentence for sentence in said) else " ").join(said)
 
 
@@ -36,6 +37,12 @@ def texts(call: Call) -> tuple[str, ...]:
 
 def _results(call: Call) -> tuple[Message, ...]:
     return tuple(message for message in call.since_user if message.role in ("tool", "function"))
+
+
+def _is_handover(asked: Mapping[str, ToolCall], result: Message) -> bool:
+    """Whether a result only says that another agent speaks now, which is nothing to tell."""
+    made = asked.get(result.tool_call_id or "")
+    return _HANDOVER.match(made.name if made is not None else result.name or "") is not None
 
 
 def _calls(call: Call) -> Mapping[str, ToolCall]:
@@ -53,8 +60,12 @@ def _said(asked: ToolCall, result: Message, english: bool) -> str:
     name = asked.name or "the tool"
     if (flaw := _flaw(found)) is not None:
         return _ended(f"{name} failed: {flaw}" if english else f"{name}: {flaw}")
+    if found == "" and result.parts and english:
+        return _SEEN if name.startswith("computer") else f"{name} gave back an image."
     if found in ("", None, [], {}):
         return f"{name} returned nothing." if english else f"{name}: –"
+    if english and isinstance(found, Mapping) and all(_is_well(key, value) for key, value in found.items()):
+        return _ended(f"Done: {' '.join(_words_of(name))}{_given(asked)}")
     values = _told_values(asked)
     about = _about(asked, english)
     if isinstance(found, str) and (len(found) > _LONGEST_LINE or "\n" in found.strip()):
@@ -71,6 +82,8 @@ def _about(asked: ToolCall, english: bool) -> str:
     verb = words[0] if words else ""
     subject = words[1:] if verb in _VERBS and len(words) > 1 else words
     given = _given(asked)
+    if verb in _SEARCHING and not (subject[-1:] or [""])[0].endswith("s"):
+        return f"The results{given}"
     if subject == words:
         return f"The result of {asked.name or 'the tool'}{given}"
     return f"The {' '.join(subject)}{given}"
@@ -78,11 +91,11 @@ def _about(asked: ToolCall, english: bool) -> str:
 
 def _given(asked: ToolCall) -> str:
     """The first arguments, each after the preposition that its name wants."""
-    said, before = "", ""
+    said, before = "", "and"
     for key, value in islice(_arguments(asked).items(), 2):
         if _short(value):
             preposition = _PREPOSITIONS.get((_words_of(key) or [""])[-1], "for")
-            said += f" {'and' if preposition == before else preposition} {_scalar(value)}"
+            said += f" {'and' if preposition == before else preposition}".rstrip() + f" {_scalar(value)}"
             before = preposition
     return said
 
@@ -101,6 +114,11 @@ def _short(value: Json) -> bool:
     if isinstance(value, str):
         return 0 < len(value) <= _LONGEST_ARGUMENT and "\n" not in value
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_well(key: str, value: Json) -> bool:
+    """Whether a member of an object says that all went well, and nothing else."""
+    return (key in _WELL and value is True) or (key in ("status", "result") and value in _WELL)
 
 
 def _flaw(found: Json) -> str | None:
@@ -192,13 +210,30 @@ _LONGEST_TEXT = 2000
 _LONGEST_RESULT = 100_000
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W0-9_A-Za-z]+")
 _WRONG = ("error", "errors", "exception")
+_WELL = (
+    "ok",
+    "success",
+    "done",
+    "succeeded",
+    "completed",
+    "complete",
+    "sent",
+    "saved",
+    "created",
+    "deleted",
+    "updated",
+)
 _FAILED = ("error", "failed", "failure")
 _COMPLAINT = re.compile(r"(?i)(?:error|exception|traceback|failed|failure|fatal|\w{1,40}(?:error|exception)\b)")
 _UNITS = frozenset({"unit", "units", "currency"})
 _VERBS = vocabulary(
     "get fetch search lookup look find list read query retrieve check show load describe compute calculate"
 )
+_SEARCHING = vocabulary("search lookup look find query")
+_SEEN = "Done: I have gone through the steps on the screen."
+_HANDOVER = re.compile(r"(?i)\A(?:transfer|hand_?(?:off|over)|delegate|escalate|switch)_?(?:back_?)?to(?:_|[A-Z])")
 _PREPOSITIONS = {
+    **dict.fromkeys(("path", "file", "filename", "filepath", "url"), ""),
     **dict.fromkeys(("city", "location", "place", "country", "region", "town", "state", "area"), "in"),
     **dict.fromkeys(("date", "day", "weekday"), "on"),
     **dict.fromkeys(("time", "hour"), "at"),

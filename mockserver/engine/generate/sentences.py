@@ -1,5 +1,6 @@
 """Sentences on a topic, as many as are wanted, in its language. Knows words and sentences, no calls."""
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from string import Formatter
@@ -74,8 +75,7 @@ class Speaker:
         """A sentence that answers the question, or says what the answer is about."""
         topic = self._topic
         if topic.language == ENGLISH:
-            kind = topic.kind if topic.kind in english.OPENERS else "tell"
-            return self.said(pick(english.OPENERS[kind if self._told(kind) else ""], self._rng))
+            return self.said(pick(self._openers(), self._rng))
         openers = self._written.openers
         return self.said(pick(openers if topic.subject and openers else self._written.middles, self._rng))
 
@@ -108,6 +108,14 @@ class Speaker:
                     gap: pick(choices, rng) for gap, choices in _RARE if gap in _gaps(sentence) and gap not in filled
                 }
         return sentence.format_map(filled)
+
+    def _openers(self) -> tuple[str, ...]:
+        """The openers of the topic's kind of question that speak of nothing which the topic lacks."""
+        topic = self._topic
+        of_matter = topic.kind == "state" and not _FROM_SOMEBODY.match(topic.said)
+        kind = "tell" if of_matter or topic.kind not in english.OPENERS else topic.kind
+        bare = tuple(opener for opener in english.OPENERS[kind] if _gaps(opener).isdisjoint(_OF_TOPIC))
+        return english.OPENERS[kind] if self._told(kind) else bare or english.OPENERS[""]
 
     def _told(self, kind: str) -> bool:
         """Whether the topic has what the openers of its kind speak of."""
@@ -147,6 +155,10 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_FROM_SOMEBODY = re.compile(
+    r"(?i)(?:i|i'm|im|i've|we|we're|he|she|they|it|it's|my|our|there|that|you|yesterday|today)\b."
+)
+_OF_TOPIC = frozenset({"topic", "Topic", "act", "said", "Said"})
 _NOTHING_WRITTEN = Language("", "")
 _ASPECTS = 5
 _FULL_STOPS = {"hy": "։", "bn": "।"}

@@ -38,10 +38,14 @@ TOLD: list[tuple[Result, str]] = [
     (("list_names", {}, '["Ada", "Bob"]'), "The names: Ada, Bob."),
     (("is_open", {}, "true"), "The result of is_open: yes."),
     (("get_user", {"id": 7}, '{"name": {"first": "Ada"}, "tags": []}'), "The user for 7: name: first Ada, tags: none."),
-    (("read_file", {"path": "a.txt"}, "one\ntwo"), "The file for a.txt:\n\none\ntwo"),
+    (("read_file", {"path": "a.txt"}, "one\ntwo"), "The file a.txt:\n\none\ntwo"),
     (("get_weather", {}, "Error: no such city"), "get_weather failed: Error: no such city."),
     (("get_weather", {}, '{"error": {"message": "no such city"}}'), "get_weather failed: message no such city."),
     (("save", {}, '{"success": false, "reason": "full"}'), "save failed: success no, reason full."),
+    (("send_email", {"to": "bob@example.com"}, '{"ok": true}'), "Done: send email to bob@example.com."),
+    (("save", {"path": "a.txt"}, '{"status": "success"}'), "Done: save a.txt."),
+    (("save", {}, '{"ok": true, "id": 7}'), "The result of save: ok yes, id 7."),
+    (("search_web", {"query": "tea"}, '["green"]'), "The results for tea: green."),
     (("save", {}, ""), "save returned nothing."),
     (("save", {}, "null"), "save returned nothing."),
 ]
@@ -50,6 +54,27 @@ TOLD: list[tuple[Result, str]] = [
 @pytest.mark.parametrize(("result", "text"), TOLD)
 def test_told(result: Result, text: str) -> None:
     assert told(conversation(result)) == text
+
+
+def test_what_several_results_say_alike_is_told_once() -> None:
+    assert told(conversation(("save", {}, ""), ("save", {"a": 1}, ""))) == "save returned nothing."
+
+
+def test_a_handover_is_nothing_to_tell() -> None:
+    moved = ("transfer_to_clerk", {}, '{"assistant": "Clerk"}')
+    assert told(conversation(moved)) is None
+    assert told(conversation(moved, ("add", {}, "5"))) == "The result of add: 5."
+    money = ("transfer", {"to": "bob"}, '{"id": 1}')
+    assert told(conversation(money)) == "The result of transfer to bob: id 1."
+
+
+def test_screens_are_seen() -> None:
+    call = conversation()
+    calls = (ToolCall("1", "computer_use_preview", "{}", "computer_call"), ToolCall("2", "plot", "{}"))
+    seen = tuple(Message("tool", "", ({"type": "image_url"},), tool_call_id=made.id) for made in calls)
+    messages = (*call.messages, Message("assistant", tool_calls=calls), *seen)
+    made = told(Call("openai", "chat", "m", call.http, 0, messages=messages))
+    assert made == "Done: I have gone through the steps on the screen. plot gave back an image."
 
 
 def test_without_results_there_is_nothing_to_tell() -> None:

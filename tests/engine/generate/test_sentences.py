@@ -70,3 +70,17 @@ def test_between_sentences() -> None:
 def test_pick_reaches_everything() -> None:
     rng = Seed(0).stream("x")
     assert {pick((1, 2, 3), rng) for _ in range(100)} == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "names_it"), [("I feel sad today.", False), ("We moved to Rome", False), ("Cats", True)]
+)
+def test_what_somebody_tells_is_heard_and_not_taken_for_a_subject(text: str, names_it: bool) -> None:
+    found = {Speaker(topic(text), Seed(at).stream("x")).opener() for at in range(40)}
+    assert any("cats" in opener.lower() for opener in found) == names_it
+    assert any(opener.startswith(("I see", "Noted", "I understand", "Thank")) for opener in found) != names_it
+
+
+def test_a_question_without_a_subject_keeps_its_kind() -> None:
+    found = {Speaker(topic("Where do I live?"), Seed(at).stream("x")).opener() for at in range(40)}
+    assert all(opener.startswith("Usually ") for opener in found)

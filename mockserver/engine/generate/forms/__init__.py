@@ -13,6 +13,7 @@ from mockserver.engine.generate.forms.arithmetic import computed
 from mockserver.engine.generate.forms.asked import Asked
 from mockserver.engine.generate.forms.code import coded
 from mockserver.engine.generate.forms.exact import dictated
+from mockserver.engine.generate.forms.extracts import extracted, ordered_anew
 from mockserver.engine.generate.forms.lists import listed, tabled
 from mockserver.engine.generate.forms.options import chosen
 from mockserver.engine.generate.forms.pieces import (
@@ -32,17 +33,27 @@ from mockserver.engine.generate.topic import Topic
 from mockserver.engine.generate.vocabulary import vocabulary
 
 Form = Callable[[Asked, Random], str | None]
+Forms = tuple[tuple[frozenset[str], Form], ...]
 
 
 def formed(topic: Topic, rules: str, rng: Random) -> str | None:
-    """The text that a prompt asks for by its form; None where any prose will do."""
+    """The text that a prompt asks for by its form; None where any prose will do, or a text of some length."""
+    return _first(FORMS, topic, rules, rng)
+
+
+def shaped(topic: Topic, rules: str, rng: Random) -> str | None:
+    """So many items, sentences or words, as a prompt orders them of whatever is said; None where it does not."""
+    return _first(SHAPES, topic, rules, rng)
+
+
+def _first(forms: Forms, topic: Topic, rules: str, rng: Random) -> str | None:
     asked = Asked(topic.text, excerpt(rules), topic)
     words = _words(asked.text) | (_words(asked.rules) & _BINDING)
     if topic.language != ENGLISH:
         words |= _FOREIGN
     if _TRIGGERS.isdisjoint(words):
         return None
-    for triggers, form in FORMS:
+    for triggers, form in forms:
         if not triggers.isdisjoint(words) and (made := form(asked, rng)) is not None:
             return made
     return None
@@ -54,10 +65,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 _WORD = re.compile(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])")
-_FOREIGN = frozenset({"hello"})  # for its greetings stand in words of its own
+_FOREIGN = frozenset({"hello", "choices", "+"})  # what other languages greet, choose and add with is not listed here
 
 # Each form, and the words without which no prompt orders it: most prompts order none, and are not searched.
-FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
+FORMS: Forms = tuple(
     (frozenset(triggers.split()), form)
     for triggers, form in (
         (GREETING_WORDS, small_talk),
@@ -73,6 +84,8 @@ FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
          "implementation liner tests test endpoint command regex python javascript typescript java golang rust "
          "ruby php swift "
          "kotlin sql bash shell html css", coded),
+        ("extract find list identify pull pick get return give show", extracted),
+        ("reverse sort", ordered_anew),
         ("table tabular", tabled),
         ("word", one_word),
         ("number integer score rating rate rank value scale grade", rated),
@@ -82,6 +95,11 @@ FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
         ("email mail letter message memo", letter),
         ("summarize summarise summary tl tldr sum condense shorten takeaway takeaways", summed_up),
         ("rewrite rephrase paraphrase correct proofread fix improve polish edit reformat", repeated),
+    )
+)  # fmt: skip
+SHAPES: Forms = tuple(
+    (frozenset(triggers.split()), form)
+    for triggers, form in (
         (
             "list name bullet bullets bulleted numbered step checklist comma one two three four five six seven eight "
             "nine "
@@ -90,7 +108,7 @@ FORMS: tuple[tuple[frozenset[str], Form], ...] = tuple(
         ("sentence sentences paragraph paragraphs words word", measured),
     )
 )  # fmt: skip
-_TRIGGERS = frozenset().union(*(triggers for triggers, _ in FORMS))
+_TRIGGERS = frozenset().union(*(triggers for triggers, _ in (*FORMS, *SHAPES)))
 # What rules for a whole conversation may order: its form, not its matter.
 _BINDING = vocabulary(
     "one among choose select pick options categories labels classes choices yes true answer reply respond "

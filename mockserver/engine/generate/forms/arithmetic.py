@@ -33,7 +33,12 @@ def _is_asked(text: str, found: re.Match[str]) -> bool:
     """Whether a sum is the question, rather than a date or a number of some thing."""
     before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() : found.end() + 3]
     alone = not before.strip() and not behind.strip(" =?.\n")
-    return alone or bool(_CUE.search(before)) or behind.lstrip().startswith("=")
+    return alone or bool(_CUE.search(before)) or behind.lstrip().startswith("=") or _ends_a_question(found[0], behind)
+
+
+def _ends_a_question(found: str, behind: str) -> bool:
+    """Whether a question ends with the sum; `on 5/12?` asks for a day."""
+    return behind.lstrip().startswith(("?", "？", "؟")) and _SPACED.search(found) is not None
 
 
 class _Sum:
@@ -95,14 +100,19 @@ def _shown(result: Fraction) -> str:
 _MOST_READ = 4000
 _DEEPEST = 20
 _PLACES = 10
+_TIMES = "times|multiplied by|x|mal|fois|por|vezes|per|maal|gånger|razy|умножить на"
+_BY = "divided by|over|geteilt durch|divisé par|dividido (?:por|entre)|diviso|gedeeld door|разделить на"
 _SPOKEN = (
-    (re.compile(r"(?i)(?<=\d)\s+(?:plus|added to)\s+(?=[-\d(])"), " + "),
-    (re.compile(r"(?i)(?<=\d)\s+minus\s+(?=[-\d(])"), " - "),
+    (re.compile(r"(?i)(?<=\d)\s+(?:plus|added to|más|mas|mais|più|плюс)\s+(?=[-\d(])"), " + "),
+    (re.compile(r"(?i)(?<=\d)\s+(?:minus|menos|moins|meno|минус|min)\s+(?=[-\d(])"), " - "),
     (
-        re.compile(r"(?i)(?<=\d)\s+(?:times|multiplied by|x)\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)"),
+        re.compile(rf"(?i)(?<=\d)\s+(?:{_TIMES})\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)"),
         " * ",
     ),
-    (re.compile(r"(?i)(?<=\d)\s+(?:divided by|over)\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])"), " / "),
+    (
+        re.compile(rf"(?i)(?<=\d)\s+(?:{_BY})\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])"),
+        " / ",
+    ),
     (
         re.compile(r"(?i)\b(?:add|(?:the )?sum of) (-?[\d.]{1,20}) (?:and|to|with) (-?[\d.]{1,20}\b)"),
         r"what is \1 + \2",
@@ -120,6 +130,7 @@ _SUM = re.compile(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
 )
+_SPACED = re.compile(r"[+*]|\s[-/]\s")
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[-+*/()]")
 _CUE = re.compile(
     r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"

@@ -12,7 +12,8 @@ def coded(asked: Asked, rng: Random) -> str | None:
     if not _CODE.search(asked.text):
         return None
     language = _language(asked.text) or _language(asked.rules) or "python"
-    fence = block(language, _name(asked), _purpose(asked))
+    name = (_table(asked.text) if language == "sql" else None) or _name(asked)
+    fence = block(language, name, _purpose(asked))
     return fence if any(_ALONE.search(order) for order in asked.both) else f"Here is a simple version:\n\n{fence}"
 
 
@@ -54,13 +55,30 @@ def _name(asked: Asked) -> str:
         return called[1]
     does = _DOES.search(asked.text)
     words = re.findall(r"[a-z]+", (does[1] if does else " ".join(asked.topic.words)).lower())
+    if does and words:
+        words[0] = _base(words[0])
     return "_".join([word for word in words if word not in _SMALL][:3]) or "example"
+
+
+def _table(text: str) -> str | None:
+    """The table that a query reads: where the prompt says it is from, or what it wants all of."""
+    found = _FROM.search(text) or _ALL_OF.search(text)
+    return None if found is None else str(found[found.lastindex or 1]).lower()
+
+
+def _base(verb: str) -> str:
+    """What a function does, as an order: `reverses` is `reverse`, `matches` is `match`."""
+    if verb.endswith("ies") and len(verb) > 4:
+        return verb[:-3] + "y"
+    if verb.endswith(("ches", "shes", "sses", "xes")):
+        return verb[:-2]
+    return verb[:-1] if verb.endswith("s") and not verb.endswith(("ss", "us", "is")) else verb
 
 
 def _purpose(asked: Asked) -> str:
     does = _DOES.search(asked.text)
     told = " ".join((does[1] if does else asked.topic.subject or "an example").split())
-    plain = re.sub(r"[^\w ,-]", "", told)[:80].strip()
+    plain = " ".join(re.sub(r"[^\w ,-]", " ", told)[:80].split())
     return plain[:1].upper() + plain[1:] + "."
 
 
@@ -90,10 +108,15 @@ _ALONE = re.compile(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\bcode\b|\bcode only\b|\bno (?:explanations?|comments?|text)\b|"
     r"\bwithout (?:any )?explanations?\b|\bnothing else\b"
 )
-_CALLED = re.compile(r"(?:called|named)\s+[`'\"]?([A-Za-z_]\w{0,40})")
+_CALLED = re.compile(r"(?:\b(?:called|named)\s+[`'\"]?|\bfunction\s+`?(?=\w{1,40}\())([A-Za-z_]\w{0,40})")
 _DOES = re.compile(
     rf"(?i)\b(?:{_KINDS})\b(?: in \S+| called \S+| named \S+)?\s+(?:that|to|which|for|of|who)\s+(?:can\s+|"
     rf"will\s+)?([^.?!\n,;:]{{2,80}})"
+)
+_FROM = re.compile(r"(?i)\bfrom (?:the |a )?[`'\"]?(\w{1,40})[`'\"]?(?: table)?\b|\btable [`'\"]?(\w{1,40})")
+_ALL_OF = re.compile(
+    r"(?i)\b(?:(?:all|every|how many|number of) (?:of )?|(?:get|list|count|find|show|select|fetch|return) )"
+    r"(?:the )?(?!(?:all|every|the|me|how|a|an|number)\b)(\w{2,40})"
 )
 _SMALL = vocabulary("a an the of in on to for and or with from that it its is two all each any given some your")
 _ANNOTATION = re.compile(r":\s*[\w\[\], .|\"']{1,60}?(?=,|\)|$)|=\s*[^,()]{1,40}|->.*")
@@ -124,7 +147,7 @@ _LANGUAGES = {
     "php": ("php", "<?php\n// PURPOSE\nfunction CAMEL($value) {\n    return $value;\n}"),
     "swift": ("swift", "// PURPOSE\nfunc CAMEL(_ value: Int) -> Int {\n    let result = value\n    return result\n}"),
     "kotlin": ("kotlin", "// PURPOSE\nfun CAMEL(value: Int): Int {\n    val result = value\n    return result\n}"),
-    "sql": ("sql", "-- PURPOSE\nSELECT id, name\nFROM NAME\nORDER BY name;"),
+    "sql": ("sql", "-- PURPOSE\nSELECT *\nFROM NAME;"),
     "bash": ("bash", '#!/usr/bin/env bash\n# PURPOSE\nNAME() {\n  echo "$1"\n}\n\nNAME "$@"'),
     "html": ("html",
         "<!doctype html>\n<html>\n  <head><title>PURPOSE</title></head>\n  "

@@ -7,6 +7,7 @@ from mockserver.core.seed import Random
 from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
 from mockserver.engine.generate.languages import english
 from mockserver.engine.generate.sentences import pick
+from mockserver.engine.generate.things import ADJECTIVES
 from mockserver.engine.generate.vocabulary import vocabulary
 
 
@@ -14,10 +15,10 @@ def listed(asked: Asked, rng: Random) -> str | None:
     """A list of as many items as are asked for."""
     counted = next((found for found in _COUNTED.finditer(asked.text) if found["noun"].lower() not in _MEASURES), None)
     if counted is None and (one := _ONE.match(asked.text)) is not None:
-        return f"{pick(_ADJECTIVES, rng).capitalize()} {one[1].lower()}"
+        return f"{pick(ADJECTIVES, rng).capitalize()} {one[1].lower()}"
     if counted is None and not _LIST.search(asked.text) and not _BULLETED.search(asked.rules):
         return None
-    number = min(number_of(counted["number"]), _MOST) if counted else rng.randrange(3, 6)
+    number = min(number_of(counted["number"]) or 1, _MOST) if counted else rng.randrange(3, 6)
     items = list(_items(asked, counted["noun"].lower() if counted else "", number, rng))
     if any(_IN_A_ROW.search(order) for order in asked.both):
         return ", ".join(item.partition(":")[0] for item in items)
@@ -54,7 +55,7 @@ def _items(asked: Asked, noun: str, number: int, rng: Random) -> Iterator[str]:
         return
     words = asked.topic.words
     thing = (words[-1] if words else noun).capitalize() if noun in _NAMES else _single(noun)
-    adjectives = rng.sample(_ADJECTIVES, len(_ADJECTIVES))
+    adjectives = rng.sample(ADJECTIVES, len(ADJECTIVES))
     for at in range(number):
         turn, place = divmod(at, len(adjectives))
         yield f"{adjectives[place].capitalize()} {thing}" + (f" {turn + 1}" if turn else "")
@@ -134,9 +135,4 @@ _NOTES = (
     "worth checking first", "often decides", "easy to overlook", "better early than late", "more useful than it looks",
     "costs little and helps a lot", "depends on the case", "best kept simple", "grows with practice",
     "rarely the problem", "good to know beforehand", "not urgent, but important", "a matter of taste", "pays off later",
-)  # fmt: skip
-_ADJECTIVES = (
-    "quiet", "golden", "early", "little", "northern", "bright", "plain", "second", "winter", "gentle", "hidden",
-    "green", "wooden", "steady", "open", "silver", "evening", "simple", "distant", "friendly", "round",
-    "first", "blue", "honest",
 )  # fmt: skip

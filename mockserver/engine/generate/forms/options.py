@@ -50,7 +50,7 @@ def _options(text: str) -> tuple[list[str], str]:
 
 def _parted(listed: str) -> list[str]:
     """The options of a list, or none where one of them is no short label."""
-    parts = [part.strip().strip("\"'`“”‘’*()[]<>.").strip() for part in _SEPARATOR.split(listed)]
+    parts = [part.strip().strip("\"'`“”‘’「」『』*()[]<>.").strip() for part in _SEPARATOR.split(listed)]
     parts = [part for part in parts if part]
     return parts if all(_LABEL.fullmatch(part) for part in parts) else []
 
@@ -61,6 +61,11 @@ _WORD_LISTED = r"[\"'`“‘]?[\w+-]+[\"'`”’]?"
 _WORDS_LISTED = rf"{_WORD_LISTED}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+){_WORD_LISTED}){{1,30}}"
 _YES, _NO = (rf"(?:\"(?:{words})\"|'(?:{words})'|(?:{words}))" for words in ("yes|true", "no|false"))
 _CUES = (
+    re.compile(rf"(?i)\b(?:choose|pick|select)(?: only| just| exactly)? one\b[^:\n]{{0,30}}:\s*({_LISTED})"),
+    re.compile(
+        r"(?i)((?<!\w)(?:ja|sí|si|oui|sim|да|はい|是|tak|evet|vâng|iya|네|예)[\"'”」』]?\s*"
+        r"(?:oder|o|ou|of|lub|czy|veya|eller|или|または|还是|或|또는|、|/|,)\s*[\"'“「『]?"
+        r"(?:nein|no|non|não|nee|nie|nej|hayır|нет|いいえ|否|不是|tidak|아니요|아니오)(?![\w]))"),
     re.compile(
         rf"(?i)\b(?:one of|among|choose from|select from|pick from|from)(?: the| these| following| labels?|"
         rf" options?| categories|"
@@ -89,6 +94,9 @@ _HEADED = re.compile(
 _BULLETS = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
 _LETTERED = re.compile(r"(?m)^[ \t]*\(?([A-F])[).:][ \t]+([^\n]{1,200})$")
 _LETTER_ALONE = re.compile(r"(?i)\bletters?\b")
-_SEPARATOR = re.compile(r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+|\s+and\s+")
+_SEPARATOR = re.compile(
+    r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|、]\s*|"
+    r"\s+(?:or|and|oder|o|ou|of|lub|czy|veya|eller|или)\s+|または|还是|或|또는"
+)
 _LABEL = re.compile(r"[\w+-]+(?: [\w+-]+){0,3}")
 _WORD = re.compile(r"[\w+-]+")

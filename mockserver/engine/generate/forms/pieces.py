@@ -134,7 +134,7 @@ def _given(text: str) -> str:
     """The text that an order is about: what stands in quotation marks, after a colon, or in the lines below it."""
     quoted = _QUOTED.search(text)
     if quoted is not None:
-        return quoted[1].strip()
+        return (quoted[1] or quoted[2]).strip()
     head, sign, rest = text.partition(":")
     if sign and len(head) < _LONGEST_ORDER and len(rest.strip()) > 1:
         return rest.strip()
@@ -168,8 +168,8 @@ _STORY = re.compile(
     r"joke|fable|fairy tale)\b"
 )
 _LETTER = re.compile(
-    r"(?i)\b(?:write|draft|compose|create|generate|prepare|make)\b[^.?!\n]{0,40}?\b(?:e-?mail|letter|"
-    r"message to|memo)\b"
+    r"(?i)\b(?:write|draft|compose|create|generate|prepare|make)\b[^.?!,;:\n]{0,40}?\b(?:(?:e-?mail|letter|memo)\b"
+    r"(?! address)|message to\b)"
 )
 _SUMMARY = re.compile(r"(?i)\b(?:summari[sz]e|summary|tl;?dr|sum up|condense|shorten|key takeaways?)\b")
 _REWRITE = re.compile(
@@ -180,7 +180,7 @@ _IN_SENTENCES = re.compile(
     rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_COUNT}(?:a |"
     rf"an )?({NUMBER})[- ](?:\w+ )?sentences?\b|\b({NUMBER})[- ]sentence\b|\b(a) (?:short |brief |single )?sentence\b"
 )
-_IN_PARAGRAPHS = re.compile(rf"(?i)\b({NUMBER})[- ](?:\w+ )?paragraphs?\b")
+_IN_PARAGRAPHS = re.compile(rf"(?i)\b({NUMBER})[- ](?:(?!words?\b|sentences?\b|lines?\b)\w+ )?paragraphs?\b")
 _IN_WORDS = re.compile(
     rf"(?i)\b(?:in|with|write|use|using|of|about|to|than|give(?: me)?)\s+{_COUNT}((?!(?:an?|"
     rf"one)\b){NUMBER}) words\b|\b((?!(?:an?|one)\b){NUMBER})[- ]words?\b(?! (?:answer|reply))"

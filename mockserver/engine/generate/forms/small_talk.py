@@ -1,11 +1,15 @@
 """What is said where nothing is asked: greetings, thanks, who one is."""
 
 import re
+from functools import cache
 
 from mockserver.core.seed import Random
 from mockserver.engine.generate.forms.asked import Asked
 from mockserver.engine.generate.languages import ENGLISH, LANGUAGES
+from mockserver.engine.generate.languages.courtesy import COURTESIES
 from mockserver.engine.generate.languages.english import GREETINGS
+from mockserver.engine.generate.questions import SIGNS
+from mockserver.engine.generate.vocabulary import vocabulary
 
 
 def small_talk(asked: Asked, rng: Random) -> str | None:
@@ -16,10 +20,30 @@ def small_talk(asked: Asked, rng: Random) -> str | None:
     for pattern, answers in _ANSWERS:
         if pattern.fullmatch(text):
             return answers[rng.randrange(len(answers))]
+    if (named := _SELF.fullmatch(text)) is not None and named[1].split()[0].lower() not in _NO_NAMES:
+        return f"Hello {named[1][:1].upper()}{named[1][1:]}! How can I help you today?"
+    if (answer := _courteous(text, asked.topic.language)) is not None:
+        return answer
     if _FOREIGN.fullmatch(text):
         language = LANGUAGES.get(asked.topic.language)
         return language.greeting if language and asked.topic.language != ENGLISH else GREETINGS[0]
     return None
+
+
+def _courteous(text: str, language: str) -> str | None:
+    """An answer to thanks and the like in another language: in the one that the text seems to be in, if it knows it."""
+    bare = _GREETED.sub("", text.lower().strip(SIGNS), count=1)
+    known = _courtesies()
+    for code in (language, *known):
+        for pattern, answer in known.get(code, ()):
+            if pattern.fullmatch(bare):
+                return answer
+    return None
+
+
+@cache
+def _courtesies() -> dict[str, tuple[tuple[re.Pattern[str], str], ...]]:
+    return {code: tuple((re.compile(told), answer) for told, answer in said) for code, said in COURTESIES.items()}
 
 
 # Of these, at least one opens any small talk.
@@ -27,7 +51,7 @@ GREETING_WORDS = (
     "hi hello hey hiya howdy yo greetings morning afternoon evening thanks thank thx cheers bye goodbye "
     "night see you your "
     "yourself help test testing ping ok okay yes no sure great cool nice perfect good fine yep nope "
-    "alright got hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam tag morgen"
+    "alright i im my call m got hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam tag morgen"
 )
 
 _LONGEST = 80
@@ -36,6 +60,19 @@ _NAMED = (
     r"team|folks))?"
 )
 _END = r"[\s!.,?)(:;-]*"
+_SELF = re.compile(
+    rf"(?:(?i:hi|hello|hey|good (?:morning|afternoon|evening)){_NAMED}[\s!.,]*)?"
+    rf"(?:(?i:i'm|i am|i’m|im|my name is|my name's|call me)|[Tt]his is(?= [A-Z])) "
+    rf"((?!\w+(?:ed|ing|ful|ous|ive|less|able|ish)\b)\w[\w'’-]{{1,30}}(?: [A-Z][\w'’-]{{1,30}}){{0,2}}){_END}"
+)
+_NO_NAMES = vocabulary(
+    "sad happy fine good ok okay back here sorry hungry sick ill lost late done new ready sure afraid stuck "
+    "great well angry lonely busy not a an the so very too just in on at from test it wrong right your no"
+)
+_GREETED = re.compile(
+    r"(?:hallo|guten (?:tag|morgen|abend)|bonjour|salut|hola|ciao|olá|oi|hoi|hej|cześć|привет|здравствуйте|привіт|"
+    r"こんにちは|你好|안녕(?:하세요)?)[\s,!.。、，！¿¡]+"
+)
 _ANSWERS = (
     (
         re.compile(

@@ -9,15 +9,16 @@ from typing import TypeVar
 
 from mockserver.core.seed import Random
 from mockserver.engine.fakers import drawing
-from mockserver.engine.generate.filler import phrase, sentence
 from mockserver.engine.generate.instances.formats import FIRST, FORMATS, LAST, Draw, email, moment, one_of, uuid, word
+from mockserver.engine.generate.sentences import pick
+from mockserver.engine.generate.things import NOUNS, remark, thing
 
 T = TypeVar("T")
 
 
 def plain_text(hints: tuple[str, ...], rng: Random) -> str:
     """A text for a property that is called this or described like this, the most telling hint first."""
-    return _known(_TEXTS, hints, _phrase)(rng)
+    return _known(_TEXTS, hints, thing)(rng)
 
 
 def natural_range(hints: tuple[str, ...]) -> tuple[float, float]:
@@ -45,10 +46,6 @@ def _words(hint: str) -> Iterator[str]:
             yield words[at][:-1]
 
 
-def _phrase(rng: Random) -> str:
-    return phrase(rng, rng.randrange(1, 4))
-
-
 def _faked(name: str) -> Draw:
     """Draws from one of Faker's values."""
 
@@ -72,59 +69,77 @@ def _slug(rng: Random) -> str:
 
 
 def _title(rng: Random) -> str:
-    return phrase(rng, rng.randrange(2, 5)).title()
+    return thing(rng).title()
 
 
 _LONGEST_HINT = 200
 _PHONE: Draw = lambda rng: f"+1-555-01{rng.randrange(100):02}"  # noqa: E731
 _NAME: Draw = lambda rng: f"{FIRST(rng)} {LAST(rng)}"  # noqa: E731
 _SITE: Draw = FORMATS["uri"]
+_NOUN: Draw = lambda rng: pick(NOUNS, rng)  # noqa: E731
 _THING = one_of("Notebook", "Desk Lamp", "Coffee Grinder", "Rain Jacket", "Bicycle Bell", "Teapot", "Field Guide")
 
 _TEXTS: dict[str, Draw] = {
-    "abstract": sentence,
+    "abstract": remark,
     "action": one_of("create", "update", "delete", "search", "send"),
     "address": lambda rng: f"{rng.randrange(1, 200)} Mill Lane",
+    "advice": remark,
     "airport": one_of("LIS", "OSL", "NBO", "LIM", "YYZ", "LEJ", "HBA"),
-    "answer": sentence,
+    "analysis": remark,
+    "answer": remark,
+    "assignee": _NAME,
     "author": _NAME,
     "avatar": lambda rng: f"https://example.com/{word(rng)}.png",
     "birthday": FORMATS["date"],
-    "body": sentence,
+    "body": remark,
     "brand": one_of("Example Works", "Acme", "Northwind", "Contoso", "Initech"),
+    "caption": remark,
     "category": one_of("books", "garden", "kitchen", "music", "sports", "travel", "tools"),
+    "ceo": _NAME,
     "city": one_of("Lisbon", "Oslo", "Nairobi", "Kyoto", "Lima", "Toronto", "Leipzig", "Hobart"),
+    "city name": one_of("Lisbon", "Oslo", "Nairobi", "Kyoto", "Lima", "Toronto", "Leipzig", "Hobart"),
+    "client": _NAME,
     "code": _code,
     "color": one_of("red", "green", "blue", "yellow", "black", "white"),
     "colour": one_of("red", "green", "blue", "yellow", "black", "white"),
-    "comment": sentence,
+    "comment": remark,
     "company": one_of("Example Works", "Acme", "Northwind", "Contoso", "Initech"),
-    "content": sentence,
+    "company name": one_of("Example Works", "Acme", "Northwind", "Contoso", "Initech"),
+    "conclusion": remark,
+    "content": remark,
     "country": one_of("Portugal", "Norway", "Kenya", "Japan", "Peru", "Canada", "Germany", "Australia"),
     "country code": one_of("PT", "NO", "KE", "JP", "PE", "CA", "DE", "AU"),
+    "created at": FORMATS["date-time"],
     "currency": one_of("EUR", "USD", "GBP", "JPY"),
+    "customer": _NAME,
     "date": FORMATS["date"],
     "datetime": FORMATS["date-time"],
     "department": one_of("Sales", "Engineering", "Finance", "Support", "Research"),
-    "description": sentence,
+    "description": remark,
     "destination": one_of("Lisbon", "Oslo", "Nairobi", "Kyoto", "Lima", "Toronto", "Leipzig", "Hobart"),
+    "details": remark,
+    "director": _NAME,
     "domain": FORMATS["hostname"],
     "email": email,
-    "explanation": sentence,
+    "employee": _NAME,
+    "evidence": remark,
+    "excerpt": remark,
+    "explanation": remark,
     "extension": _faked("file_extension"),
+    "family name": LAST,
+    "feedback": remark,
     "field": word,
     "file": _faked("file_name"),
     "file name": _faked("file_name"),
     "filename": _faked("file_name"),
-    "path": _faked("file_path"),
     "first": FIRST,
     "first name": FIRST,
     "firstname": FIRST,
     "full name": _NAME,
-    "given name": FIRST,
-    "family name": LAST,
     "gender": one_of("female", "male", "other"),
     "genre": one_of("fantasy", "history", "jazz", "mystery", "poetry", "science"),
+    "given name": FIRST,
+    "guest": _NAME,
     "guid": uuid,
     "hash": lambda rng: f"{rng.getrandbits(160):040x}",
     "host": FORMATS["hostname"],
@@ -132,79 +147,101 @@ _TEXTS: dict[str, Draw] = {
     "icon": word,
     "id": _identifier,
     "image": lambda rng: f"https://example.com/{word(rng)}.png",
+    "instruction": remark,
+    "inventor": _NAME,
     "ip": FORMATS["ipv4"],
     "isbn": _faked("isbn13"),
     "item": _THING,
+    "item name": _THING,
     "job": _faked("job"),
+    "justification": remark,
     "key": _slug,
     "keyword": word,
-    "label": word,
+    "label": _NOUN,
     "language": one_of("English", "German", "Portuguese", "Japanese", "Swahili"),
     "language code": one_of("en", "de", "pt", "ja", "sw"),
     "last": LAST,
     "last name": LAST,
     "lastname": LAST,
-    "surname": LAST,
     "license": one_of("MIT", "Apache-2.0", "BSD-3-Clause"),
     "link": _SITE,
     "locale": one_of("en-US", "de-DE", "pt-PT", "ja-JP"),
     "location": one_of("Lisbon", "Oslo", "Nairobi", "Kyoto", "Lima", "Toronto", "Leipzig", "Hobart"),
-    "message": sentence,
+    "manager": _NAME,
+    "message": remark,
     "method": one_of("GET", "POST", "PUT", "DELETE"),
     "mime": _faked("mime_type"),
     "mime type": _faked("mime_type"),
     "mobile": _PHONE,
     "name": _NAME,
-    "company name": one_of("Example Works", "Acme", "Northwind", "Contoso", "Initech"),
-    "city name": one_of("Lisbon", "Oslo", "Nairobi", "Kyoto", "Lima", "Toronto", "Leipzig", "Hobart"),
-    "product name": _THING,
-    "item name": _THING,
-    "user name": lambda rng: f"{FIRST(rng)}_{rng.randrange(10, 100)}".lower(),
-    "note": sentence,
+    "note": remark,
+    "observation": remark,
     "occupation": _faked("job"),
     "origin": one_of("Lisbon", "Oslo", "Nairobi", "Kyoto", "Lima", "Toronto", "Leipzig", "Hobart"),
-    "paragraph": sentence,
+    "overview": remark,
+    "owner": _NAME,
+    "paragraph": remark,
+    "path": _faked("file_path"),
+    "patient": _NAME,
     "phone": _PHONE,
     "phone number": _PHONE,
     "postal code": _faked("postcode"),
     "postcode": _faked("postcode"),
     "product": _THING,
+    "product name": _THING,
     "profession": _faked("job"),
-    "query": _phrase,
-    "question": lambda rng: f"{sentence(rng).rstrip('.!?')}?",
-    "reason": sentence,
-    "reasoning": sentence,
-    "rationale": sentence,
+    "punchline": remark,
+    "query": thing,
+    "question": lambda rng: f"What is known of the {thing(rng)}?",
+    "rationale": remark,
+    "reason": remark,
+    "reasoning": remark,
+    "recipient": _NAME,
+    "reflection": remark,
     "region": _faked("state"),
+    "reply": remark,
+    "review": remark,
+    "reviewer": _NAME,
     "role": one_of("admin", "editor", "member", "viewer"),
     "season": one_of("spring", "summer", "autumn", "winter"),
+    "sender": _NAME,
+    "setup": remark,
     "sku": _code,
     "slug": _slug,
+    "snippet": remark,
+    "speaker": _NAME,
     "state": _faked("state"),
+    "statement": remark,
     "status": one_of("active", "pending", "done", "cancelled"),
+    "story": remark,
     "street": lambda rng: f"{rng.randrange(1, 200)} Mill Lane",
+    "student": _NAME,
     "subject": _title,
     "subtitle": _title,
-    "summary": sentence,
-    "tag": word,
-    "text": sentence,
-    "thought": sentence,
+    "suggestion": remark,
+    "summary": remark,
+    "surname": LAST,
+    "tag": _NOUN,
+    "teacher": _NAME,
+    "text": remark,
+    "thought": remark,
     "time": lambda rng: moment(rng).strftime("%H:%M"),
     "timestamp": FORMATS["date-time"],
-    "created at": FORMATS["date-time"],
-    "updated at": FORMATS["date-time"],
     "timezone": one_of("UTC", "Europe/Lisbon", "Asia/Tokyo", "America/Lima"),
     "title": _title,
     "token": lambda rng: f"{rng.getrandbits(128):032x}",
-    "topic": _phrase,
+    "topic": thing,
     "unit": one_of("celsius", "metre", "gram", "litre"),
+    "updated at": FORMATS["date-time"],
     "uri": _SITE,
     "url": _SITE,
     "user": lambda rng: FIRST(rng).lower(),
+    "user name": lambda rng: f"{FIRST(rng)}_{rng.randrange(10, 100)}".lower(),
     "username": lambda rng: f"{FIRST(rng)}_{rng.randrange(10, 100)}".lower(),
     "uuid": uuid,
     "version": lambda rng: f"{rng.randrange(1, 5)}.{rng.randrange(10)}.{rng.randrange(10)}",
     "website": _SITE,
+    "winner": _NAME,
     "zip": _faked("postcode"),
     "zip code": _faked("postcode"),
 }

@@ -54,6 +54,12 @@ OPENERS: dict[str, tuple[str, ...]] = {
         "To {act}, start with {a} and then look at {b}.",
         "Here is a simple way to {act}: begin with {a}, and leave {b} for later.",
     ),
+    "state": (
+        "I see. Here {a} is a good place to begin.",
+        "Noted. {A} usually decides here, and {b} comes second.",
+        "I understand. It may help to begin with {a} and to leave {b} for later.",
+        "Thank you for telling me. {A} matters most here, I should say.",
+    ),
     "": (
         "A good answer begins with {a} and ends with {b}.",
         "Much depends on {a}, and a little on {b}.",

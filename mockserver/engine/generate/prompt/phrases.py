@@ -51,7 +51,7 @@ def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     named = _tells_names(text)
     for found in _TOKEN.finditer(text):
         broken = run and text[run[-1].end() : found.start()] not in (" ", "  ")
-        ending = found[0].lower() in stops and not (named and _of_name(text, found, (run and not broken) and run[-1]))
+        ending = found[0].lower() in stops and not (named and _of_name(text, found, run[-1] if run and not broken else None))
         if run and (broken or (ending and not (found[0] in links and _links(text, run, found)))):
             yield from _parted(text, run)
             run = []

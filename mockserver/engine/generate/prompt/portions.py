@@ -63,7 +63,7 @@ def _of_name(text: str, name: Mention) -> Iterator[Mention]:
         yield Mention("state", state["code"], *state.span("code"))
         if code := _ZIP.match(text, name.end):
             yield Mention("zip", code[1], *code.span(1))
-    elif 0 < text.find(" ", name.start, name.end) and name.unit != "lead":
+    elif text.find(" ", name.start, name.end) > 0 and name.unit != "lead":
         cut, last = text.index(" ", name.start), text.rindex(" ", name.start, name.end)
         yield Mention("forename", text[name.start : cut], name.start, cut)
         yield Mention("surname", text[last + 1 : name.end], last + 1, name.end)

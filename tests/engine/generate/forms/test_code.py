@@ -15,11 +15,11 @@ def made(text: str, rules: str = "") -> str | None:
 def test_python_compiles() -> None:
     text = made("Write a Python function that adds two numbers. Only code.")
     assert text is not None
-    assert text.startswith("```python\ndef adds_numbers(")
+    assert text.startswith("```python\ndef add_numbers(")
     assert text.endswith("\n```")
     names: dict[str, object] = {}
     exec(compile(text.removeprefix("```python\n").removesuffix("```"), "made", "exec"), names)
-    assert callable(names["adds_numbers"])
+    assert callable(names["add_numbers"])
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,22 @@ def test_languages(text: str, begins: str) -> None:
     assert found.startswith(f"Here is a simple version:\n\n{begins}")
 
 
+@pytest.mark.parametrize(
+    ("text", "table"),
+    [
+        ("Write a SQL query to get all users older than 30", "users"),
+        ("Write a SQL query that selects names from the employees table", "employees"),
+        ("Give me a SQL query to count orders", "orders"),
+    ],
+)
+def test_tables(text: str, table: str) -> None:
+    assert f"\nFROM {table};" in (made(text) or "")
+
+
 def test_names() -> None:
+    assert "def match_phone(" in (made("Write a Python function that matches a phone") or "")
+    assert "def carry_weight(" in (made("Write a Python function that carries weight") or "")
+    assert "def add(" in (made("Write unit tests for a Python function add(a, b)") or "")
     assert "function doIt(" in (made("Create a JavaScript function called doIt") or "")
     assert "fn " in (made("Write a function that waits", "You write Rust.") or "")
 

@@ -69,3 +69,7 @@ def test_tables() -> None:
 
 def test_table() -> None:
     assert table(["A", "B"], [["1", "2"]]) == "| A | B |\n| --- | --- |\n| 1 | 2 |"
+
+
+def test_a_list_of_nothing_has_one_item() -> None:
+    assert len(lines("List 0 reasons to run")) == 1

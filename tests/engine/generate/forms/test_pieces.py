@@ -56,6 +56,8 @@ def test_letter() -> None:
     text = pieces.letter(asked("Write an email to my boss about holidays"), RNG) or ""
     assert text.startswith("Subject: Holidays\n\nHello,\n\n")
     assert "\n\nBest regards,\n" in text
+    assert pieces.letter(asked("Generate a CSV with columns id, name, email"), RNG) is None
+    assert pieces.letter(asked("Create an email address for Bob"), RNG) is None
 
 
 LONG = "The cat sat on the mat in the warm sun. It was happy. Then a dog came along and everything changed."
@@ -75,6 +77,7 @@ def test_summed_up() -> None:
 def test_repeated() -> None:
     assert pieces.repeated(asked("Correct the grammar: he go home"), RNG) == "he go home"
     assert pieces.repeated(asked("Improve my life"), RNG) is None
+    assert pieces.repeated(asked('Proofread: "Their going to the stor"'), RNG) == "Their going to the stor"
 
 
 def test_measured() -> None:
@@ -82,6 +85,7 @@ def test_measured() -> None:
     assert (pieces.measured(asked("Write two paragraphs about Rome"), RNG) or "").count("\n\n") == 1
     assert len((pieces.measured(asked("Write about Rome in 20 words"), RNG) or "").split()) == 20
     assert len((pieces.measured(asked("Write a 100-word text about Rome"), RNG) or "").split()) == 100
+    assert len((pieces.measured(asked("Write a 50-word paragraph about Rome"), RNG) or "").split()) <= 50
     assert pieces.measured(asked("Tell me about Rome", "Answer in one sentence."), RNG) is not None
     assert pieces.measured(asked("Tell me about Rome"), RNG) is None
     assert len(pieces.measured(asked("Write 9999 paragraphs"), RNG) or "") < 20_000

@@ -34,6 +34,13 @@ def test_greetings(text: str) -> None:
         ("Bonjour", LANGUAGES["fr"].greeting),
         ("你好", LANGUAGES["zh"].greeting),
         ("Servus", LANGUAGES["de"].greeting),
+        ("Hi, I'm Bob", "Hello Bob!"),
+        ("my name is Ada Lovelace.", "Hello Ada Lovelace!"),
+        ("Vielen Dank!", "Gern geschehen"),
+        ("Hola, ¿cómo estás?", "Muy bien"),
+        ("Привет! Как дела?", "хорошо"),
+        ("ありがとう", "どういたしまして"),
+        ("Au revoir", "Au revoir"),
     ],
 )
 def test_answers(text: str, said: str) -> None:
@@ -43,7 +50,17 @@ def test_answers(text: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Hello, what is the capital of France?", "good books", "help me write a letter", "", "x" * 100]
+    "text",
+    [
+        "Hello, what is the capital of France?",
+        "I'm from Berlin",
+        "this is urgent",
+        "I am bored",
+        "good books",
+        "help me write a letter",
+        "",
+        "x" * 100,
+    ],
 )
 def test_where_something_is_asked(text: str) -> None:
     assert answer(text) is None

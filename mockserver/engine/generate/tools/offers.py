@@ -115,7 +115,7 @@ def _compounds(said: Sequence[str]) -> Iterator[str]:
 
 
 def _by_name(offer: Offer, said: Sequence[str], heard: Keys) -> float:
-    """The share of the name that is said. Light words say nothing, unless they are the whole name and lead what is said."""
+    """The share of the name that is said. Light words tell only where they are the whole name, and lead."""
     whole = sum(offer.name.values())
     met = {word: share for word, share in offer.name.items() if keys(word) & heard}
     if not met or (len(met) < len(offer.name) and all(weight(word) < 0.3 for word in met)):

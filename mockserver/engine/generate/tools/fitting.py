@@ -112,16 +112,24 @@ class _Against:
         if _HANDOFF.match(offer.tool.name) or offer.tool.kind.startswith("computer"):
             return -0.3
         own = frozenset().union(*map(keys, offer.name))
-        if not self.told or any(keys(word) & own for word in self.told):
+        forms = [word for word in self.told if word in _FORMS] or self.told
+        if not forms or any(keys(word) & own for word in forms):
             return 0.0
-        return _NEVER if self.told[0] == "why" else 0.6
+        return _NEVER if forms[0] in _REASONS else 0.6
 
 
 def _against(clause: Clause, own: Sequence[str], offered: Sequence[Offer], setting: Setting) -> _Against:
     how = mood(clause.text)
     verb = leading(words(ordered(clause.text))) if how == "order" else ""
-    told = () if needs_the_world(clause.text) and own[0] == "why" else _told(own, words(setting.head.text))
+    told = [*_reasons(clause.text, own), *_told(own, words(setting.head.text))]
     return _Against(how, verb, reported(clause.text), told, _holders(verb, offered))
+
+
+def _reasons(text: str, own: Sequence[str]) -> list[str]:
+    """The word that asks for the reason or the way of what is so anywhere: `why`, `how do birds fly`."""
+    if needs_the_world(text) or own[0] not in _REASONS:
+        return []
+    return [own[0]] if own[0] == "why" or _IN_GENERAL.match(text) else []
 
 
 def _holders(verb: str, offered: Sequence[Offer]) -> frozenset[str]:
@@ -162,8 +170,11 @@ _ANY_TOOL = re.compile(
 _HANDOFF = re.compile(
     r"(?:(?:transfer|route)_?to|handoff|hand_?off(?:_?to)?|(?:delegate|escalate)(?:_?to)?)_", re.IGNORECASE
 )
+_REASONS = ("why", "how")
+_IN_GENERAL = re.compile(r"\s*how\s+(?:do|does|did)\s+(?!I\b|we\b|you\b|one\b)", re.IGNORECASE)
 _COMPOSING = (
-    "explain describe define poem story joke essay haiku compose history write discuss opinion why meaning mean means "
-    "difference teach song limerick riddle"
+    "explain describe define compose history write discuss opinion meaning mean means difference teach compare rewrite "
+    "rephrase brainstorm"
 )
-_COMPOSED = frozenset(_COMPOSING.split())
+_FORMS = frozenset(("poem", "story", "joke", "essay", "haiku", "song", "limerick", "riddle"))
+_COMPOSED = _FORMS.union(_COMPOSING.split())

@@ -116,10 +116,13 @@ def _compounds(said: Sequence[str]) -> Iterator[str]:
 
 
 def _by_name(offer: Offer, said: Sequence[str], heard: Keys) -> float:
-    """The share of the name that is said. One light word alone says nothing, unless it is the whole name."""
+    """The share of the name that is said. Light words tell only where they are the whole name, and lead."""
     whole = sum(offer.name.values())
     met = {word: share for word, share in offer.name.items() if keys(word) & heard}
     if not met or (len(met) < len(offer.name) and all(weight(word) < 0.3 for word in met)):
+        return 0.0
+    first = roots(leading(said))
+    if all(weight(word) < _FAINT for word in offer.name) and not any(roots(word) & first for word in met):
         return 0.0
     exact = frozenset(said)
     meant = frozenset().union(*(roots(word) - {stem(word)} for word in said))
@@ -132,7 +135,7 @@ def _by_description(offer: Offer, said: Sequence[str], heard: Keys) -> float:
     met = sum(share for word, share in offer.description.items() if keys(word) & heard)
     own = {word: share for word, share in offer.description.items() if not keys(word) & offer.parameters}
     whole = sum(own.values())
-    share = 0.75 * sum(own[word] for word in own if keys(word) & heard) / whole if 0 < whole < _FEW_WORDS else 0.0
+    share = 0.75 * sum(own[word] for word in own if keys(word) & heard) / max(1, whole) if whole < _FEW_WORDS else 0.0
     chosen = _CHOSEN if any({word, stem(word)} & offer.choices for word in said if weight(word) > _LIGHTEST) else 0.0
     return min(0.8, max(0.4 * met, share) + chosen + _by_values(offer, said))
 

@@ -31,8 +31,7 @@ def keys(word: str) -> Keys:
 
 def roots(word: str) -> Keys:
     """The stem of a word, and of each English word that it stands for."""
-    root = stem(word)
-    return frozenset({root, *_meanings().get(root, ())})
+    return frozenset({stem(word), *_meanings().get(word, ())})
 
 
 @lru_cache(maxsize=4096)
@@ -122,11 +121,11 @@ def _groups() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _meanings() -> dict[str, tuple[str, ...]]:
-    """The stems of the English words that each foreign one stands for."""
+    """The stems of the English words that each foreign one stands for, which has no English endings itself."""
     found: dict[str, tuple[str, ...]] = {}
     for word, english in foreign():
         for piece in _words(word):
-            found[stem(piece)] = (*found.get(stem(piece), ()), stem(english))
+            found[piece] = (*found.get(piece, ()), stem(english))
     return found
 
 

@@ -65,6 +65,8 @@ def test_the_tool_that_is_described(text: str, tools: tuple[Tool, ...], name: st
         "Do you like orders?",
         "Explain the history of refunds",
         "Why do people cancel orders?",
+        "How do orders travel?",
+        "Write a poem on an order to cancel",
     ],
 )
 def test_reports_opinions_and_explanations_take_no_tool(text: str) -> None:

@@ -39,3 +39,7 @@ def test_foreign_words_share_a_key_with_their_english_ones() -> None:
 )
 def test_tools_are_asked_for_in_other_languages(text: str, tool: str | None) -> None:
     assert [wish.tool.name for wish in wishes(text, TOOLS, {})] == ([tool] if tool else [])
+
+
+def test_english_words_are_not_taken_for_foreign_ones() -> None:
+    assert not keys("wet") & keys("weather")

@@ -58,3 +58,19 @@ def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
 def test_parameters_of_odd_schemas() -> None:
     assert properties_of(Tool("a", parameters=True)) == properties_of(Tool("a")) == {}
     assert properties_of(Tool("a", parameters={"properties": []})) == {}
+
+
+def test_a_name_of_light_words_must_lead() -> None:
+    assert fit(Tool("Read"), "read notes.txt") >= THRESHOLD
+    assert fit(Tool("Read"), "tell me of Rome") == 0
+
+
+def test_a_namespace_is_no_part_of_the_name() -> None:
+    issues = (Tool("mcp__github__create_issue"), Tool("mcp__github__list_issues"))
+    assert fit(issues[0], "create an issue", issues[1]) >= THRESHOLD
+    assert fit(Tool("home.lights.set"), "set the lights") >= THRESHOLD
+
+
+def test_a_short_description_that_is_met_suffices() -> None:
+    assert fit(Tool("helper", "Ask about the weather."), "what is the weather in Paris") >= THRESHOLD
+    assert fit(Tool("helper", "Anything open."), "open question") < THRESHOLD

@@ -33,4 +33,4 @@ def _worker() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="mockserver-large")
 
 
-LARGE = 16_384  # bytes of a request, or characters of a conversation
+LARGE = 8_192  # bytes of a request, or characters of a conversation

@@ -1,7 +1,11 @@
 """Gives the mentions of a text to the properties of an object: the best pairs first, each mention once."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+
+from pydantic_core import to_json
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt import rest
@@ -17,6 +21,7 @@ from mockserver.engine.generate.prompt.words import listed, stem
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
+_FEW = 60  # properties
 _MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _HINTED, _NAMED = 48, 44  # points of an example that the description gives, of a phrase with the property's name in it
 _WEAK = 8  # points from which a name is better than none, for what must be given
@@ -98,11 +103,22 @@ def _values(text: str, match: Match) -> Iterator[Json]:
 
 
 def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Wanted, ...]:
-    """What each property asks for, in the schema's order."""
-    return tuple(
-        wanted(name, schema, order, required=name in required)
-        for order, (name, schema) in enumerate(properties.items())
-    )
+    """What each property asks for, in the schema's order; of few properties that is found out once."""
+    needed = tuple(name for name in properties if name in required)
+    if len(properties) > _FEW:
+        return tuple(_wants(properties, needed))
+    return _known_wants(to_json(properties, inf_nan_mode="constants"), needed)
+
+
+@lru_cache(maxsize=1024)
+def _known_wants(written: bytes, required: tuple[str, ...]) -> tuple[Wanted, ...]:
+    """The same of properties that come with every request of a client: by what they say, for each is an object anew."""
+    return tuple(_wants(json.loads(written), required))
+
+
+def _wants(properties: Mapping[str, Json], required: Collection[str]) -> Iterator[Wanted]:
+    for order, (name, schema) in enumerate(properties.items()):
+        yield wanted(name, schema, order, required=name in required)
 
 
 def assign(

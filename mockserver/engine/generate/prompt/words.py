@@ -4,10 +4,13 @@ Knows single words only, no texts.
 """
 
 import re
+from functools import lru_cache
 
+_SHORT = 200  # characters of a name whose words are remembered
 _PARTS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """A word without case and plural ending: "Cities" is "city", "address" stays."""
     word = word.lower()
@@ -25,7 +28,12 @@ def listed(words: str) -> tuple[str, ...]:
 
 def parts(name: str) -> tuple[str, ...]:
     """The stems of the words that a name is made of: `fromCity` and `from_cities` are from and city."""
-    return tuple(stem(part) for part in _PARTS.findall(name))
+    return _known_parts(name) if len(name) < _SHORT else tuple(map(stem, _PARTS.findall(name)))
+
+
+@lru_cache(maxsize=4096)
+def _known_parts(name: str) -> tuple[str, ...]:
+    return tuple(map(stem, _PARTS.findall(name)))
 
 
 def cues(text: str) -> dict[str, str]:

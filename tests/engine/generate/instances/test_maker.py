@@ -68,7 +68,7 @@ def test_listed_values_obey_all_else() -> None:
                 "minItems": 1,
                 "$defs": {"x": {"type": "number", "minimum": 2, "maximum": 1}},
             },
-            "#/$defs/x",
+            "#/$defs/x/minimum",
         ),
         ({"enum": ["a"], "minLength": 2}, "#/enum"),
         ({"type": "object", "not": {"type": "object"}}, "#/not"),

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Message, Tool, ToolCall, fingerprint
+from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall, fingerprint
+from mockserver.core.tokens import APPROX
 from mockserver.core.http import HttpRequest
 
 HTTP = HttpRequest("POST", "/v1/chat/completions")
@@ -117,3 +118,8 @@ def test_parts_and_tools_cost_tokens_too() -> None:
     full = call(HELLO, tools=(Tool("look", "Looks", {"type": "object"}),)).prompt_tokens
     assert plain < picture
     assert plain < bare < full
+
+
+@pytest.mark.parametrize("prompt", [Prompt(""), Prompt("two words"), Prompt("", (1, 2, 3)), Prompt("one", ())], ids=str)
+def test_a_prompt_has_as_many_tokens_as_it_counts(prompt: Prompt) -> None:
+    assert prompt.count(APPROX) == len(prompt.tokens(APPROX))

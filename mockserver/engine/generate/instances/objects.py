@@ -23,6 +23,13 @@ def table(making: Making, parts: Parts, place: Place) -> dict[str, Json]:
     return _Table(making, parts, place, (at_least, _MOST_PROPERTIES if at_most is None else at_most)).made()
 
 
+def _too_many(demanded: int, allowed: int | None) -> DeadEndError:
+    if allowed is not None:
+        return DeadEndError("more properties are required than are allowed", "maxProperties")
+    why = f"{demanded:,} properties are required, and an object is made of up to {_MOST_PROPERTIES:,}"
+    return DeadEndError(why, "required")
+
+
 @dataclass(slots=True)
 class _Table:
     making: Making
@@ -33,7 +40,7 @@ class _Table:
     def made(self) -> dict[str, Json]:
         demanded = self._with_dependents(required(self.parts))
         if len(demanded) > self.sizes[1]:
-            raise DeadEndError("more properties are required than are allowed", "maxProperties")
+            raise _too_many(len(demanded), most(self.parts, "maxProperties"))
         spoken_of = named(self.parts)
         chosen = self._chosen(spoken_of, demanded)
         names = [name for name in spoken_of if name in chosen]

@@ -1,6 +1,7 @@
 """What is made ready is kept within bounds, holds values against parts, and says where a schema is broken."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,6 +15,15 @@ def test_equal_schemas_are_made_ready_once() -> None:
     schema = {"type": "object", "properties": {"once": {"type": "string"}}}
     assert compiled(schema) is compiled(json.loads(json.dumps(schema)))
     assert compiled(schema) is not compiled({**schema, "title": "another"})
+
+
+def test_each_thread_makes_them_ready_for_itself() -> None:
+    """What is found out about a schema is noted down in it while it is used."""
+    schema = {"type": "object", "title": "of each thread"}
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(compiled, schema).result()
+        assert pool.submit(compiled, schema).result() is there
+    assert compiled(schema) is not there
 
 
 def test_what_is_kept_is_bounded() -> None:

@@ -148,7 +148,7 @@ _POLITE = re.compile(
     r"(?:can|could|would|will) you(?: please)?|i (?:want|need|would like|'d like) (?:you )?to(?: know)?|"
     r"i'd like (?:you )?to|"
     r"do you know|let's|let us|help me(?: to)?|help me with|answer (?:the|this|"
-    r"my)?(?: following)? questions?|(?:answer|reply|respond)\b[^:?!.\n]{0,60}(?=:)|you should|"
+    r"my)?(?: following)? questions?|(?:only |just )?(?:answer|reply|respond|output|return)\b[^:?!.\n]{0,60}(?=:)|you should|"
     r"your task is to|your job is to|tell me(?= (?:what|how|why|"
     r"when|where|who|which|if|whether)\b)|context:|user:|question:|q:|task:|query:|input:|"
     r"human:)(?:[\s,!:.]+|\Z)){1,6}"

@@ -96,7 +96,8 @@ _ORDER = re.compile(
     r"input|below))*\s*:?"
 )
 _COUNTED = re.compile(
-    r"(?i)\bhow many\s+(?:(?P<what>letters|characters|words)|(?:times does )?(?:the )?(?:letters? )?[\"'`]?(?P<letter>[a-z])"
+    r"(?i)\bhow many\s+(?:(?P<what>letters|characters|words)|(?:times does )?(?:the )?(?:letters? )?[\"'`]?"
+    r"(?P<letter>[a-z])"
     r"[\"'`]?(?:'?s| appears?| occurs?)?)\s+(?:are(?: there)?\s+|does\s+)?(?:in|appear in|occur in)\s+"
     r"(?:the (?:word|string|sentence|text|phrase)\s*:?\s*)?"
     r"(?:\"(?P<double>[^\"\n]{1,2000})\"|'(?P<single>[^'\n]{1,2000})'|(?P<bare>[^\W\d_]{2,60})(?=\s*[?.]?\s*$))"

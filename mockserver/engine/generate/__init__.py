@@ -12,6 +12,7 @@ from mockserver.core.seed import Seed
 from mockserver.engine.draft import DraftChoice
 from mockserver.engine.generate.forms import formed, shaped
 from mockserver.engine.generate.forms.code import continued
+from mockserver.engine.generate.forms.frames import framed
 from mockserver.engine.generate.markdown import markdown
 from mockserver.engine.generate.passages import passage
 from mockserver.engine.generate.prompt import mentions
@@ -59,7 +60,8 @@ def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     free = "tokens" in options or call.ignore_eos
     rules = system(call)
     made = None if free else formed(about, rules, rng) or passage(call, about) or shaped(about, rules, rng)
-    return joint(call) + (text_on(about, call, rng, options) if made is None else made)
+    answer = text_on(about, call, rng, options) if made is None else made
+    return joint(call) + (answer if free else framed(answer, (call.last_user, rules)))
 
 
 def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

@@ -13,7 +13,7 @@ from mockserver.engine.generate.forms.arithmetic import computed
 from mockserver.engine.generate.forms.asked import Asked
 from mockserver.engine.generate.forms.code import coded
 from mockserver.engine.generate.forms.exact import dictated
-from mockserver.engine.generate.forms.extracts import extracted, ordered_anew
+from mockserver.engine.generate.forms.extracts import counted, extracted, ordered_anew
 from mockserver.engine.generate.forms.lists import listed, tabled
 from mockserver.engine.generate.forms.options import chosen
 from mockserver.engine.generate.forms.pieces import (
@@ -76,7 +76,7 @@ FORMS: Forms = tuple(
         ("+ - * / ÷ × plus minus times multiplied divided add sum multiply product divide subtract over x", computed),
         (
             "one among choose select pick options categories labels classes choices or yes true answer reply respond "
-            "return output "
+            "return output verdict judge "
          "classify categorize categorise label tag sentiment category class letter b", chosen),
         (
             "function functions code script scripts program programs snippet query queries method class component "
@@ -86,6 +86,7 @@ FORMS: Forms = tuple(
          "kotlin sql bash shell html css", coded),
         ("extract find list identify pull pick get return give show", extracted),
         ("reverse sort", ordered_anew),
+        ("many", counted),
         ("table tabular", tabled),
         ("word", one_word),
         ("number integer score rating rate rank value scale grade", rated),

@@ -68,6 +68,7 @@ _SAYING = frozenset({"say", "repeat", "echo"})
 _LETTER = re.compile(r"[^\W_]")
 _FIRST_WORD = re.compile(r"[^\s,.!?:]+")
 _DESCRIBING = vocabulary(
+    "question questions "
     "a an the one your something anything nothing what why how who which where when if whether more no yes "
     "json yaml xml csv "
     "markdown html code valid in as and or to about for with from using based according once either it that "

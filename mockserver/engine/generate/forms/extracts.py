@@ -42,6 +42,19 @@ def ordered_anew(asked: Asked, rng: Random) -> str | None:
     return ", ".join(reversed(made) if _DOWN.search(asked.text) else made)
 
 
+def counted(asked: Asked, rng: Random) -> str | None:
+    """How many letters, signs or words a text has, or how often a letter stands in it."""
+    found = _COUNTED.search(asked.text)
+    if found is None:
+        return None
+    text = next(part for part in (found["double"], found["single"], found["bare"]) if part)
+    if found["letter"]:
+        return str(text.lower().count(found["letter"].lower()))
+    if found["what"].lower().startswith("word"):
+        return str(len(text.split()))
+    return str(sum(sign.isalpha() for sign in text) if found["what"].lower().startswith("letter") else len(text))
+
+
 def _all(pattern: str) -> Callable[[str], Iterable[str]]:
     compiled = re.compile(pattern)
     return lambda text: (found[0].rstrip(".,;:") for found in compiled.finditer(text[:_MOST_READ]))
@@ -81,6 +94,13 @@ _ORDER = re.compile(
     r"(?:\s+(?:mentioned|found|contained|occurring|that (?:appear|occur)s?))?\s+(?:from|in|of|out of|within)\b"
     r"(?:\s+(?:the|this|that|these|following|given|text|sentence|paragraph|passage|message|string|document|article|"
     r"input|below))*\s*:?"
+)
+_COUNTED = re.compile(
+    r"(?i)\bhow many\s+(?:(?P<what>letters|characters|words)|(?:times does )?(?:the )?(?:letters? )?[\"'`]?"
+    r"(?P<letter>[a-z])"
+    r"[\"'`]?(?:'?s| appears?| occurs?)?)\s+(?:are(?: there)?\s+|does\s+)?(?:in|appear in|occur in)\s+"
+    r"(?:the (?:word|string|sentence|text|phrase)\s*:?\s*)?"
+    r"(?:\"(?P<double>[^\"\n]{1,2000})\"|'(?P<single>[^'\n]{1,2000})'|(?P<bare>[^\W\d_]{2,60})(?=\s*[?.]?\s*$))"
 )
 _REVERSED = re.compile(
     r"(?i)\breverse\b(?: (?:the|this|following|string|word|text|order of|letters (?:of|in)))*\s*:?\s*"

@@ -9,6 +9,9 @@ from mockserver.engine.generate.forms.asked import Asked
 def chosen(asked: Asked, rng: Random) -> str | None:
     """One of the options that the prompt or the rules allow: the one that the rest of the prompt names, if it does."""
     for text in asked.both:
+        marks: list[str] = list(dict.fromkeys(_MARKS.findall(text)))
+        if len(marks) > 1:
+            return marks[rng.randrange(len(marks))]
         options, rest = _options(text)
         if options:
             spoken = asked.text if text is asked.rules else rest
@@ -94,6 +97,7 @@ _HEADED = re.compile(
 _BULLETS = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
 _LETTERED = re.compile(r"(?m)^[ \t]*\(?([A-F])[).:][ \t]+([^\n]{1,200})$")
 _LETTER_ALONE = re.compile(r"(?i)\bletters?\b")
+_MARKS = re.compile(r"\[\[\w{1,20}\]\]")
 _SEPARATOR = re.compile(
     r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|、]\s*|"
     r"\s+(?:or|and|oder|o|ou|of|lub|czy|veya|eller|или)\s+|または|还是|或|또는"

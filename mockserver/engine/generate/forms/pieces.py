@@ -22,6 +22,8 @@ def one_word(asked: Asked, rng: Random) -> str | None:
 def rated(asked: Asked, rng: Random) -> str | None:
     """A number within the bounds that the prompt gives."""
     bounds = _BOUNDS.search(asked.text) or _BOUNDS.search(asked.rules)
+    if bounds is None and asked.topic.kind == "count" and any(_BARE_NUMBER.search(order) for order in asked.both):
+        return str(rng.randrange(1, 100))
     if bounds is None:
         return None
     low, high = sorted((int(bounds[1]), int(bounds[2])))
@@ -157,6 +159,7 @@ _BOUNDS = re.compile(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|"
     r"of)\s+|score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
 )
+_BARE_NUMBER = re.compile(r"(?i)\b(?:only|just)\b[^.\n]{0,30}\bnumber\b|\bnumber only\b|\bsingle number\b")
 _TITLE = re.compile(
     r"(?i)\b(?:generate|write|create|suggest|give|come up with|propose|make|think of|provide|find|return|"
     r"need)\b(?: me| us| it| this)?(?: an?| one| the)(?: \w+,?){0,3}? (?:title|headline|slogan|tagline|subject line|"

@@ -46,6 +46,7 @@ def test_dictated(text: str, words: str) -> None:
         "Say why the sky is blue",
         "Reply with a JSON object",
         "Respond only with valid JSON",
+        "Answer the following questions as best you can.",
         "Answer with only the number.",
         "Answer with one of: a, b",
         "Answer yes or no",

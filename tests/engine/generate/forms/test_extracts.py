@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.extracts import extracted, ordered_anew
+from mockserver.engine.generate.forms.extracts import counted, extracted, ordered_anew
 from mockserver.engine.generate.topic import topic
 
 RNG = Seed(0).stream("x")
@@ -57,3 +57,19 @@ def test_ordered_anew(text: str, made: str) -> None:
 @pytest.mark.parametrize("text", ["Sort my mail", "Reverse the car", "Sort it: out"])
 def test_nothing_to_order(text: str) -> None:
     assert ordered_anew(asked(text), RNG) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("How many r's are in strawberry?", "3"),
+        ('How many letters are there in "a b c"?', "3"),
+        ('How many characters are in the string "a b c"?', "5"),
+        ("How many words are in 'a b c'?", "3"),
+        ('How many times does the letter e appear in "eleven"?', "3"),
+        ("How many words are in the book?", None),
+        ("How many people live in Oslo?", None),
+    ],
+)
+def test_counted(text: str, number: str | None) -> None:
+    assert counted(asked(text), RNG) == number

@@ -20,6 +20,7 @@ def picked(text: str, rules: str = "") -> set[str | None]:
         ("Reply with one of [red, green, 'dark blue']", {"red", "green", "dark blue"}),
         ("Is the sky blue? Answer yes or no.", {"yes", "no"}),
         ("Is the sky blue? (Yes/No)", {"Yes", "No"}),
+        ("Output your verdict as [[A]] or [[B]].", {"[[A]]", "[[B]]"}),
         ("Choose one: red, green or blue", {"red", "green", "blue"}),
         ("Antworte mit Ja oder Nein: Ist die Erde rund?", {"Ja", "Nein"}),
         ("¿Llueve? Responde sí o no.", {"sí", "no"}),

@@ -36,6 +36,11 @@ def test_rated(text: str, low: int, high: int) -> None:
     assert found == set(range(low, high + 1))
 
 
+def test_a_bare_number() -> None:
+    assert (pieces.rated(asked("Only output a number: how many people live in Oslo?"), RNG) or "").isdigit()
+    assert pieces.rated(asked("How many people live in Oslo?"), RNG) is None
+
+
 def test_titled() -> None:
     assert pieces.titled(asked("Generate a title for an article about the price of tea"), RNG) == "Price of Tea"
     assert pieces.titled(asked("Give it a short title"), RNG)

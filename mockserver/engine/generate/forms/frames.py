@@ -1,0 +1,27 @@
+"""What a prompt wants around an answer: tags, or the words with which an agent that keeps its steps as text ends.
+
+Knows orders and texts; what is within the frame is made elsewhere.
+"""
+
+import re
+from collections.abc import Iterable
+
+
+def framed(text: str, orders: Iterable[str]) -> str:
+    """The text in the frame that one of the orders wants; the text itself where none does."""
+    for order in orders:
+        if _STEPS.search(order) and _FINAL.search(order):
+            return f"I now know the final answer.\nFinal Answer: {text}"
+        tags = [found["name"] for found in _TAGS.finditer(order)]
+        if tags and "<" not in text and "```" not in text:
+            return f"<{tags[-1]}>{text}</{tags[-1]}>"  # what is thought aloud comes first, the answer last
+    return text
+
+
+_STEPS = re.compile(r"(?m)^\s*(?:Thought|Action)\s*:")
+_FINAL = re.compile(r"(?m)^\s*Final Answer\s*:\s*(?!\s*$)")
+_TAGS = re.compile(
+    r"(?i)\b(?:answer|respond|response|reply|output|return|put|wrap|enclose|provide|place|write|give)\b[^.\n]{0,60}?"
+    r"\b(?:in|inside|within|between|with|using)\s+"
+    r"(?:the\s+|these\s+|an?\s+)?[`'\"]?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}</(?P=name)>|[`'\"]?\s+(?:xml\s+)?tags?\b)"
+)

@@ -1,0 +1,28 @@
+"""What stands around an answer."""
+
+import pytest
+
+from mockserver.engine.generate.forms.frames import framed
+
+STEPS = "Question: a question\nThought: think\nAction: one of [search]\nFinal Answer: the answer\n\nQuestion: Why?"
+
+
+@pytest.mark.parametrize(
+    ("order", "made"),
+    [
+        ("Answer inside <answer></answer> tags.", "<answer>Tea.</answer>"),
+        ("Wrap your response in <out> tags", "<out>Tea.</out>"),
+        ("Put your thoughts in <think> tags and write the answer within `<answer>` tags.", "<answer>Tea.</answer>"),
+        (STEPS, "I now know the final answer.\nFinal Answer: Tea."),
+        ("The context is in <doc> tags. <doc>x</doc>", "Tea."),
+        ("Is 3 < 4?", "Tea."),
+        ("Give the final answer: tea", "Tea."),
+    ],
+)
+def test_framed(order: str, made: str) -> None:
+    assert framed("Tea.", ["", order]) == made
+
+
+def test_what_has_tags_or_is_code_stays() -> None:
+    assert framed("<b>Tea</b>", ["Answer in <answer> tags."]) == "<b>Tea</b>"
+    assert framed("```\ntea\n```", ["Answer in <answer> tags."]) == "```\ntea\n```"

@@ -22,7 +22,6 @@ from mockserver.engine.generate.instances.objects import table
 from mockserver.engine.generate.instances.ordering import after_trouble, kinds_in_order, ordered
 from mockserver.engine.generate.instances.parts import (
     Parts,
-    named,
     refused,
     same,
 )

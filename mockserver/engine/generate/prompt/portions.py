@@ -1,4 +1,4 @@
-"""What stands within a mention and may be asked for by itself: a street's number, a state's code, a colour, a first name.
+"""What stands within a mention and may be asked for by itself: a street's number, a state's code, a colour.
 
 Knows single mentions and words, no schemas.
 """
@@ -39,9 +39,7 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
 
 def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
     """Which part of a whole a property asks for, where another asks for the rest; none where it asks for a whole."""
-    return next(
-        (_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), ""
-    )
+    return next((_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), "")
 
 
 _SPLIT = {
@@ -63,7 +61,7 @@ def _of_name(text: str, name: Mention) -> Iterator[Mention]:
         yield Mention("state", state["code"], *state.span("code"))
         if code := _ZIP.match(text, name.end):
             yield Mention("zip", code[1], *code.span(1))
-    elif 0 < text.find(" ", name.start, name.end) and name.unit != "lead":
+    elif text.find(" ", name.start, name.end) > 0 and name.unit != "lead":
         cut, last = text.index(" ", name.start), text.rindex(" ", name.start, name.end)
         yield Mention("forename", text[name.start : cut], name.start, cut)
         yield Mention("surname", text[last + 1 : name.end], last + 1, name.end)

@@ -117,11 +117,13 @@ def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str
     return named or _described(described, numeric=False)
 
 
-_PERSONAL = {
+_PERSONAL: dict[tuple[str, ...], str] = {
     **dict.fromkeys((("first", "name"), ("given", "name")), "forename"),
     **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
 }
-_HOUSE = dict.fromkeys((("house", "number"), ("street", "number"), ("building", "number")), "house")
+_HOUSE: dict[tuple[str, ...], str] = dict.fromkeys(
+    (("house", "number"), ("street", "number"), ("building", "number")), "house"
+)
 
 
 def _adapted(nature: str, *, numeric: bool) -> str:

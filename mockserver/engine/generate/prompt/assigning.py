@@ -12,9 +12,10 @@ from mockserver.engine.generate.prompt import rest
 from mockserver.engine.generate.prompt.converting import values
 from mockserver.engine.generate.prompt.lists import after_key, bulleted, candidates, enumerated
 from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.neighbours import UNTOLD
 from mockserver.engine.generate.prompt.peers import in_order, peers
 from mockserver.engine.generate.prompt.portions import portion_of
-from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
+from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, score
 from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
 from mockserver.engine.generate.prompt.wanted import Wanted, item_of, wanted
 from mockserver.engine.generate.prompt.words import listed, stem

@@ -1,3 +1,4 @@
+# size: one long table
 """What kind of thing a property is by the words of its name, and what that kind is found by. Tables only, of stems."""
 
 from mockserver.engine.generate.prompt.words import listed
@@ -102,12 +103,31 @@ FITNESS: dict[str, dict[str, int]] = {
         "ip": 10,
         "host": 10,
     },
-    "place": {"name": 25, "country": 12, "state": 16, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
+    "place": {
+        "name": 25,
+        "country": 12,
+        "state": 16,
+        "words": 6,
+        "quoted": 18,
+        "address": 28,
+        "id": 4,
+        "path": 16,
+        "url": 10,
+    },
     "country": {"country": 42, "name": 14, "quoted": 12},
     "state": {"state": 48, "name": 14, "quoted": 12},
     "nationality": {"nationality": 45, "quoted": 18, "name": 2},
     "room": {"words": 18, "name": 18, "quoted": 18, "id": 22},
-    "person": {"name": 25, "country": -20, "nationality": -20, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
+    "person": {
+        "name": 25,
+        "country": -20,
+        "nationality": -20,
+        "words": 2,
+        "quoted": 16,
+        "email": 32,
+        "channel": 18,
+        "id": 24,
+    },
     "name": {"country": 2, "host": 10, "slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
     "title": {"slug": 12, "quoted": 32, "name": 24, "words": 4, "id": 4},

@@ -84,7 +84,7 @@ def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
     scale = (found["scale"] or "").strip().lower()
     number = _whole(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number
-    unit, start, end = found["glued"] or "", found.start(), found.end()
+    unit, start, end = found["glued"] or "", found.start() + found[0].startswith(" "), found.end()
     place = (end - len(unit), end)
     if not unit and not found["ordinal"] and (after := _unit_at(text, end)):
         unit, place = after[1], after.span(1)

@@ -28,7 +28,9 @@ _SUBJECT = re.compile(  # what follows somebody of whom something is told
 _INNER = re.compile(r"(?<=[\w,] )[^\W\d_]{1,20}")
 _SMALL = frozenset(listed("the a an in at from to for with by of on and or is are what me my you it that please"))
 _LOOKED_AT = 2_000  # characters
-_FOREIGN = ARTICLES - frozenset(listed("the a an my our your his her its their this that these those some any all each"))
+_FOREIGN = ARTICLES - frozenset(
+    listed("the a an my our your his her its their this that these those some any all each")
+)
 _FOREIGN -= frozenset(listed("every next last die das ein eine mein"))
 
 Token = re.Match[str]
@@ -51,7 +53,9 @@ def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     named = _tells_names(text)
     for found in _TOKEN.finditer(text):
         broken = run and text[run[-1].end() : found.start()] not in (" ", "  ")
-        ending = found[0].lower() in stops and not (named and _of_name(text, found, run[-1] if run and not broken else None))
+        ending = found[0].lower() in stops and not (
+            named and _of_name(text, found, run[-1] if run and not broken else None)
+        )
         if run and (broken or (ending and not (found[0] in links and _links(text, run, found)))):
             yield from _parted(text, run)
             run = []
@@ -82,7 +86,8 @@ def _titled(word: str) -> bool:
 def _tells_names(text: str) -> bool:
     """Whether capitals mark names, as they do not where every word has one."""
     small = [word for word in _INNER.findall(text[:_LOOKED_AT]) if word.lower() in _SMALL]
-    return sum(map(_capital, small)) <= 2 + len(small) // 2
+    capitals = sum(map(_capital, small))
+    return capitals < 3 or capitals * 4 <= len(small) * 3
 
 
 def _links(text: str, run: list[Token], found: Token) -> bool:

@@ -1,4 +1,4 @@
-"""What stands within a mention and may be asked for by itself: a street's number, a state's code, a colour, a first name.
+"""What stands within a mention and may be asked for by itself: a street's number, a state's code, a colour.
 
 Knows single mentions and words, no schemas.
 """
@@ -39,9 +39,7 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
 
 def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
     """Which part of a whole a property asks for, where another asks for the rest; none where it asks for a whole."""
-    return next(
-        (_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), ""
-    )
+    return next((_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), "")
 
 
 _SPLIT = {

@@ -118,7 +118,11 @@ def _is_of(word: str, group: str) -> bool:
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
     """A mention with what the one before it tells: both of "in Paris and London" are in, apples are counted."""
     gap = text[last.end : mention.start]
-    if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in (" ", " of ", " x ", "x ", " × "):
+    if (
+        last.kind in ("number", "unit", "duration")
+        and mention.kind in ("words", "name")
+        and gap in (" ", " of ", " x ", "x ", " × ")
+    ):
         people = mention.kind == "words" and any(_is_of(stem(word), "people") for word in str(mention.value).split())
         return mention if people or isinstance(last.value, float) else replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):

@@ -41,9 +41,7 @@ def _of_records(told: Sequence[Record], found: Sequence[Mention]) -> list[Parted
     outside = [m for m in found if not any(m.overlaps(place) for place in places)]
     return [
         (
-            tuple(
-                sorted((*outside, *(m for m in found if _within_place(m, own))), key=lambda m: (m.start, -m.end))
-            ),
+            tuple(sorted((*outside, *(m for m in found if _within_place(m, own))), key=lambda m: (m.start, -m.end))),
             tuple(place for place in places if place is not own),
         )
         for own in places

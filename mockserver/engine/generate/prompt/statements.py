@@ -1,4 +1,4 @@
-"""What a text says of something in a sentence: "the capital is Paris", "its formula is H2O", "Ottawa is the capital"."""
+"""What a text says of something in a sentence: "the capital is Paris", "Ottawa is the capital"."""
 
 import re
 from collections.abc import Iterator
@@ -7,17 +7,20 @@ from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.words import listed
 
 _BEING = r"(?:is|are|was|were|ist|war|est|es|è)"
-_OWNING = r"(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Dd]er|[Dd]ie|[Dd]as|[Mm]eine?|[Ll][ae]|[Ee]l|[Mm]i)"
+_OWNING = (
+    r"(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Dd]er|[Dd]ie|[Dd]as|[Mm]eine?|[Ll][ae]|[Ee]l"
+    r"|[Mm]i)"
+)
 _SAID = re.compile(
     rf"(?<!\w){_OWNING} (?P<key>[^\W\d_A-Z][\w-]{{1,30}}(?: [^\W\d_A-Z][\w-]{{1,30}}){{0,2}}?) {_BEING} (?:that of )?"
     r"(?=(?P<value>[\"'“«]?(?:[A-Z0-9$€£#+-]|[^\W\d_a-z])[^\n;!?]{0,200}))"
 )
 _WHAT = re.compile(
-    rf"(?<![\w.])(?P<value>[A-Z][\w'’.-]{{0,30}}(?: [A-Z][\w'’.-]{{0,30}}){{0,4}}) {_BEING} (?:the|a|an|our|my|its|their)"
-    r" (?P<key>[a-z][\w-]{1,30})(?= (?:of|for|in|at|and|on|with|who|that|from)\b|[.,;!?]|$)"
+    rf"(?<![\w.])(?P<value>[A-Z][\w'’.-]{{0,30}}(?: [A-Z][\w'’.-]{{0,30}}){{0,4}}) {_BEING} "
+    r"(?:the|an?|our|my|its|their) (?P<key>[a-z][\w-]{1,30})(?= (?:of|for|in|at|and|on|with|who|that|from)\b|[.,;!?]|$)"
 )
 _END = re.compile(
-    r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|who|where)\b"
+    r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"
 )
 _NOBODY = frozenset(listed("it this that he she they we you what who where there here which today"))
 

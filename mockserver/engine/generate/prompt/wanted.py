@@ -121,7 +121,9 @@ _PERSONAL: dict[tuple[str, ...], str] = {
     **dict.fromkeys((("first", "name"), ("given", "name")), "forename"),
     **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
 }
-_HOUSE: dict[tuple[str, ...], str] = dict.fromkeys((("house", "number"), ("street", "number"), ("building", "number")), "house")
+_HOUSE: dict[tuple[str, ...], str] = dict.fromkeys(
+    (("house", "number"), ("street", "number"), ("building", "number")), "house"
+)
 
 
 def _adapted(nature: str, *, numeric: bool) -> str:

@@ -13,6 +13,7 @@ from mockserver.engine.generate.prompt.words import parts, stem
 ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
 _GIVEN = frozenset(("pair", "member", "argument"))
 _NUMBERS = frozenset(("number", "money", "ordinal"))
+_BARE = frozenset(("id", "number", "no", "nr"))  # names that leave to the text what has the number
 
 
 def score(mention: Mention, want: Wanted) -> int:
@@ -149,7 +150,7 @@ def _whole(value: object) -> bool:
 def _of_other(mention: Mention, want: Wanted) -> bool:
     """Whether the word before says that the number is something else: "user id 42", "page 3"."""
     head = mention.before[0] if mention.before else ""
-    nature = "" if head in LEADING else NATURES.get(head, "")
+    nature = "" if head in LEADING or set(want.words) <= _BARE else NATURES.get(head, "")
     return (
         bool(nature) and nature not in ("query", "text", "", want.nature, "number", "title") and want.nature != "number"
     )

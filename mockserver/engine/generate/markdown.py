@@ -9,7 +9,8 @@ from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count
 from mockserver.engine.draft import DraftChoice
 from mockserver.engine.generate.forms.code import block
-from mockserver.engine.generate.forms.lists import note, table
+from mockserver.engine.generate.forms.lists import note
+from mockserver.engine.generate.forms.tables import table
 from mockserver.engine.generate.languages import english
 from mockserver.engine.generate.prose import length, topic_of
 from mockserver.engine.generate.sentences import Speaker, blank, pick

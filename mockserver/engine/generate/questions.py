@@ -144,7 +144,8 @@ _WORD = re.compile(f"[{LETTERS}]+(?:[-'’][{LETTERS}]+)*")
 _UNQUOTED = str.maketrans("", "", '"“”„«»`*#[]{}<>')
 
 _POLITE = re.compile(
-    r"(?i)\A(?:(?:please|kindly|now|hi|hello|hey|ok|okay|so|and|also|then|just|well|thanks|in short|briefly|"
+    r"(?i)\A(?:(?:in (?:exactly |about |at most |under |only )?\w+ (?:words?|sentences?|paragraphs?|lines?)(?=,)|"
+    r"please|kindly|now|hi|hello|hey|ok|okay|so|and|also|then|just|well|thanks|in short|briefly|"
     r"(?:can|could|would|will) you(?: please)?|i (?:want|need|would like|'d like) (?:you )?to(?: know)?|"
     r"i'd like (?:you )?to|"
     r"do you know|let's|let us|help me(?: to)?|help me with|answer (?:the|this|"
@@ -214,9 +215,9 @@ _TELLING = re.compile(
     rf"(?:(?:very|short|brief|long|detailed|simple|funny|good|quick|concise|nice|interesting|creative|"
     rf"numbered|markdown|bulleted|best|top|main|key|little|one-sentence|two-sentence|\d+-word|bullet)\b\s*){{0,4}}"
     rf"(?:{_SPACED_KINDS})\b\s*(?:(?:for|to)\ (?:(?:a|an|my|the|our|some)\ )?(?:{_SPACED_KINDS}|"
-    rf"\w+)\ (?=about|on|regarding))?)?"
+    rf"\w+)\ (?=about|on|regarding|asking|requesting|saying|telling|explaining|that))?)?"
     rf"(?:(?:really|very|nice|interesting|funny|short)\ )?(?:(?:about|on|of|for|to|that|regarding|describing|"
-    rf"announcing|called|named|with|comparing)\b\s*)?"
+    rf"announcing|called|named|with|comparing|saying|telling|explaining|(?:asking|requesting)(?:\ for|\ to)?)\b\s*)?"
     rf"(?:(?:how|why|what|where|when|who)\s+(?:is\s+|are\s+|to\s+)?)?"
 )
 _ORDER = re.compile(

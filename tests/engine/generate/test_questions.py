@@ -23,6 +23,8 @@ from mockserver.engine.generate.questions import is_order, question, telling_wor
         ("What's in this image?", ("what", "this image", "")),
         ("What is this?", ("what", "", "")),
         ("Where do I live?", ("where", "", "")),
+        ("In exactly 10 words, describe the sea.", ("tell", "the sea", "")),
+        ("Write an email to my boss asking for a day off", ("tell", "a day off", "")),
         ("Explain tides to a 5-year-old", ("tell", "tides", "")),
         ("Translate 'I love tea' into French.", ("do", "I love tea", "")),
         ("Translate the following text to German: Good morning", ("do", "Good morning", "")),

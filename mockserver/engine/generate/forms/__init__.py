@@ -14,7 +14,7 @@ from mockserver.engine.generate.forms.asked import Asked
 from mockserver.engine.generate.forms.code import coded
 from mockserver.engine.generate.forms.exact import dictated
 from mockserver.engine.generate.forms.extracts import counted, extracted, ordered_anew
-from mockserver.engine.generate.forms.lists import listed, tabled
+from mockserver.engine.generate.forms.lists import listed
 from mockserver.engine.generate.forms.options import chosen
 from mockserver.engine.generate.forms.pieces import (
     letter,
@@ -28,6 +28,7 @@ from mockserver.engine.generate.forms.pieces import (
     versed,
 )
 from mockserver.engine.generate.forms.small_talk import GREETING_WORDS, small_talk
+from mockserver.engine.generate.forms.tables import tabled
 from mockserver.engine.generate.languages import ENGLISH
 from mockserver.engine.generate.topic import Topic
 from mockserver.engine.generate.vocabulary import vocabulary
@@ -64,7 +65,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text.lower()))
 
 
-_WORD = re.compile(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])")
+_WORD = re.compile(r"[a-z]+|[0-9]|[-+*/=÷×^](?= ?[0-9(])")
 _FOREIGN = frozenset({"hello", "choices", "+"})  # what other languages greet, choose and add with is not listed here
 
 # Each form, and the words without which no prompt orders it: most prompts order none, and are not searched.
@@ -73,7 +74,9 @@ FORMS: Forms = tuple(
     for triggers, form in (
         (GREETING_WORDS, small_talk),
         ("say repeat echo reply respond answer output print return write type", dictated),
-        ("+ - * / ÷ × plus minus times multiplied divided add sum multiply product divide subtract over x", computed),
+        (
+            "+ - * / ÷ × plus minus times multiplied divided add sum multiply product divide subtract over x "
+            "^ percent of root squared cubed power", computed),
         (
             "one among choose select pick options categories labels classes choices or yes true answer reply respond "
             "return output verdict judge "
@@ -86,8 +89,8 @@ FORMS: Forms = tuple(
          "kotlin sql bash shell html css", coded),
         ("extract find list identify pull pick get return give show", extracted),
         ("reverse sort", ordered_anew),
-        ("many", counted),
-        ("table tabular", tabled),
+        ("many count", counted),
+        ("table tabular csv values", tabled),
         ("word", one_word),
         ("number integer score rating rate rank value scale grade", rated),
         ("title headline slogan tagline caption name subject", titled),

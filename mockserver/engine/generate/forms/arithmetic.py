@@ -2,6 +2,7 @@
 
 import re
 from fractions import Fraction
+from math import isqrt
 
 from mockserver.core.seed import Random
 from mockserver.engine.generate.forms.asked import Asked
@@ -9,6 +10,8 @@ from mockserver.engine.generate.forms.asked import Asked
 
 def computed(asked: Asked, rng: Random) -> str | None:
     """The result of the sum that the prompt asks for."""
+    if (found := _NAMED.search(asked.text[:_MOST_READ])) is not None:
+        return _named(found, bare=any(_BARE.search(order) for order in asked.both))
     text = _in_signs(asked.text[:_MOST_READ])
     found = next((found for found in _SUM.finditer(text) if _is_asked(text, found)), None)
     if found is None:
@@ -20,6 +23,20 @@ def computed(asked: Asked, rng: Random) -> str | None:
     except ValueError:
         return None
     return result if any(_BARE.search(order) for order in asked.both) else f"{' '.join(found[0].split())} = {result}"
+
+
+def _named(found: re.Match[str], *, bare: bool) -> str | None:
+    """The result of a share, a root or a power that is told in words."""
+    first, second = (Fraction(found[name]) if found[name] else Fraction(0) for name in ("percent", "of"))
+    if found["percent"]:
+        result = first * second / 100
+    elif found["root"]:
+        result = Fraction(found["root"]) ** 1
+        root = isqrt(result.numerator)
+        result = Fraction(root) if root * root == result.numerator else Fraction(str(round(float(result) ** 0.5, 6)))
+    else:
+        result = Fraction(found["base"]) ** int(found["power"] or _POWERS[found["named"].lower()])
+    return _shown(result) if bare else f"{' '.join(found['sum'].split())} = {_shown(result)}"
 
 
 def _in_signs(text: str) -> str:
@@ -129,6 +146,13 @@ _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10
 _SUM = re.compile(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
+)
+_POWERS = {"squared": 2, "cubed": 3}
+_NAMED = re.compile(
+    r"(?i)\b(?:what(?:'s| is)|how much is|calculate|compute|find|evaluate)\s+(?P<sum>"
+    r"(?P<percent>\d{1,6}(?:\.\d{1,4})?)\s*(?:%|percent) of (?P<of>\d{1,12}(?:\.\d{1,4})?)|"
+    r"(?:the )?square root of (?P<root>\d{1,12})|"
+    r"(?P<base>\d{1,6})(?: (?P<named>squared|cubed)|\s?(?:\^|\*\*| to the power of )\s?(?P<power>\d{1,2})))(?![\w%])"
 )
 _SPACED = re.compile(r"[+*]|\s[-/]\s")
 _TOKEN = re.compile(r"\d+(?:\.\d+)?|[-+*/()]")

@@ -43,7 +43,10 @@ def ordered_anew(asked: Asked, rng: Random) -> str | None:
 
 
 def counted(asked: Asked, rng: Random) -> str | None:
-    """How many letters, signs or words a text has, or how often a letter stands in it."""
+    """How many letters, signs or words a text has, or how often a letter stands in it; or the numbers up to one."""
+    up = _COUNT_UP.fullmatch(asked.text.strip())
+    if up is not None and 0 < int(up[2]) - int(up[1] or 1) <= _MOST_COUNTED:
+        return ", ".join(map(str, range(int(up[1] or 1), int(up[2]) + 1)))
     found = _COUNTED.search(asked.text)
     if found is None:
         return None
@@ -95,6 +98,8 @@ _ORDER = re.compile(
     r"(?:\s+(?:the|this|that|these|following|given|text|sentence|paragraph|passage|message|string|document|article|"
     r"input|below))*\s*:?"
 )
+_MOST_COUNTED = 1000
+_COUNT_UP = re.compile(r"(?i)(?:please )?count (?:up )?(?:from (\d{1,6}) )?to (\d{1,6})[.!]?")
 _COUNTED = re.compile(
     r"(?i)\bhow many\s+(?:(?P<what>letters|characters|words)|(?:times does )?(?:the )?(?:letters? )?[\"'`]?"
     r"(?P<letter>[a-z])"

@@ -1,4 +1,4 @@
-"""What a prompt wants around an answer: tags, or the words with which an agent that keeps its steps as text ends.
+"""What a prompt wants of any answer: capitals, tags around it, the words with which an agent that thinks in text ends.
 
 Knows orders and texts; what is within the frame is made elsewhere.
 """
@@ -10,6 +10,8 @@ from collections.abc import Iterable
 def framed(text: str, orders: Iterable[str]) -> str:
     """The text in the frame that one of the orders wants; the text itself where none does."""
     for order in orders:
+        if (case := _CASE.search(order)) is not None and "```" not in text:
+            return text.upper() if case["upper"] else text.lower()
         if _STEPS.search(order) and _FINAL.search(order):
             return f"I now know the final answer.\nFinal Answer: {text}"
         tags = [found["name"] for found in _TAGS.finditer(order)]
@@ -18,6 +20,10 @@ def framed(text: str, orders: Iterable[str]) -> str:
     return text
 
 
+_CASE = re.compile(
+    r"(?i)\b(?:answer|respond|reply|write|output|speak|give|say|return|use|only)\b[^.\n:]{0,60}?\b(?:in|all|using|only)\s+"
+    r"(?:(?P<upper>(?:all )?(?:upper[- ]?case|capitals?|capital letters|caps)\b)|(?:all )?lower[- ]?case\b)"
+)
 _STEPS = re.compile(r"(?m)^\s*(?:Thought|Action)\s*:")
 _FINAL = re.compile(r"(?m)^\s*Final Answer\s*:\s*(?!\s*$)")
 _TAGS = re.compile(

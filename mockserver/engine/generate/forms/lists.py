@@ -1,10 +1,12 @@
-"""Lists and tables on a topic."""
+"""Lists on a topic."""
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from mockserver.core.seed import Random
 from mockserver.engine.generate.forms.asked import NUMBER, Asked, number_of
+from mockserver.engine.generate.instances.names import known_text
 from mockserver.engine.generate.languages import english
 from mockserver.engine.generate.sentences import pick
 from mockserver.engine.generate.things import ADJECTIVES
@@ -26,21 +28,6 @@ def listed(asked: Asked, rng: Random) -> str | None:
     return "\n".join(f"- {item}" if bulleted else f"{at}. {item}" for at, item in enumerate(items, 1))
 
 
-def tabled(asked: Asked, rng: Random) -> str | None:
-    """A table in Markdown, with the columns that are asked for."""
-    if not _TABLE.search(asked.text):
-        return None
-    columns = _columns(asked.text) or _compared(asked.topic.subject) or ["Aspect", "Note"]
-    aspects = rng.sample(english.ASPECTS, min(_rows(asked.text), len(english.ASPECTS)))
-    return table(columns, [[aspect.capitalize(), *(note(rng) for _ in columns[1:])] for aspect in aspects])
-
-
-def table(columns: list[str], rows: list[list[str]]) -> str:
-    """A table as Markdown writes it."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
 def note(rng: Random) -> str:
     """A remark that fits nearly anything."""
     return _NOTES[rng.randrange(len(_NOTES))]
@@ -54,11 +41,28 @@ def _items(asked: Asked, noun: str, number: int, rng: Random) -> Iterator[str]:
         yield from (f"Point {at}: {note(rng)}" for at in range(len(aspects) + 1, number + 1))
         return
     words = asked.topic.words
-    thing = (words[-1] if words else noun).capitalize() if noun in _NAMES else _single(noun)
+    for_something = noun in _NAMES and bool(words) and words[-1].lower() != noun
+    known = [] if for_something else list(islice(_known(_single(noun), rng), number))
+    if len(known) == number:
+        yield from known
+        return
+    thing = words[-1].capitalize() if for_something else _single(noun)
     adjectives = rng.sample(ADJECTIVES, len(ADJECTIVES))
     for at in range(number):
         turn, place = divmod(at, len(adjectives))
         yield f"{adjectives[place].capitalize()} {thing}" + (f" {turn + 1}" if turn else "")
+
+
+def _known(noun: str, rng: Random) -> Iterator[str]:
+    """Different ones of a kind whose name says what they are: cities, colours, names."""
+    seen = set[str]()
+    for _ in range(_MOST * 4):
+        made = known_text(noun, rng)
+        if made is None:
+            return
+        if made not in seen:
+            seen.add(made)
+            yield made
 
 
 def _single(noun: str) -> str:
@@ -70,26 +74,7 @@ def _single(noun: str) -> str:
     return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
 
 
-def _columns(text: str) -> list[str]:
-    named = _COLUMNS.search(text)
-    if named is None:
-        return []
-    parts = [part.strip().strip("\"'`*").strip() for part in re.split(r",|\band\b|/|\|", named[1])]
-    return [part[:1].upper() + part[1:] for part in parts if part][:_MOST_COLUMNS]
-
-
-def _compared(subject: str) -> list[str]:
-    both = re.match(r"(\w[\w .+#-]{0,30}?) (?:and|vs\.?|versus|or) (\w[\w.+#-]{0,30})", subject)
-    return ["Aspect", *(side[:1].upper() + side[1:] for side in both.groups())] if both else []
-
-
-def _rows(text: str) -> int:
-    rows = re.search(rf"(?i)\b({NUMBER})\s+(?:\w+ )?rows?\b", text)
-    return max(1, min(number_of(rows[1]), _MOST)) if rows else 3
-
-
 _MOST = 50
-_MOST_COLUMNS = 8
 _VERB = (
     r"list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what are|what're|top|"
     r"best|come up with|recommend|"
@@ -117,12 +102,6 @@ _LIST = re.compile(
 )
 _BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
 _IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas")
-_TABLE = re.compile(
-    r"(?i)\b(?:in|as|with|using|into) an? (?:\w+ ){0,2}table\b|\bmarkdown table\b|\btable (?:of|with|"
-    r"comparing|showing|that|format)\b|"
-    r"\b(?:create|make|write|generate|give me|draw|build|format|produce|show)\b(?: \w+){0,3} table\b|\btabular\b"
-)
-_COLUMNS = re.compile(r"(?i)\bcolumns?(?: named| called| for| of| are| headers?)?:?\s+([^.\n;]{2,200})")
 _TOLD = vocabulary(
     "reasons tips steps ideas ways benefits facts advantages disadvantages pros cons points bullets things "
     "examples arguments "

@@ -108,7 +108,8 @@ def _joined(asked: Asked, rng: Random, number: int, *, opened: bool = True) -> s
 def _in_words(asked: Asked, rng: Random, number: int) -> str:
     """So many words; one or two that would begin a sentence are left out."""
     taken = list(islice(_words(asked, rng), number))
-    loose = next((at for at in (1, 2) if at < len(taken) and taken[-at - 1].endswith(".")), 0)
+    exactly = any(_EXACTLY.search(order) for order in asked.both)
+    loose = 0 if exactly else next((at for at in (1, 2) if at < len(taken) and taken[-at - 1].endswith(".")), 0)
     return " ".join(taken[: len(taken) - loose]).rstrip(".,;:?!") + "."
 
 
@@ -160,6 +161,7 @@ _BOUNDS = re.compile(
     r"of)\s+|score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
 )
 _BARE_NUMBER = re.compile(r"(?i)\b(?:only|just)\b[^.\n]{0,30}\bnumber\b|\bnumber only\b|\bsingle number\b")
+_EXACTLY = re.compile(r"(?i)\bexactly\b")
 _TITLE = re.compile(
     r"(?i)\b(?:generate|write|create|suggest|give|come up with|propose|make|think of|provide|find|return|"
     r"need)\b(?: me| us| it| this)?(?: an?| one| the)(?: \w+,?){0,3}? (?:title|headline|slogan|tagline|subject line|"

@@ -51,7 +51,7 @@ GREETING_WORDS = (
     "hi hello hey hiya howdy yo greetings morning afternoon evening thanks thank thx cheers bye goodbye "
     "night see you your "
     "yourself help test testing ping ok okay yes no sure great cool nice perfect good fine yep nope "
-    "alright i im my call m got hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam tag morgen"
+    "alright i im my call m are got hallo hola ciao salut bonjour moin servus ola oi halo hoi hej selam tag morgen"
 )
 
 _LONGEST = 80
@@ -102,6 +102,12 @@ _ANSWERS = (
             rf"which model are you{_END}|tell me about yourself{_END}"
         ),
         ("I am a stand-in for a language model: I have no weights, and I make my answers up.",),
+    ),
+    (
+        re.compile(
+            rf"(?i)are you (?:an? |the )?(?:real )?(?:chatgpt|gpt\S{{0,8}}|openai|claude|gemini|llama|mistral|human|"
+            rf"person|robot|bot|ai|machine|(?:large )?language model|real|alive|there){_END}"),
+        ("I am a stand-in for a language model, and I am here.",),
     ),
     (
         re.compile(rf"(?i)what can you do(?: for me)?{_END}|(?:can you )?help(?: me)?{_END}"),

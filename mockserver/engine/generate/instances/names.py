@@ -14,6 +14,7 @@ from mockserver.engine.generate.sentences import pick
 from mockserver.engine.generate.things import NOUNS, remark, thing
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 def plain_text(hints: tuple[str, ...], rng: Random) -> str:
@@ -21,12 +22,24 @@ def plain_text(hints: tuple[str, ...], rng: Random) -> str:
     return _known(_TEXTS, hints, thing)(rng)
 
 
+def known_text(name: str, rng: Random) -> str | None:
+    """A text or a number for what is called this, if the name says what it should be."""
+    draw = _known(_TEXTS, (name,), None)
+    if draw is not None:
+        return draw(rng)
+    bounds = _known(_NUMBERS, (name,), None)
+    if bounds is None:
+        return None
+    low, high = bounds
+    return str(rng.randrange(int(low), int(high) + 1)) if high > 1 else f"{low + (high - low) * rng.random():.2f}"
+
+
 def natural_range(hints: tuple[str, ...]) -> tuple[float, float]:
     """The range of numbers that is natural for what is called this."""
     return _known(_NUMBERS, hints, (1, 100))
 
 
-def _known(table: Mapping[str, T], hints: tuple[str, ...], default: T) -> T:
+def _known(table: Mapping[str, T], hints: tuple[str, ...], default: D) -> T | D:
     """What the table holds for the last word, or last two words, that it knows of the first telling hint."""
     for hint in hints:
         for one in _words(hint):

@@ -18,6 +18,11 @@ def result(text: str, rules: str = "") -> str | None:
     ("text", "answer"),
     [
         ("What is 2+3?", "2+3 = 5"),
+        ("What is 15% of 200?", "15% of 200 = 30"),
+        ("Calculate the square root of 144", "the square root of 144 = 12"),
+        ("What's the square root of 2? Only the number.", "1.414214"),
+        ("What is 12 squared?", "12 squared = 144"),
+        ("What is 2^10?", "2^10 = 1024"),
         ("¿Cuánto es 5 + 7?", "5 + 7 = 12"),
         ("Was ist 7 mal 8?", "7 * 8 = 56"),
         ("Combien font 8 - 3 ?", "8 - 3 = 5"),

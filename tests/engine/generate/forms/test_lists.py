@@ -1,10 +1,12 @@
-"""Lists and tables."""
+"""Lists."""
+
+import re
 
 import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.lists import listed, table, tabled
+from mockserver.engine.generate.forms.lists import listed
 from mockserver.engine.generate.topic import topic
 
 
@@ -56,20 +58,11 @@ def test_no_list(text: str) -> None:
     assert lines(text) == []
 
 
-def test_tables() -> None:
-    def made(text: str) -> list[str]:
-        return (tabled(Asked(text, "", topic(text)), Seed(0).stream("x")) or "").split("\n")
-
-    assert made("Create a markdown table with columns name, price and stock")[0] == "| Name | Price | Stock |"
-    assert made("Compare cats and dogs in a table")[:2] == ["| Aspect | Cats | Dogs |", "| --- | --- | --- |"]
-    assert len(made("Make a table of tea with 7 rows")) == 9
-    assert made("Book a table for two") == [""]
-    assert made("Set the table") == [""]
-
-
-def test_table() -> None:
-    assert table(["A", "B"], [["1", "2"]]) == "| A | B |\n| --- | --- |\n| 1 | 2 |"
-
-
 def test_a_list_of_nothing_has_one_item() -> None:
     assert len(lines("List 0 reasons to run")) == 1
+
+
+def test_things_whose_name_says_what_they_are() -> None:
+    assert all(re.fullmatch(r"\d\. [A-Z][a-z]+ [A-Z][a-z]+", line) for line in lines("Generate 5 random names"))
+    assert len(set(lines("List 3 cities"))) == 3
+    assert not any("city" in line for line in lines("List 3 cities"))

@@ -90,6 +90,7 @@ def test_measured() -> None:
     assert (pieces.measured(asked("Write two paragraphs about Rome"), RNG) or "").count("\n\n") == 1
     assert len((pieces.measured(asked("Write about Rome in 20 words"), RNG) or "").split()) == 20
     assert len((pieces.measured(asked("Write a 100-word text about Rome"), RNG) or "").split()) == 100
+    assert len((pieces.measured(asked("In exactly 10 words, describe the sea"), RNG) or "").split()) == 10
     assert len((pieces.measured(asked("Write a 50-word paragraph about Rome"), RNG) or "").split()) <= 50
     assert pieces.measured(asked("Tell me about Rome", "Answer in one sentence."), RNG) is not None
     assert pieces.measured(asked("Tell me about Rome"), RNG) is None

@@ -35,6 +35,7 @@ def test_greetings(text: str) -> None:
         ("你好", LANGUAGES["zh"].greeting),
         ("Servus", LANGUAGES["de"].greeting),
         ("Hi, I'm Bob", "Hello Bob!"),
+        ("Are you ChatGPT?", "stand-in"),
         ("my name is Ada Lovelace.", "Hello Ada Lovelace!"),
         ("Vielen Dank!", "Gern geschehen"),
         ("Hola, ¿cómo estás?", "Muy bien"),

@@ -13,6 +13,7 @@ from mockserver.engine.generate.prompt.words import listed
 
 _MOST_SETS = 32
 _LIKELY = 8  # points from which a mention may be one of several
+_PLAIN = ("name", "quoted", "number")
 
 Part = tuple[Mention, ...]
 Series = tuple[Part, ...]  # for one property, or for some that are alike, what each object has
@@ -140,7 +141,7 @@ def _like(match: Match, top: Match) -> bool:
     """Whether a mention would do as well as the best: the same kind, and no other preposition."""
     one, best = match.mentions[0], top.mentions[0]
     same = one.kind == best.kind and one.source == best.source
-    return same and (match.points >= top.points - 14 or (not one.cue and one.kind in ("name", "quoted", "number")))
+    return same and (match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN))
 
 
 def _apart(ordered: Sequence[Mention]) -> list[Mention]:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall, fingerprint
-from mockserver.core.tokens import APPROX
 from mockserver.core.http import HttpRequest
+from mockserver.core.tokens import APPROX
 
 HTTP = HttpRequest("POST", "/v1/chat/completions")
 SYSTEM, HELLO, HI, BYE = (

@@ -14,8 +14,8 @@ COMPLETE, CLIENT_LEFT, CUT = "complete", "client left", "cut"
 async def drive(actions: Iterable[Action], receive: Receive, send: Send) -> str:
     """Send what the actions say and return how it ended: `complete`, or `client left`.
 
-    What stands between two waits leaves in one send, if it is not very much. Waits run on an absolute schedule, so lateness never adds up;
-    a client that leaves ends them at once.
+    What stands between two waits leaves in one send, if it is not very much. Waits run on an absolute schedule, so
+    lateness never adds up; a client that leaves ends them at once.
     """
     outbox = _Outbox(send)
     clock: _Schedule | None = None

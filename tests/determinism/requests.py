@@ -47,7 +47,7 @@ class Request:
 
 
 def requests() -> tuple[Request, ...]:
-    """Every dialect with every feature and failure of each operation, broken bodies, look-ups; all that is generated."""
+    """Every dialect with every feature and failure of each operation, broken bodies, look-ups, what is generated."""
     ruled = (found for dialect in URLS for found in _of(dialect))
     return (*ruled, *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
 

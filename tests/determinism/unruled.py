@@ -34,14 +34,63 @@ PROMPTS: Mapping[str, str] = {
     '{"type":"string","format":"date"}},"required":["city","when"]}: Rome on 2024-05-01.',
     "long": "12:12 in Rome, named 'Ann', for 3 people; " * 400,
 }
-FORMATS = (
-    "email idn-email uri iri uri-reference uri-template hostname idn-hostname ipv4 ipv6 uuid date time date-time duration "
-    "json-pointer relative-json-pointer regex password byte phone"
-).split()
-NAMES = (
-    "name first_name email phone address city country zip company job_title title description url price amount currency "
-    "quantity age user_id order_id sku color date timezone language latitude rating status tags username path mime_type"
-).split()
+FORMATS = [
+    "email",
+    "idn-email",
+    "uri",
+    "iri",
+    "uri-reference",
+    "uri-template",
+    "hostname",
+    "idn-hostname",
+    "ipv4",
+    "ipv6",
+    "uuid",
+    "date",
+    "time",
+    "date-time",
+    "duration",
+    "json-pointer",
+    "relative-json-pointer",
+    "regex",
+    "password",
+    "byte",
+    "phone",
+]
+NAMES = [
+    "name",
+    "first_name",
+    "email",
+    "phone",
+    "address",
+    "city",
+    "country",
+    "zip",
+    "company",
+    "job_title",
+    "title",
+    "description",
+    "url",
+    "price",
+    "amount",
+    "currency",
+    "quantity",
+    "age",
+    "user_id",
+    "order_id",
+    "sku",
+    "color",
+    "date",
+    "timezone",
+    "language",
+    "latitude",
+    "rating",
+    "status",
+    "tags",
+    "username",
+    "path",
+    "mime_type",
+]
 
 
 def _object(properties: Mapping[str, Json], **more: Json) -> Json:
@@ -51,7 +100,7 @@ def _object(properties: Mapping[str, Json], **more: Json) -> Json:
 _TEXT, _WHOLE = {"type": "string"}, {"type": "integer"}
 SCHEMAS: Mapping[str, Json] = {
     "names as texts": _object(dict.fromkeys(NAMES, _TEXT)),
-    "names as numbers": _object(dict.fromkeys(NAMES, {"type": "number"})),
+    "names as numbers": _object({key: {"type": "number"} for key in NAMES}),
     "formats": _object({name: {"type": "string", "format": name} for name in FORMATS}),
     "short formats": _object({name: {"type": "string", "format": name, "maxLength": 12} for name in ("email", "uri")}),
     "numbers": _object(
@@ -192,7 +241,10 @@ def _responses() -> Iterator[tuple[str, str, Json]]:
         yield f"response {name}", RESPONSES, {"model": "gpt-5", "input": prompt, "reasoning": thinking}
     for kind, options in HOSTED.items():
         tool = {"type": kind, **options}
-        for prompt in ("Search the web for news about whales and click Submit.", "Draw a cat, run 2+2, list the files."):
+        for prompt in (
+            "Search the web for news about whales and click Submit.",
+            "Draw a cat, run 2+2, list the files.",
+        ):
             body = {"model": "gpt-5", "input": prompt, "tools": [tool], "tool_choice": "required"}
             yield f"hosted {kind}: {prompt[:8]}", RESPONSES, body
 

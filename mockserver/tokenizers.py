@@ -71,6 +71,8 @@ class Exact:
         """How many tokens a text has."""
         if len(text) <= _BLOCK_LENGTH:
             return len(self._remembered(text))
+        if len(text) > _WORTH_REMEMBERING:
+            return sum(len(self._numbers(block)) for block in blocks(text))
         return sum(len(self._block(block)) for block in blocks(text))
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
@@ -89,13 +91,15 @@ class Exact:
 
     def _fresh(self, block: str) -> tuple[Token, ...]:
         """The tokens of a block, as nobody remembers them."""
-        plain = _SURROGATE.sub(UNFINISHED, block)
-        numbers = _encoding(self.name).encode_ordinary(plain)
+        numbers = self._numbers(block)
         try:
             tokens = tuple([self._whole[number] for number in numbers])
         except KeyError:
             tokens = tuple(self._learnt(numbers))
-        return tokens if plain == block else tuple(_laid_over(tokens, block))
+        return tokens if _SURROGATE.search(block) is None else tuple(_laid_over(tokens, block))
+
+    def _numbers(self, block: str) -> list[int]:
+        return _encoding(self.name).encode_ordinary(_SURROGATE.sub(UNFINISHED, block))
 
     def _learnt(self, numbers: Sequence[int]) -> Iterator[Token]:
         """The tokens with these numbers; those that are whole by themselves are kept."""
@@ -117,7 +121,21 @@ class Exact:
 
 def blocks(text: str) -> Iterator[str]:
     """The text in blocks of about a thousand characters, each ending where a word does."""
-    return (found[0] for found in _BLOCK.finditer(text))
+    at = 0
+    while at < len(text):
+        end = _end(text, at)
+        yield text[at:end]
+        at = end
+
+
+def _end(text: str, at: int) -> int:
+    """Where the block ends that begins there."""
+    near = _NEAR.match(text, at)
+    if near is not None:
+        return near.end()
+    most = at + _LONGEST_WORD
+    far = _WORD_END.search(text, at + _BLOCK_LENGTH, most + 1)  # it looks at one character more
+    return min(far.end() if far else most, len(text))
 
 
 def _laid_over(tokens: Sequence[Token], text: str) -> Iterator[Token]:
@@ -176,18 +194,14 @@ class Vocabulary(NamedTuple):
 _decoder = getincrementaldecoder("utf-8")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _BLOCK_LENGTH = 1024  # characters of a block that is remembered
+_LONGEST_WORD = 65_520
+_WORTH_REMEMBERING = 500_000  # characters of a text whose blocks are remembered: more of them would push out all others
 _BLOCKS, _PARTIAL = 2048, 65_536  # how many blocks, and how many tokens that are parts of a character
 # Between a word and the blank after it, and after a line's end, every vocabulary begins anew: what stands before does
 # not change what follows, nor the other way round. A line's end keeps a stroke that follows it.
-_BLOCK = re.compile(
-    r"""
-      .{1,1024}\Z
-    | .{1,1023}(?: \S(?=[ ]) | \n(?=[^\s/]) )
-    | .{1024,65519}?(?: \S(?=[ ]) | \n(?=[^\s/]) )
-    | .{1,65520}
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+_ENDING = r"(?: \S(?=[ ]) | \n(?=[^\s/]) )"
+_NEAR = re.compile(rf".{{1,1024}}\Z | .{{1,1023}}{_ENDING}", re.VERBOSE | re.DOTALL)
+_WORD_END = re.compile(_ENDING, re.VERBOSE)
 
 VOCABULARIES: Mapping[str, Vocabulary] = {
     "cl100k_base": Vocabulary(

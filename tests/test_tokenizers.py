@@ -272,3 +272,11 @@ def test_another_vocabulary_is_refused(
     path = package / "data" / "o200k_base.tiktoken.gz"
     assert message.startswith(f"tokenizer o200k_base: the vocabulary in {path} cannot be used: {why}")
     assert message.endswith("; pip install --force-reinstall '.[tokens]' in the checkout")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("unit", ["word ", "Aa", "\U0001f642", "1,", "\n", "x\ud83d "], ids=ascii)
+def test_a_very_long_text_is_counted_without_its_tokens(name: str, unit: str) -> None:
+    text = unit * (600_000 // len(unit))
+    tokenizer = named(name)
+    assert tokenizer.count(text) == len(tokenizer.split(text))

@@ -5,76 +5,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
+from mockserver.core.conversation import CARRIED_OUT as CARRIED_OUT
+from mockserver.core.conversation import Message as Message
+from mockserver.core.conversation import Prompt as Prompt
+from mockserver.core.conversation import Tool as Tool
+from mockserver.core.conversation import ToolCall as ToolCall
 from mockserver.core.http import HttpRequest
+from mockserver.core.json_text import Json as Json
+from mockserver.core.overhead import prompt_tokens
 from mockserver.core.page import FIRST_PAGE, Page
 from mockserver.core.tokens import APPROX, Tokenizer
-
-Json = Any  # JSON is the one place where Any is honest
-
-# Calls of the provider's own tools that the client carries out: the tool's name, and the key of what it is asked.
-CARRIED_OUT: Mapping[str, tuple[str, str]] = {
-    "computer_call": ("computer_use_preview", "action"),
-    "local_shell_call": ("local_shell", "action"),
-    "shell_call": ("shell", "action"),
-    "apply_patch_call": ("apply_patch", "operation"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call of a tool; `arguments` stays the string that the wire carries."""
-
-    id: str
-    name: str
-    arguments: str
-    kind: str = "function"  # or "custom", whose arguments are free text, "bare" (see Call), or a key of CARRIED_OUT
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message of the conversation; `text` is joined from the text parts, `parts` holds the others."""
-
-    role: str
-    text: str = ""
-    parts: tuple[Mapping[str, Json], ...] = ()
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str | None = None
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool that the client offers; `parameters` is a JSON Schema, or None when it takes nothing."""
-
-    name: str
-    description: str = ""
-    parameters: Json = None
-    kind: str = "function"  # or "custom", which takes free text, or the type of one of the provider's own
-    strict: bool = False
-    grammar: tuple[str, str] | None = None  # of a custom tool's text: syntax (lark or regex) and definition
-    options: Mapping[str, Json] = field(default_factory=dict)  # how the client describes one of the provider's own
 
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """How free the model is: `mode` is none, auto, required or named; `names` are the tools allowed then."""
+    """How free the model is: `mode` is none, auto, required or named; `names` are the tools allowed then.
+
+    Of MCP servers, which all have one name, `servers` tells the labels of those allowed (none: all), each with the
+    name of the one tool that is meant (empty: any).
+    """
 
     mode: str
     names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Prompt:
-    """A text to go on from, to embed or to judge; `numbers` are its tokens, where the client sent these instead."""
-
-    text: str
-    numbers: tuple[int, ...] | None = None
-
-    def tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """The tokens of the prompt."""
-        return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)
+    servers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +106,12 @@ class Call:
         return next((m.text for m in reversed(self.messages) if m.role == "user"), "")
 
     @cached_property
+    def since_user(self) -> tuple[Message, ...]:
+        """The messages after the last one of the user: all, where the user has said nothing."""
+        said = (at for at in range(len(self.messages), 0, -1) if self.messages[at - 1].role == "user")
+        return self.messages[next(said, 0) :]
+
+    @cached_property
     def turn(self) -> int:
         """How many messages the assistant has written so far."""
         return sum(m.role == "assistant" for m in self.messages)
@@ -167,9 +127,9 @@ class Call:
     @cached_property
     def prompt_tokens(self) -> int:
         """How many tokens the prompt has: texts, tool calls, tools and images, each with what frames it."""
-        from mockserver.core.overhead import prompt_tokens  # which knows calls
-
-        return prompt_tokens(self)
+        if self.prompts:
+            return sum(prompt.count(self.tokenizer) for prompt in self.prompts)
+        return prompt_tokens(self.messages, self.tools, self.tokenizer)
 
     @property
     def spoken(self) -> tuple[Message, ...]:

@@ -1,8 +1,12 @@
-"""The size of an image that a prompt holds, read from the first bytes of its data URL. Decodes no picture."""
+"""Images that a prompt holds: which parts of a message are some, and their size by the first bytes of a data URL.
+
+Decodes no picture.
+"""
 
 from base64 import b64decode
 from collections.abc import Callable, Mapping
 
+IMAGES = ("image_url", "input_image", "image")  # types of the parts of a message that show one
 _READ = 65_536  # bytes that are looked at: a header stands near the start
 
 Size = tuple[int, int]  # width and height in pixels

@@ -1,14 +1,15 @@
 """What a prompt costs in tokens beyond its texts: the frame of each message, tools, images.
 
 OpenAI publishes the price of messages and images; how tools are laid out was found by comparing counts: as TypeScript.
-Its three published examples come out to the token. Knows the neutral forms of a Call alone.
+Its three published examples come out to the token. Knows conversations, in no provider's shape.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 
-from mockserver.core.call import Call, Json, Message, Tool
+from mockserver.core.conversation import Message, Tool
 from mockserver.core.images import size_of
+from mockserver.core.json_text import Json
 from mockserver.core.tokens import Tokenizer
 
 _PER_MESSAGE, _PRIMING, _NAMED = 3, 3, 1
@@ -18,13 +19,13 @@ _USUAL_IMAGE = (1024, 1024)  # of one that is only linked to
 _DEEPEST = 8  # levels of a tool's parameters; below them an object is an object
 
 
-def prompt_tokens(call: Call) -> int:
-    """How many tokens the prompt of a call has."""
-    tokenizer = call.tokenizer
-    if call.prompts:
-        return sum(len(prompt.tokens(tokenizer)) for prompt in call.prompts)
-    messages = sum(_of_message(message, tokenizer) for message in call.messages)
-    return _PRIMING + messages + (_of_tools(call, tokenizer) if call.tools else 0)
+def prompt_tokens(messages: tuple[Message, ...], tools: tuple[Tool, ...], tokenizer: Tokenizer) -> int:
+    """How many tokens a conversation and its tools have."""
+    tokens = _PRIMING + sum(_of_message(message, tokenizer) for message in messages)
+    if not tools:
+        return tokens
+    shared = _SHARED if any(message.role in ("system", "developer") for message in messages) else 0
+    return tokens + _TOOLS - shared + tokenizer.count(declared(tools))
 
 
 def _of_message(message: Message, tokenizer: Tokenizer) -> int:
@@ -55,11 +56,6 @@ def image_tokens(width: int, height: int) -> int:
     if shortest > _SHORTEST:
         width, height = width * _SHORTEST // shortest, height * _SHORTEST // shortest
     return _IMAGE + _TILE * -(-max(width, 1) // _SIDE) * -(-max(height, 1) // _SIDE)
-
-
-def _of_tools(call: Call, tokenizer: Tokenizer) -> int:
-    shared = _SHARED if any(message.role in ("system", "developer") for message in call.messages) else 0
-    return _TOOLS - shared + tokenizer.count(declared(call.tools))
 
 
 def declared(tools: tuple[Tool, ...]) -> str:

@@ -16,6 +16,7 @@ Chunks = str | int | tuple[str, ...]
 
 UNFINISHED = "\ufffd"  # what is read where a text ends within a character
 _CACHED_LENGTH = 2048  # characters; the cache must stay small whatever comes in
+_CACHED_LONG = 65_536  # characters of a text that is remembered until it has been told: it is counted, then cut
 _COUNTED_LENGTH = 200_000  # characters; counting more would keep others waiting
 
 
@@ -64,7 +65,9 @@ class Approximate:
 
     def split(self, text: str) -> tuple[str, ...]:
         """The tokens of a text; joined they give exactly the text."""
-        return _remembered(text) if len(text) <= _CACHED_LENGTH else tuple(_TOKEN.findall(text))
+        if len(text) <= _CACHED_LENGTH:
+            return _remembered(text)
+        return _remembered_long(text) if len(text) <= _CACHED_LONG else tuple(_TOKEN.findall(text))
 
     def count(self, text: str) -> int:
         """How many tokens a text has; of a huge one, as many as its first part lets expect."""
@@ -217,3 +220,4 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"\s*\S+|\s+")
 _remembered = lru_cache(maxsize=1024)(lambda text: tuple(_TOKEN.findall(text)))
+_remembered_long = lru_cache(maxsize=16)(lambda text: tuple(_TOKEN.findall(text)))

@@ -14,8 +14,8 @@ COMPLETE, CLIENT_LEFT, CUT = "complete", "client left", "cut"
 async def drive(actions: Iterable[Action], receive: Receive, send: Send) -> str:
     """Send what the actions say and return how it ended: `complete`, or `client left`.
 
-    What stands between two waits leaves in one send. Waits run on an absolute schedule, so lateness never adds up;
-    a client that leaves ends them at once.
+    What stands between two waits leaves in one send, if it is not very much. Waits run on an absolute schedule, so
+    lateness never adds up; a client that leaves ends them at once.
     """
     outbox = _Outbox(send)
     clock: _Schedule | None = None
@@ -23,7 +23,10 @@ async def drive(actions: Iterable[Action], receive: Receive, send: Send) -> str:
         for action in actions:
             match action:
                 case Write():
-                    outbox.pieces.append(action.data)
+                    if outbox.size > MOUTHFUL:
+                        await outbox.flush()
+                        await asyncio.sleep(0)  # the others' turn
+                    outbox.add(action.data)
                 case Head():
                     outbox.head = action
                 case Wait():
@@ -45,6 +48,11 @@ class _Outbox:
         self._send = send
         self.head: Head | None = None
         self.pieces: list[bytes] = []
+        self.size = 0
+
+    def add(self, piece: bytes) -> None:
+        self.pieces.append(piece)
+        self.size += len(piece)
 
     async def flush(self, *, last: bool = False) -> None:
         if self.head is not None:
@@ -53,6 +61,7 @@ class _Outbox:
         if self.pieces or last:
             body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
             self.pieces.clear()
+            self.size = 0
             swallowed = 0
             while len(body) - swallowed > MOUTHFUL:
                 mouthful = body[swallowed : swallowed + MOUTHFUL]

@@ -4,6 +4,8 @@ It never sleeps: time is a number in a Wait.
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
 
 from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Headers, Reply
@@ -13,7 +15,7 @@ Draw = Callable[[], float]
 
 
 def script(reply: Reply, timing: Timing, jitter: Draw, more: Headers = ()) -> Iterable[Action]:
-    """Actions that put a reply on the wire. Without timing, all frames leave in one write.
+    """Actions that put a reply on the wire. Without timing, frames leave together: all of them, or many at once.
 
     A plain body waits as long as its stream would. `jitter` gives a number from -1 to 1 for each frame with tokens;
     `more` are headers that go out after the reply's own.
@@ -27,15 +29,19 @@ def script(reply: Reply, timing: Timing, jitter: Draw, more: Headers = ()) -> It
         pauses = [Wait(_duration(reply.tokens, timing, jitter))] if timed else []
         return (*pauses, head, Write(reply.body))
     if not timed:
-        return (head, Write(b"".join(map(sse, reply.frames))))
+        return chain((head,), map(Write, _batches(reply.frames)))
     return _paced(head, reply.frames, timing, jitter)
 
 
 def written(reply: Reply, timing: Timing) -> Reply:
-    """The same reply; its frames are already bytes where nothing will stand between them."""
+    """The same reply; its frames are already bytes where nothing will stand between them, and they are not too many."""
     if reply.frames is None or timing != _AT_ONCE:
         return reply
-    return Reply(reply.status, reply.headers, b"".join(map(sse, reply.frames)))
+    batches = _batches(reply.frames)
+    first, second = next(batches, b""), next(batches, None)
+    if second is None:
+        return Reply(reply.status, reply.headers, first)
+    return replace(reply, frames=chain((first, second), batches))
 
 
 def sse(frame: Frame | bytes) -> bytes:
@@ -50,7 +56,21 @@ def sse(frame: Frame | bytes) -> bytes:
     return b"event: " + frame.event.encode() + b"\ndata: " + frame.data + b"\n\n"
 
 
+def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
+    """Frames on the wire, many at once: all of a huge stream together would fill the memory."""
+    pieces, size = list[bytes](), 0
+    for frame in frames:
+        pieces.append(sse(frame))
+        size += len(pieces[-1])
+        if size >= _BATCH:
+            yield b"".join(pieces)
+            pieces, size = [], 0
+    if pieces:
+        yield b"".join(pieces)
+
+
 _AT_ONCE = Timing()
+_BATCH = 1 << 18  # bytes
 _WITHOUT_BODY = (204, 304)
 
 

@@ -55,7 +55,7 @@ def _body(http: HttpRequest) -> dict[str, Json]:
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return headed(chat_reply(call, outcome, STYLE), (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+    return headed(chat_reply(call, outcome, STYLE), _counted(call, outcome.usage.prompt))
 
 
 def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
@@ -69,7 +69,7 @@ def _parse_completion(http: HttpRequest, strict: bool) -> Call:
 def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     reply = text_reply(call, outcome, TEXT_STYLE, wanted(call))
-    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+    return headed(reply, _counted(call, outcome.usage.prompt))
 
 
 def _parse_responses(http: HttpRequest, strict: bool) -> Call:
@@ -79,7 +79,7 @@ def _parse_responses(http: HttpRequest, strict: bool) -> Call:
 def _render_responses(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     reply = responses_reply(call, outcome, RESPONSE_STYLE)
-    return headed(reply, (*_headers(call.http, call), *_limits(outcome.usage.prompt)))
+    return headed(reply, _counted(call, outcome.usage.prompt))
 
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
@@ -88,7 +88,7 @@ def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
 
 def _render_embeddings(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Embeddings)  # noqa: S101
-    own = (*_headers(call.http, call), *_limits(outcome.prompt_tokens))
+    own = _counted(call, outcome.prompt_tokens)
     return json_reply(200, embeddings(outcome, encoding(call)), merged(own, outcome.headers))
 
 
@@ -117,6 +117,11 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
 
 def _own_headers(call: Call) -> Headers:
     return _headers(call.http, call)
+
+
+def _counted(call: Call, tokens: int) -> Headers:
+    """The headers of an answer to a prompt of so many tokens."""
+    return (*_own_headers(call), *_limits(tokens))
 
 
 def _limits(tokens: int) -> Headers:

@@ -6,6 +6,7 @@ Knows features by the names that the settings give them, no provider's words.
 from collections.abc import Callable, Mapping
 
 from mockserver.core.call import Call, Json
+from mockserver.core.images import IMAGES
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.models import Model
@@ -56,7 +57,6 @@ def _sampling(call: Call) -> Mapping[str, Json] | None:
     return {"param": "max_tokens"} if renamed else None
 
 
-IMAGES = ("image_url", "input_image", "image")
 _DEFAULTS: Mapping[str, Json] = {
     "temperature": 1,
     "top_p": 1,

@@ -6,6 +6,7 @@ Knows no wire shape and opens no connection.
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from mockserver.core.call import Call, Json
@@ -16,6 +17,7 @@ from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import Author, answer
+from mockserver.engine.apart import apart
 from mockserver.engine.capabilities import admitted
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.documents import DOCUMENTS, document
@@ -85,7 +87,7 @@ class Engine:
     async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
         """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
         if call.operation not in LOOK_UPS:
-            call = admitted(call, self.policy.models)
+            call = await apart(call, partial(admitted, call, self.policy.models))
         if self._counts_attempts:
             call = replace(call, attempt=await self._attempt(call))
         settled = not self._counts_attempts
@@ -156,7 +158,8 @@ class Engine:
 
     async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str], *, settled: bool) -> Plan:
         try:
-            response = rule.then(Moment(call, groups, self.policy.seed, generator(call, self.policy.seed)))
+            moment = Moment(call, groups, self.policy.seed, generator(call, self.policy.seed))
+            response = await apart(call, partial(rule.then, moment))
             if why := misfit(response.outcome, call.operation):
                 raise Failure("server_error", f"{rule.source}: {why}", status=500)
             outcome = await self._outcome(call, response.outcome)
@@ -181,7 +184,9 @@ class Engine:
             mark = str(await self.store.incr(call.http.namespace, f"ids {call.fingerprint}"))
         call = self.policy.models.resolved(call)
         author = Author(self.policy.seed, self.policy.clock, mark)
-        return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
+        if isinstance(outcome, Draft):
+            return await apart(call, partial(answer, call, outcome, author))
+        return await apart(call, partial(document, call, outcome, author))
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
@@ -193,11 +198,16 @@ async def drafted(call: Call, seed: Seed) -> Draft | Stated:
     if call.operation in DOCUMENTS:
         return Stated()
     generate, choices = generator(call, seed), list[DraftChoice]()
-    for index in range(call.n):
+    for index in range(_different(call)):
         if index:
             await asyncio.sleep(0)
-        choices.append(generate("auto", {}, index))
-    return Draft(tuple(choices))
+        choices.append(await apart(call, partial(generate, "auto", {}, index)))
+    return Draft(tuple(choices[index % len(choices)] for index in range(call.n)))
+
+
+def _different(call: Call) -> int:
+    """How many choices are made: all that are asked for, or of a large request as many as nobody waits long for."""
+    return min(call.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
 
 
 def generator(call: Call, seed: Seed) -> Generate:
@@ -216,4 +226,5 @@ def attempt_told(call: Call) -> int | None:
 
 
 _CATALOGUE = ("models", "model", "info")
+_FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes, counted once for each choice
 _SILENCE = Draft((DraftChoice(()),))

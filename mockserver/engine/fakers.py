@@ -3,13 +3,26 @@
 Knows nothing of templates and schemas, which both draw from it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from functools import cache
+from threading import Lock
 from typing import Any
 
-from mockserver.core.seed import FROZEN_AT
+from mockserver.core.seed import FROZEN_AT, Random
 
 LOCALE = "en_US"
+_TURN = Lock()
+
+
+@contextmanager
+def drawing(rng: Random) -> Iterator[Any]:
+    """The generator, for as long as its values come from this stream: no other thread changes it meanwhile."""
+    with _TURN:
+        faker = generator()
+        faker.random = rng
+        yield faker
 
 
 @cache

@@ -30,7 +30,7 @@ def _web_search(given: Given) -> Given:
     found_at = [source if isinstance(source, str) else source["url"] for source in action.get("sources", ())]
     sources = [{"type": "url", "url": url} for url in found_at]
     found = {"sources": sources} if "sources" in action else {}
-    return {"action": {"type": "search", "queries": queries, "query": action.get("query", queries[0]), **found}}
+    return {"action": {"type": "search", "query": action.get("query", queries[0]), "queries": queries, **found}}
 
 
 def _file_search(given: Given) -> Given:
@@ -41,6 +41,10 @@ def _file_search(given: Given) -> Given:
 
 def _code(given: Given) -> Given:
     return {"code": given["code"], "container_id": given.get("container_id", ""), "outputs": given.get("outputs")}
+
+
+def _image(given: Given) -> Given:
+    return {"result": _DOT, **given}
 
 
 def _computer(given: Given) -> Given:
@@ -84,14 +88,16 @@ def _arguments(given: Given) -> str:
 
 def _local_shell(given: Given) -> Given:
     action = given.get("action") or {"command": given.get("command")}
-    return {"call_id": given.get("call_id", ""), "action": {"type": "exec", "env": {}, **action}}
+    ordered = {"type": "exec", "command": action.get("command"), "env": {}, **action}
+    return {"call_id": given.get("call_id", ""), "action": ordered}
 
 
 def _shell(given: Given) -> Given:
     action = given.get("action") or {"commands": given.get("commands")}
     limits = {"max_output_length": None, "timeout_ms": None}
     environment = given.get("environment", {"type": "local"})
-    return {"call_id": given.get("call_id", ""), "action": {**limits, **action}, "environment": environment}
+    ordered = {"commands": action["commands"], **limits, **action}
+    return {"call_id": given.get("call_id", ""), "action": ordered, "environment": environment}
 
 
 def _patch(given: Given) -> Given:
@@ -121,12 +127,13 @@ def _patch_output(given: Given) -> Given:
 
 _NO_RESULT: Given = {"file_id": None, "filename": None, "score": None, "text": None, "attributes": {}}
 _NO_TOOL: Given = {"name": "", "description": None, "input_schema": {"type": "object"}, "annotations": None}
+_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="  # a PNG
 _ACTION_DEFAULTS: Mapping[str, Given] = {"click": {"button": "left"}, "scroll": {"scroll_x": 0, "scroll_y": 0}}
 BODIES: Mapping[str, Callable[[Given], Given]] = {
     "web_search_call": _web_search,
     "file_search_call": _file_search,
     "code_interpreter_call": _code,
-    "image_generation_call": dict,
+    "image_generation_call": _image,
     "computer_call": _computer,
     "mcp_call": _mcp_call,
     "mcp_list_tools": _mcp_tools,

@@ -1,9 +1,9 @@
 """What the tools of a conversation were asked, and what they gave back: name, text, and the JSON in it."""
 
-import json
 from collections.abc import Mapping
 
 from mockserver.core.call import Call, Json, Message, ToolCall
+from mockserver.core.json_text import parsed
 
 ToolResult = Mapping[str, Json]  # name (None where no call has the result's id), text, json (None where it is none)
 
@@ -16,12 +16,12 @@ def last(call: Call) -> ToolResult | None:
 
 def since_last_user(call: Call) -> tuple[ToolResult, ...]:
     """The results since the user spoke last, in the order of the conversation."""
-    return tuple(_read(call, message) for message in _since_last_user(call) if _is_result(message))
+    return tuple(_read(call, message) for message in call.since_user if _is_result(message))
 
 
 def calls_since_last_user(call: Call) -> tuple[ToolCall, ...]:
     """What the tools were asked since the user spoke last, in the order of the conversation."""
-    return tuple(made for message in _since_last_user(call) for made in message.tool_calls)
+    return tuple(made for message in call.since_user for made in message.tool_calls)
 
 
 def calls(call: Call) -> tuple[ToolCall, ...]:
@@ -29,26 +29,14 @@ def calls(call: Call) -> tuple[ToolCall, ...]:
     return tuple(made for message in call.messages for made in message.tool_calls)
 
 
-def _since_last_user(call: Call) -> tuple[Message, ...]:
-    said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    return call.messages[said[-1] + 1 if said else 0 :]
-
-
 def _is_result(message: Message) -> bool:
     return message.role in ("tool", "function")
 
 
 def _read(call: Call, result: Message) -> ToolResult:
-    return {"name": _name(call, result), "text": result.text, "json": _parsed(result.text)}
+    return {"name": _name(call, result), "text": result.text, "json": parsed(result.text)}
 
 
 def _name(call: Call, result: Message) -> str | None:
     calls = (tool_call for message in reversed(call.messages) for tool_call in message.tool_calls)
     return next((made.name for made in calls if made.id == result.tool_call_id), result.name)
-
-
-def _parsed(text: str) -> Json:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

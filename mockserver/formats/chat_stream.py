@@ -62,20 +62,20 @@ class _Step:
 
 def _steps(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Iterator[_Step]:
     hidden = 0 if "reasoning_content" in style.message else _thinking(choice, tokenizer)
-    steps = list(_increments(choice, style, tokenizer))
-    end = _Step({}, part="finish", finish=choice.finish)
-    if steps:
-        steps[0] = _after_thinking(steps[0], hidden)
+    steps = _increments(choice, style, tokenizer)
+    first, end = next(steps, None), _Step({}, part="finish", finish=choice.finish)
+    if first is not None:
+        first = _after_thinking(first, hidden)
     else:
         end = _after_thinking(end, hidden)
     if style.opening is None:
         yield _Step({}, part="open", opens=True)
-        first = steps.pop(0) if steps else _Step({"content": ""})
-        yield _with_role(first, {})
-    elif steps and not steps[0].delta.keys().isdisjoint(("tool_calls", "function_call")):
-        yield _with_role(steps.pop(0), style.opening_of_call or {})
+        yield _with_role(first or _Step({"content": ""}), {})
+    elif first is not None and not first.delta.keys().isdisjoint(("tool_calls", "function_call")):
+        yield _with_role(first, style.opening_of_call or {})
     else:
         yield _Step(style.opening, part="open", opens=True)
+        yield from () if first is None else (first,)
     yield from steps
     yield end
 

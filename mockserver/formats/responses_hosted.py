@@ -1,4 +1,4 @@
-"""The provider's own tools: for each kind of use its keys, what is shown only on request, and its events by name.
+"""The provider's own tools: for each kind of use what is shown only on request, and its events by name.
 
 A table. Knows neither answers nor frames: `responses_items.py` makes items of it, `responses_steps.py` events.
 """
@@ -45,15 +45,13 @@ Stage = Phase | Typed | Previews | Commands | Printed
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of item. Where a key of `body` is an object, its keys complete what a rule states of the same type."""
+    """One kind of item."""
 
     prefix: str  # of the item's id
-    body: Mapping[str, Json] = field(default_factory=dict)  # what stands where a rule says nothing
     blank: Mapping[str, Json] = field(default_factory=dict)  # what stands while the item is in progress
     shown: Mapping[str, str] = field(default_factory=dict)  # path of a key -> the `include` that shows it
     stages: tuple[Stage, ...] = ()
     status: bool = True  # whether the item has a status
-    instead: Mapping[str, str] = field(default_factory=dict)  # a key of `body` -> the key that may stand in its place
 
 
 def kind_of(name: str) -> Kind:
@@ -64,26 +62,19 @@ def kind_of(name: str) -> Kind:
 _DONE = Phase("completed", failed="")
 _DONE_OR_FAILED = Phase("completed", failed="failed")
 _SEARCH = (Phase("in_progress"), Phase("searching"), _DONE)
-_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="  # a PNG
 _ANY = Kind("it")
 
 KINDS: Mapping[str, Kind] = {
     "web_search_call": Kind(
         "ws",
-        body={"action": {"type": "search", "query": ""}},
         shown={"action.sources": "web_search_call.action.sources", "results": "web_search_call.results"},
         stages=_SEARCH,
     ),
     "file_search_call": Kind(
-        "fs",
-        body={"queries": [], "results": None},
-        blank={"results": None},
-        shown={"results": "file_search_call.results"},
-        stages=_SEARCH,
+        "fs", blank={"results": None}, shown={"results": "file_search_call.results"}, stages=_SEARCH
     ),
     "code_interpreter_call": Kind(
         "ci",
-        body={"code": "", "container_id": "", "outputs": None},
         blank={"code": "", "outputs": None},
         shown={"outputs": "code_interpreter_call.outputs"},
         stages=(
@@ -94,56 +85,22 @@ KINDS: Mapping[str, Kind] = {
         ),
     ),
     "image_generation_call": Kind(
-        "ig",
-        body={"result": _DOT},
-        blank={"result": None},
-        stages=(Phase("in_progress"), Phase("generating"), Previews(), _DONE),
+        "ig", blank={"result": None}, stages=(Phase("in_progress"), Phase("generating"), Previews(), _DONE)
     ),
     "mcp_call": Kind(
         "mcp",
-        body={
-            "approval_request_id": None,
-            "arguments": "{}",
-            "error": None,
-            "name": "tool",
-            "output": None,
-            "server_label": "server",
-        },
         blank={"arguments": "", "error": None, "output": None},
         stages=(Phase("in_progress"), Typed("arguments", "mcp_call_arguments"), _DONE_OR_FAILED),
     ),
     "mcp_list_tools": Kind(
-        "mcpl",
-        body={"server_label": "server", "tools": [], "error": None},
-        blank={"tools": [], "error": None},
-        stages=(Phase("in_progress"), _DONE_OR_FAILED),
-        status=False,
+        "mcpl", blank={"tools": [], "error": None}, stages=(Phase("in_progress"), _DONE_OR_FAILED), status=False
     ),
-    "mcp_approval_request": Kind(
-        "mcpr", body={"arguments": "{}", "name": "tool", "server_label": "server"}, status=False
-    ),
-    "computer_call": Kind(
-        "cu",
-        body={"call_id": "", "action": {"type": "screenshot"}, "pending_safety_checks": []},
-        instead={"action": "actions"},
-    ),
-    "local_shell_call": Kind("lsh", body={"call_id": "", "action": {"type": "exec", "command": [], "env": {}}}),
-    "shell_call": Kind(
-        "sh",
-        body={
-            "call_id": "",
-            "action": {"commands": [], "max_output_length": None, "timeout_ms": None},
-            "environment": None,
-        },
-        blank={"action": {"commands": []}},
-        stages=(Commands(),),
-    ),
-    "shell_call_output": Kind(
-        "sho", body={"call_id": "", "output": [], "max_output_length": None}, stages=(Printed(),)
-    ),
-    "apply_patch_call": Kind(
-        "apc", body={"call_id": "", "operation": {"type": "create_file", "path": "file.txt", "diff": ""}}
-    ),
-    "apply_patch_call_output": Kind("apco", body={"call_id": "", "output": None}, blank={"status": "completed"}),
-    "compaction": Kind("cmp", body={"encrypted_content": ""}, stages=(Phase("compacting"),), status=False),
+    "mcp_approval_request": Kind("mcpr", status=False),
+    "computer_call": Kind("cu"),
+    "local_shell_call": Kind("lsh"),
+    "shell_call": Kind("sh", blank={"action": {"commands": []}}, stages=(Commands(),)),
+    "shell_call_output": Kind("sho", stages=(Printed(),)),
+    "apply_patch_call": Kind("apc"),
+    "apply_patch_call_output": Kind("apco", blank={"status": "completed"}),
+    "compaction": Kind("cmp", stages=(Phase("compacting"),), status=False),
 }

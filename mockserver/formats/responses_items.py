@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from mockserver.core.call import Json, fingerprint
 from mockserver.core.plan import Answer, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.formats.extras import TokenLogprob, flat, spread_logprobs
-from mockserver.formats.responses_hosted import Kind, kind_of
+from mockserver.formats.responses_hosted import kind_of
 from mockserver.formats.responses_objects import (
     CustomToolCall,
     FunctionCall,
@@ -170,19 +170,18 @@ def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> FunctionCall | Cu
 
 
 def hosted(used: Item, asked: Asked, name: str, call_id: str = "") -> dict[str, Json]:
-    """The use of one of the provider's own tools: what a rule states of it, completed, less what nobody asked for.
+    """The use of one of the provider's own tools, less what nobody asked for.
 
     `name` makes its ids; `call_id` is that of the call before it, which an output belongs to.
     """
     kind = kind_of(used.kind)
-    stated = dict(used.body)
+    body = dict(used.body)
     for path, include in kind.shown.items():
         if include not in asked.include:
-            stated = _without(stated, path.split("."))
+            body = _hidden(body, path.split("."), kind.blank)
     head: dict[str, Json] = {"id": f"{kind.prefix}_{name}", "type": used.kind}
     if kind.status:
-        head["status"] = "failed" if used.kind == "mcp_call" and stated.get("error") else "completed"
-    body = _completed(kind, stated)
+        head["status"] = "failed" if used.kind == "mcp_call" and body.get("error") else "completed"
     if body.get("call_id") == "":
         body["call_id"] = (used.kind.endswith("_output") and call_id) or f"call_{fingerprint(name, 'call')[:24]}"
     if body.get("container_id") == "":
@@ -196,22 +195,11 @@ def _last_call(before: list[Output]) -> str:
     return "" if last["type"].endswith("_output") else last.get("call_id", "")
 
 
-def _completed(kind: Kind, stated: Mapping[str, Json]) -> dict[str, Json]:
-    defaults = {key: value for key, value in kind.body.items() if kind.instead.get(key) not in stated}
-    return {**defaults, **{key: _nested(value, defaults.get(key)) for key, value in stated.items()}}
-
-
-def _nested(stated: Json, default: Json) -> Json:
-    """What is stated, completed by a default of the same type."""
-    if not (isinstance(stated, Mapping) and isinstance(default, Mapping)):
-        return stated
-    same = stated.get("type", default.get("type")) == default.get("type")
-    return {**default, **stated} if same else stated
-
-
-def _without(body: Mapping[str, Json], path: list[str]) -> dict[str, Json]:
-    """The same without what stands at a path of keys."""
+def _hidden(body: Mapping[str, Json], path: list[str], blank: Mapping[str, Json]) -> dict[str, Json]:
+    """The same with a blank in place of what stands at a path of keys, or without it where there is no blank."""
     key, *rest = path
     if rest and isinstance(inner := body.get(key), Mapping):
-        return {**body, key: _without(inner, rest)}
-    return dict(body) if rest else {name: value for name, value in body.items() if name != key}
+        return {**body, key: _hidden(inner, rest, {})}
+    if rest or key in blank:
+        return {**body, **({} if rest else {key: blank[key]})}
+    return {name: value for name, value in body.items() if name != key}

@@ -49,11 +49,13 @@ def content(tokens: Sequence[Placed], shape: LogprobsShape) -> ContentLogprobs:
 
 
 def _legacy(tokens: Sequence[Placed], shape: LogprobsShape, *, echoes: bool) -> LegacyLogprobs:
-    unknown = shape.nothing_before and echoes  # there is nothing from which the first token could have been foreseen
-    tops = [None if unknown and place == 0 else _named(_top(logprob)) for place, logprob in tokens]
+    weights: list[float | None] = [logprob.logprob for _, logprob in tokens]
+    tops: list[dict[str, float] | None] = [_named(_top(logprob)) for _, logprob in tokens]
+    if shape.nothing_before and echoes and tokens and tokens[0][0] == 0:
+        weights[0] = tops[0] = None  # there is nothing from which the first token could have been foreseen
     arrays: LegacyLogprobs = {
         "tokens": [_legacy_name(logprob.token) for _, logprob in tokens],
-        "token_logprobs": [None if unknown and place == 0 else logprob.logprob for place, logprob in tokens],
+        "token_logprobs": weights,
         "top_logprobs": tops if shape.alternatives else None,
         "text_offset": [place for place, _ in tokens],
     }

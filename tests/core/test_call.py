@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Message, Tool, ToolCall, fingerprint
+from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall, fingerprint
 from mockserver.core.http import HttpRequest
+from mockserver.core.tokens import APPROX
 
 HTTP = HttpRequest("POST", "/v1/chat/completions")
 SYSTEM, HELLO, HI, BYE = (
@@ -67,6 +68,20 @@ def test_the_conversation(messages: tuple[Message, ...], last_user: str, turn: i
     assert (asked.last_user, asked.turn) == (last_user, turn)
 
 
+@pytest.mark.parametrize(
+    ("messages", "since"),
+    [
+        ((), ()),
+        ((SYSTEM,), (SYSTEM,)),
+        ((SYSTEM, HELLO), ()),
+        ((SYSTEM, HELLO, HI), (HI,)),
+        ((HELLO, HI, BYE, HI, SYSTEM), (HI, SYSTEM)),
+    ],
+)
+def test_what_was_said_since_the_user_spoke(messages: tuple[Message, ...], since: tuple[Message, ...]) -> None:
+    assert call(*messages).since_user == since
+
+
 def test_a_conversation_keeps_its_opening() -> None:
     opening = call(SYSTEM, HELLO).opening
     assert call(SYSTEM, HELLO, HI, BYE).opening == opening
@@ -103,3 +118,8 @@ def test_parts_and_tools_cost_tokens_too() -> None:
     full = call(HELLO, tools=(Tool("look", "Looks", {"type": "object"}),)).prompt_tokens
     assert plain < picture
     assert plain < bare < full
+
+
+@pytest.mark.parametrize("prompt", [Prompt(""), Prompt("two words"), Prompt("", (1, 2, 3)), Prompt("one", ())], ids=str)
+def test_a_prompt_has_as_many_tokens_as_it_counts(prompt: Prompt) -> None:
+    assert prompt.count(APPROX) == len(prompt.tokens(APPROX))

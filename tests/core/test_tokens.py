@@ -239,10 +239,19 @@ def test_time_is_linear(unit: str) -> None:
     assert time.process_time() - started < 3  # about a tenth of a second; quadratic would be minutes
 
 
-def test_long_texts_are_not_remembered() -> None:
-    text = "word " * 1000
+def test_very_long_texts_are_not_remembered() -> None:
+    text = "word " * 20_000
     assert split(text) is not split(text)
     assert split("word") is split("word")
+
+
+def test_a_long_text_is_split_once_to_be_counted_and_told() -> None:
+    text = "word " * 1000
+    told = split(text)
+    assert split(text) is told
+    for at in range(40):
+        split(f"{text}{at}")
+    assert split(text) is not told  # few of them are remembered
 
 
 @pytest.mark.parametrize("number", [0, 7, 123, 199_999, -5])

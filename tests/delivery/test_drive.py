@@ -87,3 +87,22 @@ async def test_an_empty_body_is_still_ended() -> None:
     connection = Connection()
     await drive([HEAD], connection.receive, connection.send)
     assert connection.sent == [START, body(b"")]
+
+
+async def test_what_is_written_without_a_wait_does_not_pile_up() -> None:
+    connection, half = Connection(), bytes(MOUTHFUL // 2 + 1)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    ended = await drive([HEAD, *[Write(half)] * 8], connection.receive, connection.send)
+    task.cancel()
+    sizes = [len(message["body"]) for message in connection.sent[1:]]
+    assert (ended, sum(sizes), max(sizes) <= MOUTHFUL) == (COMPLETE, 8 * len(half), True)
+    assert [message["more_body"] for message in connection.sent[1:]] == [True] * (len(sizes) - 1) + [False]
+    assert turns > 3

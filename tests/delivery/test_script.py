@@ -1,6 +1,6 @@
 """Scripts are lists of actions: no clock and no socket is needed to assert them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.action import Head, Wait, Write
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Timing
-from mockserver.delivery.script import script, sse
+from mockserver.delivery.script import script, sse, written
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
@@ -51,6 +51,28 @@ def test_without_timing_a_plain_body_is_one_write() -> None:
 def test_without_timing_all_frames_are_one_write() -> None:
     whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
     assert list(script(STREAM, Timing(), steady)) == [Head(200, HEADERS), Write(whole)]
+
+
+def test_without_timing_few_frames_become_a_body() -> None:
+    whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
+    assert written(STREAM, Timing()) == Reply(200, HEADERS, whole)
+
+
+def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
+    made = 0
+
+    def frames() -> Iterator[Frame]:
+        nonlocal made
+        for _ in range(10_000):
+            made += 1
+            yield Frame(b"x" * 1000)
+
+    reply = written(Reply(200, HEADERS, frames=frames()), Timing())
+    assert 0 < made < 1000
+    head, *writes = script(reply, Timing(), steady)
+    assert (head, made) == (Head(200, HEADERS), 10_000)
+    assert b"".join(write.data for write in writes if isinstance(write, Write)) == sse(Frame(b"x" * 1000)) * 10_000
+    assert len(writes) < 100
 
 
 def test_a_plain_body_waits_as_long_as_its_stream_would() -> None:

@@ -26,6 +26,7 @@ if __name__ == "__main__":
 import yaml
 
 from mockserver.dialects import discover
+from tests.determinism.unruled import unruled
 from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, Feature, request, spoken
 from tests.dialects.response_features import RESPONSE_FEATURES, RESPONSE_URLS, response_request
 from tests.dialects.text_features import TEXT_FEATURES, TEXT_URLS, text_request
@@ -46,8 +47,9 @@ class Request:
 
 
 def requests() -> tuple[Request, ...]:
-    """Every dialect with every feature and failure of each operation, with broken bodies, and its look-ups."""
-    return (*(found for dialect in URLS for found in _of(dialect)), *_of_texts(), *_of_responses(), *_of_documents())
+    """Every dialect with every feature and failure of each operation, broken bodies, look-ups, what is generated."""
+    ruled = (found for dialect in URLS for found in _of(dialect))
+    return (*ruled, *_of_texts(), *_of_responses(), *_of_documents(), *_of_nobody())
 
 
 def rules() -> str:
@@ -146,6 +148,11 @@ def _of_documents() -> Iterator[Request]:
                 path = f"{dialect.mounts[0]}{operation.path}?{query}"
                 for about, body in _DOCUMENTS[operation.name].items():
                     yield Request(f"{dialect.name} {operation.path} {about}", path, _json(body))
+
+
+def _of_nobody() -> Iterator[Request]:
+    for name, path, body in unruled():
+        yield Request(f"openai unruled {name}", path, _json(body))
 
 
 def _json(value: Any) -> bytes:

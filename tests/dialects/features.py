@@ -82,6 +82,11 @@ _SECOND_TURN = [
     {"role": "assistant", "content": "First."},
     {"role": "user", "content": "Go on."},
 ]
+_ASKED = [{"role": "user", "content": "How is the weather in Oslo?"}]
+_ASKED_TWICE = [{"role": "user", "content": "How is the weather in Oslo and in Rome?"}]
+_SCHEMA = {"type": "json_schema", "json_schema": {"name": "place", "schema": _CITY}}
+_FUNCTIONS = {"functions": [_WEATHER["function"], _TIME["function"]]}  # as tools were called once
+_WITH_FUNCTIONS = frozenset({"openai", "azure_openai", "crazyrouter"})
 _CITATION = {
     "type": "url_citation",
     "url_citation": {"start_index": 0, "end_index": 5, "title": "Sea", "url": "https://example.org/sea"},
@@ -195,6 +200,46 @@ FEATURES: Mapping[str, Feature] = {
         {"one_of": [{"weight": 1, "then": {"text": "Heads."}}, {"weight": 1, "then": {"text": "Tails."}}]}
     ),
     "generated": Feature(),
+    "generated-call": Feature(body={**_TOOLS, "messages": _ASKED}),
+    "generated-calls": Feature(body={**_TOOLS, "messages": _ASKED_TWICE}),
+    "generated-calls-one-by-one": Feature(body={**_TOOLS, "messages": _ASKED_TWICE, "parallel_tool_calls": False}),
+    "generated-call-of-n": Feature(body={**_TOOLS, "messages": _ASKED, "n": 2}),
+    "generated-call-required": Feature(body={**_TOOLS, "tool_choice": "required"}),
+    "generated-call-named": Feature(
+        body={**_TOOLS, "tool_choice": {"type": "function", "function": {"name": "get_weather"}}}
+    ),
+    "generated-call-with-logprobs": Feature(body={**_TOOLS, "messages": _ASKED, "logprobs": True, "top_logprobs": 1}),
+    "generated-call-cut": Feature(body={**_TOOLS, "messages": _ASKED, "max_tokens": 3}),
+    "generated-call-and-stop": Feature(body={**_TOOLS, "messages": _ASKED, "stop": ["a"]}),
+    "generated-custom-call": Feature(
+        body={"tools": [_NOTE], "tool_choice": {"type": "custom", "custom": {"name": "take_note"}}},
+        needs="custom_tools",
+    ),
+    "generated-function-call": Feature(body={**_FUNCTIONS, "messages": _ASKED}, only=_WITH_FUNCTIONS),
+    "generated-function-call-cut": Feature(
+        body={**_FUNCTIONS, "messages": _ASKED, "max_tokens": 3}, only=_WITH_FUNCTIONS
+    ),
+    "function-call": Feature(
+        {"tool_calls": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]},
+        {**_FUNCTIONS, "function_call": {"name": "get_weather"}},
+        only=_WITH_FUNCTIONS,
+    ),
+    "generated-call-after-thinking": Feature(body={**_TOOLS, "messages": _ASKED, "reasoning_effort": "low"}),
+    "generated-after-thinking": Feature(body={"reasoning_effort": "medium"}),
+    "generated-thinking-cut": Feature(body={"reasoning_effort": "high", "max_tokens": 6}),
+    "generated-of-results": Feature(body={**_TOOLS, "messages": _TOLD}),
+    "generated-schema": Feature(body={"response_format": _SCHEMA}),
+    "generated-schema-cut": Feature(body={"response_format": _SCHEMA, "max_tokens": 3}),
+    "generated-object": Feature(body={"response_format": {"type": "json_object"}, "n": 2}),
+    "tool-calls-auto": Feature(
+        {"tool_calls": [{"name": "get_weather", "arguments": "auto"}] * 2}, {**_TOOLS, "messages": _ASKED_TWICE, "n": 2}
+    ),
+    "custom-tool-call-auto": Feature(
+        {"tool_calls": [{"name": "take_note", "arguments": "auto"}]}, {"tools": [_NOTE]}, needs="custom_tools"
+    ),
+    "schema-of-a-rule": Feature({"generate": {"kind": "schema", "schema": _CITY}}),
+    "markdown": Feature({"generate": {"kind": "markdown", "tokens": 40}}),
+    "auto-of-a-rule": Feature({"generate": "auto"}, {**_TOOLS, "messages": _ASKED}),
     "generated-n": Feature(body={"n": 2}),
     "generated-short": Feature(body={"max_tokens": 3}),
     "generated-with-logprobs": Feature(body={"logprobs": True, "top_logprobs": 1, "max_tokens": 3}),

@@ -161,9 +161,10 @@ def calls_have_ids_of_their_own(answered: Answered) -> None:
 
 def a_call_is_why_it_ended(answered: Answered) -> None:
     for choice in answered.json["choices"]:
-        calls = "tool_calls" in choice["message"]
-        assert calls or choice["finish_reason"] != "tool_calls"
-        assert not calls or choice["finish_reason"] in ("tool_calls", "length", "content_filter")
+        for key, reason in (("tool_calls", "tool_calls"), ("function_call", "function_call")):
+            calls = key in choice["message"]
+            assert calls or choice["finish_reason"] != reason
+            assert not calls or choice["finish_reason"] in (reason, "length", "content_filter")
 
 
 def usage_adds_up(answered: Answered) -> None:
@@ -205,13 +206,22 @@ def _joined(steps: Sequence[Json]) -> Json:
             calls.append({"id": fragment["id"], "type": fragment["type"], kind: {**fragment[kind]}})
         else:
             calls[fragment["index"]][kind][key] += fragment[kind][key]
-    return {**said, "tool_calls": calls, "finish_reason": steps[-1]["finish_reason"]}
+    return {**said, "tool_calls": calls, **_function(steps), "finish_reason": steps[-1]["finish_reason"]}
+
+
+def _function(steps: Sequence[Json]) -> Json:
+    """The one call of a function as they were before there were tools."""
+    told = [step["delta"]["function_call"] for step in steps if "function_call" in step["delta"]]
+    assert ["name" in fragment for fragment in told] == [at == 0 for at in range(len(told))]
+    arguments = "".join(fragment["arguments"] for fragment in told)
+    return {"function_call": {**told[0], "arguments": arguments}} if told else {}
 
 
 def _told(choice: Json) -> Json:
     message = choice["message"]
     said = {key: message.get(key) or "" for key in _SPOKEN}
-    return {**said, "tool_calls": message.get("tool_calls", []), "finish_reason": choice["finish_reason"]}
+    function = {key: message[key] for key in ("function_call",) if key in message}
+    return {**said, "tool_calls": message.get("tool_calls", []), **function, "finish_reason": choice["finish_reason"]}
 
 
 def _fragments(steps: Sequence[Json]) -> Iterator[Json]:

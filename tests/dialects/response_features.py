@@ -37,6 +37,22 @@ _TOLD = [
     {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city":"Oslo"}'},
     {"type": "function_call_output", "call_id": "call_1", "output": '{"sky": "clear"}'},
 ]
+_NOTE_TOOL = {"type": "custom", "name": "take_note"}
+_SCREEN = {"type": "computer_use_preview", "display_width": 800, "display_height": 600, "environment": "browser"}
+_OWN_TOOLS: list[dict[str, Json]] = [
+    {"type": "web_search"},
+    {"type": "file_search", "vector_store_ids": ["vs_1"]},
+    {"type": "code_interpreter", "container": {"type": "auto"}},
+    {"type": "image_generation", "size": "1024x1024", "partial_images": 1},
+    {"type": "mcp", "server_label": "wiki", "server_url": "https://example.org", "allowed_tools": ["ask"]},
+    {"type": "local_shell"},
+    {"type": "shell"},
+    {"type": "apply_patch"},
+]
+_INCLUDED = [
+    *("file_search_call.results", "web_search_call.action.sources", "code_interpreter_call.outputs"),
+    "web_search_call.results",
+]
 _OPENAI = frozenset({"openai", "azure_openai"})
 
 
@@ -86,6 +102,33 @@ RESPONSE_FEATURES: Mapping[str, Feature] = {
     "summarised": Feature({"reasoning": "The user wants the sea.", "text": _SEA}, {"reasoning": {"summary": "auto"}}),
     "schema": Feature(body={"text": {"format": {"type": "json_schema", "name": "place", "schema": _CITY}}}),
     "generated-call": Feature(body={**_TOOLS, "tool_choice": "required"}),
+    "generated-calls": Feature(body={**_TOOLS, "input": "How is the weather in Oslo and in Rome?"}),
+    "generated-calls-one-by-one": Feature(
+        body={**_TOOLS, "input": "How is the weather in Oslo and in Rome?", "parallel_tool_calls": False}
+    ),
+    "generated-call-cut": Feature(
+        body={**_TOOLS, "input": f"How is the weather in '{_SEA * 4}'?", "max_output_tokens": 16}
+    ),
+    "generated-call-after-thinking": Feature(
+        body={**_TOOLS, "input": "How is the weather in Oslo?", "reasoning": {"effort": "low", "summary": "auto"}}
+    ),
+    "generated-after-sealed-thinking": Feature(
+        body={"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]}
+    ),
+    "generated-thinking-cut": Feature(body={"reasoning": {"effort": "high"}, "max_output_tokens": 16}),
+    "generated-of-results": Feature(body={**_TOOLS, "input": _TOLD}),
+    "generated-custom-call": Feature(
+        body={"tools": [_NOTE_TOOL], "tool_choice": {"type": "custom", "name": "take_note"}}, needs="custom_tools"
+    ),
+    "generated-object": Feature(body={"text": {"format": {"type": "json_object"}}}),
+    "auto-of-a-rule": Feature({"generate": "auto"}, {**_TOOLS, "input": "How is the weather in Oslo?"}),
+    **{
+        f"generated-{tool['type']}": Feature(
+            body={"tools": [tool], "tool_choice": "required", "include": _INCLUDED}, only=_OPENAI
+        )
+        for tool in _OWN_TOOLS
+    },
+    "generated-computer": Feature(body={"tools": [_SCREEN], "input": "Click the button.", "tool_choice": "required"}),
     "background": Feature({"text": _SEA}, {"background": False}),
     "not-kept": Feature({"text": _SEA}, {"store": False}),
     "custom-tool-call": Feature(

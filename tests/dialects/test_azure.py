@@ -81,6 +81,10 @@ def test_extra_parameters_are_passed_through(azure: Any) -> None:
     call = azure.parse(extras, headers={"extra-parameters": "pass-through"})
     assert (call.n, call.logprobs, call.max_tokens, call.raw["foo"]) == (2, 1, 4, 1)
     assert call.fingerprint != azure.parse({}).fingerprint
+    thinking = azure.parse(
+        {"reasoning_effort": "low", "verbosity": "high"}, headers={"extra-parameters": "pass-through"}
+    )
+    assert (thinking.effort, thinking.verbosity) == ("low", "high")
 
 
 def test_extra_parameters_otherwise(azure: Any) -> None:

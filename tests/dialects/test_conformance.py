@@ -26,7 +26,7 @@ UNASKED_USAGE: Mapping[str, str] = {
 }
 
 # What its client's types of a chunk do not know: custom tools.
-BEYOND_THE_TYPES = {"custom-tool-call"}
+BEYOND_THE_TYPES = {"custom-tool-call", "custom-tool-call-auto", "generated-custom-call"}
 
 PAIRS = [pytest.param(dialect, name, id=f"{dialect}-{name}") for dialect, name in spoken(URLS, FEATURES)]
 
@@ -106,6 +106,31 @@ def test_stream_and_plain_say_the_same(dialect: str, name: str) -> None:
     for key in ("id", "created", "model", "system_fingerprint", "service_tier"):
         chunk = stream.chunks[0]
         assert key not in chunk or chunk[key] == answered.json[key]
+
+
+# What each choice calls that nobody wrote a rule for.
+OSLO, ROME = '{"city":"Oslo"}', '{"city":"Rome"}'
+CALLED: Mapping[str, list[str]] = {
+    "generated-call": [OSLO],
+    "generated-calls": [OSLO, ROME],
+    "generated-calls-one-by-one": [OSLO],
+    "generated-call-of-n": [OSLO],
+    "generated-call-with-logprobs": [OSLO],
+    "generated-call-and-stop": [OSLO],
+    "generated-call-after-thinking": [OSLO],
+    "auto-of-a-rule": [OSLO],
+    "tool-calls-auto": [OSLO, ROME],
+    "generated-of-results": [],
+}
+
+
+@pytest.mark.parametrize("dialect", URLS)
+@pytest.mark.parametrize(("name", "called"), CALLED.items())
+def test_what_is_called_without_a_rule(dialect: str, name: str, called: list[str]) -> None:
+    for choice in ask(dialect, name).json["choices"]:
+        calls = choice["message"].get("tool_calls", [])
+        assert [call["function"]["arguments"] for call in calls] == called
+        assert choice["finish_reason"] == ("tool_calls" if called else "stop")
 
 
 @pytest.mark.parametrize(("dialect", "name"), PAIRS)

@@ -66,6 +66,32 @@ def test_the_client_puts_the_stream_together(dialect: str, name: str) -> None:
         assert final.id == ask(dialect, name).json["id"]
 
 
+# The first item where a tool must be used and no rule says how, and what it says of what the request says.
+USED: dict[str, dict[str, Json]] = {
+    "generated-web_search": {"type": "web_search_call"},
+    "generated-file_search": {"type": "file_search_call", "results": []},
+    "generated-code_interpreter": {"type": "code_interpreter_call", "outputs": []},
+    "generated-image_generation": {"type": "image_generation_call", "size": "1024x1024"},
+    "generated-mcp": {"type": "mcp_approval_request", "server_label": "wiki", "name": "ask"},
+    "generated-local_shell": {"type": "local_shell_call"},
+    "generated-shell": {"type": "shell_call"},
+    "generated-apply_patch": {"type": "apply_patch_call"},
+    "generated-computer": {"type": "computer_call", "action": {"type": "screenshot"}},
+    "generated-call": {"type": "function_call"},
+    "generated-custom-call": {"type": "custom_tool_call"},
+    "generated-calls": {"type": "function_call", "arguments": '{"city":"Oslo"}'},
+    "generated-call-cut": {"type": "function_call", "status": "incomplete"},
+    "generated-thinking-cut": {"type": "reasoning"},
+    "generated-of-results": {"type": "message"},
+}
+
+
+@pytest.mark.parametrize(("dialect", "name"), [pair for pair in PAIRS if pair.values[1] in USED])
+def test_what_is_used_without_a_rule(dialect: str, name: str) -> None:
+    first = ask(dialect, name).json["output"][0]
+    assert {key: first.get(key) for key in USED[name]} == USED[name]
+
+
 @pytest.mark.parametrize("dialect", [dialect for dialect in URLS if "failed" in discover()[dialect].features])
 def test_a_bare_error_ends_a_stream(dialect: str) -> None:
     events = streamed(dialect, "broken-off")

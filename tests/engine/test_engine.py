@@ -272,3 +272,18 @@ rules:
     assert (answered["model"], answered["choices"][0]["message"]["content"]) == ("real-1", "fast")
     assert ask(server, "hi", model="real").json["model"] == "real-1"
     assert ask(server, "hi", model="slow").status == 404
+
+
+def test_a_large_request_gets_as_many_choices_as_it_asks_for() -> None:
+    """Not all of them are different: nobody waits for hundreds of large ones."""
+    fields = {f"p{at}": {"type": "string", "description": "a word " * 40} for at in range(400)}
+    schema = {"type": "object", "properties": fields, "required": list(fields)}
+    asked = {"type": "json_schema", "json_schema": {"name": "wide", "schema": schema}}
+    told = [choice["message"]["content"] for choice in ask(local(), "a", n=64, response_format=asked).json["choices"]]
+    assert len(told) == 64
+    assert 8 <= len(set(told)) < 16
+
+
+def test_all_choices_of_a_small_request_are_different() -> None:
+    told = [choice["message"]["content"] for choice in ask(local(), "Tell me of the sea", n=64).json["choices"]]
+    assert len(set(told)) > 48

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mockserver.core.call import ToolCall
+from mockserver.core.call import Json, ToolCall
 from mockserver.core.plan import Answer, Broken, Choice, Item, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.tokens import split
 from mockserver.formats.responses import Asked, ResponseStyle
@@ -87,30 +87,63 @@ NOTE = {"type": "url_citation", "start_index": 0, "end_index": 2, "title": "T", 
 CALL = ToolUse(ToolCall("call_1", "f", '{"a":1}'), chunks=4)
 CUSTOM = ToolUse(ToolCall("call_2", "sql", "SELECT 1", kind="custom"), chunks=6)
 
-# Every kind of item in a form that a rule may state, the least and a full one.
+# The least that the API shows of each kind of item, besides its id, type and status.
+_LEAST: Mapping[str, Mapping[str, Json]] = {
+    "web_search_call": {"action": {"type": "search", "query": "", "queries": [""]}},
+    "file_search_call": {"queries": ["q"], "results": None},
+    "code_interpreter_call": {"code": "1", "container_id": "", "outputs": None},
+    "image_generation_call": {"result": "aGk="},
+    "mcp_call": {
+        "approval_request_id": None,
+        "arguments": "{}",
+        "error": None,
+        "name": "roll",
+        "output": None,
+        "server_label": "dice",
+    },
+    "mcp_list_tools": {"server_label": "dice", "tools": [], "error": None},
+    "mcp_approval_request": {"arguments": "{}", "name": "roll", "server_label": "dice"},
+    "computer_call": {"call_id": "", "action": {"type": "screenshot"}, "pending_safety_checks": []},
+    "local_shell_call": {"call_id": "", "action": {"type": "exec", "command": ["ls"], "env": {}}},
+    "shell_call": {
+        "call_id": "",
+        "action": {"commands": ["ls"], "max_output_length": None, "timeout_ms": None},
+        "environment": {"type": "local"},
+    },
+    "shell_call_output": {"call_id": "", "output": [], "max_output_length": None},
+    "apply_patch_call": {"call_id": "", "operation": {"type": "create_file", "path": "a", "diff": ""}},
+    "apply_patch_call_output": {"call_id": "", "output": None},
+    "compaction": {"encrypted_content": "x"},
+}
+
+
+def used(kind: str, /, **given: Json) -> Item:
+    """A use of one of the provider's own tools: the least, but for what is given."""
+    return Item(kind, {**_LEAST[kind], **given})
+
+
+# Every kind of item, the least and a full one.
 ITEMS: tuple[Item, ...] = (
-    Item("web_search_call", {}),
-    Item("web_search_call", {"action": {"query": "q", "sources": [{"type": "url", "url": "https://example.com"}]}}),
-    Item("web_search_call", {"action": {"type": "open_page", "url": "https://example.com"}}),
-    Item("web_search_call", {"status": "failed"}),
-    Item("file_search_call", {"queries": ["q"], "results": [{"file_id": "f", "filename": "a.txt", "score": 0.5}]}),
-    Item("code_interpreter_call", {"code": "print(1)", "outputs": [{"type": "logs", "logs": "1\n"}]}, chunks=3),
-    Item("image_generation_call", {"revised_prompt": "A cat", "size": "1024x1024"}),
-    Item("image_generation_call", {"result": None, "status": "failed"}),
-    Item("mcp_call", {"name": "roll", "server_label": "dice", "arguments": '{"sides":6}', "output": "4"}),
-    Item("mcp_call", {"error": {"type": "http_error", "code": 500, "message": "no"}}),
-    Item("mcp_list_tools", {"server_label": "dice", "tools": [{"name": "roll", "input_schema": {}}]}),
-    Item("mcp_list_tools", {"error": "unreachable"}),
-    Item("mcp_approval_request", {"name": "roll", "arguments": "{}"}),
-    Item("computer_call", {}),
-    Item("computer_call", {"action": {"type": "click", "button": "left", "x": 1, "y": 2}}),
-    Item("computer_call", {"actions": [{"type": "wait"}], "call_id": "call_9"}),
-    Item("local_shell_call", {"action": {"command": ["ls"]}}),
-    Item("shell_call", {"action": {"commands": ["ls -la", "pwd"]}}),
-    Item("shell_call_output", {"output": [{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]}),
-    Item("apply_patch_call", {"operation": {"type": "delete_file", "path": "a"}}),
-    Item("apply_patch_call_output", {"output": "ok"}),
-    Item("compaction", {"encrypted_content": "x"}),
+    *map(used, _LEAST),
+    used(
+        "web_search_call", action={"type": "search", "query": "q", "sources": [{"type": "url", "url": "https://a.com"}]}
+    ),
+    used("web_search_call", action={"type": "open_page", "url": "https://example.com"}),
+    used("web_search_call", status="failed"),
+    used("file_search_call", results=[{"file_id": "f", "filename": "a.txt", "score": 0.5}]),
+    replace(used("code_interpreter_call", code="print(1)", outputs=[{"type": "logs", "logs": "1\n"}]), chunks=3),
+    used("image_generation_call", revised_prompt="A cat", size="1024x1024"),
+    used("image_generation_call", result=None, status="failed"),
+    used("mcp_call", arguments='{"sides":6}', output="4"),
+    used("mcp_call", error={"type": "http_error", "code": 500, "message": "no"}),
+    used("mcp_list_tools", tools=[{"name": "roll", "input_schema": {}}]),
+    used("mcp_list_tools", error="unreachable"),
+    used("computer_call", action={"type": "click", "button": "left", "x": 1, "y": 2}),
+    Item("computer_call", {"call_id": "call_9", "actions": [{"type": "wait"}], "pending_safety_checks": []}),
+    used("shell_call", action={"commands": ["ls -la", "pwd"], "max_output_length": None, "timeout_ms": None}),
+    used("shell_call_output", output=[{"stdout": "a", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]),
+    used("apply_patch_call", operation={"type": "delete_file", "path": "a"}),
+    used("apply_patch_call_output", output="ok"),
 )
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=30)

@@ -1,4 +1,4 @@
-"""Output items: which parts share one, what is shown of each, and what completes what a rule states."""
+"""Output items: which parts share one, and what is shown of each."""
 
 import json
 from base64 import b64decode
@@ -12,7 +12,7 @@ from mockserver.core.call import fingerprint
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text
 from mockserver.formats.responses import Asked, ResponseStyle
 from mockserver.formats.responses_items import Output, hosted, is_cut, outputs, told_of
-from tests.formats.answers import CALL, CUSTOM, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, weighed
+from tests.formats.answers import CALL, CUSTOM, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
 
 
 def built(*parts: Part, style: ResponseStyle = OPENAI, asked: Asked = PLAIN, **fields: Any) -> list[Output]:
@@ -151,34 +151,25 @@ def test_what_is_not_there_yet_shows_nothing() -> None:
     assert built(Text("a"), phase="queued") == built(Text("a"), phase="cancelled") == []
 
 
-# What a rule states, and what the item says besides its id, type and status.
-STATED: tuple[tuple[Item, dict[str, Any]], ...] = (
-    (Item("web_search_call", {}), {"action": {"type": "search", "query": ""}}),
-    (Item("web_search_call", {"action": {"query": "q", "sources": [1]}}), {"action": {"type": "search", "query": "q"}}),
+# A use of a tool, and what of it is shown to who asks for nothing more.
+SHOWN: tuple[tuple[Item, dict[str, Any]], ...] = (
     (
-        Item("web_search_call", {"action": {"type": "open_page", "url": "u"}}),
-        {"action": {"type": "open_page", "url": "u"}},
+        used("web_search_call", action={"type": "search", "query": "q", "sources": [1]}, results=[]),
+        {"action": {"type": "search", "query": "q"}},
     ),
-    (Item("web_search_call", {"results": []}), {"action": {"type": "search", "query": ""}}),
-    (Item("file_search_call", {"queries": ["q"], "results": [1]}), {"queries": ["q"], "results": None}),
+    (used("web_search_call", action={"type": "open_page", "url": "u"}), {"action": {"type": "open_page", "url": "u"}}),
+    (used("web_search_call", action=None), {"action": None}),
+    (used("file_search_call", results=[1]), {"queries": ["q"], "results": None}),
     (
-        Item("code_interpreter_call", {"code": "1", "outputs": [1], "container_id": "cntr_1"}),
-        {"code": "1", "outputs": None, "container_id": "cntr_1"},
-    ),
-    (
-        Item("computer_call", {"actions": [{"type": "wait"}], "call_id": "call_9"}),
-        {"call_id": "call_9", "pending_safety_checks": [], "actions": [{"type": "wait"}]},
-    ),
-    (
-        Item("local_shell_call", {"call_id": "call_9", "action": {"command": ["ls"]}}),
-        {"call_id": "call_9", "action": {"type": "exec", "command": ["ls"], "env": {}}},
+        used("code_interpreter_call", outputs=[1], container_id="cntr_1"),
+        {"code": "1", "container_id": "cntr_1", "outputs": None},
     ),
     (Item("something_new", {"a": 1, "type": "odd"}), {"a": 1}),
 )
 
 
-@pytest.mark.parametrize(("item", "says"), STATED)
-def test_what_completes_a_rule(item: Item, says: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("item", "says"), SHOWN)
+def test_what_is_shown_of_a_use(item: Item, says: dict[str, Any]) -> None:
     found = hosted(item, PLAIN, "0" * 32)
     assert list(found)[:3] == ["id", "type", "status"]
     assert (found["type"], found["status"]) == (item.kind, "completed")
@@ -186,28 +177,28 @@ def test_what_completes_a_rule(item: Item, says: dict[str, Any]) -> None:
 
 
 def test_results_are_shown_on_request() -> None:
-    search = Item("web_search_call", {"action": {"sources": [1]}})
-    assert hosted(search, EVERYTHING, "0")["action"] == {"type": "search", "query": "", "sources": [1]}
-    assert hosted(Item("file_search_call", {"results": [1]}), EVERYTHING, "0")["results"] == [1]
-    assert hosted(Item("code_interpreter_call", {"outputs": [1]}), EVERYTHING, "0")["outputs"] == [1]
+    search = used("web_search_call", action={"type": "search", "query": "q", "sources": [1]})
+    assert hosted(search, EVERYTHING, "0")["action"] == {"type": "search", "query": "q", "sources": [1]}
+    assert hosted(used("file_search_call", results=[1]), EVERYTHING, "0")["results"] == [1]
+    assert hosted(used("code_interpreter_call", outputs=[1]), EVERYTHING, "0")["outputs"] == [1]
 
 
 def test_statuses_of_hosted_tools() -> None:
-    assert hosted(Item("web_search_call", {"status": "failed"}), PLAIN, "0")["status"] == "failed"
-    assert hosted(Item("mcp_call", {"error": {"type": "x"}}), PLAIN, "0")["status"] == "failed"
-    assert "status" not in hosted(Item("mcp_list_tools", {}), PLAIN, "0")
+    assert hosted(used("web_search_call", status="failed"), PLAIN, "0")["status"] == "failed"
+    assert hosted(used("mcp_call", error={"type": "x"}), PLAIN, "0")["status"] == "failed"
+    assert "status" not in hosted(used("mcp_list_tools"), PLAIN, "0")
 
 
 def test_ids_of_hosted_tools() -> None:
-    call, other = shown(Item("shell_call", {}), Item("shell_call_output", {}))
+    call, other = shown(used("shell_call"), used("shell_call_output"))
     assert call["call_id"] == other["call_id"]
     assert call["call_id"].startswith("call_")
     assert len(call["call_id"]) == 29
     assert (call["id"][:3], other["id"][:4]) == ("sh_", "sho_")
-    (alone,) = shown(Item("shell_call_output", {}))
+    (alone,) = shown(used("shell_call_output"))
     assert alone["call_id"]
-    assert shown(Item("web_search_call", {"id": "ws_mine"}))[0]["id"] == "ws_mine"
-    assert shown(Item("code_interpreter_call", {}))[0]["container_id"].startswith("cntr_")
+    assert shown(used("web_search_call", id="ws_mine"))[0]["id"] == "ws_mine"
+    assert shown(used("code_interpreter_call"))[0]["container_id"].startswith("cntr_")
 
 
 def test_ids_follow_from_the_answer() -> None:

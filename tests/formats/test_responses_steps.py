@@ -1,6 +1,7 @@
 """The events of one item: known sequences for every kind, and what each event says."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from mockserver.core.plan import Broken, Item, Part, Reasoning, Refusal, Text
 from mockserver.formats.responses import Asked, ResponseStyle
 from mockserver.formats.responses_items import outputs
 from mockserver.formats.responses_steps import Track, item_steps, opened
-from tests.formats.answers import CALL, CUSTOM, EVERYTHING, NOTE, OPENAI, PLAIN, TZAFON, Event, answer, weighed
+from tests.formats.answers import CALL, CUSTOM, EVERYTHING, NOTE, OPENAI, PLAIN, TZAFON, Event, answer, used, weighed
 
 ADDED, DONE = ("output_item.added",), ("output_item.done",)
 PART = ("content_part.added",), ("content_part.done",)
@@ -64,14 +65,14 @@ SEQUENCES: dict[str, tuple[Part, tuple[str, ...]]] = {
     "custom": (CUSTOM, ("custom_tool_call_input.delta",) * 2 + ("custom_tool_call_input.done",)),
     "thoughts": (Reasoning("Hm"), ()),
     "summary": (Reasoning("Hm", summary="Hm"), SUMMARY),
-    "web search": (Item("web_search_call", {}), phases("web_search_call", "in_progress", "searching", "completed")),
+    "web search": (used("web_search_call"), phases("web_search_call", "in_progress", "searching", "completed")),
     "failed search": (
-        Item("web_search_call", {"status": "failed"}),
+        used("web_search_call", status="failed"),
         phases("web_search_call", "in_progress", "searching"),
     ),
-    "file search": (Item("file_search_call", {}), phases("file_search_call", "in_progress", "searching", "completed")),
+    "file search": (used("file_search_call"), phases("file_search_call", "in_progress", "searching", "completed")),
     "code": (
-        Item("code_interpreter_call", {"code": "abcd"}, 2),
+        replace(used("code_interpreter_call", code="abcd"), chunks=2),
         (
             "code_interpreter_call.in_progress",
             *phases("code_interpreter_call_code", "delta", "delta", "done"),
@@ -79,32 +80,32 @@ SEQUENCES: dict[str, tuple[Part, tuple[str, ...]]] = {
         ),
     ),
     "image": (
-        Item("image_generation_call", {}),
+        used("image_generation_call"),
         phases("image_generation_call", "in_progress", "generating", "completed"),
     ),
     "mcp": (
-        Item("mcp_call", {"arguments": "{}"}),
+        used("mcp_call"),
         ("mcp_call.in_progress", *phases("mcp_call_arguments", "delta", "done"), "mcp_call.completed"),
     ),
     "failed mcp": (
-        Item("mcp_call", {"arguments": "", "error": {"type": "x"}}),
+        used("mcp_call", arguments="", error={"type": "x"}),
         ("mcp_call.in_progress", "mcp_call_arguments.done", "mcp_call.failed"),
     ),
-    "mcp tools": (Item("mcp_list_tools", {}), phases("mcp_list_tools", "in_progress", "completed")),
-    "no mcp tools": (Item("mcp_list_tools", {"error": "no"}), phases("mcp_list_tools", "in_progress", "failed")),
-    "approval": (Item("mcp_approval_request", {}), ()),
-    "computer": (Item("computer_call", {}), ()),
-    "local shell": (Item("local_shell_call", {}), ()),
+    "mcp tools": (used("mcp_list_tools"), phases("mcp_list_tools", "in_progress", "completed")),
+    "no mcp tools": (used("mcp_list_tools", error="no"), phases("mcp_list_tools", "in_progress", "failed")),
+    "approval": (used("mcp_approval_request"), ()),
+    "computer": (used("computer_call"), ()),
+    "local shell": (used("local_shell_call"), ()),
     "shell": (
-        Item("shell_call", {"action": {"commands": ["ls", "pwd"]}}),
+        used("shell_call", action={"commands": ["ls", "pwd"]}),
         phases("shell_call_command", "added", "delta", "done") * 2,
     ),
     "printed": (
-        Item("shell_call_output", {"output": [{"stdout": "a", "stderr": "", "outcome": {"type": "timeout"}}]}),
+        used("shell_call_output", output=[{"stdout": "a", "stderr": "", "outcome": {"type": "timeout"}}]),
         phases("shell_call_output_content", "delta", "done"),
     ),
-    "patch": (Item("apply_patch_call", {}), ()),
-    "compaction": (Item("compaction", {}), ("compaction.compacting",)),
+    "patch": (used("apply_patch_call"), ()),
+    "compaction": (used("compaction"), ("compaction.compacting",)),
     "something new": (Item("something_new", {}), ()),
 }
 
@@ -175,15 +176,15 @@ def test_logprobs_come_with_their_pieces() -> None:
 
 
 def test_previews_of_an_image() -> None:
-    found = steps(Item("image_generation_call", {"result": "aGk="}), asked=EVERYTHING)
+    found = steps(used("image_generation_call"), asked=EVERYTHING)
     shown = [event for event in found if event["type"].endswith("partial_image")]
     assert [(event["partial_image_index"], event["partial_image_b64"]) for event in shown] == [(0, "aGk="), (1, "aGk=")]
-    failed = steps(Item("image_generation_call", {"result": None, "status": "failed"}), asked=EVERYTHING)
+    failed = steps(used("image_generation_call", result=None, status="failed"), asked=EVERYTHING)
     assert named(failed)[1:-1] == phases("image_generation_call", "in_progress", "generating")
 
 
 def test_what_a_shell_is_told() -> None:
-    found = steps(Item("shell_call", {"action": {"commands": ["ls"]}}))
+    found = steps(used("shell_call"))
     assert found[0]["item"]["action"]["commands"] == []
     assert found[1] == {
         "type": "response.shell_call_command.added",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Choice, Logprob, Text
-from mockserver.core.tokens import token_id
+from mockserver.core.tokens import Token, token_id
 from mockserver.formats.text_logprobs import LogprobsShape, block, content, ending_within, placed
 
 TOKENS = (Logprob("Hi", -0.5, (("Hi", -0.5), ("Ho", -2.0))), Logprob(" é", -0.25, ((" é", -0.25),)), Logprob("!", -1.0))
@@ -61,6 +61,18 @@ def test_a_piece_has_the_tokens_that_end_within_it(pieces: list[str], ends: list
 )
 def test_arrays(shape: LogprobsShape, echoes: bool, expected: Any) -> None:
     assert block(placed(CHOICE), shape, echoes=echoes) == expected
+
+
+def test_a_character_of_several_tokens_has_nothing_before_its_first_alone() -> None:
+    halves = Token("", 1, b"\xc3"), Token("é", 2, b"\xa9")
+    choice = Choice((Text(""),), logprobs=tuple(Logprob(token, -0.5) for token in halves), echo="é")
+    made = block(placed(choice), LogprobsShape(alternatives=1, nothing_before=True), echoes=True)
+    assert made == {
+        "tokens": ["bytes:\\xc3", "bytes:\\xa9"],
+        "token_logprobs": [None, -0.5],
+        "top_logprobs": [None, {"bytes:\\xa9": -0.5}],
+        "text_offset": [0, 0],
+    }
 
 
 def test_a_list_of_tokens() -> None:

@@ -7,11 +7,6 @@ import pytest
 from tests.kit.served import Served, served
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """What frameworks warn of is their own affair."""
-    config.addinivalue_line("filterwarnings", "default")
-
-
 @pytest.fixture(scope="session")
 def server() -> Iterator[Served]:
     """A server without rules."""

@@ -58,6 +58,7 @@ class Reader:
     running: list["subprocess.Popen[bytes]"] = field(default_factory=list)
     heard: int = 0  # how much of what the server says has been read
     patience: float = 20  # seconds that it may take to say something
+    programs: Path = Path(sys.executable).parent  # where programs are looked for first
 
     def follow(self, text: str) -> list[str]:
         """Do what the page says; what did not come out as it says."""
@@ -71,7 +72,7 @@ class Reader:
                 elif block.language == "console":
                     wrong += self._session(block)
                 elif block.language == "python":
-                    printed = self._run([sys.executable, "-c", block.body])
+                    printed = self._run(["python", "-c", block.body])
                 elif block.language == "output" and printed is None:
                     wrong += self._listen(block.line, block.body)
                 elif block.language == "output" and not same(block.body, printed or ""):
@@ -105,7 +106,7 @@ class Reader:
 
     def _run(self, command: list[str]) -> str:
         done = subprocess.run(
-            command, cwd=self.folder, env=_environment(), text=True, capture_output=True, timeout=60, check=False
+            command, cwd=self.folder, env=self._environment(), text=True, capture_output=True, timeout=60, check=False
         )
         return done.stdout + done.stderr
 
@@ -116,7 +117,7 @@ class Reader:
             process = subprocess.Popen(
                 ["bash", "-c", f"exec {command}"],
                 cwd=self.folder,
-                env=_environment() | {"MOCKSERVER_PORT": str(self.port)},
+                env=self._environment() | {"MOCKSERVER_PORT": str(self.port)},
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
@@ -130,18 +131,18 @@ class Reader:
                 time.sleep(0.02)
         raise AssertionError(f"`{command}` does not listen")
 
+    def _environment(self) -> dict[str, str]:
+        """The environment of a reader: this interpreter's programs before others, no keys, no proxies."""
+        keys = ("OPENAI", "MOCKSERVER", "AZURE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(keys)}
+        path = (str(self.programs), str(Path(sys.executable).parent), kept.get("PATH", ""))
+        return kept | {"PATH": os.pathsep.join(path), "NO_PROXY": "127.0.0.1,localhost"}
+
     def _stop(self) -> None:
         for process in self.running:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
                 process.wait(timeout=20)
-
-
-def _environment() -> dict[str, str]:
-    """The environment of a reader: this interpreter's programs first, no keys, no proxies."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "MOCKSERVER", "AZURE"))}
-    programs = str(Path(sys.executable).parent)
-    return kept | {"PATH": programs + os.pathsep + kept.get("PATH", ""), "NO_PROXY": "127.0.0.1,localhost"}
 
 
 def _free_port() -> int:

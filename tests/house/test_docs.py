@@ -1,20 +1,28 @@
 """README and docs are true: whatever they show is run, and must come out as shown."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.house.pages import Block, Reader, blocks, same
+from tests.house.warm import warm
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = {ROOT / "docs" / "frameworks.md"}  # run by tests/frameworks, where the frameworks are
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - ELSEWHERE)]
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with warm(tmp_path_factory.mktemp("warm")) as found:
+        yield found
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page_is_true(page: Path, tmp_path: Path) -> None:
+def test_page_is_true(page: Path, tmp_path: Path, programs: Path) -> None:
     (tmp_path / "rules.yaml").write_text((ROOT / "rules.yaml").read_text())
-    wrong = Reader(tmp_path).follow(page.read_text())
+    wrong = Reader(tmp_path, programs=programs).follow(page.read_text())
     assert not wrong, "\n".join([f"{page.name}:", *wrong])
 
 

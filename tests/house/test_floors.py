@@ -2,7 +2,9 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "mockserver"
@@ -53,6 +55,40 @@ def offenders(package: Path) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def circles(package: Path) -> list[str]:
+    """In each folder, files or folders that import each other in a circle, even from within a function."""
+    modules = {_dotted(path, package): path for path in package.rglob("*.py")}
+    edges = [
+        (name, target if target in modules else target.rpartition(".")[0])
+        for name, path in modules.items()
+        for _, target in _imports(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    folders = sorted({name.rpartition(".")[0] for name in modules} - {""})
+    return [circle for folder in folders if (circle := _circle(folder, edges))]
+
+
+def _dotted(path: Path, package: Path) -> str:
+    return ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _circle(folder: str, edges: list[tuple[str, str]]) -> str:
+    """The first circle of what stands in a folder; a folder in it counts as one."""
+    before, within = f"{folder}.", defaultdict[str, set[str]](set)
+    for one, other in edges:
+        if one.startswith(before) and other.startswith(before):
+            here, there = (name.removeprefix(before).partition(".")[0] for name in (one, other))
+            within[here] |= {there} - {here}
+    try:
+        TopologicalSorter(_sorted(within)).prepare()
+    except CycleError as error:
+        return f"{folder}: {' -> '.join(reversed(error.args[1]))}"
+    return ""
+
+
+def _sorted(edges: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    return {name: sorted(edges[name]) for name in sorted(edges)}
+
+
 def _imports(tree: ast.Module) -> Iterator[tuple[ast.stmt, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -89,6 +125,26 @@ def _is_dialect(name: str) -> bool:
 def test_nobody_imports_through_a_wall() -> None:
     found = offenders(PACKAGE)
     assert not found, "\n" + "\n".join(found)
+
+
+def test_nobody_imports_in_a_circle() -> None:
+    assert circles(PACKAGE) == []
+
+
+def test_planted_circles_are_found(tmp_path: Path) -> None:
+    planted = {
+        "a/one.py": "from mockserver.a.two import x",
+        "a/two.py": "def late():\n    from mockserver.a import one",
+        "b/there.py": "from mockserver.c.back import y",
+        "b/ground.py": "",
+        "c/back.py": "from mockserver.b.ground import z",
+        "d.py": "from mockserver.a.one import x",
+    }
+    for name, source in planted.items():
+        path = tmp_path / "mockserver" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source, encoding="utf-8")
+    assert circles(tmp_path / "mockserver") == ["mockserver: b -> c -> b", "mockserver.a: one -> two -> one"]
 
 
 def test_every_part_of_the_house_has_its_floor() -> None:

@@ -87,6 +87,8 @@ class PassedThrough(TypedDict, total=False):
     parallel_tool_calls: bool | None
     functions: Annotated[list[Function], Field(min_length=1, max_length=128, fail_fast=True)] | None
     function_call: OldChoice | None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
+    verbosity: Literal["low", "medium", "high"] | None
 
 
 AZURE_CHAT, PASSED = TypeAdapter(AzureChatBody), TypeAdapter(PassedThrough)

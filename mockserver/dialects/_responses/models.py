@@ -43,12 +43,16 @@ class CustomTool(TypedDict, total=False):
 class ImageTool(TypedDict, total=False):
     """A tool that makes images."""
 
+    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
+
     type: Required[Literal["image_generation"]]
     partial_images: Annotated[int, Field(ge=0, le=3)] | None
 
 
 class HostedTool(TypedDict):
-    """A tool of the provider's own, or one that it reaches (`mcp`)."""
+    """A tool of the provider's own, or one that it reaches (`mcp`), with all that is said of it."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: str
 

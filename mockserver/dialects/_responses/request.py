@@ -123,8 +123,8 @@ def _tool_choice(choice: Json, tools: tuple[Tool, ...]) -> ToolChoice:
         case str():
             return ToolChoice(choice)
         case {"type": "allowed_tools", "mode": mode, "tools": allowed}:
-            return ToolChoice(mode, tuple(_named(allowed)))
-    return ToolChoice("named", tuple(_named((choice,))))
+            return ToolChoice(mode, tuple(_named(allowed)), tuple(_servers(allowed)))
+    return ToolChoice("named", tuple(_named((choice,))), tuple(_servers((choice,))))
 
 
 def _named(tools: Iterable[Body]) -> Iterator[str]:
@@ -134,6 +134,14 @@ def _named(tools: Iterable[Body]) -> Iterator[str]:
         name = tool.get("name") if kind in ("function", "custom") else kind
         if isinstance(name, str):
             yield name
+
+
+def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
+    """The MCP servers by their labels, each with the tool that is meant, if it is one."""
+    for tool in tools:
+        if tool.get("type") == "mcp" and isinstance(label := tool.get("server_label"), str):
+            name = tool.get("name")
+            yield label, name if isinstance(name, str) else ""
 
 
 def asked(call: Call, style: ResponseStyle) -> Asked:

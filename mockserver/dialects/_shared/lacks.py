@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mockserver.core.call import Call, Json
+from mockserver.core.images import IMAGES
 from mockserver.core.plan import Failure
 
 Path = tuple[str | int, ...]
@@ -81,14 +82,13 @@ def _images(messages: Json, before: Path) -> Iterator[Path]:
     for at, message in enumerate(messages if isinstance(messages, list) else ()):
         content = message.get("content") if isinstance(message, Mapping) else None
         for index, part in enumerate(content if isinstance(content, list) else ()):
-            if isinstance(part, Mapping) and part.get("type") in _IMAGES:
+            if isinstance(part, Mapping) and part.get("type") in IMAGES:
                 yield (*before, at, "content", index, "type")
 
 
 _PARAMETER = "unsupported_parameter"
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _WITHOUT_VALUE = ("logprobs", "top_logprobs", "logit_bias")
-_IMAGES = ("image_url", "input_image", "image")
 
 LACKS: Mapping[str, str] = {
     "parameter": "Unsupported parameter: '{param}' is not supported with this model.",

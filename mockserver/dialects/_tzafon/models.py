@@ -37,7 +37,7 @@ class ComputerTool(TypedDict):
     type: Literal["computer_use_preview"]
     display_height: int
     display_width: int
-    environment: Literal["windows", "mac", "linux", "ubuntu", "browser"]
+    environment: Literal["windows", "mac", "linux", "ubuntu", "browser", "desktop"]
 
 
 def _tool_tag(tool: Any) -> str:
@@ -55,9 +55,9 @@ Tool = Annotated[
 
 
 class ComputerChoice(TypedDict):
-    """Use the computer."""
+    """Use the computer, by the name of the client's types or by that of the provider's guide."""
 
-    type: Literal["computer_use_preview"]
+    type: Literal["computer_use_preview", "computer_use"]
 
 
 ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mockserver.core.call import Call
+from mockserver.engine.generate.excerpt import excerpt
 from mockserver.engine.generate.languages import ENGLISH, UNSPACED, frequent, language_of
 from mockserver.engine.generate.questions import SIGNS, is_order
 from mockserver.engine.generate.tools.wording import stem, words
-from mockserver.engine.generate.topic import Topic, excerpt
+from mockserver.engine.generate.topic import Topic
 from mockserver.engine.generate.vocabulary import vocabulary
 
 

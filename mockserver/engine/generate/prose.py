@@ -9,7 +9,7 @@ from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import count
 from mockserver.engine.draft import DraftChoice
-from mockserver.engine.generate.languages import lexicon
+from mockserver.engine.generate.filler import sentence, word
 from mockserver.engine.generate.sentences import Speaker, blank
 from mockserver.engine.generate.topic import Topic, topic
 
@@ -22,32 +22,20 @@ def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """Sentences in Latin that mean nothing, as many as `prose` would have."""
     rng = seed.stream("lorem")
-    latin = _endless_sentences(lexicon("la"), rng)
+    latin = _paragraphs((sentence(rng, "la") for _ in range(MOST_TOKENS)), rng, " ")
     return DraftChoice((Text(joint(call) + _limited(_up_to(latin, length(call, rng, options)), call, options)),))
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """English words without order or signs: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
-    lexical = lexicon("en_US")
-    pieces = (" " * bool(at) + _word(lexical, rng) for at in range(MOST_TOKENS))
+    pieces = (" " * bool(at) + word(rng) for at in range(MOST_TOKENS))
     return DraftChoice((Text("".join(_up_to(pieces, length(call, rng, options)))),))
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """What the user said last."""
     return DraftChoice((Text(call.last_user),))
-
-
-def sentence(rng: Random) -> str:
-    """One sentence of English words that means nothing."""
-    return _sentence(lexicon("en_US"), rng)
-
-
-def phrase(rng: Random, length: int) -> str:
-    """So many English words."""
-    lexical = lexicon("en_US")
-    return " ".join(_word(lexical, rng) for _ in range(length))
 
 
 def topic_of(call: Call) -> Topic:
@@ -126,27 +114,9 @@ def _paragraphs(made: Iterator[str], rng: Random, between: str) -> Iterator[str]
         yield "\n\n" + next(made)
 
 
-def _endless_sentences(lexical: tuple[str, ...], rng: Random) -> Iterator[str]:
-    return _paragraphs((_sentence(lexical, rng) for _ in range(MOST_TOKENS)), rng, " ")
-
-
-def _sentence(lexical: tuple[str, ...], rng: Random) -> str:
-    made = [_word(lexical, rng) for _ in range(rng.randrange(*_WORDS_OF_SENTENCE))]
-    if len(made) > 7:
-        made[rng.randrange(2, len(made) - 2)] += ","
-    made[0] = made[0].capitalize()
-    return " ".join(made) + ("?" if rng.random() < _QUESTIONS else ".")
-
-
-def _word(lexical: tuple[str, ...], rng: Random) -> str:
-    return lexical[rng.randrange(len(lexical))]
-
-
 _NATURAL = (20, 80)  # tokens of a text when nobody asks for a length
 _OF_VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _OF_EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
 _WORTH_AN_END = 36
 MOST_TOKENS = 100_000
-_WORDS_OF_SENTENCE = (5, 15)
 _SENTENCES_OF_PARAGRAPH = (3, 7)
-_QUESTIONS = 0.06

@@ -9,15 +9,15 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from mockserver.core.call import Call, Json, Message, ToolCall
-from mockserver.core.seed import Seed
+from mockserver.core.json_text import parsed
 from mockserver.engine.generate.languages import ENGLISH, language_of
 from mockserver.engine.generate.vocabulary import vocabulary
 
 
-def told(call: Call, seed: Seed) -> str | None:
+def told(call: Call) -> str | None:
     """A text made of the results since the user spoke last; None where there are none."""
     asked = _calls(call)
-    results = tuple(found for found in _since_last_user(call) if not _is_handover(asked, found))
+    results = tuple(found for found in _results(call) if not _is_handover(asked, found))
     if not results:
         return None
     english = language_of(call.last_user) == ENGLISH
@@ -32,12 +32,11 @@ def told(call: Call, seed: Seed) -> str | None:
 
 def texts(call: Call) -> tuple[str, ...]:
     """The texts of the results since the user spoke last."""
-    return tuple(result.text[:_LONGEST_RESULT] for result in _since_last_user(call)[:_MOST])
+    return tuple(result.text[:_LONGEST_RESULT] for result in _results(call)[:_MOST])
 
 
-def _since_last_user(call: Call) -> tuple[Message, ...]:
-    last = max((at for at, message in enumerate(call.messages) if message.role == "user"), default=-1)
-    return tuple(message for message in call.messages[last + 1 :] if message.role in ("tool", "function"))
+def _results(call: Call) -> tuple[Message, ...]:
+    return tuple(message for message in call.since_user if message.role in ("tool", "function"))
 
 
 def _is_handover(asked: Mapping[str, ToolCall], result: Message) -> bool:
@@ -56,7 +55,8 @@ def _unknown(result: Message) -> ToolCall:
 
 def _said(asked: ToolCall, result: Message, english: bool) -> str:
     """One result as a sentence, or as a text of its own where it is long."""
-    found = _parsed(result.text[:_LONGEST_RESULT])
+    text = result.text[:_LONGEST_RESULT]
+    found = parsed(text, text)
     name = asked.name or "the tool"
     if (flaw := _flaw(found)) is not None:
         return _ended(f"{name} failed: {flaw}" if english else f"{name}: {flaw}")
@@ -106,7 +106,7 @@ def _told_values(asked: ToolCall) -> tuple[str, ...]:
 
 
 def _arguments(asked: ToolCall) -> Mapping[str, Json]:
-    found = _parsed(asked.arguments)
+    found = parsed(asked.arguments)
     return found if isinstance(found, Mapping) else {}
 
 
@@ -191,14 +191,6 @@ def _scalar(value: Json) -> str:
 def _words_of(name: str) -> list[str]:
     """The words of an identifier, in snake, kebab or camel case."""
     return [word if word.isupper() else word.lower() for word in _WORD.findall(name[:_LONGEST_ARGUMENT])]
-
-
-def _parsed(text: str) -> Json:
-    """The JSON of a text, or the text itself."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _cut(text: str, most: int) -> str:

@@ -30,7 +30,8 @@ def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
     except DeadEndError as error:
         raise _failure("is not valid", error, schema) from None
     if ready.heights.of(ready.document.root) == float("inf"):
-        endless = DeadEndError("what it refers to never ends, or nothing is allowed")
+        place = ready.heights.endless(ready.document.root)
+        endless = DeadEndError("what it refers to never ends, or nothing is allowed", place)
         raise _failure("cannot be satisfied", endless, schema)
     return _Search(ready, seed, said, schema=schema).found()
 
@@ -101,12 +102,12 @@ class _Search:
 
 
 def _failure(what: str, error: DeadEndError, schema: Json) -> Failure:
-    details: Mapping[str, Json] = {"pointer": error.pointer, "why": error.why, "schema": schema}
+    details: Mapping[str, Json] = {"pointer": error.pointer or "#", "why": error.why, "schema": schema}
     return Failure("bad_parameter", f"The JSON schema {what}: {_sentence(error)}.", details=details)
 
 
 def _sentence(error: DeadEndError) -> str:
-    return f"{error.why} (at {error.pointer})"
+    return f"{error.why} (at {error.pointer or '#'})"
 
 
 _TURNS = 8

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from mockserver.engine.generate.excerpt import excerpt
 from mockserver.engine.generate.languages import ENGLISH, UNSPACED, frequent, language_asked, language_of
 from mockserver.engine.generate.questions import LONGEST, SIGNS, is_order, question, telling_words
 
@@ -29,11 +30,6 @@ class Topic:
     said: str = ""
     words: tuple[str, ...] = ()
     several: bool = False  # whether the subject is more than one thing, as far as its form tells
-
-
-def excerpt(text: str, most: int = 10_000) -> str:
-    """A text as far as it is read: of a huge one, its beginning and its end."""
-    return text if len(text) <= most else text[: most // 5] + "\n" + text[-most * 4 // 5 :]
 
 
 def topic(text: str, wish: str = "") -> Topic:

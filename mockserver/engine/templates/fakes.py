@@ -10,7 +10,7 @@ from functools import cache
 
 from mockserver.core.call import Json
 from mockserver.engine.draft import Moment
-from mockserver.engine.fakers import generator
+from mockserver.engine.fakers import drawing, generator
 
 
 class Fake:
@@ -27,8 +27,8 @@ class Fake:
         provider = providers()[name]
         occurrence = self._drawn[name] = self._drawn.get(name, 0) + 1
         moment = self._moment
-        generator().random = moment.seed.stream("fake", moment.call.fingerprint, *self._labels, name, str(occurrence))
-        return _plain(provider())
+        with drawing(moment.seed.stream("fake", moment.call.fingerprint, *self._labels, name, str(occurrence))):
+            return _plain(provider())
 
 
 @cache

@@ -12,8 +12,8 @@ from minijinja import Environment, TemplateError
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure
 from mockserver.engine.draft import Moment
+from mockserver.engine.recipe import Recipe, fixed
 from mockserver.engine.templates.context import CONTEXT, MEMBERS, plain, shown
-from mockserver.engine.then.recipe import Recipe, fixed
 from mockserver.positions import did_you_mean
 
 FUEL = 100_000  # instructions of one rendering

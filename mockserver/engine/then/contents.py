@@ -7,10 +7,10 @@ from mockserver.core.call import Json
 from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import Chunks as Cut
 from mockserver.engine.draft import AT_THE_END, DraftChoice
+from mockserver.engine.recipe import Recipe, both, fixed, together
 from mockserver.engine.spec.models import Chunks, ContentSpec, FilterSpec, PartSpec, SizeSpec
 from mockserver.engine.then.items import compile_item
 from mockserver.engine.then.json_text import json_text, json_value
-from mockserver.engine.then.recipe import Recipe, both, fixed, together
 from mockserver.engine.then.safety import check_filter, verdicts
 from mockserver.engine.then.site import Site
 from mockserver.engine.then.tool_uses import tool_use
@@ -74,7 +74,8 @@ def _parts(content: ContentSpec, site: Site) -> Iterator[Recipe[Part]]:
     if content.refusal is not None:
         yield site.at("refusal").text(content.refusal).into(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
-        yield tool_use(call, cut, site.at("tool_calls", index))
+        before = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
+        yield tool_use(call, cut, site.at("tool_calls", index), before=before)
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
         yield from _part(part, cut_of(chunks), notes, site.at("parts", index))

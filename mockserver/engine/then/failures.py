@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Literal
 
 from mockserver.core.plan import REASONS, Broken, Failure, reason_of
+from mockserver.engine.recipe import Recipe, fixed
 from mockserver.engine.spec.models import ErrorSpec, FailedSpec, ThenSpec
 from mockserver.engine.then.headers import compile_headers
-from mockserver.engine.then.recipe import Recipe, fixed
 from mockserver.engine.then.safety import check_filter, verdicts
 from mockserver.engine.then.site import Site
 from mockserver.positions import did_you_mean

@@ -7,10 +7,10 @@ from mockserver.core.call import Json
 from mockserver.core.plan import Part, Reasoning, Refusal, Text
 from mockserver.core.tokens import Chunks
 from mockserver.engine.own_tools import item
+from mockserver.engine.recipe import Recipe, both
 from mockserver.engine.spec.items import CustomToolCallSpec, FunctionCallSpec, ItemSpec, MessageSpec, ReasoningSpec
 from mockserver.engine.spec.models import ToolCallSpec
 from mockserver.engine.then.json_text import json_value
-from mockserver.engine.then.recipe import Recipe, both
 from mockserver.engine.then.site import Site
 from mockserver.engine.then.tool_uses import tool_use
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pydantic_core import PydanticSerializationError, to_json
 
 from mockserver.core.call import Json
-from mockserver.engine.then.recipe import Recipe, fixed, together
+from mockserver.engine.recipe import Recipe, fixed, together
 from mockserver.engine.then.site import Site
 
 

@@ -3,10 +3,10 @@
 from mockserver.core.call import Json
 from mockserver.core.http import Frame, Headers
 from mockserver.core.plan import Raw
+from mockserver.engine.recipe import Recipe, fixed
 from mockserver.engine.spec.models import RawSpec
 from mockserver.engine.then.headers import compile_headers
 from mockserver.engine.then.json_text import json_bytes
-from mockserver.engine.then.recipe import Recipe, fixed
 from mockserver.engine.then.site import Site
 
 

@@ -10,6 +10,7 @@ from mockserver.engine.draft import Draft, DraftChoice, Moment, Response, Stated
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.generate.prose import MOST_TOKENS
 from mockserver.engine.generate.schema import flaw
+from mockserver.engine.recipe import Recipe, both, fixed, together
 from mockserver.engine.spec.models import BranchSpec, ChoiceSpec, GenerateSpec, ThenSpec, TimingSpec, UsageSpec
 from mockserver.engine.then.contents import compile_content, cut_of, finished
 from mockserver.engine.then.documents import stated
@@ -17,7 +18,6 @@ from mockserver.engine.then.failures import compile_error, compile_failed, compi
 from mockserver.engine.then.headers import compile_headers
 from mockserver.engine.then.kinds import kind_of
 from mockserver.engine.then.raw import compile_raw
-from mockserver.engine.then.recipe import Recipe, both, fixed, together
 from mockserver.engine.then.safety import verdicts
 from mockserver.engine.then.site import Site
 from mockserver.positions import did_you_mean

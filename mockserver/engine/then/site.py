@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+from mockserver.engine.recipe import Recipe
 from mockserver.engine.templates.templates import Templates, Where, is_template
-from mockserver.engine.then.recipe import Recipe
 from mockserver.positions import Mistakes, Path
 
 

@@ -64,7 +64,7 @@ BAD = [
     ({"input": ["a", 1]}, "Invalid type for 'input[1]': expected a string, but got an integer instead."),
     ({"input": [1, "a"]}, "Invalid type for 'input[1]': expected an integer, but got a string instead."),
     ({"input": [1.5]}, "Invalid type for 'input[0]': expected a string, but got a decimal instead."),
-    ({"input": "a " * 300_001}, "Requested 300,002 tokens, max 300,000 tokens per request"),
+    ({"input": "a " * 300_001}, "Requested 300,004 tokens, max 300,000 tokens per request"),
     ({"input": "a", "x": 1}, "Unknown parameter: 'x'."),
     (
         {"input": "a", "encoding_format": "hex"},

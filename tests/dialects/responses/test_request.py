@@ -15,6 +15,9 @@ from mockserver.dialects._responses.openai import RESPONSE_STYLE
 from mockserver.dialects._responses.request import asked, responses_reply
 
 F = {"type": "function", "name": "f", "description": "d", "parameters": {"b": 1, "a": 2}, "strict": True}
+SEARCH = {"type": "web_search", "user_location": {"type": "approximate", "city": "Oslo"}}
+IMAGE = {"type": "image_generation", "size": "1024x1024"}
+WIKI = {"type": "mcp", "server_label": "wiki", "allowed_tools": ["ask"]}
 ANSWER = Answer("resp_1", 1_700_000_000, "", (Choice((Reasoning("Hm."), Text("Hello there."))),), Usage(3, 4))
 
 
@@ -57,18 +60,25 @@ FIELDS: list[tuple[dict[str, Any], str, Any]] = [
     ({"instructions": ""}, "instructions", False),
     ({"tools": [F]}, "tools", (Tool("f", "d", {"b": 1, "a": 2}, strict=True),)),
     ({"tools": [{"type": "custom", "name": "c"}]}, "tools", (Tool("c", kind="custom"),)),
-    ({"tools": [{"type": "web_search", "name": "x"}]}, "tools", (Tool("web_search", kind="web_search"),)),
+    ({"tools": [SEARCH]}, "tools", (Tool("web_search", kind="web_search", options=SEARCH),)),
+    ({"tools": [IMAGE]}, "tools", (Tool("image_generation", kind="image_generation", options=IMAGE),)),
+    ({"tools": [WIKI]}, "tools", (Tool("mcp", kind="mcp", options=WIKI),)),
     (
-        {"input": [{"type": "additional_tools", "tools": [{"type": "mcp"}, {}, 5]}]},
+        {"input": [{"type": "additional_tools", "tools": [WIKI, {}, 5]}]},
         "tools",
-        (Tool("mcp", kind="mcp"),),
+        (Tool("mcp", kind="mcp", options=WIKI),),
     ),
     ({"tools": [F]}, "tool_choice", ToolChoice("auto")),
     ({"tools": [F], "tool_choice": "required"}, "tool_choice", ToolChoice("required")),
     ({"tool_choice": {"type": "function", "name": "f"}}, "tool_choice", ToolChoice("named", ("f",))),
     ({"tool_choice": {"type": "custom", "name": "c"}}, "tool_choice", ToolChoice("named", ("c",))),
     ({"tool_choice": {"type": "web_search"}}, "tool_choice", ToolChoice("named", ("web_search",))),
-    ({"tool_choice": {"type": "mcp", "server_label": "s"}}, "tool_choice", ToolChoice("named", ("mcp",))),
+    ({"tool_choice": {"type": "mcp", "server_label": "s"}}, "tool_choice", ToolChoice("named", ("mcp",), (("s", ""),))),
+    (
+        {"tool_choice": {"type": "mcp", "server_label": "s", "name": "t"}},
+        "tool_choice",
+        ToolChoice("named", ("mcp",), (("s", "t"),)),
+    ),
     (
         {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [F, {"type": "mcp"}, {"name": "x"}, {}]}},
         "tool_choice",

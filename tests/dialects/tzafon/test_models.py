@@ -28,6 +28,13 @@ ACCEPTED: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("kind", ["computer_use_preview", "computer_use"])
+def test_a_computer_as_the_client_and_as_the_guide_say_it(tzafon: Any, kind: str) -> None:
+    screen = {**COMPUTER, "type": kind, "environment": "desktop"}
+    call = tzafon.responses({"input": "hi", "tools": [screen], "tool_choice": {"type": kind}})
+    assert (call.tools[0].name, call.tools[0].options, call.tool_choice.names) == (kind, screen, (kind,))
+
+
 @pytest.mark.parametrize("body", ACCEPTED)
 def test_accepted(tzafon: Any, body: dict[str, Any]) -> None:
     assert tzafon.responses({"input": "hi", **body}).raw == {"input": "hi", **body}

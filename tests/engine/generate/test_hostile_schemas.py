@@ -7,6 +7,10 @@ import pytest
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
+from mockserver.engine.generate.instances.compiled import compiled
+from mockserver.engine.generate.instances.maker import Maker, Work
+from mockserver.engine.generate.instances.making import Place
+from mockserver.engine.generate.prompt import NOTHING
 from mockserver.engine.generate.schema import instance
 
 
@@ -119,3 +123,36 @@ def test_large_schemas_take_bounded_time(schema: Any) -> None:
     except Failure as failure:
         assert "more than is made for one request" in str(failure)  # noqa: PT017  # either is right
     assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"type": "integer", "minimum": 5, "maximum": 3}, "#/properties/a/minimum"),
+        ({"type": "integer", "exclusiveMinimum": 5, "maximum": 5}, "#/properties/a"),
+        ({"type": "integer", "minimum": 0.1, "maximum": 0.9}, "#/properties/a/minimum"),
+        ({"type": "number", "multipleOf": 0.01, "minimum": 0.005, "maximum": 0.009}, "#/properties/a/minimum"),
+        ({"type": "object", "required": [str(at) for at in range(2001)]}, "#/properties/a/required"),
+        ({"type": "object", "required": ["x", "y"], "maxProperties": 1}, "#/properties/a/maxProperties"),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_the_place_is_where_it_cannot_be_met(schema: Any, pointer: str) -> None:
+    with pytest.raises(Failure) as caught:
+        made({"type": "object", "properties": {"a": schema}, "required": ["a"]})
+    assert caught.value.details["pointer"] == pointer
+
+
+def test_what_is_too_much_does_not_depend_on_what_was_asked_before() -> None:
+    """A schema's listed values are work whether or not they are remembered of another request."""
+    listed = {f"p{at}": {"type": "string", "enum": [f"{at} {n}" for n in range(900)]} for at in range(120)}
+    schema = {"type": "object", "properties": listed, "required": list(listed), "title": "first and second time"}
+    spent = [_work_of(schema) for _ in range(2)]
+    assert spent[0] == spent[1] > 0
+
+
+def _work_of(schema: Any) -> int:
+    work = Work(10**6)
+    maker = Maker(compiled(schema), Seed(0), NOTHING, work)
+    maker.make((maker.compiled.document.root,), Place())
+    return 10**6 - work.left

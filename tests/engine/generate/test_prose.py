@@ -10,7 +10,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.engine.generate.prose import echo, lorem, phrase, prose, sentence, system, topic_of, words
+from mockserver.engine.generate.prose import echo, lorem, prose, system, topic_of, words
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
 TEA = (Message("user", "Tell me about green tea"),)
@@ -114,9 +114,3 @@ def test_a_length_that_cannot_be(tokens: Any) -> None:
 def test_echo() -> None:
     assert written(echo, messages=(Message("user", "Hi"), Message("assistant", "Yes?"))) == "Hi"
     assert written(echo) == ""
-
-
-def test_pieces_of_prose() -> None:
-    rng = Seed(0).stream("x")
-    assert sentence(rng).endswith((".", "?"))
-    assert len(phrase(rng, 3).split()) == 3

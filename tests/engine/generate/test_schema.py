@@ -217,6 +217,25 @@ NONSENSE: st.SearchStrategy[Any] = st.recursive(
 )
 
 
+@pytest.mark.parametrize(
+    ("inner", "pointer"),
+    [
+        ({"type": "integer", "minimum": 5, "maximum": 1}, "#/properties/a/minimum"),
+        ({"type": "number", "exclusiveMaximum": 1, "exclusiveMinimum": 1}, "#/properties/a"),
+        ({"anyOf": [False, {"type": "integer", "minimum": 5, "maximum": 1}]}, "#/properties/a/anyOf/1/minimum"),
+        ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "#/properties/a"),
+        ({"type": "array", "items": False, "minItems": 1}, "#/properties/a"),
+        ({"$ref": "#/$defs/loop"}, "#/$defs/loop/properties/next"),
+        ({"type": "string", "pattern": "^a$", "minLength": 5}, "#/properties/a/pattern"),
+    ],
+)
+def test_a_failure_points_at_what_cannot_be(inner: Any, pointer: str) -> None:
+    loop = {"type": "object", "properties": {"next": {"$ref": "#/$defs/loop"}}, "required": ["next"]}
+    with pytest.raises(Failure) as caught:
+        made({"type": "object", "properties": {"a": inner}, "required": ["a"], "$defs": {"loop": loop}})
+    assert caught.value.details["pointer"] == pointer
+
+
 @given(SCHEMAS | NONSENSE)
 @settings(max_examples=400, deadline=None)
 def test_any_schema_gives_an_instance_or_a_failure(schema: Any) -> None:

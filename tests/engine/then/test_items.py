@@ -51,7 +51,7 @@ HOSTED = {
         "container_id": "c",
         "outputs": [{"type": "image", "url": "u"}],
     },
-    "{type: image_generation_call}": {},
+    "{type: image_generation_call, result: aGk=}": {"result": "aGk="},
     "{type: image_generation_call, result: aGk=, revised_prompt: a cat, size: 1024x1024, quality: low}": {
         "result": "aGk=",
         "revised_prompt": "a cat",

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from mockserver.core.seed import Random
+from mockserver.engine.generate.excerpt import excerpt
 from mockserver.engine.generate.forms.arithmetic import computed
 from mockserver.engine.generate.forms.asked import Asked
 from mockserver.engine.generate.forms.code import coded
@@ -29,7 +30,7 @@ from mockserver.engine.generate.forms.pieces import (
 from mockserver.engine.generate.forms.small_talk import GREETING_WORDS, small_talk
 from mockserver.engine.generate.forms.tables import tabled
 from mockserver.engine.generate.languages import ENGLISH
-from mockserver.engine.generate.topic import Topic, excerpt
+from mockserver.engine.generate.topic import Topic
 from mockserver.engine.generate.vocabulary import vocabulary
 
 Form = Callable[[Asked, Random], str | None]

@@ -12,7 +12,10 @@ from mockserver.engine.generate.grammar.bnf import Grammar
 from mockserver.engine.generate.grammar.derivation import derivation
 from mockserver.engine.generate.grammar.layout import layouts
 from mockserver.engine.generate.grammar.notation import grammar_of
-from mockserver.engine.generate.grammar.patterns import (
+from mockserver.engine.generate.grammar.recognition import derives
+from mockserver.engine.generate.grammar.spans import best_phrase, best_span, phrases
+from mockserver.engine.generate.grammar.wishes import Wish, wishes
+from mockserver.engine.generate.patterns.trying import (
     Pattern,
     SlowError,
     UnreadableError,
@@ -21,9 +24,6 @@ from mockserver.engine.generate.grammar.patterns import (
     found_in,
     text_for,
 )
-from mockserver.engine.generate.grammar.recognition import derives
-from mockserver.engine.generate.grammar.spans import best_phrase, best_span, phrases
-from mockserver.engine.generate.grammar.wishes import Wish, wishes
 from mockserver.engine.generate.prompt import NOTHING, Mentions
 
 _VARIANTS = 6

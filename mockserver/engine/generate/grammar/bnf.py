@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 
-from mockserver.engine.generate.grammar.patterns import Pattern
+from mockserver.engine.generate.patterns.trying import Pattern
 
 Production = tuple[str, ...]  # names of rules and terminals
 Rules = Mapping[str, tuple[Production, ...]]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Random
 from mockserver.engine.generate.grammar.bnf import Grammar, Production
-from mockserver.engine.generate.grammar.patterns import fits, text_for
 from mockserver.engine.generate.grammar.wishes import Reach, Share, Wish
+from mockserver.engine.generate.patterns.trying import fits, text_for
 
 Token = tuple[str, str]  # terminal and text
 

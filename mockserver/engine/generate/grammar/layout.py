@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mockserver.engine.generate.grammar.bnf import Grammar
 from mockserver.engine.generate.grammar.derivation import Token
-from mockserver.engine.generate.grammar.patterns import fits
+from mockserver.engine.generate.patterns.trying import fits
 
 
 def layouts(grammar: Grammar, tokens: list[Token]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from mockserver.engine.generate.grammar.bnf import Grammar, Production
-from mockserver.engine.generate.grammar.patterns import length_at
+from mockserver.engine.generate.patterns.trying import length_at
 
 MOST_STEPS = 30_000
 

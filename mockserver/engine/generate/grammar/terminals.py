@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from mockserver.engine.generate.grammar.patterns import Literal, Pattern, UnreadableError, compiled
 from mockserver.engine.generate.grammar.statements import Definition, Node, broken, is_token
+from mockserver.engine.generate.patterns.trying import Literal, Pattern, UnreadableError, compiled, is_whole
 
 if TYPE_CHECKING:
     from lark import Token
@@ -143,7 +143,7 @@ def _texts_of_literal(token: "Token") -> list[str]:
 def _unquoted(token: "Token") -> str:
     """The text of a literal."""
     text = _ESCAPE.sub(_meant, token.value[1 : token.value.rindex('"')])
-    if _HALF.search(text):
+    if not is_whole(text):
         raise broken("half of a character", token)
     return text
 
@@ -170,7 +170,6 @@ def _longest_first(source: str) -> tuple[bool, int]:
 
 
 _MOST_PATTERNS = 400
-_HALF = re.compile("[\ud800-\udfff]")
 # What a verbose pattern has for its readers.
 _IGNORED = re.compile(r"(?P<kept>\\.|\[\^?\]?(?:\\.|[^\]\\])*\])|\s+|#[^\n]*", re.DOTALL)
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|U0010[0-9a-fA-F]{4}|.)", re.DOTALL)

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from mockserver.engine.generate.grammar.bnf import Grammar, Production
-from mockserver.engine.generate.grammar.patterns import fits
+from mockserver.engine.generate.patterns.trying import fits
 from mockserver.engine.generate.prompt import Mention, Mentions
 
 Wish = Mapping[str, str]  # a word or a value of the prompt: the terminals that can be it, and its text there

@@ -32,6 +32,7 @@ class Alternatives:
 
     compiled: Compiled
     spend: Callable[[int], None]  # called with the steps of a search; it raises once there were too many
+    _counted: set[tuple[object, ...]] = field(default_factory=set)  # the parts whose listed values were counted as work
     _choices: Choices = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,9 +73,13 @@ class Alternatives:
         memory = self.compiled.memory
         if key not in memory:
             values, allowed = listed(parts), kinds(parts)
-            self.spend(len(values or ()) // _VALUES_OF_ONE_STEP)
-            memory[key] = parts, None if values is None else [value for value in values if of_kind(value, allowed)]
-        return memory[key][1]  # type: ignore[no-any-return]
+            kept = None if values is None else [value for value in values if of_kind(value, allowed)]
+            memory[key] = parts, kept, len(values or ()) // _VALUES_OF_ONE_STEP
+        _, found, steps = memory[key]
+        if steps and key not in self._counted:
+            self._counted.add(key)
+            self.spend(steps)  # also where it is remembered: what a schema comes to must not depend on what came before
+        return found  # type: ignore[no-any-return]
 
     def settled(self, parts: Parts, order: Order) -> Iterator[Parts]:
         """The parts with an alternative of each choice among them. Raises DeadEndError where there is no way at all."""
@@ -140,9 +145,11 @@ class Alternatives:
         pointer = self.compiled.document.pointer(parts[0]) if parts else "#"
         for name in required(parts):
             try:
-                self.flat(self.of_property(parts, name))
+                inner = self.flat(self.of_property(parts, name))
             except DeadEndError:
                 return DeadEndError(f"the property {name!r} is required, and nothing is allowed there", pointer)
+            if len(inner) > 1 and not self.possible(inner):
+                return self._impossible(inner)
         return DeadEndError("what is demanded excludes each other", pointer)
 
     def _open(self, parts: Parts, choices: Sequence[Choice]) -> tuple[Choice, ...]:

@@ -80,7 +80,7 @@ class _Row:
         if not item or not named(item):
             return ()
         properties = shown(self.making, item)
-        sets = self.making.said.sets(properties)
+        sets = self.making.said.sets(properties, listed=True)
         return sets if len(sets) > 1 else ()
 
     def _contained(self) -> list[Json]:
@@ -90,7 +90,7 @@ class _Row:
     def _placed(self, wanted: Sequence[Json], fixed: int, length: int) -> Mapping[int, tuple[Json, ...]]:
         """Which demanded schema is met at which place: behind those with schemas of their own, if there is room."""
         if len(wanted) > length:
-            raise DeadEndError("more items are demanded than are allowed", "contains")
+            raise DeadEndError(f"more items are demanded than the {self.sizes[1]:,} that there may be", "contains")
         start = fixed if length - fixed >= len(wanted) else length - len(wanted)
         return {start + at: (schema,) for at, schema in enumerate(wanted)}
 

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from threading import local
 from typing import Any
 from urllib.parse import quote
 
@@ -74,13 +75,14 @@ def compiled(schema: Json) -> Compiled:
         key = to_json(schema, inf_nan_mode="constants")
     except ValueError:
         Document(schema)  # knows the place where it is nested too deeply
-        raise DeadEndError("it is no JSON") from None
-    found = _KEPT.get(key)
+        raise DeadEndError("it is no JSON", "#") from None
+    kept = _KEPT.schemas
+    found = kept.get(key)
     if found is None:
-        _KEPT[key] = found = _made_ready(schema)
-        _make_room()
+        kept[key] = found = _made_ready(schema)
+        _make_room(kept)
     else:
-        _KEPT.move_to_end(key)
+        kept.move_to_end(key)
     return found
 
 
@@ -125,7 +127,7 @@ def _validator(document: Document) -> Any:
         dangling = None if steps else document.dangling()
         raise dangling or DeadEndError(_first_line(error), f"#{steps}") from None
     except ValueError as error:
-        raise DeadEndError(_first_line(error)) from None
+        raise DeadEndError(_first_line(error), "#") from None
 
 
 def _readable(schema: Json) -> Json:
@@ -180,13 +182,20 @@ def _quoted(pointer: str) -> str:
     return quote(pointer, safe="/~$")
 
 
-def _make_room() -> None:
+def _make_room(kept: OrderedDict[bytes, Compiled]) -> None:
     """Forget the schemas that were not asked for longest."""
-    while len(_KEPT) > 1 and (len(_KEPT) > _MOST_KEPT or sum(map(len, _KEPT)) > _MOST_BYTES):
-        _KEPT.popitem(last=False)
+    while len(kept) > 1 and (len(kept) > _MOST_KEPT or sum(map(len, kept)) > _MOST_BYTES):
+        kept.popitem(last=False)
 
 
-_KEPT: OrderedDict[bytes, Compiled] = OrderedDict()
+class _Kept(local):
+    """The schemas that a thread keeps: what is found out about one is written down in it while it is used."""
+
+    def __init__(self) -> None:
+        self.schemas: OrderedDict[bytes, Compiled] = OrderedDict()
+
+
+_KEPT = _Kept()
 _MOST_KEPT = 128
 _MOST_BYTES = 1_000_000  # of schemas that are kept
 _MOST_EFFORT = 5_000_000  # schemas tried: about half a second

@@ -2,9 +2,12 @@
 
 
 class DeadEndError(LookupError):
-    """No value can be made here: `why`, as a sentence without its end, and the JSON pointer of the schema's place."""
+    """No value can be made here: `why`, as a sentence without its end, and the JSON pointer of the schema's place.
 
-    def __init__(self, why: str, pointer: str = "#") -> None:
+    Who does not know the place names the keyword, or nothing: it is told further up, where it is known.
+    """
+
+    def __init__(self, why: str, pointer: str = "") -> None:
         super().__init__(why, pointer)
         self.why = why
         self.pointer = pointer

@@ -39,11 +39,6 @@ class Document:
         """Whether the schema is of a draft in which a reference stands alone: what is beside it says nothing."""
         return "/draft-0" in self.draft
 
-    @property
-    def has_names(self) -> bool:
-        """Whether anything is named by a URI or an anchor."""
-        return len(self._named) > 1 or bool(self._dynamic)
-
     def pointer(self, schema: Json) -> str:
         """Where a part of the document stands; the root for what is not of it."""
         return self.pointers.get(id(schema), "#")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from math import inf
 
 from mockserver.core.seed import FROZEN_AT, Random
-from mockserver.engine.generate.prose import phrase
+from mockserver.engine.generate.filler import phrase
 
 Draw = Callable[[Random], str]
 

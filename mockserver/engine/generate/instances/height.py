@@ -29,6 +29,15 @@ class Heights:
             self._learn(schema)
         return self._known[id(schema)]
 
+    def endless(self, schema: Json) -> str:
+        """Where the first thing that makes a schema endless stands, as a JSON pointer."""
+        pointer, seen = "#", set[int]()
+        while isinstance(schema, Mapping) and id(schema) not in seen:
+            seen.add(id(schema))
+            pointer = self.document.pointers.get(id(schema), pointer)
+            schema = next((inner for inner in self._inner(schema) if self.of(inner) == inf), None)
+        return pointer
+
     def _learn(self, schema: Mapping[str, Json]) -> None:
         """Lower the heights of all that the schema leads to until nothing changes any more."""
         reached = self._reached(schema)

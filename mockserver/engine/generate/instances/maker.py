@@ -22,7 +22,6 @@ from mockserver.engine.generate.instances.objects import table
 from mockserver.engine.generate.instances.ordering import after_trouble, kinds_in_order, ordered
 from mockserver.engine.generate.instances.parts import (
     Parts,
-    named,
     refused,
     same,
 )
@@ -147,7 +146,7 @@ class Maker:
             if isinstance(examples, list) and examples:
                 start = int(self.fraction(place, "example") * len(examples))
                 found += [*examples[start:], *examples[:start]][:_MOST_EXAMPLES]
-        return () if found and named(parts) and evidence(self, parts) > 0 else found
+        return () if found and evidence(self, parts) > 0 else found
 
     def _allowed(self, schemas: Sequence[Json], parts: Parts, value: Json) -> bool:
         values = self.alternatives.listed(parts)
@@ -180,9 +179,8 @@ class Maker:
         """The error with the place of the keyword that it names."""
         if error.pointer.startswith("#"):
             return error
-        stating = next(
-            (part for part in parts if error.pointer in part and id(part) in self.compiled.document.pointers), None
-        )
+        pointers = self.compiled.document.pointers
+        stating = next((part for part in parts if error.pointer in part and id(part) in pointers), None)
         if stating is None:
             return DeadEndError(error.why, self._pointer(parts))
         return DeadEndError(error.why, f"{self.compiled.document.pointer(stating)}/{error.pointer}")

@@ -7,6 +7,7 @@ from typing import Protocol
 from mockserver.core.call import Json
 from mockserver.core.seed import Random
 from mockserver.engine.generate.instances.alternatives import Alternatives
+from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.parts import Parts
 from mockserver.engine.generate.prompt import Mentions
 
@@ -54,8 +55,6 @@ class Making(Protocol):
 
 def possible(making: Making, schemas: Sequence[Json]) -> Parts | None:
     """The parts of schemas; None where they allow nothing."""
-    from mockserver.engine.generate.instances.dead_end import DeadEndError
-
     try:
         return making.alternatives.flat(schemas)
     except DeadEndError:

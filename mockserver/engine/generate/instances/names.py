@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from mockserver.core.seed import Random
-from mockserver.engine.fakers import generator
+from mockserver.engine.fakers import drawing
 from mockserver.engine.generate.instances.formats import FIRST, FORMATS, LAST, Draw, email, moment, one_of, uuid, word
 from mockserver.engine.generate.sentences import pick
 from mockserver.engine.generate.things import NOUNS, remark, thing
@@ -63,9 +63,8 @@ def _faked(name: str) -> Draw:
     """Draws from one of Faker's values."""
 
     def draw(rng: Random) -> str:
-        faker = generator()
-        faker.random = rng
-        return str(getattr(faker, name)()).replace("\n", ", ")
+        with drawing(rng) as faker:
+            return str(getattr(faker, name)()).replace("\n", ", ")
 
     return draw
 

@@ -68,12 +68,12 @@ def number(parts: Parts, natural: Range, rng: Random, *, whole: bool) -> Json:
     """A number that all parts allow, in its natural range where that can be. Raises DeadEndError."""
     allowed = span(parts)
     if allowed.empty:
-        raise DeadEndError("no number lies between the bounds")
+        raise DeadEndError("no number lies between the bounds", "minimum")
     step = _step(parts, whole)
     if step is None:
         return _free(allowed, natural, rng)
     if max(step.numerator, step.denominator).bit_length() > _MOST_BITS:
-        raise DeadEndError("no number of any use is a multiple of that")
+        raise DeadEndError("no number of any use is a multiple of that", "multipleOf")
     count = _between(allowed.first(step), allowed.last(step), _steps(natural, step), rng)
     return _written(count * step)
 
@@ -112,7 +112,7 @@ def _steps(natural: Range, step: Fraction) -> tuple[int, int]:
 def _between(first: int | None, last: int | None, natural: tuple[int, int], rng: Random) -> int:
     """A whole number between the bounds: in its natural range, or as near to it as a range so wide can be moved."""
     if first is not None and last is not None and first > last:
-        raise DeadEndError("no number lies between the bounds")
+        raise DeadEndError("no number lies between the bounds", "minimum")
     low, high = natural
     wide = high - low
     if first is not None and first > high:
@@ -135,7 +135,7 @@ def _free(allowed: Span, natural: Range, rng: Random) -> Json:
         if first is None or last is None or last - first >= _FEWEST_STEPS:
             return _written(_between(first, last, _steps(natural, step), rng) * step, decimal=True)
         step /= 10
-    raise DeadEndError("no number that can be written lies between the bounds")
+    raise DeadEndError("no number that can be written lies between the bounds", "minimum")
 
 
 def _written(number: Fraction, *, decimal: bool = False) -> Json:

@@ -9,8 +9,8 @@ from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.formats import word
 from mockserver.engine.generate.instances.making import Making, Place, possible
 from mockserver.engine.generate.instances.parts import Parts, least, most, named, required
-from mockserver.engine.generate.instances.pattern import matching
 from mockserver.engine.generate.instances.saying import evidence_within, spoken
+from mockserver.engine.generate.patterns.writing import matching
 
 
 def table(making: Making, parts: Parts, place: Place) -> dict[str, Json]:
@@ -23,6 +23,13 @@ def table(making: Making, parts: Parts, place: Place) -> dict[str, Json]:
     return _Table(making, parts, place, (at_least, _MOST_PROPERTIES if at_most is None else at_most)).made()
 
 
+def _too_many(demanded: int, allowed: int | None) -> DeadEndError:
+    if allowed is not None:
+        return DeadEndError("more properties are required than are allowed", "maxProperties")
+    why = f"{demanded:,} properties are required, and an object is made of up to {_MOST_PROPERTIES:,}"
+    return DeadEndError(why, "required")
+
+
 @dataclass(slots=True)
 class _Table:
     making: Making
@@ -33,7 +40,7 @@ class _Table:
     def made(self) -> dict[str, Json]:
         demanded = self._with_dependents(required(self.parts))
         if len(demanded) > self.sizes[1]:
-            raise DeadEndError("more properties are required than are allowed", "maxProperties")
+            raise _too_many(len(demanded), most(self.parts, "maxProperties"))
         spoken_of = named(self.parts)
         chosen = self._chosen(spoken_of, demanded)
         names = [name for name in spoken_of if name in chosen]
@@ -56,8 +63,9 @@ class _Table:
 
     def _wanted(self, name: str) -> bool:
         """Whether an optional property is made: by chance, but only what is spoken of where the prompt has its say."""
-        if spoken(self.parts):
-            return evidence_within(self.making, self.making.alternatives.of_property(self.parts, name)) > 0
+        told = evidence_within(self.making, self.making.alternatives.of_property(self.parts, name)) > 0
+        if told or spoken(self.parts):
+            return told
         chance = _CHANCES[min(self.place.depth, len(_CHANCES) - 1)]
         return self.making.fraction(self.place.below(name, name), "optional") < chance and self._may_be_called(name)
 

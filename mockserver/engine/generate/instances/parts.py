@@ -123,9 +123,9 @@ def refused(parts: Parts, value: Json) -> bool:
     return any(same(value, other) for part in parts for other in part.get(EXCLUDED, ()))
 
 
-def least(parts: Parts, keyword: str, default: int = 0) -> int:
+def least(parts: Parts, keyword: str) -> int:
     """The greatest of the lower limits that parts set with a keyword for counts."""
-    return max((int(part[keyword]) for part in parts if keyword in part), default=default)
+    return max((int(part[keyword]) for part in parts if keyword in part), default=0)
 
 
 def most(parts: Parts, keyword: str) -> int | None:

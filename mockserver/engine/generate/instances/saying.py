@@ -3,7 +3,7 @@
 Knows how schemas are shown to those who read prompts, not how prompts are read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.instances.making import Making, Place, possible
@@ -25,13 +25,25 @@ def with_said(making: Making, parts: Parts, place: Place, *, trouble: Mapping[st
     def fits(name: str, value: Json) -> bool:
         return making.fits(making.alternatives.of_property(parts, name), value)
 
-    values, making.said = making.said.assigned(properties, fits, required=required(parts))
+    apart = making.said.apart(_listed(making, parts, properties))
+    values, left = apart.assigned(properties, fits, required=required(parts))
+    making.said = left if apart is making.said else making.said.beside(apart, left)
     fixed = {
         name: {"const": value}
         for name, value in values.items()
         if not trouble.get(place.below(name, name).pointer) and fits(name, value)
     }
     return (*parts, {ASKED: list(properties), "properties": fixed, "required": list(fixed)})
+
+
+def _listed(making: Making, parts: Parts, names: Iterable[str]) -> Iterator[Mapping[str, Json]]:
+    """The properties of the items of each list of objects."""
+    for name in names:
+        of_name = possible(making, making.alternatives.of_property(parts, name))
+        if of_name and kinds(of_name) == ("array",):
+            item = possible(making, of_item(of_name, 0))
+            if item and named(item):
+                yield shown(making, item)
 
 
 def said_as_whole(making: Making, schema: Json) -> tuple[Json, ...]:
@@ -54,7 +66,10 @@ def evidence(making: Making, schemas: Sequence[Json]) -> float:
         return 0
     parts = possible(making, schemas)
     properties = shown(making, parts) if parts else {}
-    return making.said.evidence(properties) if properties else 0
+    if properties or not parts:
+        return making.said.evidence(properties) if properties else 0
+    options = [option for part in parts for key in ("anyOf", "oneOf") for option in part.get(key, ())]
+    return max((evidence(making, (option,)) for option in options[:_MOST_OPTIONS]), default=0)
 
 
 def evidence_within(making: Making, schemas: Sequence[Json]) -> float:
@@ -94,5 +109,6 @@ def _merged(making: Making, schemas: Sequence[Json]) -> Json:
     return {key: value for part in reversed(parts) for key, value in part.items() if key not in _RESOLVED}
 
 
+_MOST_OPTIONS = 8
 _MOST_SHOWN = 200
 _RESOLVED = frozenset(("$ref", "allOf", "$dynamicRef", "$recursiveRef", "$defs", "definitions"))

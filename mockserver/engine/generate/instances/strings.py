@@ -11,13 +11,13 @@ from typing import Any
 
 from mockserver.core.call import Json
 from mockserver.core.seed import Random
+from mockserver.engine.generate.filler import phrase
 from mockserver.engine.generate.instances.compiled import text_validator
 from mockserver.engine.generate.instances.dead_end import DeadEndError
 from mockserver.engine.generate.instances.formats import formatted
 from mockserver.engine.generate.instances.names import plain_text
 from mockserver.engine.generate.instances.parts import Parts, least, most, refused
-from mockserver.engine.generate.instances.pattern import matching
-from mockserver.engine.generate.prose import phrase
+from mockserver.engine.generate.patterns.writing import matching
 
 Streams = Callable[[int], Random]  # a stream of chance for each attempt
 

@@ -4,13 +4,15 @@ Knows text and JSON Schema's words for types, no tools and no calls. `reading` f
 gives it to properties by `scoring` pairs of them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Json
+from mockserver.engine.generate.excerpt import ends
 from mockserver.engine.generate.prompt.assigning import Assignment, Fits, assign, wants
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.reading import read
+from mockserver.engine.generate.prompt.records import records
 from mockserver.engine.generate.prompt.sets import parted
 
 __all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
@@ -40,38 +42,57 @@ class Mentions:
         """
         if not self.text or not properties:
             return {}, self
-        given, left = self._told(properties, fits)
-        missing = tuple(want for want in wants(properties, required) if want.required and want.name not in given)
-        if not missing:
-            return given, left
-        # Only now: what a later text says clearly is better than what the first one might mean.
-        assignment = Assignment(self.text, fits, used=list(left.used))
-        assign(assignment, left.found, missing)
-        return given | assignment.given, left._without(assignment.used)
-
-    def _told(self, properties: Mapping[str, Json], fits: Fits) -> "tuple[dict[str, Json], Mentions]":
-        """What each of the texts says clearly, and the mentions that are left."""
         assignment = Assignment(self.text, fits, used=list(self.used))
         assign(assignment, self.found, wants(properties))
-        given, later = assignment.given, []
-        for other in self.later:
-            rest = {name: schema for name, schema in properties.items() if name not in given}
-            more, left = other._told(rest, fits)
-            given |= more
-            later.append(left)
-        return given, replace(self._without(assignment.used), later=tuple(later))
+        later = tuple(other._more(properties, assignment) for other in self.later)
+        missing = tuple(
+            want for want in wants(properties, required) if want.required and want.name not in assignment.given
+        )
+        if missing:  # only now: what a later text says clearly is better than what the first one might mean
+            assign(assignment, _left(self.found, assignment.used), missing, among=wants(properties))
+        return assignment.given, replace(self._without(assignment.used), later=later)
+
+    def _more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
+        """Add what this text says clearly of what others leave; what they gave already is not said again."""
+
+        def fits(name: str, value: Json) -> bool:
+            return earlier.fits(name, value) and not (isinstance(value, str) and value in earlier.given.values())
+
+        rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
+        own = Assignment(self.text, fits, used=list(self.used))
+        assign(own, self.found, wants(rest), among=wants(properties))
+        earlier.given |= own.given
+        return self._without(own.used)
 
     def _without(self, used: Sequence[Mention]) -> "Mentions":
         return replace(self, found=_left(self.found, used), used=tuple(used))
+
+    def apart(self, items: Iterable[Mapping[str, Json]]) -> "Mentions":
+        """The same without what the objects of lists take, each list by the properties of its items."""
+        taken = [
+            mention
+            for properties in items
+            for record in records(self.text, self.found, wants(properties))
+            for _, mention in record.taken
+        ]
+        return self._without((*self.used, *taken)) if taken else self
+
+    def beside(self, apart: "Mentions", left: "Mentions") -> "Mentions":
+        """The same without what was taken of what stood `apart`, as is `left` of it."""
+        taken = [mention for mention in left.used if mention not in apart.used]
+        return replace(self, found=_left(self.found, taken), used=(*self.used, *taken), later=left.later)
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
         """How much of an object's properties the text speaks of: 0 for none, 1 for all."""
         given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
         return len(given) / len(properties) if properties else 0.0
 
-    def sets(self, properties: Mapping[str, Json]) -> "tuple[Mentions, ...]":
-        """The mentions parted into sets of values, one for each object that the text speaks of; at least one set."""
-        parts = parted(self.text, self.found, properties)
+    def sets(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
+        """The mentions parted into sets of values, one for each object that the text speaks of; at least one set.
+
+        Where the objects are `listed`, for the items of one list, one may tell less than another.
+        """
+        parts = parted(self.text, self.found, properties, listed=listed)
         return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
 
 
@@ -96,7 +117,7 @@ def _ends(text: str, most: int) -> str:
     """A text, or its beginning and end where it is too long: the beginning says what to do, the end what with."""
     most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
     tail = int(most * _TAIL)
-    return text if len(text) <= most else f"{text[: most - tail]}\n{text[len(text) - tail :]}"
+    return ends(text, most - tail, tail)
 
 
 def _is_dense(text: str) -> bool:

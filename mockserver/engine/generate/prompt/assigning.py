@@ -1,22 +1,34 @@
 """Gives the mentions of a text to the properties of an object: the best pairs first, each mention once."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+
+from pydantic_core import to_json
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt import rest
 from mockserver.engine.generate.prompt.converting import values
 from mockserver.engine.generate.prompt.lists import after_key, bulleted, candidates, enumerated
 from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.neighbours import UNTOLD
+from mockserver.engine.generate.prompt.peers import in_order, peers
+from mockserver.engine.generate.prompt.portions import portion_of
 from mockserver.engine.generate.prompt.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, score
 from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
 from mockserver.engine.generate.prompt.wanted import Wanted, item_of, wanted
-from mockserver.engine.generate.prompt.words import listed
+from mockserver.engine.generate.prompt.words import listed, stem
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
-_MOST_PAIRS = 40_000  # of a mention and a property that are looked at
+_FEW = 60  # properties
+_MOST_PAIRS = 12_000  # of a mention and a property that are looked at
 _HINTED, _NAMED = 48, 44  # points of an example that the description gives, of a phrase with the property's name in it
+_WEAK = 8  # points from which a name is better than none, for what must be given
+_ELSEWHERE = 24  # points against what the word before gives to another property
+_TOLD = frozenset(("pair", "member", "argument"))
+_NAMING = frozenset(listed("name quoted id slug channel uuid host ip"))
 _FREE = frozenset(listed("text query code command expression title"))
 
 
@@ -44,20 +56,42 @@ class Assignment:
     fits: Fits
     given: dict[str, Json] = field(default_factory=dict)
     used: list[Mention] = field(default_factory=list)
+    taken: dict[str, Match] = field(default_factory=dict)  # where values came from
 
     def take(self, match: Match) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
-        if match.want.name in self.given or any(self._is_used(mention) for mention in match.mentions):
+        if match.want.name in self.given or any(self._is_used(mention, match.want) for mention in match.mentions):
             return False
         for value in _values(self.text, match):
             if self.fits(match.want.name, value):
                 self.given[match.want.name] = value
                 self.used.extend(match.mentions)
+                self.taken[match.want.name] = match
                 return True
         return False
 
-    def _is_used(self, mention: Mention) -> bool:
+    def settle(self, group: Sequence[Wanted]) -> None:
+        """Let properties that are alike but for their place have what they got in the order of the text."""
+        got = [self.taken[want.name] for want in group if want.name in self.taken]
+        if len(got) < 2 or any(match.many or match.mentions[0].kind in _TOLD or _is_named(match) for match in got):
+            return
+        anew = {}
+        for want, mention in in_order([(match.want, match.mentions[0]) for match in got]):
+            value = next((value for value in values(self.text, mention, want) if self.fits(want.name, value)), None)
+            if value is None:
+                return
+            anew[want.name] = value
+        self.given |= anew
+
+    def _is_used(self, mention: Mention, want: Wanted) -> bool:
+        if want.nature == "currency" and mention.kind in ("currency", "money"):
+            return any(mention.overlaps(other) and other.kind in ("currency", "money") for other in self.used)
         return any(mention.overlaps(other) for other in self.used)
+
+
+def _is_named(match: Match) -> bool:
+    """Whether the word before says which property is meant."""
+    return bool(set(match.mentions[0].before[:1]) & set(match.want.words[-1:]) - UNTOLD)
 
 
 def _values(text: str, match: Match) -> Iterator[Json]:
@@ -70,16 +104,29 @@ def _values(text: str, match: Match) -> Iterator[Json]:
 
 
 def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Wanted, ...]:
-    """What each property asks for, in the schema's order."""
-    return tuple(
-        wanted(name, schema, order, required=name in required)
-        for order, (name, schema) in enumerate(properties.items())
-    )
+    """What each property asks for, in the schema's order; of few properties that is found out once."""
+    needed = tuple(name for name in properties if name in required)
+    if len(properties) > _FEW:
+        return tuple(_wants(properties, needed))
+    return _known_wants(to_json(properties, inf_nan_mode="constants"), needed)
 
 
-def assign(assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wanted]) -> None:
-    """Fill what the mentions tell of the properties."""
-    ranked = sorted(matches(assignment.text, found, asked), key=lambda match: match.rank)
+@lru_cache(maxsize=1024)
+def _known_wants(written: bytes, required: tuple[str, ...]) -> tuple[Wanted, ...]:
+    """The same of properties that come with every request of a client: by what they say, for each is an object anew."""
+    return tuple(_wants(json.loads(written), required))
+
+
+def _wants(properties: Mapping[str, Json], required: Collection[str]) -> Iterator[Wanted]:
+    for order, (name, schema) in enumerate(properties.items()):
+        yield wanted(name, schema, order, required=name in required)
+
+
+def assign(
+    assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
+) -> None:
+    """Fill what the mentions tell of the properties, which may be some `among` others."""
+    ranked = sorted(matches(assignment.text, found, asked, among=among), key=lambda match: match.rank)
     for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
@@ -89,22 +136,57 @@ def assign(assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wan
         if match.want.required and match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
     _fill_required(assignment, ranked, asked)
+    for group in peers(among or asked):
+        assignment.settle(group)
 
 
-def matches(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> Iterator[Match]:
+def matches(
+    text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
+) -> Iterator[Match]:
     """The pairs of property and mention that say anything at all for each other."""
-    most = max(20, _MOST_PAIRS // max(1, len(asked)))
+    found = _looked_at(found, max(20, _MOST_PAIRS // max(1, len(asked))))
+    heads = {want.name: {word for word in want.words if len(word) > 1} - UNTOLD for want in among or asked}
     for want in asked:
         if want.choices:
             yield from (Match(points, want, (mention,)) for points, mention in chosen(text, want))
-            yield from (Match(p, want, (m,)) for m in found[:most] if (p := _choice(m, want)) > 0)
+            yield from (Match(p, want, (m,)) for m in found if (p := _choice(m, want)) > 0)
             continue
         if "array" in want.types:
-            yield from _lists(text, found[:most], want)
-        yield from (Match(points, want, (m,)) for m in found[:most] if (points := score(m, want)) > 0)
+            yield from _lists(text, found, want)
+        others = set().union(*(words for name, words in heads.items() if name != want.name)) - set(want.words)
+        portion = portion_of(want.words, {word for other in among or asked for word in other.words})
+        for mention in found:
+            points = 62 if mention.kind == portion else score(mention, want)
+            if points > 0 and _of_other(mention, others):
+                points -= _ELSEWHERE
+            if points > 0 and not (mention.kind == "words" and _names_only(mention, others, want)):
+                yield Match(points, want, (mention,))
         if _takes_text(want):
             yield from (Match(_HINTED, want, (mention,)) for mention in hinted(text, want))
-            yield from (Match(_NAMED, want, (part,)) for m in found[:most] if (part := beside(m, want)))
+            yield from (Match(_NAMED, want, (part,)) for m in found if (part := beside(m, want)))
+
+
+def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
+    """As many mentions as can be weighed: what is given by name, then what stands at both ends of the text."""
+    if len(found) <= most:
+        return found
+    named = [mention for mention in found if mention.kind in _TOLD][: most // 2]
+    others = [mention for mention in found if mention.kind not in _TOLD]
+    left = most - len(named)
+    kept = others if len(others) <= left else others[: left // 2] + others[len(others) - left // 2 :]
+    return sorted((*named, *kept), key=lambda mention: (mention.start, -mention.end))
+
+
+def _of_other(mention: Mention, others: Collection[str]) -> bool:
+    """Whether the word before a mention, or what it counts, is what another property is called."""
+    counted = stem(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
+    return (bool(mention.before) and mention.before[0] in others) or counted in others
+
+
+def _names_only(mention: Mention, others: Collection[str], want: Wanted) -> bool:
+    """Whether words say no more than what properties are called."""
+    said = str(mention.value).split(" ")
+    return all(word in others or word in want.words for word in map(stem, said))
 
 
 def _choice(mention: Mention, want: Wanted) -> int:
@@ -166,7 +248,7 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Seque
     missing = [want for want in asked if want.required and want.name not in assignment.given]
     for want in missing:
         if want.nature == "title" and any(
-            assignment.take(match) for match in ranked if match.want is want and match.points > 7
+            assignment.take(match) for match in ranked if match.want is want and match.points > 5
         ):
             continue
         if _takes_text(want) and want.nature in _FREE:
@@ -175,8 +257,11 @@ def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Seque
     for numeric in (True, False):
         left = [want for want in missing if want.name not in assignment.given and want.numeric == numeric]
         if len(left) == 1 and not left[0].choices:
-            floor = 9 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
+            floor = 6 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
             _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > floor)
+    for match in ranked:
+        if match.want in missing and match.mentions[0].kind in _NAMING and match.points >= _WEAK and not match.many:
+            assignment.take(match)
     left = [want for want in missing if want.name not in assignment.given and _takes_text(want)]
     if len(left) == 1 and left[0].nature in ("", *_FREE):
         place = rest.remainder(assignment.text, "", assignment.used)

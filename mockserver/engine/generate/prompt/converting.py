@@ -9,7 +9,6 @@ from mockserver.engine.generate.prompt.numbers import CURRENCIES
 from mockserver.engine.generate.prompt.vocabulary import TRUTHS
 from mockserver.engine.generate.prompt.wanted import Wanted
 
-_NUMBERS = frozenset(("number", "money", "ordinal"))
 _SECONDS: dict[str, float] = {"ms": 0.001, "millisecond": 0.001, "millis": 0.001, "second": 1, "sec": 1, "s": 1}
 _SECONDS |= {
     "minute": 60,

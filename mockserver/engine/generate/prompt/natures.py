@@ -1,3 +1,4 @@
+# size: one long table
 """What kind of thing a property is by the words of its name, and what that kind is found by. Tables only, of stems."""
 
 from mockserver.engine.generate.prompt.words import listed
@@ -6,32 +7,39 @@ from mockserver.engine.generate.prompt.words import listed
 NATURES: dict[str, str] = {
     word: nature
     for nature, words in {
-        "place": "city location place town country state region area address street venue stadium airport station ort"
-        " stadt land ville lieu pays ciudad lugar pais país città luogo paese cidade local origin destination departure"
-        " arrival loc dest neighborhood neighbourhood destino origen port province county zip origine near"
-        " where stop timezone tz",
+        "place": "city location place town region area address street venue stadium airport station ort"
+        " stadt ville lieu ciudad lugar città luogo cidade local origin destination departure capital"
+        " arrival loc dest neighborhood neighbourhood destino origen port county zip origine near birthplace"
+        " where stop timezone tz court warehouse district suburb quarter village",
+        "country": "country land pays pais país paese",
+        "state": "state province",
+        "nationality": "nationality cuisine citizenship",
         "room": "room zone zimmer",
         "person": "person user customer client guest contact recipient sender assignee owner employee patient student"
         " player author artist director host organizer attendee participant invitee member assigned reporter reviewer"
         " agent passenger friend who manager creator singer writer speaker composer actor candidate driver"
-        " doctor founder inventor chef coach captain teacher",
-        "name": "name nombre nom fullname lastname firstname surname",
+        " doctor founder inventor chef coach captain teacher instructor professor lecturer judge lawyer attorney"
+        " supervisor tenant landlord buyer seller applicant nurse pilot trainer referee holder beneficiary witness"
+        " plaintiff defendant driver courier colleague boss child parent winner loser mechanic therapist",
+        "name": "name nombre nom fullname",
+        "forename": "firstname forename vorname prénom",
+        "surname": "lastname surname nachname apellido cognome",
         "org": "company organization organisation org vendor supplier employer merchant restaurant hotel business store"
         " brand airline bank school university firma empresa institution shop manufacturer provider publisher customer",
         "job": "job role occupation profession position",
         "title": "title event label song track album book movie film playlist meeting project game show series heading"
         " caption product item dish recipe ingredient food drink service team repo repository branch app application"
-        " article paper subject file_name device category genre cuisine department plan sport animal breed"
+        " article paper subject file_name device category genre department plan sport animal breed"
         " activity exercise occasion theme course material model",
         "text": "text message body content comment note description summary reason statement feedback reply"
         " sentence phrase review instruction memo detail post paragraph nachricht mensaje texto texte bio input",
         "query": "query question search topic keyword term prompt task todo goal objective request q thema consulta"
         " what about interest problem issue thought intent",
-        "code": "code script snippet source_code program sql",
+        "code": "code script snippet source_code program sql pattern regex",
         "command": "command cmd bash shell",
         "expression": "expression formula equation expr calculation calc",
         "date": "date day datum fecha data birthday deadline dob checkin checkout when appointment on",
-        "time": "time hour clock uhrzeit hora heure",
+        "time": "time hour clock uhrzeit hora heure ora open close opening closing",
         "datetime": "datetime timestamp at moment",
         "duration": "duration length interval period timeout minute second ms millisecond",
         "email": "email mail cc bcc e-mail correo",
@@ -90,11 +98,37 @@ FITNESS: dict[str, dict[str, int]] = {
         "path": 24,
         "url": 14,
         "email": 10,
+        "currency": 14,
+        "unit": 14,
+        "ip": 10,
+        "host": 10,
     },
-    "place": {"name": 25, "words": 6, "quoted": 18, "address": 28, "id": 4, "path": 16, "url": 10},
-    "room": {"words": 18, "name": 18, "quoted": 18},
-    "person": {"name": 25, "words": 2, "quoted": 16, "email": 32, "channel": 18, "id": 24},
-    "name": {"slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
+    "place": {
+        "name": 25,
+        "country": 12,
+        "state": 16,
+        "words": 6,
+        "quoted": 18,
+        "address": 28,
+        "id": 4,
+        "path": 16,
+        "url": 10,
+    },
+    "country": {"country": 42, "name": 14, "quoted": 12},
+    "state": {"state": 48, "name": 14, "quoted": 12},
+    "nationality": {"nationality": 45, "quoted": 18, "name": 2},
+    "room": {"words": 18, "name": 18, "quoted": 18, "id": 22},
+    "person": {
+        "name": 25,
+        "country": -20,
+        "nationality": -20,
+        "words": 2,
+        "quoted": 16,
+        "email": 32,
+        "channel": 18,
+        "id": 24,
+    },
+    "name": {"country": 2, "host": 10, "slug": 10, "name": 22, "quoted": 28, "words": 2, "id": 6},
     "org": {"name": 24, "quoted": 20, "words": 2},
     "title": {"slug": 12, "quoted": 32, "name": 24, "words": 4, "id": 4},
     "text": {"quoted": 45, "code": 8},
@@ -123,13 +157,18 @@ FITNESS: dict[str, dict[str, int]] = {
     "language": {"language": 50},
     "ticker": {"ticker": 50, "name": 8},
     "color": {"color": 50, "hue": 45, "words": 2},
-    "zip": {"zip": 20},
+    "zip": {"zip": 60, "id": 8},
+    "house": {"house": 60},
+    "forename": {"forename": 60, "name": 30, "quoted": 20},
+    "surname": {"surname": 60, "name": 26, "quoted": 20},
 }
 
 # How much a preposition before a mention says for a nature.
 CUED: dict[str, dict[str, int]] = {
     "place": {"in": 35, "at": 22, "near": 25, "to": 22, "from": 18, "for": 22, "of": 14, "around": 20, "on": 4}
     | {"about": 5, "between": 10, "with": -15, "by": -15, "named": -5},
+    "country": {"in": 18, "to": 12, "from": 14, "of": 16, "for": 8, "by": -15, "with": -10},
+    "state": {"in": 18, "of": 14, "from": 10, "by": -15, "with": -10},
     "room": {"in": 35, "of": 10, "for": 10, "named": 15, "to": 10},
     "person": {
         "for": 20,
@@ -157,7 +196,7 @@ CUED: dict[str, dict[str, int]] = {
         "on": -15,
         "by": -10,
     },
-    "org": {"at": 35, "from": 24, "by": 8, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
+    "org": {"near": 30, "at": 35, "from": 24, "by": 8, "of": 18, "for": 16, "in": -15, "with": 12, "to": 2},
     "title": {
         "named": 45,
         "about": 10,
@@ -217,6 +256,7 @@ SYNONYMS: tuple[frozenset[str], ...] = tuple(
     for group in (
         "people guest person adult passenger traveler traveller seat party persona personne personen"
         " attendee serving pax",
+        "capital city",
         "price cost amount fee total budget sum",
         "quantity count number amount qty time",
         "issue ticket bug task case story",
@@ -237,8 +277,10 @@ SYNONYMS: tuple[frozenset[str], ...] = tuple(
         "company employer firm organization organisation vendor",
         "assignee assign assigned owner",
         "job role profession occupation position work",
+        "instructor professor teacher lecturer tutor",
+        "doctor dr physician",
         "return returning back",
-        "depart departure leave leaving outbound departing",
+        "depart departure leave leaving left outbound departing",
         "checkin arrive arriving arrival",
         "checkout leaving",
         "rate interest",

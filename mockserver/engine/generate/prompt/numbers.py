@@ -6,7 +6,7 @@ from math import isinf
 
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.natures import MEASURES
-from mockserver.engine.generate.prompt.words import listed
+from mockserver.engine.generate.prompt.words import ARTICLES, CUES, STOPS, listed
 
 _DIGITS = (
     r"(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,3}(?:\.\d{3}){1,5},\d{1,9}|\d{1,3}(?:\.\d{3}){2,5}(?!\d)"
@@ -84,9 +84,9 @@ def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
     scale = (found["scale"] or "").strip().lower()
     number = _whole(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number
-    unit, start, end = found["glued"] or "", found.start(), found.end()
+    unit, start, end = found["glued"] or "", found.start() + found[0].startswith(" "), found.end()
     place = (end - len(unit), end)
-    if not unit and not found["ordinal"] and (after := _UNIT.match(text, end)):
+    if not unit and not found["ordinal"] and (after := _unit_at(text, end)):
         unit, place = after[1], after.span(1)
     end = min(end, place[0]) if unit not in ("%", "") else end
     if coin := found["coin"]:
@@ -98,6 +98,12 @@ def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
         yield Mention(kind, number, start, end, unit="#" if found["hash"] else "")
     else:
         yield from _measured(number, (start, end), unit, place)
+
+
+def _unit_at(text: str, end: int) -> re.Match[str] | None:
+    """The word after a number, unless it is one that says nothing: the "and" of "3 and 4"."""
+    after = _UNIT.match(text, end)
+    return None if after is None or after[1].lower() in _NO_UNITS else after
 
 
 def _measured(number: int | float, where: tuple[int, int], unit: str, place: tuple[int, int]) -> Iterator[Mention]:
@@ -154,11 +160,12 @@ def _summed(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
             total, group = total + max(group, 1) * _TIMES[word], 0
         else:
             group = max(group, 1) * _TIMES[word]
-    unit = _UNIT.match(text, run[-1].end())
+    unit = _unit_at(text, run[-1].end())
     where = (run[0].start(), run[-1].end())
     yield from _measured(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
+_NO_UNITS = (STOPS | ARTICLES | frozenset(CUES["en"])) - frozenset(MEASURES)
 _VALUES: dict[str, int] = {
     word: number
     for line in (

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.words import ARTICLES, REQUESTS, STOPS, cues, listed
+from mockserver.engine.generate.prompt.natures import NATURES
+from mockserver.engine.generate.prompt.words import ARTICLES, REQUESTS, STOPS, cues, listed, stem
 
 _TOKEN = re.compile(
     r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
@@ -16,6 +17,21 @@ _PIECE = re.compile(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12
 _LEFT = re.compile(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
 
 _OF = frozenset("の的")
+_POLITE = frozenset(listed("i sie ihr ihre ihnen usted lei"))  # written with a capital, and no names
+_FORENAMES = frozenset(listed("mark will grant bill rob drew chase pat sue josh dim"))
+_TELLING = re.compile(r"(?:,| (?:is|was|has|had|lives|works|said|will|joined|\(?\w{1,20}ed)\b)")
+_SUBJECT = re.compile(  # what follows somebody of whom something is told
+    r" (?:is|was|are|were|has|had|have|does|did|will|can|would|should|and|or|got|won|beat|took|made|said|ran|came|went"
+    r"|bought|sold|wrote|met|left|led|lost|spent|paid|gave|sent|who|which|ist|hat|war|est|a|es|tiene|vive|[^\w\0]|[A-Z]"
+    r"|\w{1,20}(?:ed|[^s]s)\b|weather\b|please\b)"
+)
+_INNER = re.compile(r"(?<=[\w,] )[^\W\d_]{1,20}")
+_SMALL = frozenset(listed("the a an in at from to for with by of on and or is are what me my you it that please"))
+_LOOKED_AT = 2_000  # characters
+_FOREIGN = ARTICLES - frozenset(
+    listed("the a an my our your his her its their this that these those some any all each")
+)
+_FOREIGN -= frozenset(listed("every next last die das ein eine mein"))
 
 Token = re.Match[str]
 
@@ -34,15 +50,44 @@ def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     links = _LINKS - {"von", "der", "den"} if "von" in stops else _LINKS
     text = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run: list[Token] = []
+    named = _tells_names(text)
     for found in _TOKEN.finditer(text):
         broken = run and text[run[-1].end() : found.start()] not in (" ", "  ")
-        ending = found[0].lower() in stops
+        ending = found[0].lower() in stops and not (
+            named and _of_name(text, found, run[-1] if run and not broken else None)
+        )
         if run and (broken or (ending and not (found[0] in links and _links(text, run, found)))):
             yield from _parted(text, run)
             run = []
         if run or not ending:
             run.append(found)
     yield from _parted(text, run) if run else ()
+
+
+def _of_name(text: str, found: Token, last: Token | None) -> bool:
+    """Whether a small word is written as part of a name: the "Los" of Los Angeles, the "Nous" of Chez Nous."""
+    word = found[0]
+    if not _titled(word) or word.lower().partition("'")[0] in _POLITE:
+        return False
+    if _opens(text, found.start()):
+        return word.lower() in _FOREIGN and _precedes_name(text, found)
+    return bool(last and _capital(last[0]) and not _opens(text, last.start())) or _precedes_name(text, found)
+
+
+def _precedes_name(text: str, found: Token) -> bool:
+    following = _TOKEN.match(text, found.end() + 1) if text[found.end() : found.end() + 1] == " " else None
+    return following is not None and _titled(following[0])
+
+
+def _titled(word: str) -> bool:
+    return _capital(word) and (len(word) == 1 or not word.isupper())
+
+
+def _tells_names(text: str) -> bool:
+    """Whether capitals mark names, as they do not where every word has one."""
+    small = [word for word in _INNER.findall(text[:_LOOKED_AT]) if word.lower() in _SMALL]
+    capitals = sum(map(_capital, small))
+    return capitals < 3 or capitals * 4 <= len(small) * 3
 
 
 def _links(text: str, run: list[Token], found: Token) -> bool:
@@ -62,10 +107,14 @@ def _parted(text: str, run: list[Token]) -> Iterator[Mention]:
     """The names of a run, and what stands between them."""
     while run and (run[-1][0] in _LINKS):
         run = run[:-1]
-    if run and _CJK.match(run[0][0]):
+    if not run:
+        return
+    if _CJK.match(run[0][0]):
         yield from _unspaced(run)
         return
     run = run[_requests(text, run) :]
+    if len(run) > 1 and _called(text, run[0]) and _capital(run[1][0]):
+        run = run[1:]
     part: list[Token] = []
     for token in run:
         if part and _capital(token[0]) != _capital(part[0][0]) and token[0] not in _LINKS and not token[0].isdigit():
@@ -76,17 +125,39 @@ def _parted(text: str, run: list[Token]) -> Iterator[Mention]:
         yield _made(text, part)
 
 
+def _called(text: str, token: Token) -> bool:
+    """Whether a word that opens a sentence only says what somebody is: "Patient John Smith"."""
+    return _opens(text, token.start()) and NATURES.get(stem(token[0])) == "person"
+
+
 def _requests(text: str, run: list[Token]) -> int:
     """How many words at the beginning of a sentence only ask for something."""
     count = 0
     if _begins(text, run[0].start()):
-        while count < len(run) and run[count][0].lower() in REQUESTS and (count == 0 or not _capital(run[count][0])):
+        while count < len(run) and _requesting(text, run, count):
             count += 1
         if not count and _capital(run[0][0]) and _opens(text, run[0].start()) and _lone_verb(text, run):
             return 1
     elif run[0][0] in REQUESTS and not _announced(text, run[0].start()):
         return 1  # "and book", "please call": a verb in mid-sentence
     return count
+
+
+def _requesting(text: str, run: list[Token], count: int) -> bool:
+    word = run[count][0]
+    if word.lower() not in REQUESTS or not _capital(word):
+        return word.lower() in REQUESTS
+    if count or not _opens(text, run[0].start()):
+        return False
+    return not (len(run) > 1 and _titled(run[1][0]) and _is_named(text, word.lower(), run))
+
+
+def _is_named(text: str, word: str, run: list[Token]) -> bool:
+    """Whether what looks like a request is rather a name: New York, or Mark Stone of whom something is told."""
+    if word == "new":
+        return True
+    last = next(token for token in reversed(run) if _capital(token[0]))
+    return word in _FORENAMES and _TELLING.match(text, last.end()) is not None
 
 
 def _announced(text: str, start: int) -> bool:
@@ -123,7 +194,16 @@ def _made(text: str, part: list[Token]) -> Mention:
     state = re.compile(r", [A-Z]{2}\b").match(text, end) if kind == "name" else None
     end = state.end() if state else end
     before = text[max(0, start - 12) : start].rsplit(None, 1)
-    return Mention(kind, text[start:end], start, end, unit="the" if before and before[-1].lower() in ARTICLES else "")
+    leading = "the" if before and before[-1].lower() in ARTICLES else "lead" if _is_lead(text, part) else ""
+    return Mention(kind, text[start:end], start, end, unit=leading)
+
+
+def _is_lead(text: str, part: list[Token]) -> bool:
+    """Whether a lone capital at the beginning of a sentence is as likely a verb: "Grep for", but not "Ann lives in"."""
+    if len(part) > 1 or not _capital(part[0][0]) or not _opens(text, part[0].start()):
+        return False
+    after = text[part[0].end() : part[0].end() + 24]
+    return after[:1] == " " and after[1:2] not in ("", " ") and not _SUBJECT.match(after)
 
 
 def _unspaced(run: list[Token]) -> Iterator[Mention]:

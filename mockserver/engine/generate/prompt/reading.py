@@ -11,11 +11,13 @@ from mockserver.engine.generate.prompt.lists import LISTED
 from mockserver.engine.generate.prompt.literals import literals
 from mockserver.engine.generate.prompt.mention import Mention
 from mockserver.engine.generate.prompt.moments import moments, pieces, times
-from mockserver.engine.generate.prompt.natures import SYNONYMS
+from mockserver.engine.generate.prompt.natures import MEASURES, SYNONYMS
 from mockserver.engine.generate.prompt.numbers import numbers
 from mockserver.engine.generate.prompt.pairs import calls, fragments, members, pairs
 from mockserver.engine.generate.prompt.phrases import phrases
+from mockserver.engine.generate.prompt.portions import portions
 from mockserver.engine.generate.prompt.quotes import quoted
+from mockserver.engine.generate.prompt.statements import statements
 from mockserver.engine.generate.prompt.words import ARTICLES, cues, stem
 
 _MOST = 400  # mentions of one text
@@ -25,7 +27,7 @@ _MOST = 400  # mentions of one text
 def read(text: str) -> tuple[Mention, ...]:
     """What a text mentions, in order. Mentions may overlap: a pair and the number in it, a text and a name in it."""
     claimed = bytearray(len(text))
-    strict = list(_claimed(chain(fragments(text)), claimed))
+    strict = list(_claimed(fragments(text), claimed))
     inner = [member for fragment in strict for member in members(text, fragment)]
     forms = (
         quoted(text),
@@ -38,8 +40,10 @@ def read(text: str) -> tuple[Mention, ...]:
     )
     strict += _claimed(chain.from_iterable(forms), claimed)
     inner += [part for mention in strict for part in _within(text, mention)]
-    free = phrases(text, claimed)
-    found = sorted((*strict, *inner, *free, *calls(text), *pairs(text)), key=lambda m: (m.start, -m.end, m.kind))
+    free = tuple(phrases(text, claimed))
+    whole = sorted((*strict, *free), key=lambda m: m.start)
+    named = (*calls(text), *pairs(text), *statements(text), *portions(text, whole))
+    found = sorted((*whole, *inner, *named), key=lambda m: (m.start, -m.end, m.kind))
     if len(found) > _MOST:  # both ends tell more than the middle
         found = found[: _MOST // 2] + found[-_MOST // 2 :]
     return tuple(_in_context(text, found))
@@ -64,30 +68,47 @@ def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
+_WIDE = frozenset(("pair", "member", "argument", "none", "json"))
 _REACH = 70  # characters that are looked at on either side
 
 
 def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
     """The mentions with the words around them."""
     leading = cues(text)
+    whole = text
+    for mention in found:
+        if mention.kind == "address":  # its words tell nothing of what stands beside it
+            blank = " " * (mention.end - mention.start)
+            text = text[: mention.start] + blank + text[mention.end :]
     last: Mention | None = None
-    labels = _labels(text, found)
+    labels = _labels(whole, found)
     for mention in found:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
         near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
-        mention = replace(mention, unit="label") if mention.end in labels and mention.kind == "words" else mention
+        if (mention.end in labels and mention.kind == "words") or (not cue and _is_heading(whole, mention)):
+            mention = replace(mention, unit="label")
         made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
         if last and last.end <= made.start:
-            made = _joined(text, last, made)
+            made = _joined(whole, last, made)
         yield made
-        last = made
+        if made.kind not in _WIDE and (last is None or made.end > last.end):  # what stands within it follows nothing
+            last = made
 
 
 def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:
     """Where words end that only say what the number after them is: the "bug" of "bug 552"."""
-    numbered = (m for m in found if m.kind in ("number", "id") and text[m.start - 1 : m.start] == " ")
+    numbered = (
+        m
+        for m in found
+        if m.kind in ("number", "id") and text[m.start - 1 : m.start] == " " and m.unit.lower() not in MEASURES
+    )
     return frozenset(mention.start - 1 for mention in numbered)
+
+
+def _is_heading(text: str, mention: Mention) -> bool:
+    """Whether words only announce what follows: "Contacts: Mia, Leo"."""
+    return mention.kind in ("name", "words") and text[mention.end : mention.end + 1] == ":"
 
 
 def _is_of(word: str, group: str) -> bool:
@@ -97,9 +118,13 @@ def _is_of(word: str, group: str) -> bool:
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
     """A mention with what the one before it tells: both of "in Paris and London" are in, apples are counted."""
     gap = text[last.end : mention.start]
-    if last.kind in ("number", "unit", "duration") and mention.kind in ("words", "name") and gap in (" ", " of "):
+    if (
+        last.kind in ("number", "unit", "duration")
+        and mention.kind in ("words", "name")
+        and gap in (" ", " of ", " x ", "x ", " × ")
+    ):
         people = mention.kind == "words" and any(_is_of(stem(word), "people") for word in str(mention.value).split())
-        return mention if people else replace(mention, unit="counted")
+        return mention if people or isinstance(last.value, float) else replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
         return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
     return mention
@@ -110,9 +135,9 @@ def _before(text: str, start: int) -> list[str]:
     words = _WORD.findall(text, max(0, start - _REACH), start)
     clause: list[str] = []
     for word in reversed(words):
-        if word in _ENDS or word.isdigit() or (word == "," and clause):
+        if word in _ENDS or word.isdigit() or word == ",":
             break
-        if word not in ",:#":
+        if word not in ":#":
             clause.append(word)
     return clause[:5]
 

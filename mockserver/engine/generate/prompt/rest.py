@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.words import listed
+from mockserver.engine.generate.prompt.words import REQUESTS, listed
 
 _REACH = 4_000
 _POLITE = re.compile(
@@ -12,6 +12,7 @@ _POLITE = re.compile(
     r" \w{1,20})\b[,!. ]*"
     r"|(?:can|could|would|will) (?:you|u|we)(?: please)?\b ?|i(?:'d| would) (?:like|love)(?: you)? to |i"
     r" (?:want|need)(?: you)? to "
+    r"|i(?:'d| would) like (?!to )|i (?:want|need) (?!to |you )"
     r"|(?:i(?:'m| am) )?(?:looking|trying) to |help me (?:to )?|let'?s |use the [\w-]{1,40} tool to |call"
     r" [\w-]{1,40} to )+",
     re.IGNORECASE,
@@ -140,7 +141,7 @@ def remainder(text: str, order: str, used: Iterable[Mention]) -> Place | None:
         else:
             verb = _VERB.match(text[polite:end])
             place = _trimmed(text, (polite + (verb.end() if verb else 0), end), taken, whole=False)
-        if place:
+        if place and text[slice(*place)].lower() not in REQUESTS:
             return place
     return None
 

@@ -7,23 +7,50 @@ from itertools import pairwise
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.assigning import Match, matches, wants
 from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.records import Record, records
 from mockserver.engine.generate.prompt.wanted import Wanted
 from mockserver.engine.generate.prompt.words import listed
 
 _MOST_SETS = 32
 _LIKELY = 8  # points from which a mention may be one of several
+_PLAIN = ("name", "quoted", "number")
 
 Part = tuple[Mention, ...]
 Series = tuple[Part, ...]  # for one property, or for some that are alike, what each object has
 Parted = tuple[Part, Part]  # what an object has, and what belongs to the others
 
 
-def parted(text: str, found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Parted]:
-    """The mentions of each object, what they share in all of them; one set where nothing repeats."""
+def parted(
+    text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
+) -> list[Parted]:
+    """The mentions of each object, what they share in all of them; one set where nothing repeats.
+
+    Where a list is to be filled they need not be told alike.
+    """
     given = _calls(found) or _objects(found, properties)
     if given:
         return [(part, ()) for part in given]
-    return _repeated(text, found, wants(properties)) or [(tuple(found), ())]
+    asked = wants(properties)
+    told = _of_records(records(text, found, asked, strict=not listed), found)
+    return told or _repeated(text, found, asked) or [(tuple(found), ())]
+
+
+def _of_records(told: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
+    """What stands in each record, with what stands outside of all; the places of the others are taken."""
+    told = told[:_MOST_SETS]
+    places = [Mention("elsewhere", None, *record.place) for record in told]
+    outside = [m for m in found if not any(m.overlaps(place) for place in places)]
+    return [
+        (
+            tuple(sorted((*outside, *(m for m in found if _within_place(m, own))), key=lambda m: (m.start, -m.end))),
+            tuple(place for place in places if place is not own),
+        )
+        for own in places
+    ]
+
+
+def _within_place(mention: Mention, place: Mention) -> bool:
+    return place.start <= mention.start and mention.end <= place.end
 
 
 def _calls(found: Sequence[Mention]) -> list[Part]:
@@ -114,7 +141,7 @@ def _like(match: Match, top: Match) -> bool:
     """Whether a mention would do as well as the best: the same kind, and no other preposition."""
     one, best = match.mentions[0], top.mentions[0]
     same = one.kind == best.kind and one.source == best.source
-    return same and (match.points >= top.points - 14 or (not one.cue and one.kind in ("name", "quoted", "number")))
+    return same and (match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN))
 
 
 def _apart(ordered: Sequence[Mention]) -> list[Mention]:

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from mockserver.core.call import Json
 from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.natures import CUE_ROLES
+from mockserver.engine.generate.prompt.natures import CUE_ROLES, NATURES
 from mockserver.engine.generate.prompt.numbers import CURRENCIES
 from mockserver.engine.generate.prompt.vocabulary import AFFIRMATIONS, COMMON, LANGUAGES, NEGATIONS, SPOKEN, TRUTHS
 from mockserver.engine.generate.prompt.wanted import Wanted
@@ -108,13 +108,18 @@ def beside(mention: Mention, want: Wanted) -> Mention | None:
         return Mention("words", " ".join(words[1:]), start, mention.end) if len(words[1]) > 1 else None
     if (
         mention.kind == "words"
-        and stem(words[-1]) == want.words[-1]
-        and mention.unit == "the"
+        and _heads(stem(words[-1]), want)
+        and (mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2))
         and want.nature != "person"
     ):
         end = mention.end - len(words[-1]) - 1
         return Mention("words", " ".join(words[:-1]), mention.start, end)
     return None
+
+
+def _heads(word: str, want: Wanted) -> bool:
+    """Whether a word is what the property is called, or another word for a path."""
+    return word == want.words[-1] or (want.nature == "path" == NATURES.get(word))
 
 
 def affirmed(text: str, want: Wanted) -> tuple[bool, Place] | None:

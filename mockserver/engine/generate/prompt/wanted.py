@@ -103,6 +103,8 @@ def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str
         return _FORMATS[form]
     numeric = bool(types) and set(types) <= {"integer", "number"}
     known = [_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES]
+    if named := _PERSONAL.get(words[:2]) or _HOUSE.get(words[-2:]):
+        return named
     named = "job" if "job" in known else next((nature for nature in reversed(known) if nature), "")
     if numeric:
         return named or _described(described, numeric=True)
@@ -113,6 +115,15 @@ def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str
     if not named and words[-1] in ("start", "end", "begin", "until", "due", "since", "deadline"):
         return _described(described, numeric=False) or "moment"
     return named or _described(described, numeric=False)
+
+
+_PERSONAL: dict[tuple[str, ...], str] = {
+    **dict.fromkeys((("first", "name"), ("given", "name")), "forename"),
+    **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
+}
+_HOUSE: dict[tuple[str, ...], str] = dict.fromkeys(
+    (("house", "number"), ("street", "number"), ("building", "number")), "house"
+)
 
 
 def _adapted(nature: str, *, numeric: bool) -> str:

@@ -4,10 +4,13 @@ Knows single words only, no texts.
 """
 
 import re
+from functools import lru_cache
 
+_SHORT = 200  # characters of a name whose words are remembered
 _PARTS = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
 
 
+@lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """A word without case and plural ending: "Cities" is "city", "address" stays."""
     word = word.lower()
@@ -25,7 +28,12 @@ def listed(words: str) -> tuple[str, ...]:
 
 def parts(name: str) -> tuple[str, ...]:
     """The stems of the words that a name is made of: `fromCity` and `from_cities` are from and city."""
-    return tuple(stem(part) for part in _PARTS.findall(name))
+    return _known_parts(name) if len(name) < _SHORT else tuple(map(stem, _PARTS.findall(name)))
+
+
+@lru_cache(maxsize=4096)
+def _known_parts(name: str) -> tuple[str, ...]:
+    return tuple(map(stem, _PARTS.findall(name)))
 
 
 def cues(text: str) -> dict[str, str]:
@@ -94,6 +102,7 @@ STOPS = frozenset(
         " where why how which is are was were be been being am do does did done has have had having can could will"
         " would shall should may might must please thanks thank hello hi hey there here just now today tomorrow"
         " yesterday tonight only than because while don't doesn't isn't i'm it's what's let let's i'd i'll i've"
+        " less more least most out once twice thrice daily each x"
         " without including until via per using during let's und oder aber ist sind war wie wer wo wann ich mir"
         " mich du er sie es wir ihr bitte morgen heute et ou mais est sont je tu il elle nous vous quel quelle qui"
         " que quoi quand où demain aujourd'hui y e es son está yo qué cuál quién dónde cuándo mañana hoy por favor"
@@ -118,7 +127,9 @@ REQUESTS = frozenset(
         " return review roll route run save say schedule search see select sell send set share ship show shut sign"
         " simulate solve sort start stop store submit subscribe subtract suggest sum summarise summarize switch"
         " take tell test text track transfer translate try tune turn unlock update upload use validate verify"
-        " visit wake want watch weather withdraw work write what what's when where who why how which is are was"
+        " visit wake want watch weather withdraw work write queue mute unmute refill renew scale grep prescribe"
+        " dispatch enroll escalate subscribe merge comment irrigate ping quiz grade skip tag lower turn what"
+        " what's when where who why how which is are was"
         " can could would will please hi hello hey dear thanks thank ok okay sure yes no first then finally also"
         " next after before if for in on at from to with by about forecast hotels flights flight hotel reserva"
         " reserve réserve busca traduce crea envía cherche trouve donne envoie traduis crée montre suche finde"

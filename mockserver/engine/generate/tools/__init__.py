@@ -3,11 +3,11 @@
 Knows the conversation and the tools that it offers, no wire shape.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mockserver.core.call import CARRIED_OUT, Call, Message, Tool, ToolCall
+from mockserver.core.json_text import compact
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.prompt import Mentions, mentions
@@ -17,6 +17,7 @@ from mockserver.engine.generate.tools.closing import closing
 from mockserver.engine.generate.tools.errands import OF_CLIENT, Errand, concluding, errands, known, same, whole
 from mockserver.engine.generate.tools.free_text import free_text
 from mockserver.engine.generate.tools.hosted import hosted_use
+from mockserver.engine.generate.tools.mcp import meant
 from mockserver.engine.generate.tools.offers import properties_of
 from mockserver.engine.tool_results import calls, calls_since_last_user
 
@@ -39,7 +40,7 @@ def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
     if tool.kind == "custom":
         return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), kind="custom"))
     made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
-    return ToolUse(ToolCall("", tool.name, _compact(made)))
+    return ToolUse(ToolCall("", tool.name, compact(made)))
 
 
 def waits(use: Use) -> bool:
@@ -64,8 +65,9 @@ def recalled(call: Call, seed: Seed) -> Call:
 
 def _offered(call: Call) -> tuple[Tool, ...]:
     """The tools that may be called."""
-    names = call.tool_choice.names
-    return tuple(tool for tool in call.tools if tool.name in names) if names else call.tools
+    choice = call.tool_choice
+    named = (meant(tool, choice) for tool in call.tools if tool.name in choice.names)
+    return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
 
 
 def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
@@ -101,11 +103,10 @@ def _use(call: Call, errand: Errand, seed: Seed) -> Use | None:
 
 def _hearing(call: Call, text: str) -> Call:
     """The call as if the user had said no more than this, whatever else there was to do."""
-    last = max((at for at, message in enumerate(call.messages) if message.role == "user"), default=None)
+    *before, last = call.messages[: len(call.messages) - len(call.since_user)] or (None,)
     if last is None or not text:
         return call
-    said = (*call.messages[:last], replace(call.messages[last], text=text), *call.messages[last + 1 :])
-    return replace(call, messages=said)
+    return replace(call, messages=(*before, replace(last, text=text), *call.since_user))
 
 
 def _of(seed: Seed, at: int) -> Seed:
@@ -121,11 +122,15 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
     """A call that the tool choice demands, whether or not there is anything to do: one that is new, if there is any."""
     for tool in (_likeliest(call, offered), *offered):
         candidates = [concluding(call, tool)] if tool in closing(offered) else whole(call, tool)
-        uses = [(errand, _use(call, errand, _of(seed, at))) for at, errand in enumerate(candidates)]
-        made = [(errand, use) for errand, use in uses if use is not None]
-        fresh = (use for errand, use in made if isinstance(use, Item) or not known(call, errand, use.call))
-        if made:
-            yield next(fresh, made[0][1])
+        first: Use | None = None
+        for at, errand in enumerate(candidates):
+            use = _use(call, errand, _of(seed, at))
+            if use is not None and (isinstance(use, Item) or not known(call, errand, use.call)):
+                yield use
+                return
+            first = first or use
+        if first is not None:
+            yield first
             return
 
 
@@ -139,6 +144,3 @@ def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
     said = mentions(call.last_user)
     spoken_of = sorted(ends, key=lambda tool: -said.evidence(properties_of(tool)))
     return next(iter((*spoken_of, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
-
-
-_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode

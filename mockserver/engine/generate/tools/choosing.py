@@ -6,12 +6,16 @@ Knows nothing of what was called before.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.prompt import NOTHING, mentions
+from mockserver.engine.generate.prompt import mentions
 from mockserver.engine.generate.tools.clauses import Clause, clauses
-from mockserver.engine.generate.tools.offers import THRESHOLD, Offer, fitness, named_at, offers
-from mockserver.engine.generate.tools.wording import keys, weight, words
+from mockserver.engine.generate.tools.commands import runner
+from mockserver.engine.generate.tools.fitting import Setting, denied, described, named, refers
+from mockserver.engine.generate.tools.moods import mood
+from mockserver.engine.generate.tools.offers import Offer, fitness, named_at, offers, required_of
+from mockserver.engine.generate.tools.wording import Keys, keys, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +32,38 @@ def wishes(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> tuple[
     whole = _ends(text)
     offered = offers(tools, hints)
     found = clauses(whole)
-    denied = frozenset(name for clause in found for name in _denied(clause, offered))
-    kept = tuple(offer for offer in offered if offer.tool.name not in denied)
-    return tuple(_joined(_asked(whole, found, kept)))
+    unwanted = frozenset(name for clause in found for name in denied(clause, offered))
+    kept = tuple(offer for offer in offered if offer.tool.name not in unwanted)
+    if not any(named_at(offer, whole) is not None for offer in kept):
+        running = runner(whole, [offer.tool for offer in kept])
+        if running is not None:
+            return (Wish(running, text),)
+    asked = tuple(_joined(_asked(whole, found, kept)))
+    return asked or _of_any(whole, found, kept)
 
 
 def best(text: str, tools: Sequence[Tool], hints: Mapping[str, str]) -> Tool | None:
     """The tool that fits a text best, however badly; None where none has anything to do with it."""
-    whole = _ends(text)
-    said, mentioned = words(whole), mentions(whole)
-    scored = [(fitness(offer, said, mentioned), -at, offer.tool) for at, offer in enumerate(offers(tools, hints))]
+    return _best(_ends(text), offers(tools, hints))
+
+
+def _best(text: str, offered: Sequence[Offer]) -> Tool | None:
+    said, mentioned = words(text), mentions(text)
+    scored = [(fitness(offer, said, mentioned), -at, offer.tool) for at, offer in enumerate(offered)]
     score, _, tool = max(scored, key=lambda each: each[:2], default=(0.0, 0, None))
     return tool if score > 0 else None
+
+
+def _of_any(text: str, found: Sequence[Clause], offered: Sequence[Offer]) -> tuple[Wish, ...]:
+    """A call of some tool, where one is asked for without saying which: `use the tool`."""
+    asking = any(not clause.idle and _SOME_TOOL.search(clause.text) for clause in found)
+    tool = (_best(text, offered) or next((offer.tool for offer in offered), None)) if asking else None
+    return () if tool is None else (Wish(tool, text),)
 
 
 def follow_up(text: str) -> bool:
     """Whether a text only adds to what was asked before: `and in Rome?`"""
     return len(text) < 80 and _FOLLOWING.match(text) is not None
-
-
-def refers(text: str) -> bool:
-    """Whether a text speaks of what was said or found before it: `cancel it`, `send the result`."""
-    return _POINTS_BACK.search(text) is not None
 
 
 def _ends(text: str) -> str:
@@ -58,48 +72,120 @@ def _ends(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
-    """Where a clause stands: the head of its sentence, and the clause before it."""
-
-    head: Clause
-    before: Clause
-
-
-@dataclass(frozen=True, slots=True)
 class _Heard:
-    """A clause, and the tools that it asks for."""
+    """A clause, and the tools that it asks for; `bare` if it names one and says no more."""
 
     clause: Clause
     tools: tuple[Tool, ...]
+    bare: bool = False
 
 
 def _asked(text: str, found: Sequence[Clause], offered: Sequence[Offer]) -> Iterator[Wish]:
     """One wish for each tool of each clause; clauses that ask for none belong to the wish before them."""
-    heard, head = list[_Heard](), found[0] if found else Clause("", 0, 0)
-    for before, clause in zip((head, *found), found, strict=False):
-        head = clause if clause.first else head
-        heard.append(_Heard(clause, _tools_of(clause, offered, _Setting(head, before))))
+    heard = _governed(list(_heard(text, found, offered)), text)
     asking = [at for at, each in enumerate(heard) if each.tools]
     for place, at in enumerate(asking):
-        own = heard[at if place else 0 : asking[place + 1] if place + 1 < len(asking) else None]
+        begin = at if place else max(0, at - _MOST_BESIDE)
+        end = asking[place + 1] if place + 1 < len(asking) else min(len(heard), at + _MOST_BESIDE)
+        own = [each.clause for each in heard[begin:end] if not each.bare or each.tools]
         clause = heard[at].clause
         later = bool(place) and (clause.later or refers(clause.text))
         for tool in heard[at].tools:
-            yield Wish(tool, _said_in(text, [each.clause for each in own]), later)
+            yield Wish(tool, _said_in(text, own), later)
+
+
+def _heard(text: str, found: Sequence[Clause], offered: Sequence[Offer]) -> Iterator[_Heard]:
+    """What each sentence asks for: by its clauses, or, where they are but items of a list, as a whole."""
+    for sentence in _sentences(_telling(found, offered)):
+        heard, before = list[_Heard](), sentence[0]
+        for clause in sentence:
+            by_name = named(clause, offered)
+            tools = by_name or described(clause, offered, Setting(sentence[0], before, text))
+            heard.append(_Heard(clause, tools, bool(by_name) and _is_bare(clause, by_name)))
+            before = clause
+        if len(heard) > 1 and not any(each.tools for each in heard):
+            heard[0] = replace(heard[0], tools=_of_whole(sentence, offered, text))
+        yield from heard
+
+
+def _telling(found: Sequence[Clause], offered: Sequence[Offer]) -> Sequence[Clause]:
+    """The clauses; of very many those at the ends, and those that speak most of what the tools are for."""
+    if len(found) <= _MOST_CLAUSES:
+        return found
+    known = frozenset().union(*(keys(word) for offer in offered for word in offer.name))
+    ends = {*range(_AT_AN_END), *range(len(found) - _AT_AN_END, len(found))}
+    first = {each.text: at for at, each in reversed([*enumerate(found)])}
+    speaking = {at: _shared(each, known) for at, each in enumerate(found) if first[each.text] == at}
+    spelled = {at for at in speaking if any(named_at(offer, found[at].text) is not None for offer in offered)}
+    ranked = sorted((at for at in speaking if speaking[at]), key=lambda at: (at not in spelled, -speaking[at], at))
+    return [found[at] for at in sorted({*ends, *ranked[: _MOST_CLAUSES - 2 * _AT_AN_END]})]
+
+
+def _shared(clause: Clause, known: Keys) -> float:
+    return sum(weight(word) for word in words(clause.text) if not known.isdisjoint(keys(word)))
+
+
+def _sentences(found: Sequence[Clause]) -> Iterator[list[Clause]]:
+    sentence: list[Clause] = []
+    for clause in found:
+        if clause.first and sentence:
+            yield sentence
+            sentence = []
+        sentence.append(clause)
+    if sentence:
+        yield sentence
+
+
+def _of_whole(sentence: Sequence[Clause], offered: Sequence[Offer], text: str) -> tuple[Tool, ...]:
+    """What a sentence asks for of which no clause asks for anything."""
+    joined = " , ".join(clause.text for clause in sentence)
+    if len(joined) > _LONGEST_SENTENCE or mood(joined) == "report":
+        return ()
+    idle = any(clause.idle for clause in sentence)
+    one = replace(sentence[0], text=joined, end=sentence[-1].end, idle=idle)
+    return described(one, offered, Setting(one, one, text))
+
+
+def _is_bare(clause: Clause, tools: Sequence[Tool]) -> bool:
+    """Whether a clause says no more than which tool is to be used."""
+    if len(tools) != 1 or clause.later:
+        return False
+    before, _, after = clause.text.lower().partition(tools[0].name.lower())
+    return len(before.split()) <= _MOST_BEFORE_A_NAME and not after.strip(_SIGNS).removesuffix("tool").strip(_SIGNS)
+
+
+def _governed(heard: list[_Heard], text: str) -> list[_Heard]:
+    """What is heard, where a clause that only names a tool says which one the clause beside it is for."""
+    for at, each in enumerate(heard):
+        beside = at - 1 if at else at + 1
+        if each.bare and beside < len(heard) and _is_for(heard[beside], each.tools[0], text):
+            heard[beside] = replace(heard[beside], tools=each.tools)
+            heard[at] = replace(each, tools=())
+    return heard
+
+
+def _is_for(beside: _Heard, tool: Tool, text: str) -> bool:
+    """Whether a clause says what a tool beside it is to do: it tells what the tool has to be told, or describes it."""
+    clause = beside.clause
+    if beside.bare or clause.idle or not any(map(keys, words(clause.text))):
+        return False
+    return bool(required_of(tool)) or bool(described(clause, offers((tool,), {}), Setting(clause, clause, text)))
 
 
 def _said_in(text: str, found: Sequence[Clause]) -> str:
     """What stands in clauses that follow each other, as it is written, but for those that deny something."""
-    ends = [*(clause.start for clause in found[1:]), found[-1].end]
-    pieces = (text[clause.start : end] for clause, end in zip(found, ends, strict=True) if not clause.denied)
+    ends = [min(clause.start, before.end + _LONGEST_JOINT) for before, clause in pairwise(found)]
+    pieces = (
+        text[clause.start : end] for clause, end in zip(found, [*ends, found[-1].end], strict=True) if not clause.denied
+    )
     return _LOOSE.sub("", "".join(pieces)).strip() or found[0].text.strip()
 
 
 def _joined(asked: Iterator[Wish]) -> Iterator[Wish]:
-    """The wishes, those for one tool that follow each other as one."""
+    """The wishes, those for one tool that follow each other as one, unless each names it and has words of its own."""
     before: Wish | None = None
     for wish in asked:
-        if before is not None and before.tool.name == wish.tool.name and not wish.later:
+        if before is not None and _go_together(before, wish):
             before = replace(before, text=f"{before.text} {wish.text}")
             continue
         if before is not None:
@@ -109,69 +195,29 @@ def _joined(asked: Iterator[Wish]) -> Iterator[Wish]:
         yield before
 
 
-def _tools_of(clause: Clause, offered: Sequence[Offer], setting: _Setting) -> tuple[Tool, ...]:
-    """The tools that a clause names, in its order, or else the one that it describes best, if it does so well."""
-    if clause.idle:
-        return ()
-    named = sorted(
-        (at, place) for place, offer in enumerate(offered) if (at := named_at(offer, clause.text)) is not None
-    )
-    if named:
-        return tuple(offered[place].tool for _, place in named)
-    own = words(clause.text)
-    if not any(map(keys, own)):
-        return ()
-    said = (*own, *words(setting.before.text)) if refers(clause.text) else own
-    mentioned, told = mentions(clause.text), _told(own, words(setting.head.text))
-    scored = [
-        (fitness(offer, said, mentioned) - _margin(offer, told), -at)
-        for at, offer in _likely(offered, said)
-        if said == own or fitness(offer, own, mentioned)
-    ]
-    score, at = max(scored, default=(0.0, 0))
-    return (offered[-at].tool,) if score >= THRESHOLD else ()
+def _go_together(one: Wish, other: Wish) -> bool:
+    return one.tool.name == other.tool.name and not other.later and not (_calls(one) and _calls(other))
 
 
-def _likely(offered: Sequence[Offer], said: Sequence[str]) -> list[tuple[int, Offer]]:
-    """The tools whose words fit best, each with its place: only for these is it worth to look for arguments."""
-    ranked = sorted(enumerate(offered), key=lambda each: (-fitness(each[1], said, NOTHING), each[0]))
-    return ranked[:_MOST_LIKELY]
+def _calls(wish: Wish) -> bool:
+    """Whether a wish names its tool as it is written, and gives it a value."""
+    _, name, after = wish.text.partition(wish.tool.name)
+    return bool(name) and _GIVEN.match(after) is not None
 
 
-def _told(own: Sequence[str], head: Sequence[str]) -> list[str]:
-    """The words that ask for a text to be composed or explained; a clause without a verb goes on with its sentence."""
-    first = next((word for word in own if keys(word)), "")
-    asking = own if weight(first) < 1 else (*head[:_FIRST_WORDS], *own)
-    return [word for word in asking[: 2 * _FIRST_WORDS] if word in _COMPOSED]
-
-
-def _margin(offer: Offer, told: Sequence[str]) -> float:
-    """What a tool must do better by: a text that is to be told is prose; a colleague or a computer is asked soon."""
-    if _HANDOFF.match(offer.tool.name) or offer.tool.kind.startswith("computer"):
-        return -0.3
-    own = frozenset().union(*map(keys, offer.name))
-    return 0.6 if told and not any(keys(word) & own for word in told) else 0.0
-
-
-def _denied(clause: Clause, offered: Sequence[Offer]) -> Iterator[str]:
-    """The names of the tools that a clause does not want."""
-    if not clause.denied:
-        return
-    said = words(clause.denied)
-    for offer in offered:
-        if named_at(offer, clause.denied) is not None or fitness(offer, said, mentions("")) >= THRESHOLD - 0.1:
-            yield offer.tool.name
-
-
-_MOST_LIKELY = 12
-_FIRST_WORDS = 5
 _LONGEST_END = 8_000
-_POINTS_BACK = re.compile(r"\b(?:it|its|them|their|that|those|this|the\s+results?|the\s+answer|there)\b", re.IGNORECASE)
+_LONGEST_SENTENCE, _LONGEST_JOINT = 240, 40  # characters
+_MOST_CLAUSES, _AT_AN_END = 32, 10
+_MOST_BESIDE = 10  # clauses
+_MOST_BEFORE_A_NAME = 4  # words
+_SIGNS = " `'\"*.!()"
 _LOOSE = re.compile(r"[\s,;:]*(?:\b(?:and|then|also|but|finally)\s*)*$", re.IGNORECASE)
 _FOLLOWING = re.compile(r"\s*(?:and|what\s+about|how\s+about|same\s+for|now|also)\b", re.IGNORECASE)
-_HANDOFF = re.compile(r"(?:transfer|handoff|hand_off|delegate|escalate|route)_?(?:to)?_", re.IGNORECASE)
-_COMPOSING = (
-    "explain describe define poem story joke essay haiku compose history write discuss opinion why meaning mean means "
-    "difference teach song limerick riddle"
+_GIVEN = re.compile(
+    r"[`'\"]?\s*(?:\(\s*\S|(?:tool\s+|function\s+)?(?:for|with|on|in|at|to|of|from|using)\s+\S)", re.IGNORECASE
 )
-_COMPOSED = frozenset(_COMPOSING.split())
+_SOME_TOOL = re.compile(
+    r"\b(?:call|use|run|invoke|try|execute)\s+(?:(?:the|your|this|that|a|any|some|one\s+of\s+(?:the|your|these))\s+)"
+    r"(?:available\s+|given\s+)?(?:tools?|functions?)\b",
+    re.IGNORECASE,
+)

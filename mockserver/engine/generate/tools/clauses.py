@@ -68,7 +68,7 @@ def _parted(piece: str) -> tuple[str, str]:
     return piece[: found.start()] + " " + rest[turned.end() :], rest[: turned.start()]
 
 
-_MOST_AT_AN_END = 16
+_MOST_AT_AN_END = 200
 _NAME = re.compile(r"\w{1,64}")
 _QUOTED = re.compile(
     r'```[^`]*```|`[^`\n]*`|"[^"\n]*"|“[^“”\n]*”|«[^«»\n]*»|「[^「」\n]*」|(?<!\w)\'[^\'\n]{2,200}\'(?!\w)'
@@ -84,7 +84,7 @@ _DENIAL = re.compile(
     r"\b(?:"
     r"(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don'?t|don’t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
     r"|(?:I|we)\s+(?:do\s+not|don'?t|don’t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?"
-    r"|never|without|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop|skip|refrain\s+from|not"
+    r"|never|without|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not"
     r"|except|no)\b",
     re.IGNORECASE,
 )
@@ -93,6 +93,8 @@ _IDLE = re.compile(
     r"^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b"
     r"|\b(?:what|which)\s+(?:tools|functions)\b|\bwhat\s+can\s+you\s+do\b|\bhow\s+(?:does|do)\b.{0,60}\bwork\b"
     r"|\bwhat\s+(?:does|do|is|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b"
-    r"|\bwho\s+are\s+you\b|\bhow\s+are\s+you\b",
+    r"|\bwho\s+are\s+you\b|\bhow\s+are\s+you\b"
+    r"|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|dream|feel)\b"
+    r"|\byour\s+(?:own\s+)?favou?rite\b",
     re.IGNORECASE,
 )

@@ -3,16 +3,17 @@
 Reads commands such as click, type, scroll, press and open out of what the user said last.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 from mockserver.core.call import Call, Json, Tool
+from mockserver.core.json_text import parsed
 from mockserver.core.plan import Item
 from mockserver.core.seed import Random, Seed
 from mockserver.engine.own_tools import item
+from mockserver.engine.tool_results import calls, calls_since_last_user
 
 Action = Mapping[str, Json]
 
@@ -22,23 +23,18 @@ def next_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
 
     No action is repeated in a conversation; the first is a look at the screen.
     """
-    said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    now = said[-1] if said else -1
-    earlier = [
-        (at > now, made.arguments)
-        for at, message in enumerate(call.messages)
-        for made in message.tool_calls
-        if made.kind == "computer_call"
-    ]
-    done = sum(since for since, _ in earlier)
+    done, earlier = (
+        [made.arguments for made in asked if made.kind == "computer_call"]
+        for asked in (calls_since_last_user(call), calls(call))
+    )
     screen = Screen.of(tool.options, seed.stream("computer"))
-    looked = bool(len(earlier) - done)  # for what the user said before
+    looked = len(earlier) > len(done)  # for what the user said before
     steps = [*([] if looked else [_LOOK]), *actions(call.last_user, screen)]
-    known = [_read(arguments) for _, arguments in earlier]
-    action = next((step for step in steps[done:] if dict(step) not in known), None)
+    known = [parsed(arguments) for arguments in earlier]
+    action = next((step for step in steps[len(done) :] if dict(step) not in known), None)
     if action is None:
         return None
-    several = tool.kind in ("computer", "computer_use")  # the newer ones take lists
+    several = tool.kind == "computer"  # the newest takes lists
     return item("computer_call", {"actions": [action]} if several else {"action": action})
 
 
@@ -162,13 +158,6 @@ def _words(rest: str) -> str:
     if found := _QUOTED.search(rest):
         return found[0][1:-1]
     return _TURN.split(rest, maxsplit=1)[0].strip(" .,;:!?\n")
-
-
-def _read(arguments: str) -> Json:
-    try:
-        return json.loads(arguments)
-    except (ValueError, RecursionError):
-        return None
 
 
 def _size(value: Json, usual: int) -> int:

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.call import Call, Json, Tool, ToolCall
-from mockserver.core.seed import Seed
+from mockserver.core.json_text import parsed
 from mockserver.engine.generate.prompt import Mentions, mentions
 from mockserver.engine.generate.results import told
-from mockserver.engine.generate.tools.choosing import Wish, follow_up, refers, wishes
+from mockserver.engine.generate.tools.choosing import Wish, follow_up, wishes
 from mockserver.engine.generate.tools.closing import closing
+from mockserver.engine.generate.tools.dialogue import answers, reopened
+from mockserver.engine.generate.tools.fitting import refers
 from mockserver.engine.generate.tools.offers import properties_of, required_of
 from mockserver.engine.generate.tools.orders import Orders, Pair, orders
 from mockserver.engine.generate.tools.wording import words
@@ -54,6 +56,9 @@ def _wanted(call: Call, tools: Sequence[Tool], ordered: Orders) -> tuple[Wish, .
     ends = {tool.name for tool in closing(tools)}
     work = [tool for tool in tools if tool.name not in ends]
     found = wishes(call.last_user, work, ordered.hints)
+    for text in () if found and not answers(call) else reopened(call):
+        if asked := wishes(text, work, ordered.hints):
+            return tuple(replace(wish, text=f"{wish.text}. {call.last_user}") for wish in asked)
     if found or not follow_up(call.last_user):
         return found
     before = [made.name for made in calls(call)][: len(calls(call)) - len(calls_since_last_user(call))]
@@ -124,7 +129,7 @@ def _wide(call: Call, wish: Wish) -> Mentions:
 def _content(call: Call, tool: Tool) -> str:
     """What the tools gave, said of the required parameter that takes a text for people, if there is one."""
     name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
-    said = None if name is None else told(call, Seed())
+    said = None if name is None else told(call)
     return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 
@@ -172,24 +177,16 @@ def _stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
 
 def _holds(arguments: Json, given: Mapping[str, Json]) -> bool:
     return isinstance(arguments, dict) and all(
-        name in arguments and canonical(arguments[name]) == canonical(value) for name, value in given.items()
+        name in arguments and _canonical(arguments[name]) == _canonical(value) for name, value in given.items()
     )
 
 
 def same(one: str, other: str) -> bool:
     """Whether two calls have the same arguments, by what their JSON means."""
-    return one == other or canonical(parsed(one)) == canonical(parsed(other))
+    return one == other or _canonical(parsed(one, one)) == _canonical(parsed(other, other))
 
 
-def parsed(arguments: str) -> Json:
-    """The arguments of a call; its text, where they are none."""
-    try:
-        return json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
-
-
-def canonical(value: Json) -> str:
+def _canonical(value: Json) -> str:
     """A JSON value as text that is equal for equal values: `1.0` is `1`, keys have no order."""
     return json.dumps(_plain(value), sort_keys=True)
 

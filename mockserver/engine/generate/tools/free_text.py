@@ -7,9 +7,9 @@ import re
 
 from mockserver.core.call import Tool
 from mockserver.core.seed import Seed
+from mockserver.engine.generate.filler import sentence
 from mockserver.engine.generate.grammar import text_of
 from mockserver.engine.generate.prompt import Mentions
-from mockserver.engine.generate.prose import sentence
 
 
 def free_text(tool: Tool, said: Mentions, seed: Seed) -> str:

@@ -32,16 +32,14 @@ def _once(kind: str, given: Callable[[Tool, str], Mapping[str, Json]]) -> Use:
 
 
 def _is_done(kind: str, call: Call) -> bool:
-    said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    since = call.messages[said[-1] + 1 if said else 0 :]
     return any(
         any(part.get("type") == kind for part in message.parts) or any(made.kind == kind for made in message.tool_calls)
-        for message in since
+        for message in call.since_user
         if message.role == "assistant"
     )
 
 
-def _search(tool: Tool, text: str) -> Mapping[str, Json]:
+def _search(text: str) -> Mapping[str, Json]:
     return {"query": _query(text)}
 
 
@@ -55,7 +53,7 @@ def _query(text: str) -> str:
 def _code(tool: Tool, text: str) -> Mapping[str, Json]:
     container = tool.options.get("container")
     named = {"container_id": container} if isinstance(container, str) and container else {}
-    return {"code": _quoted_code(text) or _computed(text), **named}
+    return {"code": _quoted_code(text) or _computed(text), "outputs": [], **named}
 
 
 def _quoted_code(text: str) -> str:
@@ -129,8 +127,8 @@ _QUOTED = re.compile(r'"(?P<text>[^"\n]+)"')
 
 # The tools by how their types begin.
 _USES: Mapping[str, Use] = {
-    "web_search": _once("web_search_call", _search),
-    "file_search": _once("file_search_call", lambda tool, text: {**_search(tool, text), "results": []}),
+    "web_search": _once("web_search_call", lambda tool, text: {**_search(text), "sources": []}),
+    "file_search": _once("file_search_call", lambda tool, text: {**_search(text), "results": []}),
     "code_interpreter": _once("code_interpreter_call", _code),
     "image_generation": _once("image_generation_call", _image),
     "computer": next_step,

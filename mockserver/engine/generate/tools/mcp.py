@@ -6,11 +6,12 @@ Nothing is fetched from any server: what tools it has is taken from those that t
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from mockserver.core.call import Call, Json, Tool
+from mockserver.core.call import Call, Json, Tool, ToolChoice
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.prose import sentence
+from mockserver.engine.generate.filler import sentence
 from mockserver.engine.own_tools import item
 
 
@@ -18,7 +19,7 @@ def mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     """The next use of an MCP server: a call, or first the question whether it may be made; None after that."""
     label = str(tool.options.get("server_label") or "server")
     items = [part for part in _since_last_user(call) if part.get("server_label") == label]
-    names = _names(tool.options.get("allowed_tools"))
+    names = allowed(tool)
     if not names:
         listed = {"server_label": label, "tools": []}
         return None if items else item("mcp_list_tools", listed)
@@ -33,9 +34,24 @@ def mcp_use(tool: Tool, call: Call, seed: Seed) -> Item | None:
     return item("mcp_call", {**use, "output": sentence(seed.stream("mcp", label))})
 
 
+def allowed(tool: Tool) -> list[str]:
+    """The names of the tools of an MCP server that the client allows; none where it names none."""
+    return _names(tool.options.get("allowed_tools"))
+
+
+def meant(tool: Tool, choice: ToolChoice) -> Tool | None:
+    """The tool as far as a choice means it: of an MCP server perhaps one tool, of another server nothing."""
+    if tool.kind != "mcp" or not choice.servers:
+        return tool
+    label = tool.options.get("server_label")
+    names = [name for server, name in choice.servers if server == label]
+    if not names:
+        return None
+    return tool if "" in names else replace(tool, options={**tool.options, "allowed_tools": names})
+
+
 def _since_last_user(call: Call) -> Iterator[Mapping[str, Json]]:
-    said = [at for at, message in enumerate(call.messages) if message.role == "user"]
-    for message in call.messages[said[-1] + 1 if said else 0 :]:
+    for message in call.since_user:
         yield from (part for part in message.parts if isinstance(part.get("type"), str))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from mockserver.core.call import Call, Tool
+from mockserver.engine.generate.excerpt import ends
 from mockserver.engine.generate.tools.clauses import unquoted
 from mockserver.engine.generate.tools.wording import keys, stem, weight, words
 
@@ -39,9 +40,16 @@ def orders(call: Call, tools: Sequence[Tool]) -> Orders:
     return Orders(
         always=_once(tool for order in found if order.kind == "always" for tool in order.tools),
         pairs=pairs,
-        never=frozenset(tool.name for order in found if order.kind == "never" for tool in order.tools),
+        never=frozenset(tool.name for order in found if order.kind == "never" for tool in order.tools)
+        | _all(call, tools),
         hints=_hints(order for order in found if order.kind == "hint"),
     )
+
+
+def _all(call: Call, tools: Sequence[Tool]) -> frozenset[str]:
+    """The names of all tools, where none may be called at all."""
+    forbidden = any(_NO_TOOLS.search(sentence) and not _CONDITION.search(sentence) for sentence in _sentences(call))
+    return frozenset(tool.name for tool in tools) if forbidden else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +93,8 @@ def _sentences(call: Call) -> Iterator[str]:
     """The sentences of all instructions, of long ones those at the beginning and at the end."""
     for message in call.messages:
         if message.role in ("system", "developer"):
-            text = message.text
-            ends = text if len(text) <= 2 * _LONGEST_END else text[:_LONGEST_END] + "\n" + text[-_LONGEST_END:]
-            yield from (sentence for sentence in _END.split(unquoted(ends)) if sentence.strip())
+            text = ends(message.text, _LONGEST_END, _LONGEST_END)
+            yield from (sentence for sentence in _END.split(unquoted(text)) if sentence.strip())
 
 
 def _named(sentence: str, tools: Sequence[Tool]) -> Iterator[Tool]:
@@ -121,6 +128,11 @@ _END = re.compile(r"(?<=[.!?])\s+|\n+|;\s")
 _FORBIDDEN = re.compile(
     r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't|avoid)\b[^.]{0,20}?"
     r"\b(?:call|use|invoke|run|us|calling|using|invoking|running)\b",
+    re.IGNORECASE,
+)
+_NO_TOOLS = re.compile(
+    r"\b(?:never|do\s+not|don't|must\s+not|may\s+not|cannot|should\s+not|shouldn't)\s+(?:call|use|invoke|run)\s+"
+    r"(?:any|the|your|these)?\s*(?:of\s+the\s+|of\s+your\s+)?(?:tools|functions|tool\s+calls?|tool|function)\s*[.!]?\s*$",
     re.IGNORECASE,
 )
 _CONDITION = re.compile(

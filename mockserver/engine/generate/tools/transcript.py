@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from mockserver.core.call import Call, Json, Message, ToolCall
-from mockserver.engine.generate.wanted.notation import read
+from mockserver.engine.generate.described.notation import read
 
 _CALLING, _OBSERVED = "Calling tools:", "Observation:"
 

@@ -5,9 +5,12 @@ characters.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from unicodedata import combining, normalize
+
+from mockserver.engine.generate.tools.foreign import foreign
+from mockserver.engine.generate.tools.synonyms import SYNONYMS
 
 Keys = frozenset[str]  # a stem, and the groups of synonyms that it is in: words with a common key mean the same
 
@@ -22,8 +25,13 @@ def keys(word: str) -> Keys:
     """What a word is compared by; empty where it says nothing."""
     if word in _SILENT or (len(word) == 1 and word.isascii() and word not in _SIGNS):
         return frozenset()
-    root = stem(word)
-    return frozenset({root, *_groups().get(root, ())})
+    meant = roots(word)
+    return meant | {group for each in meant for group in _groups().get(each, ())}
+
+
+def roots(word: str) -> Keys:
+    """The stem of a word, and of each English word that it stands for."""
+    return frozenset({stem(word), *_meanings().get(word, ())})
 
 
 @lru_cache(maxsize=4096)
@@ -31,12 +39,28 @@ def weight(word: str) -> float:
     """How much a word tells of what is asked for, from 0 to 1: `weather` more than `send`, that more than `get`."""
     if not keys(word):
         return 0.0
-    return _weights().get(stem(word), 1.0)
+    return min(_weights().get(root, 1.0) for root in roots(word))
+
+
+def is_deed(word: str) -> bool:
+    """Whether a word says what is done, even if no more than that something is looked at."""
+    return is_action(word) or reads(word)
+
+
+def reads(word: str) -> bool:
+    """Whether a word asks for what is there, rather than for something to be done with it."""
+    return not _READING.isdisjoint(roots(word))
 
 
 def is_action(word: str) -> bool:
     """Whether a word says what is done, rather than with what."""
     return weight(word) == _WEIGHT_OF_ACTION
+
+
+def leading(said: Sequence[str]) -> str:
+    """The first word that tells anything, if it may be what is to be done: not `schedule` of `my schedule`."""
+    at = next((at for at, word in enumerate(said) if keys(word)), None)
+    return "" if at is None or (at and said[at - 1] in _DETERMINERS) else said[at]
 
 
 def stem(word: str) -> str:
@@ -89,9 +113,19 @@ def _without_ending(word: str) -> str:
 def _groups() -> dict[str, tuple[str, ...]]:
     """The groups that each stem is in."""
     found: dict[str, tuple[str, ...]] = {}
-    for group in _SYNONYMS:
+    for group in SYNONYMS:
         for word in group.split():
             found[stem(word)] = (*found.get(stem(word), ()), "~" + group.split()[0])
+    return found
+
+
+@cache
+def _meanings() -> dict[str, tuple[str, ...]]:
+    """The stems of the English words that each foreign one stands for, which has no English endings itself."""
+    found: dict[str, tuple[str, ...]] = {}
+    for word, english in foreign():
+        for piece in _words(word):
+            found[piece] = (*found.get(piece, ()), stem(english))
     return found
 
 
@@ -101,6 +135,8 @@ def _weights() -> dict[str, float]:
 
 
 _SHORT = 1_000
+_BEFORE_A_NOUN = "a an the my your our his her their its this that these any some of what which whose s"
+_DETERMINERS = frozenset(_BEFORE_A_NOUN.split())
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
@@ -115,11 +151,18 @@ _PHRASES = tuple(
         (r"\b(?=(?:[Ee]?mail|[Mm]essage|[Tt]ext)\s+(?:it|them|him|her|me|us|the|[A-Z]\w|\S{1,64}@))", "send "),
         (r"(?<=\d )(?:times|x)(?= \d)", "×"),
         (r"\b[Ll]ook(?:ing|ed)?\s+up\b", "lookup"),
+        (r"\b[Hh]ow\s+(?:much|many)\b(?=[^.?!\n]{0,24}\d[^.?!\n]{0,30}\b(?:in|to)\b)", "convert"),
+        (r"\b[Hh]ow\s+many\s+\w{1,20}\s+(?:is|are|are\s+in|are\s+there\s+in|in)(?=\s+(?:an?\s|\d))", "convert"),
+        (r"\b[Hh]ow\s+much\s+(?:money|cash)\b", "balance money"),
         (r"\b[Hh]ow\s+much\s+(?:is|are|does|do|for)\b", "price"),
         (r"\b[Gg]et\s+(?:from|to)\b", "route"),
         (r"\b[Mm]oney\s+back\b", "refund"),
         (r"\b[Ll]og(?:ging)?[\s-]+in\b", "login"),
         (r"\b[Ss]ign(?:ing)?[\s-]+up\b", "register"),
+        (r"\b[Ss]et(?:ting)?[\s-]+up\b", "create"),
+        (r"\b[Pp]ut\s+on\b", "play"),
+        (r"\b[Hh]ow\s+(?:do|does|would|can)\s+(?:you|I|we|one)\s+say\b", "translate"),
+        (r"(?<!\S)(?:[\w./-]{0,64}/)?\*{1,2}(?:/\*)?\.\w{1,8}\b", " glob file pattern "),
         (r"\bhttps?://\S+", " url "),
         (r"(?<!\S)~?/[\w.-]+(?:/[\w.-]*)*", " file "),
         (r"\b[\w-]{1,64}\.(?:txt|md|py|csv|json|ya?ml|log|pdf|html?|js|ts|toml|ini|xml|xlsx?|docx?)\b", " file "),
@@ -131,6 +174,9 @@ _SIGNS = "+*×÷"
 _ENDINGS = (
     ("news", "news", 0),
     ("ification", "ify", 2),
+    ("ologists", "olog", 2),
+    ("ologist", "olog", 2),
+    ("ology", "olog", 2),
     ("version", "vert", 3),
     ("ysis", "yz", 3),
     ("yse", "yz", 3),
@@ -174,7 +220,7 @@ _WEIGHT_OF_ACTION = 0.6
 _LIGHT = {
     0.1: "tool function api current data info information detail result value given specific agent assistant service "
     "system request response call use handoff delegate handle main new latest simple general helper handler "
-    "execute perform process provide return based available local preview thing stuff item object",
+    "execute perform process provide ask question answer return based available local preview thing stuff item object",
     0.15: "get fetch retrieve obtain show display view see tell give check read list web internet online database db "
     "knowledge base",
     0.3: "search find lookup look query browse seek set",
@@ -184,64 +230,11 @@ _LIGHT = {
     "download move copy transfer assign approve reject rename publish",
 }
 
-# Words that mean the same where tools are asked for; the first names the group.
-_SYNONYMS = (
-    "get fetch retrieve obtain show display view see tell give check read",
-    "search find lookup look query browse seek google",
-    "create make generate build register insert add open new schedule arrange plan draw paint sketch",
-    "delete remove erase drop",
-    "update change modify edit set",
-    "email mail inbox",
-    "message text sms notify notification ping",
-    "send post notify forward share transfer",
-    "transfer move",
-    "currency dollar euro pound yen usd eur gbp jpy chf cny inr cad aud",
-    "book reserve reservation",
-    "buy purchase order",
-    "pay payment",
-    "schedule arrange appointment meeting event calendar",
-    "calculate compute evaluate solve calculator math maths arithmetic equation expression + * × ÷",
-    "sum add plus + total",
-    "subtract minus difference",
-    "multiply product * ×",
-    "divide quotient ÷",
-    "weather forecast temperature rain sunny umbrella snow cold hot warm humid windy degrees",
-    "price cost quote worth",
-    "stock share ticker",
-    "time clock",
-    "restaurant table dinner",
-    "flight fly airline plane",
-    "hotel room accommodation",
-    "bill invoice charge",
-    "refund reimburse",
-    "movie film",
-    "song music track",
-    "image photo picture draw drawing illustration paint",
-    "document file pdf",
-    "website page url site webpage",
-    "news headline",
-    "remind reminder",
-    "ticket issue bug",
-    "customer client",
-    "employee staff",
-    "convert exchange conversion",
-    "money funds cash dollar euro pound",
-    "account savings checking",
-    "recipe cook dish meal ingredient",
-    "write save store",
-    "summarize summary",
-    "python code script program",
-    "shell terminal bash command",
-    "location place city where",
-    "car vehicle",
-    "directions route navigate drive",
-    "distance far",
-    "person people contact",
-    "doctor physician",
-    "thermostat heating",
-    "lamp light",
-    "task todo",
+_READING_WORDS = (
+    "get fetch retrieve obtain show display view see check read list search find lookup look query browse seek track "
+    "count describe inspect examine"
 )
+_READING = frozenset(map(stem, _READING_WORDS.split()))
 
 # Words that tell nothing of what is asked for.
 _SAYING_NOTHING = (

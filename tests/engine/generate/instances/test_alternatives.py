@@ -69,6 +69,14 @@ def test_dependent_schemas_hold_or_their_property_is_left_out() -> None:
         ({"allOf": [{"type": "string"}, {"type": "null"}]}, "#"),
         ({"type": "object", "properties": {"a": False}, "required": ["a"]}, "#"),
         ({"type": "array", "minItems": 3, "maxItems": 2}, "#"),
+        (
+            {
+                "type": "object",
+                "properties": {"a": {"allOf": [{"type": "string"}, {"type": "null"}]}},
+                "required": ["a"],
+            },
+            "#/properties/a",
+        ),
     ],
 )
 def test_no_way_at_all_is_an_error_with_its_place(schema: Any, pointer: str) -> None:

@@ -1,6 +1,7 @@
 """What is made ready is kept within bounds, holds values against parts, and says where a schema is broken."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -16,13 +17,22 @@ def test_equal_schemas_are_made_ready_once() -> None:
     assert compiled(schema) is not compiled({**schema, "title": "another"})
 
 
+def test_each_thread_makes_them_ready_for_itself() -> None:
+    """What is found out about a schema is noted down in it while it is used."""
+    schema = {"type": "object", "title": "of each thread"}
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(compiled, schema).result()
+        assert pool.submit(compiled, schema).result() is there
+    assert compiled(schema) is not there
+
+
 def test_what_is_kept_is_bounded() -> None:
     for at in range(300):
         compiled({"const": f"{at}" * 1000})
-    assert len(module._KEPT) <= 128
-    assert sum(map(len, module._KEPT)) <= 1_000_000
+    assert len(module._KEPT.schemas) <= 128
+    assert sum(map(len, module._KEPT.schemas)) <= 1_000_000
     compiled({"const": "x" * 2_000_000})
-    assert len(module._KEPT) == 1
+    assert len(module._KEPT.schemas) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,4 +6,4 @@ from mockserver.engine.generate.instances.dead_end import DeadEndError
 def test_a_dead_end_says_why_and_where() -> None:
     error = DeadEndError("nothing is allowed here", "#/a")
     assert (error.why, error.pointer) == ("nothing is allowed here", "#/a")
-    assert DeadEndError("x").pointer == "#"
+    assert DeadEndError("x").pointer == ""

@@ -58,3 +58,16 @@ def test_long_chains_are_measured_soon() -> None:
 
 def test_schemas_of_no_document_are_measured_too() -> None:
     assert Heights(Document({})).of({"not": {}}) == 0
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"type": "array", "items": {"type": "array", "items": False, "minItems": 1}, "minItems": 1}, "#/items"),
+        ({"anyOf": [{"$ref": "#"}, False]}, "#/anyOf/0"),
+        (False, "#"),
+    ],
+)
+def test_what_never_ends_is_found(schema: Any, pointer: str) -> None:
+    heights = Heights(Document(schema))
+    assert heights.endless(schema) == pointer

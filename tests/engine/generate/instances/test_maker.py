@@ -68,9 +68,9 @@ def test_listed_values_obey_all_else() -> None:
                 "minItems": 1,
                 "$defs": {"x": {"type": "number", "minimum": 2, "maximum": 1}},
             },
-            "#/$defs/x",
+            "#/$defs/x/minimum",
         ),
-        ({"enum": ["a"], "minLength": 2}, "#/enum"),
+        ({"enum": ["a"], "minLength": 2}, "#"),
         ({"type": "object", "not": {"type": "object"}}, "#/not"),
     ],
 )
@@ -78,8 +78,7 @@ def test_dead_ends_name_the_place_in_the_schema(schema: Any, pointer: str) -> No
     kinds = {"type": "array" if "items" in schema else "string" if "enum" in schema else "object"}
     with pytest.raises(DeadEndError) as caught:
         made({**kinds, **schema}, lean="items" not in schema)
-    assert caught.value.pointer.startswith("#")
-    assert pointer.startswith(caught.value.pointer)
+    assert caught.value.pointer == pointer
 
 
 def test_work_ends() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.prompt import Mentions
+from mockserver.engine.generate.prompt import Mentions, mentions
 from mockserver.engine.generate.schema import instance
 
 
@@ -26,7 +26,10 @@ class Told(Mentions):
     def evidence(self, properties: Mapping[str, Any]) -> float:
         return sum(name in dict(self.values) for name in properties) / len(properties)
 
-    def sets(self, properties: Mapping[str, Any]) -> Any:
+    def apart(self, items: Any) -> Any:
+        return self
+
+    def sets(self, properties: Mapping[str, Any], *, listed: bool = False) -> Any:
         return tuple(Told(values=tuple(one.items())) for one in self.parted) or (self,)
 
 
@@ -127,3 +130,29 @@ def test_properties_are_shown_with_their_references_resolved() -> None:
     assert seen["required"] == ("a",)
     assert seen["a"] == {"title": "A", "type": "string", "minLength": 2}
     assert seen["b"] == {"anyOf": [{"type": "string", "minLength": 2}, {"type": "null"}]}
+
+
+def test_a_nullable_object_takes_what_the_prompt_says_of_it() -> None:
+    person = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+        "required": ["name", "age"],
+    }
+    maybe = {"type": "object", "properties": {"result": {"anyOf": [person, {"type": "null"}], "default": None}}}
+    assert instance(maybe, Seed(1), mentions("Sara is 41 years old."))["result"] == {"name": "Sara", "age": 41}
+    assert instance(maybe, Seed(1), mentions("Unknown.")).get("result") is None
+
+
+def test_a_list_of_objects_leaves_the_rest_to_what_stands_beside_it() -> None:
+    item = {
+        "type": "object",
+        "properties": {"crop": {"type": "string"}, "tons": {"type": "integer"}},
+        "required": ["crop", "tons"],
+    }
+    schema = {
+        "type": "object",
+        "properties": {"place": {"type": "string"}, "crops": {"type": "array", "items": item}},
+        "required": ["place", "crops"],
+    }
+    made = instance(schema, Seed(1), mentions("The farm in Iowa sold 1200 tons of corn and 800 tons of soy."))
+    assert made == {"place": "Iowa", "crops": [{"crop": "corn", "tons": 1200}, {"crop": "soy", "tons": 800}]}

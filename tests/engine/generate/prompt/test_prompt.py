@@ -216,3 +216,44 @@ def test_what_a_later_text_says_clearly_is_better_than_what_the_first_might_mean
     said = mentions("21 degrees celsius and sunny in Paris", "My name is Ada Lovelace, I am 36 years old.")
     made = filled(said, {"name": "string", "age": "integer"}, required=("name", "age"))
     assert made == {"name": "Ada Lovelace", "age": 36}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Is it warm in Los Angeles?", ["Los Angeles"]),
+        ("Fly to New York or The Hague", ["New York", "The Hague"]),
+        ("Book Chez Nous for two", ["Chez Nous"]),
+        ("play Take On Me", ["Take On Me"]),
+        ("Mark Stone is here", ["Mark Stone"]),
+        ("Patient John Smith is here", ["John Smith"]),
+        ("What Is The Weather In Paris", ["Weather", "Paris"]),
+        ("Können Sie Berlin zeigen?", ["Berlin"]),
+    ],
+)
+def test_names_are_read_with_the_small_words_they_are_written_with(text: str, names: list[str]) -> None:
+    assert [m.value for m in read(text) if m.kind == "name" and m.value not in ("Können", "Book", "Fly")] == names
+
+
+def test_a_text_of_links_alone_names_nothing() -> None:
+    assert [m.value for m in read("de la bin, bin von")] == []
+
+
+def test_a_later_text_does_not_say_again_what_was_given() -> None:
+    text = "the train between Hamburg and Munich"
+    made = filled(mentions(text, text), {"station_1": "string", "station_2": "string"}, ("station_1", "station_2"))
+    assert made == {"station_1": "Hamburg", "station_2": "Munich"}
+
+
+def test_what_a_list_takes_is_not_given_to_what_stands_beside_it() -> None:
+    text, item = "Add 2 apples and 3 pears", {"name": {"type": "string"}, "quantity": {"type": "integer"}}
+    whole = mentions(text)
+    apart = whole.apart([item])
+    assert not {2, 3, "apples", "pears"} & {mention.value for mention in apart.found}
+    given_, left = apart.assigned({"count": {"type": "integer"}}, lambda name, value: True)
+    assert given_ == {}
+    assert whole.beside(apart, left).found == whole.found
+    assert [each.assigned(item, lambda name, value: True)[0]["quantity"] for each in whole.sets(item, listed=True)] == [
+        2,
+        3,
+    ]

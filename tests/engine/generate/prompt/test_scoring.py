@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from mockserver.engine.generate.prompt.neighbours import context
 from mockserver.engine.generate.prompt.reading import read
-from mockserver.engine.generate.prompt.scoring import ENOUGH, context, score
+from mockserver.engine.generate.prompt.scoring import ENOUGH, score
 from mockserver.engine.generate.prompt.wanted import wanted
 
 

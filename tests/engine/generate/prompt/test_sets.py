@@ -44,6 +44,13 @@ def test_sets(text: str, types: dict[str, str], expected: list[dict[str, Any]]) 
     assert [said.assigned(properties, lambda name, value: True, required=list(types))[0] for said in sets] == expected
 
 
+def test_the_example_of_a_description_is_one_of_several() -> None:
+    properties = {"location": {"type": "string", "description": "The city and state, e.g. San Francisco, CA"}}
+    sets = mentions("What's the weather in San Francisco, Tokyo, and Paris?").sets(properties)
+    told = [said.assigned(properties, lambda name, value: True)[0]["location"] for said in sets]
+    assert told == ["San Francisco", "Tokyo", "Paris"]
+
+
 def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
     properties = {
         "assignee": {"type": "string"},
@@ -60,3 +67,13 @@ def test_what_is_shared_is_in_each_set_and_choices_go_with_theirs() -> None:
 def test_a_list_property_takes_all_in_one_set() -> None:
     properties = {"attendees": {"type": "array", "items": {"type": "string"}}}
     assert len(mentions("a meeting with Ann and Carl").sets(properties)) == 1
+
+
+def test_a_bare_id_takes_the_number_of_anything() -> None:
+    properties = {"id": {"type": "integer"}}
+    parts = mentions("Get users 3, 4 and 5").sets(properties)
+    assert [part.assigned(properties, lambda name, value: True, required=("id",))[0] for part in parts] == [
+        {"id": 3},
+        {"id": 4},
+        {"id": 5},
+    ]

@@ -51,3 +51,55 @@ def test_the_best_of_tools_that_fit_badly() -> None:
 @pytest.mark.parametrize(("text", "so"), [("and in Rome?", True), ("What about 5?", True), ("Rome is nice", False)])
 def test_follow_ups(text: str, so: bool) -> None:
     assert follow_up(text) is so
+
+
+def function(name: str, about: str, *needed: str) -> Tool:
+    schema = {"type": "object", "properties": {key: {"type": "string"} for key in needed}, "required": [*needed]}
+    return Tool(name, about, schema)
+
+
+OTHERS = (
+    function("add_to_shopping_list", "", "item"),
+    function("get_user", "Get a user", "user_id"),
+    function("issue_refund", "Issue a refund for an order", "order_id"),
+    function("db", "Run SQL", "query"),
+)
+
+
+def names(text: str) -> list[str]:
+    return [wish.tool.name for wish in wishes(text, OTHERS, {})]
+
+
+def test_items_of_a_list_are_one_wish() -> None:
+    assert names("add milk, eggs and bread to my shopping list") == ["add_to_shopping_list"]
+
+
+def test_a_clause_that_only_names_a_tool_says_which_the_one_beside_it_is_for() -> None:
+    [wish] = wishes("¿Quién es el 7? Usa get_user.", OTHERS, {})
+    assert (wish.tool.name, "Usa" in wish.text) == ("get_user", False)
+    assert names("Use get_user. Who is number 7?") == ["get_user"]
+
+
+def test_a_tool_that_is_named_twice_is_wanted_twice() -> None:
+    assert names("use get_user for 12 and get_user for 13") == ["get_user", "get_user"]
+
+
+def test_a_request_is_heard_amid_a_long_text() -> None:
+    padding = "Our company makes chairs. We have three plants, and a museum. " * 60
+    [wish] = wishes(f"{padding}Please refund order C-17. {padding}", OTHERS, {})
+    assert wish.tool.name == "issue_refund"
+    assert "C-17" in wish.text
+
+
+def test_code_goes_to_what_runs_it() -> None:
+    assert names("`SELECT count(*) FROM users`") == ["db"]
+
+
+def test_some_tool_is_called_where_one_is_asked_for() -> None:
+    assert len(names("call the tool")) == 1
+    assert names("what is a tool") == []
+
+
+@pytest.mark.parametrize("text", ["no news is good news", "Don't use any tools. Refund order 4.", "I got a refund."])
+def test_what_wants_nothing(text: str) -> None:
+    assert names(text) == []

@@ -66,9 +66,9 @@ def test_quoted_texts_are_blanked_and_quoted_names_stay() -> None:
 def test_of_a_long_text_the_ends_are_heard() -> None:
     found = clauses("first. " + "middle. " * 1000 + "last.")
     assert (found[0].text.strip(), found[-1].text.strip()) == ("first", "last")
-    assert len(found) < 40
+    assert len(found) <= 400
 
 
 @pytest.mark.parametrize("sign", ["“", '"', "`", "'", "«", "「", "a,", "what ", "do you have ", "not "])
 def test_hostile_texts_are_read_in_bounded_time(sign: str) -> None:
-    clauses(sign * 16_000)
+    assert len(clauses(sign * 16_000)) <= 400

@@ -99,6 +99,10 @@ def test_who_has_looked_need_not_look_again() -> None:
     assert [each["type"] for each in taken] == ["scroll"]
 
 
+def test_the_computer_of_the_guides_takes_one_action() -> None:
+    assert step(call("click"), "computer_use")["action"] == {"type": "screenshot"}
+
+
 def test_newer_computers_take_lists_of_actions() -> None:
     body = step(call("click"), "computer")
     assert body == {"call_id": "", "actions": [LOOK], "pending_safety_checks": []}

@@ -91,3 +91,16 @@ def test_a_call_is_known_that_was_made_in_any_turn() -> None:
     assert known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
     assert not known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
     assert not known(later, Errand(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))
+
+
+def test_an_answer_completes_what_was_asked_for() -> None:
+    asked = call("book a table", Message("assistant", "Which restaurant?"), "Chez Nous, at 8pm")
+    [errand] = errands(asked, (WEATHER, TABLE))
+    assert errand.tool == TABLE
+    assert "Chez Nous" in errand.said.text
+
+
+def test_consent_does_what_was_offered() -> None:
+    offered = Message("assistant", "It is sunny there. Shall I check the weather in Rome?")
+    assert due(call("hi", offered, "yes please")) == [("get_weather", 0)]
+    assert due(call("hi", offered, "no thanks")) == []

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Message, Tool, ToolCall
+from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.tools.mcp import mcp_use
+from mockserver.engine.generate.tools.mcp import allowed, mcp_use, meant
 from tests.kit.calls import call
 
 NAMED = {"allowed_tools": ["read_wiki", "ask_question"]}
@@ -23,6 +23,25 @@ def test_a_server_of_unknown_tools_is_only_listed_once() -> None:
     assert listed == Item("mcp_list_tools", {"server_label": "wiki", "tools": [], "error": None})
     done = Message("assistant", parts=({"type": "mcp_list_tools", "server_label": "wiki"},))
     assert use(call("hello", done)) is None
+
+
+@pytest.mark.parametrize(
+    ("servers", "tools"),
+    [
+        ((), ["a", "b"]),
+        ((("wiki", ""),), ["a", "b"]),
+        ((("wiki", "b"),), ["b"]),
+        ((("wiki", "b"), ("wiki", "")), ["a", "b"]),
+        ((("other", "b"),), None),
+    ],
+)
+def test_a_choice_means_a_server_or_one_of_its_tools(
+    servers: tuple[tuple[str, str], ...], tools: list[str] | None
+) -> None:
+    server = Tool("mcp", kind="mcp", options={"server_label": "wiki", "allowed_tools": ["a", "b"]})
+    found = meant(server, ToolChoice("named", ("mcp",), servers))
+    assert (found and allowed(found)) == tools
+    assert meant(Tool("web_search"), ToolChoice("required", (), servers)) == Tool("web_search")
 
 
 def test_a_tool_that_needs_no_approval_is_called() -> None:

@@ -46,6 +46,31 @@ def test_a_name_is_found_as_it_is_written() -> None:
     assert named_at(search, "use the search tool") == 8
 
 
+def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
+    server = Tool("mcp", kind="mcp", options={"server_label": "deepwiki", "allowed_tools": ["ask_question", "search"]})
+    assert fit(server, "ask deepwiki about rust") >= THRESHOLD
+    offered = offers((server,), {})[0]
+    assert named_at(offered, "use ask_question to learn of rust") == 4
+    assert named_at(offered, "search for rust") is None
+    assert fit(server, "what is an mcp") < THRESHOLD
+
+
 def test_parameters_of_odd_schemas() -> None:
     assert properties_of(Tool("a", parameters=True)) == properties_of(Tool("a")) == {}
     assert properties_of(Tool("a", parameters={"properties": []})) == {}
+
+
+def test_a_name_of_light_words_must_lead() -> None:
+    assert fit(Tool("Read"), "read notes.txt") >= THRESHOLD
+    assert fit(Tool("Read"), "tell me of Rome") == 0
+
+
+def test_a_namespace_is_no_part_of_the_name() -> None:
+    issues = (Tool("mcp__github__create_issue"), Tool("mcp__github__list_issues"))
+    assert fit(issues[0], "create an issue", issues[1]) >= THRESHOLD
+    assert fit(Tool("home.lights.set"), "set the lights") >= THRESHOLD
+
+
+def test_a_short_description_that_is_met_suffices() -> None:
+    assert fit(Tool("helper", "Ask about the weather."), "what is the weather in Paris") >= THRESHOLD
+    assert fit(Tool("helper", "Anything open."), "open question") < THRESHOLD

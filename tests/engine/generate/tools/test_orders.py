@@ -55,3 +55,9 @@ def test_conditions_are_hints() -> None:
 
 def test_only_instructions_order() -> None:
     assert orders(call("Always call lookup_policy first."), TOOLS) == Orders()
+
+
+def test_all_tools_are_forbidden_at_once() -> None:
+    tools = (Tool("get_weather"), Tool("search"))
+    assert orders(call(Message("system", "Be brief. Do not use any tools.")), tools).never == {"get_weather", "search"}
+    assert orders(call(Message("system", "Do not use tools unless asked.")), tools).never == frozenset()

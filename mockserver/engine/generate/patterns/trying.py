@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from mockserver.core.seed import Random
-from mockserver.engine.generate.instances.pattern import matching
+from mockserver.engine.generate.patterns.writing import matching
 
 Pattern = Any  # a Literal, or a compiled pattern, whose type `regex` does not export
 
@@ -107,8 +107,13 @@ def text_for(pattern: Pattern, rng: Random) -> str | None:
         if fits(pattern, candidate):
             return candidate
     made = [text for _ in range(_TRIES) if (text := matching(pattern.pattern, rng)) is not None]
-    fitting = [text for text in made if fits(pattern, text) and not _HALF.search(text)]
+    fitting = [text for text in made if fits(pattern, text) and is_whole(text)]
     return min(fitting, key=lambda text: not text, default=None)
+
+
+def is_whole(text: str) -> bool:
+    """Whether no character of a text is a half one, which no client can be sent."""
+    return _HALF.search(text) is None
 
 
 def _expanded(source: str) -> int:
@@ -144,7 +149,7 @@ def _usual(rng: Random) -> Iterator[str]:
     yield from (f"$1{number}.00", f"{number}%", " ", "\n")
 
 
-_HALF = re.compile("[\ud800-\udfff]")  # of a character, which no client can be sent
+_HALF = re.compile("[\ud800-\udfff]")
 _LARGEST = 20_000
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<least>\d+)(?:,\d*)?\}|.", re.DOTALL)
 _DAY = date(2024, 1, 1)

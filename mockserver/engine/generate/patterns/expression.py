@@ -1,7 +1,7 @@
 """Regular expressions of JSON Schema (ECMAScript's) read into a tree. Knows how they are spelled, not what to do."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import inf
 
 Ranges = tuple[tuple[int, int], ...]
@@ -90,7 +90,6 @@ class _Reader:
     pattern: str
     at: int = 0
     groups: int = 0
-    _named: list[str] = field(default_factory=list)
 
     def either(self, depth: int) -> Node:
         if depth > _DEEPEST:

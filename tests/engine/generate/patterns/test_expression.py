@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from mockserver.engine.generate.instances.expression import (
+from mockserver.engine.generate.patterns.expression import (
     ANY,
     Chars,
     Edge,

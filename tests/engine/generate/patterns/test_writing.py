@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.engine.generate.instances.compiled import matches
-from mockserver.engine.generate.instances.pattern import matching
+from mockserver.engine.generate.patterns.writing import matching
 
 PATTERNS = [
     "^[A-Z]{3}$",

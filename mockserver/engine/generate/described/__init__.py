@@ -1,4 +1,4 @@
-"""Which JSON a prompt wants: the schema that stands in it, the object it shows, or the keys that it names.
+"""Which JSON a prompt describes: the schema that stands in it, the object it shows, or the keys that it names.
 
 Knows texts and JSON Schema's words, no calls and no values.
 """
@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mockserver.core.call import Json
+from mockserver.engine.generate.described.notation import named, read, record, shape
+from mockserver.engine.generate.excerpt import excerpt
 from mockserver.engine.generate.vocabulary import vocabulary
-from mockserver.engine.generate.wanted.notation import named, read, record, shape
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Described:
     """A JSON Schema, whether its instance goes into a fence, and what a text says apart from the schema."""
 
     schema: Json
@@ -23,30 +24,23 @@ class Wanted:
     rest: str = ""
 
 
-def wanted(text: str, *, json_anyway: bool = False) -> Wanted | None:
+def described(text: str, *, json_anyway: bool = False) -> Described | None:
     """The JSON that a text wants for an answer; None where it wants another, unless that is known otherwise."""
-    read_text = text if len(text) <= _MOST_READ else text[: _MOST_READ // 5] + "\n" + text[-_MOST_READ * 4 // 5 :]
-    if not json_anyway and not asks_for_json(read_text):
+    text = excerpt(text, _MOST_READ)
+    if not json_anyway and not asks_for_json(text):
         return None
-    found = _schema(read_text) or _example(read_text) or _keys(read_text)
+    found = _schema(text) or _example(text) or _keys(text)
     if found is None:
         return None
     schema, start, end = found
-    if _wants_a_list(read_text[:end], schema):
+    if _wants_a_list(text[:end], schema):
         schema = {"type": "array", "items": schema, "minItems": 2, "maxItems": 5}
-    return Wanted(
-        schema, bool(_FENCED.search(read_text)), matter(_without_examples(read_text[:start]) + "\n" + read_text[end:])
-    )
+    return Described(schema, bool(_FENCED.search(text)), matter(_without_examples(text[:start]) + "\n" + text[end:]))
 
 
 def asks_for_json(text: str) -> bool:
     """Whether a text orders an answer in JSON."""
     return "json" in text.lower() and bool(_ORDERED.search(text)) and not _ABOUT_JSON.search(text)
-
-
-def fenced(text: str) -> bool:
-    """Whether a text wants its JSON in a fence."""
-    return bool(_FENCED.search(text[-_MOST_READ:]))
 
 
 def matter(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.wanted import asks_for_json, wanted
+from mockserver.engine.generate.described import asks_for_json, described
 
 PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
 INSTRUCTIONS = (
@@ -25,20 +25,20 @@ INSTRUCTIONS = (
     ],
 )
 def test_a_schema_in_the_prompt(text: str) -> None:
-    found = wanted(text)
+    found = described(text)
     assert found is not None
     assert found.schema == PERSON
     assert not found.fenced
 
 
 def test_what_else_a_prompt_says_gives_the_values() -> None:
-    found = wanted(f"John is 30. {INSTRUCTIONS}\n```json\n{json.dumps(PERSON)}\n```\nHe lives in Rome.")
+    found = described(f"John is 30. {INSTRUCTIONS}\n```json\n{json.dumps(PERSON)}\n```\nHe lives in Rome.")
     assert found is not None
     assert "John is 30" in found.rest
     assert "lives in Rome" in found.rest
     assert "properties" not in found.rest
     assert "```" not in found.rest
-    extracted = wanted("Extract name and email from this text as JSON: Bob, bob@example.com")
+    extracted = described("Extract name and email from this text as JSON: Bob, bob@example.com")
     assert extracted is not None
     assert extracted.rest.strip() == "Bob, bob@example.com"
 
@@ -60,7 +60,7 @@ KEYS: list[tuple[str, dict[str, str | None]]] = [
 
 @pytest.mark.parametrize(("text", "types"), KEYS)
 def test_keys_in_the_prompt(text: str, types: dict[str, str | None]) -> None:
-    found = wanted(text)
+    found = described(text)
     assert found is not None
     properties: dict[str, Any] = found.schema["properties"]
     assert {name: schema.get("type") for name, schema in properties.items()} == types
@@ -68,7 +68,7 @@ def test_keys_in_the_prompt(text: str, types: dict[str, str | None]) -> None:
 
 
 def test_a_list_of_objects() -> None:
-    found = wanted("Return a JSON array of objects with keys name and price")
+    found = described("Return a JSON array of objects with keys name and price")
     assert found is not None
     assert found.schema["type"] == "array"
     assert list(found.schema["items"]["properties"]) == ["name", "price"]
@@ -87,7 +87,7 @@ def test_a_list_of_objects() -> None:
     ],
 )
 def test_prompts_that_want_none(text: str) -> None:
-    assert wanted(text) is None
+    assert described(text) is None
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_asks_for_json(text: str, asked: bool) -> None:
 
 
 def test_keys_count_where_json_is_wanted_anyway() -> None:
-    assert wanted("List the fields: a, b") is None
-    found = wanted("List the fields: a, b", json_anyway=True)
+    assert described("List the fields: a, b") is None
+    found = described("List the fields: a, b", json_anyway=True)
     assert found is not None
     assert list(found.schema["properties"]) == ["a", "b"]
 
@@ -121,7 +121,7 @@ def test_keys_count_where_json_is_wanted_anyway() -> None:
     ],
 )
 def test_fences(order: str, fenced: bool) -> None:
-    found = wanted(f"{order} with keys a and b")
+    found = described(f"{order} with keys a and b")
     assert found is not None
     assert found.fenced is fenced
 
@@ -131,4 +131,4 @@ def test_fences(order: str, fenced: bool) -> None:
     ['"', "{", "[{", '{"a":', "json keys a, ", "return json ", "fields: a\n- b: c\n", "'a ", "a or ", '{"a": "b", '],
 )
 def test_no_text_is_too_odd(piece: str) -> None:
-    assert wanted("json " + piece * (500_000 // len(piece)), json_anyway=True) is None or piece[0] in "{jf"
+    assert described("json " + piece * (500_000 // len(piece)), json_anyway=True) is None or piece[0] in "{jf"

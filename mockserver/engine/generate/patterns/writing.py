@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import ceil, inf
 
 from mockserver.core.seed import Random
-from mockserver.engine.generate.instances.expression import (
+from mockserver.engine.generate.patterns.expression import (
     ANY,
     Chars,
     Edge,

@@ -3,13 +3,14 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.grammar.patterns import (
+from mockserver.engine.generate.patterns.trying import (
     Literal,
     SlowError,
     UnreadableError,
     compiled,
     fits,
     found_in,
+    is_whole,
     length_at,
     text_for,
 )
@@ -87,3 +88,8 @@ def test_what_a_text_has_of_a_pattern() -> None:
     assert found_in("red|green", "a green door") == ["green"]
     assert found_in("[a-z]+", "any word would do") == []
     assert found_in("(", "broken") == []
+
+
+@pytest.mark.parametrize(("text", "whole"), [("", True), ("é東😀", True), ("a\ud83d", False), ("\udc00b", False)])
+def test_halves_of_characters_are_noticed(text: str, whole: bool) -> None:
+    assert is_whole(text) is whole

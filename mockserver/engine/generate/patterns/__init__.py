@@ -1,0 +1,1 @@
+"""Regular expressions of clients: read into trees, texts written for them, and tried within a time that is set."""

@@ -1,0 +1,7 @@
+from mockserver.core.conversation import Prompt
+from mockserver.core.tokens import APPROX
+
+
+def test_a_prompt_is_split_unless_its_tokens_were_sent() -> None:
+    assert Prompt("one two").tokens(APPROX) == ("one", " two")
+    assert Prompt("one two", (1, 2, 3)).tokens(APPROX) == ("<|1|>", "<|2|>", "<|3|>")

@@ -1,0 +1,41 @@
+"""Properties that differ in their place keep the order of the text."""
+
+import pytest
+
+from mockserver.engine.generate.prompt.assigning import wants
+from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.engine.generate.prompt.peers import in_order, peers
+
+STRING = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("names", "groups"),
+    [
+        (("city_a", "city_b"), [("city_a", "city_b")]),
+        (("y", "x"), [("x", "y")]),
+        (("second", "first", "note"), [("first", "second")]),
+        (("station_2", "station_1", "line_1"), [("station_1", "station_2")]),
+        (("source", "target"), [("source", "target")]),
+        (("city", "country"), []),
+    ],
+)
+def test_what_is_alike_but_for_its_place_is_a_group(names: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
+    found = peers(wants(dict.fromkeys(names, STRING)))
+    assert [tuple(want.name for want in group) for group in found] == groups
+
+
+def test_another_type_is_no_peer() -> None:
+    assert peers(wants({"a": STRING, "b": {"type": "integer"}})) == []
+
+
+def test_values_are_told_out_in_the_order_of_the_text() -> None:
+    one, two = wants({"a": STRING, "b": STRING})
+    early, late = Mention("name", "Rome", 0, 4), Mention("name", "Oslo", 9, 13)
+    assert in_order([(one, late), (two, early)]) == [(one, early), (two, late)]
+
+
+def test_what_something_is_taken_from_comes_first() -> None:
+    one, two = wants({"a": {"type": "integer"}, "b": {"type": "integer"}})
+    few, many = Mention("number", 12, 9, 11), Mention("number", 50, 17, 19, cue="from")
+    assert in_order([(one, few), (two, many)]) == [(one, many), (two, few)]

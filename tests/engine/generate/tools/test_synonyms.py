@@ -1,0 +1,11 @@
+"""English words that mean the same."""
+
+from mockserver.engine.generate.tools.synonyms import SYNONYMS
+from mockserver.engine.generate.tools.wording import keys
+
+
+def test_each_group_has_several_words_that_share_a_key() -> None:
+    for group in SYNONYMS:
+        first, *others = group.split()
+        assert others
+        assert all(f"~{first}" in keys(word) for word in (first, *others))

@@ -1,0 +1,47 @@
+"""Programs that were started beforehand do what those do that are started anew."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house.warm import warm
+
+COLD = Path(sys.executable).parent
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with warm(tmp_path_factory.mktemp("warm")) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python -c 'import sys; print(__name__, sys.argv, sys.path[0]); sys.exit(3)' a b",
+        "python -c 'import os; print(os.getcwd(), os.environ[\"SAID\"])'",
+        "echo in | python -c 'import sys; print(sys.stdin.read(), file=sys.stderr)' | cat",
+        "python -c 'raise SystemExit(\"no\")'",
+        "python -c 'import sys; print(\"mockserver.cli\" in sys.modules)'",
+        "echo 'print(1)' > one.py && python one.py",
+        "mockserver ask 'hello there' -r rules.yaml | head -1",
+        "mockserver ask hello -r nowhere.yaml",
+        "mockserver bark",
+    ],
+)
+def test_a_warm_program_does_what_a_cold_one_does(command: str, programs: Path, tmp_path: Path, root: Path) -> None:
+    (tmp_path / "rules.yaml").write_text((root / "rules.yaml").read_text())
+
+    def done(*folders: Path) -> tuple[int, str, str]:
+        path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+        environment = {**os.environ, "PATH": path, "SAID": "é", "PYTHONPATH": str(root)}
+        made = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        return made.returncode, made.stdout, made.stderr
+
+    assert done(programs, COLD) == done(COLD)

@@ -61,7 +61,7 @@ def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     rules = system(call)
     made = None if free else formed(about, rules, rng) or passage(call, about) or shaped(about, rules, rng)
     answer = text_on(about, call, rng, options) if made is None else made
-    return joint(call) + (answer if free else framed(answer, (call.last_user, rules)))
+    return joint(call) + (answer if free else framed(answer, (about.text, excerpt(rules))))
 
 
 def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

@@ -24,8 +24,8 @@ _CASE = re.compile(
     r"(?i)\b(?:answer|respond|reply|write|output|speak|give|say|return|use|only)\b[^.\n:]{0,60}?\b(?:in|all|using|only)\s+"
     r"(?:(?P<upper>(?:all )?(?:upper[- ]?case|capitals?|capital letters|caps)\b)|(?:all )?lower[- ]?case\b)"
 )
-_STEPS = re.compile(r"(?m)^\s*(?:Thought|Action)\s*:")
-_FINAL = re.compile(r"(?m)^\s*Final Answer\s*:\s*(?!\s*$)")
+_STEPS = re.compile(r"(?m)^[ \t]{0,8}(?:Thought|Action)[ \t]{0,8}:")
+_FINAL = re.compile(r"(?m)^[ \t]{0,8}Final Answer[ \t]{0,8}:(?![ \t]{0,8}$)")
 _TAGS = re.compile(
     r"(?i)\b(?:answer|respond|response|reply|output|return|put|wrap|enclose|provide|place|write|give)\b[^.\n]{0,60}?"
     r"\b(?:in|inside|within|between|with|using)\s+"

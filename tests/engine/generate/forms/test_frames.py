@@ -29,3 +29,8 @@ def test_framed(order: str, made: str) -> None:
 def test_what_has_tags_or_is_code_stays() -> None:
     assert framed("<b>Tea</b>", ["Answer in <answer> tags."]) == "<b>Tea</b>"
     assert framed("```\ntea\n```", ["Answer in <answer> tags."]) == "```\ntea\n```"
+
+
+@pytest.mark.parametrize("sign", ["\n", " ", "Thought: \n", "answer in ", "<a> "])
+def test_a_huge_order_is_read_in_time(sign: str) -> None:
+    assert framed("Tea.", [sign * 20_000])

@@ -10,6 +10,7 @@ from mockserver.core.call import Call, Json, Tool
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.engine.draft import DraftChoice
+from mockserver.engine.generate.excerpt import excerpt
 from mockserver.engine.generate.forms import formed, shaped
 from mockserver.engine.generate.forms.code import continued
 from mockserver.engine.generate.forms.frames import framed

@@ -85,12 +85,12 @@ def _members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
     required, properties, indent = schema.get("required"), schema.get("properties"), " " * (2 * depth)
     if not isinstance(properties, Mapping):
         return
+    needed = frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else ()
     for name, told in properties.items():
         described = told.get("description") if isinstance(told, Mapping) else None
         if isinstance(described, str) and depth < 2:
             yield f"{indent}// {described}"
-        needed = isinstance(required, list) and name in required
-        yield f"{indent}{name}{'' if needed else '?'}: {_type(told, depth)},"
+        yield f"{indent}{name}{'' if name in needed else '?'}: {_type(told, depth)},"
 
 
 def _type(schema: Json, depth: int) -> str:

@@ -41,6 +41,7 @@ class _Table:
         demanded = self._with_dependents(required(self.parts))
         if len(demanded) > self.sizes[1]:
             raise _too_many(len(demanded), most(self.parts, "maxProperties"))
+        self._check_names(demanded)
         spoken_of = named(self.parts)
         chosen = self._chosen(spoken_of, demanded)
         names = [name for name in spoken_of if name in chosen]
@@ -48,6 +49,12 @@ class _Table:
         made = self._filled(names, demanded)
         self._widen(made, spoken_of)
         return made
+
+    def _check_names(self, demanded: Sequence[str]) -> None:
+        allowed = self._name_schemas()
+        for name in demanded if allowed else ():
+            if not self.making.fits(allowed, name):
+                raise DeadEndError(f"the property {name!r} is required, and its name is not allowed", "propertyNames")
 
     def _chosen(self, spoken_of: Sequence[str], demanded: Sequence[str]) -> dict[str, None]:
         """The names of the properties to make: the demanded ones, and by chance some others, within the limits."""

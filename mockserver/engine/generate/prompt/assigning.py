@@ -105,19 +105,19 @@ def _values(text: str, match: Match) -> Iterator[Json]:
 
 def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Wanted, ...]:
     """What each property asks for, in the schema's order; of few properties that is found out once."""
-    needed = tuple(name for name in properties if name in required)
+    needed = frozenset(required).intersection(properties)
     if len(properties) > _FEW:
         return tuple(_wants(properties, needed))
     return _known_wants(to_json(properties, inf_nan_mode="constants"), needed)
 
 
 @lru_cache(maxsize=1024)
-def _known_wants(written: bytes, required: tuple[str, ...]) -> tuple[Wanted, ...]:
+def _known_wants(written: bytes, required: frozenset[str]) -> tuple[Wanted, ...]:
     """The same of properties that come with every request of a client: by what they say, for each is an object anew."""
     return tuple(_wants(json.loads(written), required))
 
 
-def _wants(properties: Mapping[str, Json], required: Collection[str]) -> Iterator[Wanted]:
+def _wants(properties: Mapping[str, Json], required: frozenset[str]) -> Iterator[Wanted]:
     for order, (name, schema) in enumerate(properties.items()):
         yield wanted(name, schema, order, required=name in required)
 

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 
-.PHONY: setup serve fmt check test frameworks cover bench lock lock-frameworks
+.PHONY: setup serve fmt check test frameworks fuzz cover bench lock lock-frameworks
 
 setup: .venv/ready
 
@@ -29,11 +29,14 @@ fmt: setup
 check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pytest -q tests/house
 
-test: setup
-	$(BIN)/pytest -n auto
+test: setup  # the house is looked over by make check
+	$(BIN)/pytest -n auto --ignore tests/house
 
 frameworks: .venv-frameworks/ready  # agents of public frameworks; what those leave unclosed is their own affair
 	$(FRAMEWORKS)/python -m pytest -q -W default -p no:unraisableexception --disable-warnings tests/frameworks
+
+fuzz: setup  # longer than the suite does, and with other inputs each time
+	FUZZ=$(or $(TIMES),20) $(BIN)/pytest -n auto tests/fuzz
 
 cover: setup
 	$(BIN)/coverage run -m pytest && $(BIN)/coverage report --show-missing --skip-covered

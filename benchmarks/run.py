@@ -7,13 +7,21 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from math import inf
 from pathlib import Path
 
+from endurance import endurance
+from held import holding
+from limits import limits
 from load import Cost, free_port, measure, post, server
 from schemas import schemas
+from soak import soak
+from streams import timing
 
 HERE = Path(__file__).parent
 COUNT = 8_000
+TURNS = 6
 
 
 def chat(text: str, **more: object) -> bytes:
@@ -73,6 +81,26 @@ def throughput() -> Mapping[str, float]:
         "distinct chats, requests per second / bare": bare.wall / varied.wall,
         "distinct chats, CPU per request / bare": varied.cpu / bare.cpu,
     }
+
+
+def door() -> Mapping[str, float]:
+    """The same application behind uvicorn's own protocol and behind the door, by turns: the lowest CPU of each."""
+    same = [chat("hello there")]
+    varied = [post(f"/v1/chat/completions?{number}", b'{"a": 1}') for number in range(COUNT)]
+    ports = {name: free_port() for name in ("bare", "door")}
+    found: dict[str, float] = {}
+    with ExitStack() as running:
+        pids = {
+            name: running.enter_context(server(str(HERE / "servers.py"), name, str(port), port=port))
+            for name, port in ports.items()
+        }
+        for which, requests in {"equal": same, "distinct": varied}.items():
+            cpu = dict.fromkeys(ports, inf)
+            for name in list(ports) * TURNS:
+                cpu[name] = min(cpu[name], measure(pids[name], ports[name], requests, count=COUNT // 2).cpu)
+            found[f"{which} heads: the door / uvicorn's own, CPU"] = cpu["door"] / cpu["bare"]
+            found[f"{which} heads: microseconds that the door adds"] = 1e6 * (cpu["door"] - cpu["bare"])
+    return found
 
 
 def streams() -> Mapping[str, float]:
@@ -146,11 +174,17 @@ def start() -> Mapping[str, float]:
 
 QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "throughput": throughput,
+    "door": door,
     "streams": streams,
     "families": families,
     "rules": many_rules,
     "start": start,
     "schemas": schemas,
+    "timing": lambda: timing(chat),
+    "soak": lambda: soak(chat),
+    "limits": limits,
+    "endurance": endurance,
+    "held": holding,
 }
 
 

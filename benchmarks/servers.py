@@ -1,6 +1,7 @@
-"""The servers that mockserver is measured against: `python servers.py bare|split PORT`.
+"""The servers that mockserver is measured against: `python servers.py bare|door|split PORT`.
 
-`bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes. `split` is mockserver
+`bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes; `door` is the same
+behind mockserver's own protocol. `split` is mockserver
 itself, but every frame of a stream leaves in a send of its own.
 """
 
@@ -57,12 +58,21 @@ def split() -> Any:
     return each
 
 
+def protocol(name: str) -> Any:
+    """What speaks HTTP for a server."""
+    if name != "door":
+        return "httptools"
+    from mockserver.server.door import doors
+
+    return doors()
+
+
 if __name__ == "__main__":
-    app = {"bare": lambda: bare, "split": split}[sys.argv[1]]()
+    app = {"bare": lambda: bare, "door": lambda: bare, "split": split}[sys.argv[1]]()
     uvicorn.run(
         app,
         port=int(sys.argv[2]),
-        http="httptools",
+        http=protocol(sys.argv[1]),
         loop="uvloop",
         ws="none",
         lifespan="off",

@@ -4,6 +4,7 @@ Knows the names, kinds and bounds of settings, not what anybody does with them.
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -13,9 +14,15 @@ from pydantic_core import ErrorDetails
 
 from mockserver.core.call import Json
 from mockserver.core.errors import ConfigError, Mistake, MockserverError
-from mockserver.core.plan import Timing
+from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
-from mockserver.kinds import Instant, Model, Models, Names, Size, TimingSetting, TimingTable
+from mockserver.core.timing import Timing
+from mockserver.kinds.amounts import Instant, Size
+from mockserver.kinds.keys import Key, Keys
+from mockserver.kinds.limits import LimitsSetting, LimitsTable, RatesTable
+from mockserver.kinds.models import Model, Models
+from mockserver.kinds.texts import Hosts, Origins, Token
+from mockserver.kinds.timing import PROFILES, Profiles, ProfileSettings, TimingSetting, TimingTable
 from mockserver.positions import Document, Path, did_you_mean, read
 
 
@@ -38,7 +45,7 @@ class Settings(BaseModel):
     )
     ids: Literal["stable", "unique"] = Field(
         "stable",
-        description="Ids that follow from the request's meaning, or that never repeat while it runs.",
+        description="Ids that follow from the request's meaning (stable), or that never repeat while it runs (unique).",
     )
     tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"] = Field(
         "approx",
@@ -53,8 +60,20 @@ class Settings(BaseModel):
     known_models: bool = Field(
         True, description="Whether well-known models have the limits that are published of them."
     )
-    keys: Names = Field(None, description="The keys that are accepted; absent: any key, even none.")
-    timing: TimingSetting = Field(default_factory=Timing, description="When answers go out; absent: at once.")
+    timing: TimingSetting = Field(
+        default_factory=Timing, description="When answers go out: a table or a profile; absent: at once."
+    )
+    profiles: ProfileSettings = Field(
+        default_factory=dict, description="Timings by name, for timing to refer to, beside those that are built in."
+    )
+    keys: Keys = Field(
+        None,
+        description="The keys that are accepted, as a list, or a table that says what each may do; "
+        "absent: any key, even none.",
+    )
+    limits: LimitsSetting = Field(
+        default_factory=Limits, description="How much may be asked for in a time, and at once; absent: anything."
+    )
     strict: bool = Field(False, description="Also refuse what only the live provider refuses beyond its schema.")
     stored_answers: int = Field(
         1000, ge=0, description="How many answers a namespace keeps to be looked up; the oldest go first."
@@ -65,10 +84,28 @@ class Settings(BaseModel):
     background_polls: int = Field(
         1, ge=0, description="How many look-ups find a background response in progress before it is there."
     )
+    journal_calls: int = Field(
+        1000, ge=0, description="How many calls the journal of a namespace keeps; the oldest go first."
+    )
+    journal_bytes: Size = Field(
+        50_000_000, ge=1, description="How many bytes they may take in each namespace; the oldest go first."
+    )
     max_body: Size = Field(10_000_000, ge=1, description="The largest body of a request, in bytes or as 10MB.")
+    cors: Origins = Field(
+        (),
+        description="The origins whose pages may ask from a browser, such as https://app.example; * for all, but not "
+        "on control paths.",
+    )
+    allowed_hosts: Hosts = Field(
+        (), description="Names by which control paths may be asked for, beside those of this machine; *.mock.test too."
+    )
+    control_token: Token = Field(
+        None,
+        description="The token that control paths want; absent: none on loopback, elsewhere one made at random.",
+    )
     source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
     reload: bool = Field(True, description="Watch the rules files and swap a good change in at once.")
-    log: Literal["none", "text", "json"] = Field("none", description="A line on standard output for each request.")
+    log: Literal["none", "text", "json"] = Field("none", description="A line for each request, as text or as json.")
 
 
 def assemble(
@@ -83,9 +120,11 @@ def assemble(
     Where `dialects` are given, no other dialect will do. Raises ConfigError with every mistake and where it was made.
     """
     settings, mistakes = Settings(), list[Mistake]()
-    for layer in (*map(_of_document, documents), _of_environ(environ), _Layer(flags, flag)):
+    layers = (*map(_of_document, documents), _of_environ(environ), _Layer(flags, flag))
+    profiles = _profiles(layers)
+    for layer in layers:
         try:
-            settings = settings.model_copy(update=_checked(layer, dialects))
+            settings = settings.model_copy(update=_checked(layer, dialects, profiles))
         except MockserverError as error:
             mistakes += error.mistakes
     if mistakes:
@@ -143,12 +182,29 @@ def _of_environ(environ: Mapping[str, str]) -> _Layer:
     )
 
 
-def _checked(layer: _Layer, dialects: Collection[str]) -> dict[str, Json]:
-    """The settings that a layer states, as `Settings` holds them. Raises ConfigError."""
-    values = layer.values if layer.document else {name: _unfolded(layer, name) for name in layer.values}
+def _profiles(layers: Sequence[_Layer]) -> Profiles | None:
+    """All that timings may refer to, wherever they stand; None where these are mistaken, which is told in its place."""
+    stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "profiles" in layer.values]
+    if not stated:
+        return PROFILES
     try:
-        # What stands outside a file is text, whatever it means; in a file "8000" is no number.
-        settings = Settings.model_validate(values, strict=layer.document is not None)
+        value = _values(stated[-1])["profiles"]
+        return PROFILES | Settings.model_validate({"profiles": value}, strict=stated[-1].document is not None).profiles
+    except (ValidationError, MockserverError):
+        return None
+
+
+def _values(layer: _Layer) -> Json:
+    """What a layer states; what stands outside a file is text, whatever it means."""
+    return layer.values if layer.document else {name: _unfolded(layer, name) for name in layer.values}
+
+
+def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
+    """The settings that a layer states, as `Settings` holds them. Raises ConfigError."""
+    try:
+        # In a file "8000" is no number.
+        strict, context = layer.document is not None, {"profiles": profiles}
+        settings = Settings.model_validate(_values(layer), strict=strict, context=context)
     except ValidationError as error:
         raise ConfigError(*(_mistake(layer, details) for details in error.errors(include_url=False))) from None
     if dialects and "dialect" in settings.model_fields_set and settings.dialect not in dialects:
@@ -161,6 +217,8 @@ def _checked(layer: _Layer, dialects: Collection[str]) -> dict[str, Json]:
 def _unfolded(layer: _Layer, name: str) -> Json:
     """A value from outside a file; text in braces is a table in YAML's short form."""
     value = layer.values[name]
+    if isinstance(value, str) and _SURROGATE.search(value):  # bytes of the environment that are no UTF-8 come as these
+        raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be text in UTF-8, not {value!a}"))
     if isinstance(value, str) and value.lstrip().startswith("{"):
         return read(value, layer.written(name)).data
     return value
@@ -172,13 +230,13 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
     name, context = layer.name(path), details.get("ctx", {})
     match kind:
         case "extra_forbidden":
-            within = len(path) > 1
-            table = Model if path[0] == "models" and len(path) == _WITHIN_MODEL else TimingTable
-            known = list(table.model_fields) if within else [*map(layer.written, Settings.model_fields)]
-            word = str(path[-1]) if within else name
-            return layer.mistake(path, f"unknown setting {_shown(word)}{did_you_mean(word, known)}", key=True)
+            return layer.mistake(path, _unknown(layer, path), key=True)
         case "value_error":
             return layer.mistake(path, f"{name}: {context['error']}")
+        case "unknown":
+            return layer.mistake(
+                path, details["msg"] if layer.document else f"{layer.name(path[:1])}: {details['msg']}"
+            )
         case "cannot":
             return layer.mistake(path, f"{name} {details['msg']}: {_shown(value)}")
         case "excludes":
@@ -191,22 +249,40 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
     return layer.mistake(path, f"{name} must be {wants}, not {_shown(value)}")
 
 
+def _unknown(layer: _Layer, path: Path) -> str:
+    """What to say of a name that is none: the one that is nearly so, or all that its table takes, if that is small."""
+    if len(path) == 1:
+        word = layer.name(path)
+        return f"unknown setting {_shown(word)}{did_you_mean(word, map(layer.written, Settings.model_fields))}"
+    word, known = str(path[-1]), _table(path).model_fields
+    hint = did_you_mean(word, known) or f"; {layer.name(path[:-1])} takes {', '.join(known)}"
+    return f"unknown setting {_shown(word)}{hint}"
+
+
+def _table(path: Path) -> type[BaseModel]:
+    """The table in which a path ends."""
+    match path:
+        case ("timing", _) | ("profiles", _, _) | ("models", _, "timing", _):
+            return TimingTable
+        case ("keys" | "models", _, _):
+            return Key if path[0] == "keys" else Model
+    return LimitsTable if path[0] == "limits" else RatesTable
+
+
 def _shown(value: Json) -> str:
     """The value as a file would show it, in at most one short line."""
     text = json.dumps(value, ensure_ascii=False, default=repr)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-_PREFIX = "MOCKSERVER_"
-_LONGEST = 60
-_WITHIN_MODEL = 3  # steps to a property: models, a name, the property
+_PREFIX, _LONGEST = "MOCKSERVER_", 60
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 # What pydantic wants, by the kind of its complaint.
 _WANTS = {
     "wants": "{msg}",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
+    "expected": "{msg}",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
     "float_type": "a number",
     "float_parsing": "a number",
     "finite_number": "a finite number",
@@ -216,6 +292,7 @@ _WANTS = {
     "tuple_type": "a list of texts",
     "string_too_short": "text that is not empty",
     "model_type": "a table",
+    "dict_type": "a table",
     "greater_than": "more than {gt:g}",
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",

@@ -1,17 +1,21 @@
 """Settings from four origins, and what is said about those that cannot be."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from mockserver.core.errors import ConfigError
-from mockserver.core.plan import Timing
+from mockserver.core.rates import Limits, Rate
 from mockserver.core.seed import FROZEN_AT
-from mockserver.kinds import Model
+from mockserver.core.timing import Timing
+from mockserver.kinds.keys import Key
+from mockserver.kinds.models import Model
+from mockserver.kinds.timing import PROFILES
 from mockserver.positions import Document, read
-from mockserver.settings import Settings, assemble, flag, settings_schema, variable
+from mockserver.settings import Settings, assemble, flag, variable
 
 
 def of_file(text: str) -> Settings:
@@ -43,16 +47,28 @@ def test_defaults() -> None:
         "models": None,
         "known_models": True,
         "keys": None,
+        "limits": Limits(),
         "timing": Timing(),
+        "profiles": {},
         "strict": False,
         "stored_answers": 1000,
         "stored_bytes": 50_000_000,
         "background_polls": 1,
+        "journal_calls": 1000,
+        "journal_bytes": 50_000_000,
         "max_body": 10_000_000,
+        "cors": (),
+        "allowed_hosts": (),
+        "control_token": None,
         "source_headers": True,
         "reload": True,
         "log": "none",
     }
+
+
+def test_bytes_of_the_environment_that_are_no_text() -> None:
+    name = variable("host")
+    assert mistakes(environ={name: "a\udcff"}) == [f"{name} must be text in UTF-8, not 'a\\udcff'"]
 
 
 def test_settings_are_frozen() -> None:
@@ -89,11 +105,14 @@ def test_a_file_without_settings_changes_nothing(text: str) -> None:
             {"gpt-4o": Model(context_window=128_000), "o3": Model()},
         ),
         ("models", [], {}),
-        ("keys", "sk-a, sk-b,", ("sk-a", "sk-b")),
+        ("keys", "sk-a, sk-b,", {"sk-a": Key(), "sk-b": Key()}),
+        ("keys", ["sk-a"], {"sk-a": Key()}),
         ("max_body", "2KiB", 2048),
         ("timing", {}, Timing()),
         ("timing", {"first_token": "300ms", "per_token": 0.012, "jitter": "20%"}, Timing(0.3, 0.012, 0.2)),
-        ("timing", {"tokens_per_second": 50, "total": "1m"}, Timing(0.0, 0.02, 0.0, 60.0)),
+        ("timing", {"tokens_per_second": 50, "total": "1m"}, Timing(per_token=0.02, total=60.0)),
+        ("timing", "fast", PROFILES["fast"]),
+        ("profiles", {"mine": {"profile": "fast", "jitter": 0}}, {"mine": replace(PROFILES["fast"], jitter=0.0)}),
     ],
 )
 def test_values_of_a_file(name: str, value: Any, expected: Any) -> None:
@@ -108,9 +127,13 @@ def test_values_of_a_file(name: str, value: Any, expected: Any) -> None:
         ("STRICT", "1", True),
         ("RELOAD", "no", False),
         ("CLOCK", "1700000000", 1_700_000_000),
-        ("KEYS", "123,sk-b", ("123", "sk-b")),
+        ("KEYS", "123,sk-b", {"123": Key(), "sk-b": Key()}),
+        ("KEYS", "{sk-a: {allowed: false}}", {"sk-a": Key(allowed=False)}),
+        ("LIMITS", "{requests_per_day: 60}", Limits((Rate("requests", "day", 60),))),
         ("MODELS", "{gpt-4o: {context_window: 9}, o3: {}}", {"gpt-4o": Model(context_window=9), "o3": Model()}),
         ("TIMING", "{first_token: 2s, tokens_per_second: 4}", Timing(2.0, 0.25)),
+        ("TIMING", "slow", PROFILES["slow"]),
+        ("PROFILES", "{a: {total: 2s}}", {"a": Timing(total=2.0)}),
         ("MAX_BODY", "1mb", 1_000_000),
     ],
 )
@@ -155,6 +178,16 @@ def test_names_as_they_are_written_elsewhere() -> None:
             "clock: -1",
             "10: clock must be frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z, not -1",
         ),
+        (
+            "cors: https://app.example/x",
+            '9: cors must be a list of origins, such as https://app.example, or *, not "https://app.example/x"',
+        ),
+        (
+            "allowed_hosts: [mock.test:80]",
+            "18: allowed_hosts must be a list of host names without ports, such as mock.test or *.mock.test, "
+            'not ["mock.test:80"]',
+        ),
+        ("control_token: se cret", "18: control_token: must be printable ASCII without spaces"),
         ("keys: 7", "9: keys must be a list of texts, not 7"),
         ("keys: [a, 7]", "13: keys[1] must be text (in quotes, if it looks like a number), not 7"),
         ("models: {a: {tool: yes}}", '16: unknown setting "tool"; did you mean "tools"?'),
@@ -193,17 +226,19 @@ def test_names_as_they_are_written_elsewhere() -> None:
             '13: max_body: "10 potatoes" is not a size; write 512KB, 10MB or a whole number of bytes',
         ),
         ("max_body: 0", "13: max_body must be at least 1, not 0"),
-        ("timing: fast", '11: timing must be a table, not "fast"'),
-        (
-            "timing: {first_token: soon}",
-            '25: timing.first_token: "soon" is not a duration; write 300ms, 2s, 1m or a number of seconds',
-        ),
-        ("timing: {jitter: 120%}", '20: timing.jitter: "120%" is not a share; write 20% or 0.2, at most 100%'),
+        ("timing: 7", "11: timing must be a table or the name of a profile, not 7"),
         ("timing: {frist_token: 1s}", '12: unknown setting "frist_token"; did you mean "first_token"?'),
         ("timing: {tokens_per_second: 0}", "31: timing.tokens_per_second must be more than 0, not 0"),
         ("timing: {tokens_per_second: .inf}", "31: timing.tokens_per_second must be a finite number, not Infinity"),
         ("timing: {per_token: 1, tokens_per_second: 1}", "11: timing: give per_token or tokens_per_second, not both"),
         ("7: 7", '3: unknown setting "7"'),
+        ("profiles: {a: {profle: slow}}", '18: unknown setting "profle"; did you mean "profile"?'),
+        ("profiles: [a]", '13: profiles must be a table, not ["a"]'),
+        (
+            "models: {a: {limits: {rpm: 3}}}",
+            '25: unknown setting "rpm"; models.a.limits takes requests_per_minute, requests_per_day, '
+            "tokens_per_minute, tokens_per_day",
+        ),
     ],
 )
 def test_mistakes_in_a_file_are_told_with_their_place(setting: str, said: str) -> None:
@@ -230,9 +265,10 @@ def test_settings_that_are_no_table() -> None:
         (
             "MOCKSERVER_TIMING",
             "{jitter: a}",
-            'MOCKSERVER_TIMING.jitter: "a" is not a share; write 20% or 0.2, at most 100%',
+            'MOCKSERVER_TIMING.jitter must be a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "a"',
         ),
         ("MOCKSERVER_TIMING", "{total: 1, total: 2}", "MOCKSERVER_TIMING:1:12: "),
+        ("MOCKSERVER_TIMING", "slwo", 'MOCKSERVER_TIMING: unknown profile "slwo"; did you mean "slow"?'),
         ("MOCKSERVER_SEED", "x" * 70, 'MOCKSERVER_SEED must be a whole number, not "' + "x" * 59 + "…"),
     ],
 )
@@ -261,33 +297,3 @@ def test_all_mistakes_are_told_at_once() -> None:
         "MOCKSERVER_IDS",
         "--log",
     ]
-
-
-def test_schema_describes_every_setting() -> None:
-    schema = settings_schema()
-    assert set(schema["properties"]) == set(Settings.model_fields)
-    assert schema["additionalProperties"] is False
-    assert all(described.get("description") for described in schema["properties"].values())
-    assert schema["properties"]["clock"]["default"] == "frozen"
-    assert schema["$defs"]["TimingTable"]["title"] == "timing"
-
-
-@pytest.mark.parametrize(
-    ("settings", "good"),
-    [
-        ({"port": 1, "clock": "real", "models": {"a": None}, "timing": {"total": "3s", "jitter": "5%"}}, True),
-        ({"models": ["a"], "keys": ["b"], "clock": 3, "max_body": "10MB"}, True),
-        ({"prot": 1}, False),
-        ({"timing": {"total": []}}, False),
-        ({"log": "xml"}, False),
-    ],
-)
-def test_schema_agrees_with_the_reader(settings: dict[str, Any], good: bool) -> None:
-    import jsonschema_rs
-
-    assert jsonschema_rs.is_valid(settings_schema(), settings) is good
-    if good:
-        of_values(**settings)
-    else:
-        with pytest.raises(ConfigError):
-            of_values(**settings)

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import yaml
 
 from tests.kit.local import Answered, Local, local
+from tests.kit.served import served
 
 TOUR = (Path(__file__).parents[1] / "rules.yaml").read_text()
 WEATHER_TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
@@ -107,6 +109,15 @@ def test_slow_takes_its_time(tour: Local) -> None:
     assert rule.spec["then"]["timing"] == {"first_token": "500ms", "tokens_per_second": 20}
 
 
+def test_lost_on_the_way_comes_through_at_the_third_try() -> None:
+    with served(TOUR) as server, httpx.Client() as client:
+        for _ in range(2):
+            with pytest.raises(httpx.TransportError):
+                client.post(f"{server.address}/v1/chat/completions", json=user("Get lost."))
+        came = client.post(f"{server.address}/v1/chat/completions", json=user("Get lost."))
+    assert came.json()["choices"][0]["message"]["content"] == "It got through in the end."
+
+
 ERRORS: list[tuple[str, Mapping[str, Any], Mapping[str, str], int, str]] = [
     ("wrong key", user("Hi"), {"authorization": "Bearer sk-wrong"}, 401, "invalid_api_key"),
     ("no such model", user("Hi", model="missing-1"), {}, 404, "model_not_found"),
@@ -129,7 +140,7 @@ def test_rules_that_fail(
 
 def test_every_rule_is_asked_for() -> None:
     asked = {row[0] for row in (*TEXTS, *ERRORS)} | {"weather, asked", "refused", "filtered completion"}
-    asked |= {"searched the web", "broke off", "a violent text"}
+    asked |= {"searched the web", "broke off", "a violent text", "lost on the way"}
     assert [rule["name"] for rule in yaml.safe_load(TOUR)["rules"] if rule["name"] not in asked] == []
 
 

@@ -8,12 +8,14 @@ import click
 from pydantic_core import from_json, to_json
 
 from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
-from mockserver.cli.request import BODIES, Described, parsed, planned, put, usual_path
+from mockserver.cli.request import planned, put
 from mockserver.core.call import Call, Json
 from mockserver.core.documents import Embeddings, Moderations
 from mockserver.core.http import Reply
 from mockserver.core.plan import Answer, Failure, Item, Part, Raw, Reasoning, Refusal, Success, Text, ToolUse
 from mockserver.delivery.script import sse
+from mockserver.server.described import BODIES, Described, usual_path
+from mockserver.server.explained import befallen
 from mockserver.server.live import start
 
 
@@ -36,20 +38,20 @@ def command(  # size: click gives each flag a parameter
     """
     live = start(sources(rules, flags))
     body = {"model": model, **BODIES[operation](text), **({"stream": True} if stream else {})}
-    endpoint, reached, http = put(Described(usual_path(live.settings.dialect, operation), body), live)
+    endpoint, reached = put(Described(usual_path(live.settings.dialect, operation), body), live)
     if as_json or stream:
-        served = asyncio.run(endpoint.handle(http))
+        served = asyncio.run(endpoint.handle(reached.http))
         click.echo(_wire(served.reply))
-        click.echo(f"({served.source})", err=True)
+        click.echo(f"({served.source}{befallen(served.faults)})", err=True)
         return
-    call = parsed(reached, http, live)
+    call = reached.call(strict=live.settings.strict)
     plan = planned(call, live)
     if isinstance(plan.outcome, Failure):
-        reply = endpoint.dialect.fail(http, plan.outcome, call)
+        reply = endpoint.dialect.fail(reached.http, plan.outcome, call)
         click.echo(f"error {reply.status}: {reply.body.decode()}")
     else:
         click.echo("\n".join(_shown(plan.outcome, call)))
-    click.echo(f"({plan.source})", err=True)
+    click.echo(f"({plan.source}{befallen(plan.faults)})", err=True)
 
 
 def _wire(reply: Reply) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
@@ -33,8 +33,13 @@ def _flag(name: str) -> Callable[[Command], Command]:
     field = Settings.model_fields[name]
     spelled = name.replace("_", "-")
     switch = f"--{spelled}/--no-{spelled}" if field.annotation is bool else f"--{spelled}"
-    kind = {"type": bool} if field.annotation is bool else {"type": str, "metavar": "…"}
+    kind = {"type": bool} if field.annotation is bool else {"type": str, "metavar": _words(field.annotation) or "…"}
     return click.option(switch, name, default=None, help=field.description, **kind)
+
+
+def _words(annotation: Any) -> str:
+    """The words that a flag takes, where it takes a few."""
+    return "|".join(get_args(annotation)) if get_origin(annotation) is Literal else ""
 
 
 def sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import click
 
 from mockserver.core.call import Json
+from mockserver.delivery.faults import FAULTS
 from mockserver.engine.spec.schema import rules_schema
 from mockserver.settings import settings_schema
 
@@ -18,7 +19,7 @@ def command() -> None:
 
 def _whole() -> Mapping[str, Json]:
     """The schema of rules with that of settings in its place."""
-    rules, settings = rules_schema(), settings_schema()
+    rules, settings = rules_schema(FAULTS), settings_schema()
     definitions = {**rules["$defs"], **settings.pop("$defs", {})}
     place = {"anyOf": [settings, {"type": "null"}]}
     return {**rules, "properties": {**rules["properties"], "settings": place}, "$defs": definitions}

@@ -1,21 +1,18 @@
 """`mockserver serve`: the dev server."""
 
-import json
-import logging
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from mockserver.cli.log import listen, log
 from mockserver.cli.options import rules_argument, setting_flags, sources
+from mockserver.core.addresses import is_loopback
 from mockserver.core.call import Json
-from mockserver.core.exchange import Exchange
 from mockserver.dialects import discover
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import bare
 from mockserver.settings import Settings
-from mockserver.state.journal import Journal
 
 
 @click.command()
@@ -30,8 +27,8 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
 
     given = sources(rules, flags)
     live = start(given)
-    live.journal = Journal(on_close=LOGS[live.settings.log])
-    logging.basicConfig(format="%(message)s")
+    live.journal.on_close = log(live.settings.log)
+    listen()
     listener = bind(live.settings.host, live.settings.port)
     _say(banner(live, given, listener.getsockname()[1]))
     serve(live, given, listener, _say)
@@ -53,19 +50,17 @@ def banner(live: Live, given: Sources, port: int) -> str:
             f"mockserver listens on {address}  ({len(live.engine.rules)} rules from {files};"
             f" unmatched: {live.settings.unmatched})",
             *bases,
+            *warned(live),
         ]
     )
 
 
-def _text(exchange: Exchange) -> None:
-    request = f"{exchange.method} {ascii(exchange.path)[1:-1]}"
-    source = exchange.source.encode("ascii", "backslashreplace").decode()
-    took = f"{exchange.elapsed * 1000:.1f} ms"
-    click.echo(f"{exchange.seq} {request} -> {exchange.status} {source}, {took}, {exchange.ended}")
-
-
-def _json(exchange: Exchange) -> None:
-    click.echo(json.dumps(asdict(exchange)))
-
-
-LOGS: dict[str, Callable[[Exchange], None] | None] = {"none": None, "text": _text, "json": _json}
+def warned(live: Live) -> Iterator[str]:
+    """What to know where others can reach the server; the one place that says a token made at random."""
+    settings = live.settings
+    if is_loopback(settings.host):
+        return
+    whom = "anybody in the network" if settings.keys is None else "anybody in the network who has a key"
+    yield f"  beyond this machine: {whom} can use it; --host 127.0.0.1 keeps it to this machine"
+    if settings.control_token is None:
+        yield f"  /__mockserver__ wants a token: authorization: Bearer {live.control_token}"

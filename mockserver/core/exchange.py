@@ -1,6 +1,18 @@
-"""One served request, and why it was answered so."""
+"""One served request, why it was answered so, and what left of the answer when."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mockserver.core.call import Call
+from mockserver.core.frames import Piece, count, frames
+from mockserver.core.http import Headers
+from mockserver.core.plan import Usage
+from mockserver.core.seed import monotonic, wall
+
+MOST_KEPT = 1_000_000  # bytes of a request's body, and of an answer's, that an exchange keeps
+PIECE = 120  # bytes that a piece takes besides its own
+UNWEIGHED = 8_192  # bytes that an open exchange may keep before its book hears of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,16 +26,101 @@ class Finding:
     ok: bool
 
 
-@dataclass(slots=True)
+class Book(Protocol):
+    """Where an exchange is written down, which answers for the room that it takes."""
+
+    def weigh(self, exchange: "Exchange") -> None:
+        """Count the bytes that are kept and not yet weighed."""
+
+    def close(self, exchange: "Exchange") -> None:
+        """Count the bytes that are kept of one that is over, and who has answered it."""
+
+
+@dataclass(slots=True, eq=False)
 class Exchange:
-    """A row of the journal. It is filled when the answer has gone out: status, how it ended, seconds it took."""
+    """A row of the journal, filled while the request is answered; of one that is not `kept` no more than the counts.
+
+    `at` is the wall's time, `began` a time of the monotonic clock, as are those of the pieces in `sent`; `first` and
+    `elapsed` are seconds since then. `rules` are those that were tried. `received` and `size` count bytes of the whole
+    bodies, of which `body` and `sent` hold as much as is kept.
+    """
 
     seq: int
     method: str
     path: str
     dialect: str
     namespace: str
+    book: Book | None = None
+    at: float = field(default_factory=wall)
+    began: float = field(default_factory=monotonic)
+    query: bytes = b""
+    headers: Sequence[tuple[bytes, bytes]] = ()
+    body: bytes = b""
+    received: int = 0
+    call: Call | None = None  # until it is closed: a call can take many times the room of its body
+    operation: str = ""
+    model: str = ""
     source: str = ""
+    rules: Sequence[object] = ()
     status: int = 0
-    ended: str = ""  # complete | client left | cut
+    reply_headers: Headers = ()
+    faults: tuple[str, ...] = ()
+    asked: float | None = None  # when the request was whole, on the clock of `monotonic`
+    usage: Usage | None = None
+    sent: list[Piece] = field(default_factory=list)
+    size: int = 0
+    unkept: int = 0  # frames that have left and are not kept
+    first: float = 0.0  # 0: nothing of the body has left
+    ended: str = ""  # complete | client left | server stopped | cut short | disconnected | reset; "": it is still open
     elapsed: float = 0.0
+    unweighed: int = 0  # bytes that are kept and that its book does not count yet
+    weight: int = 0  # those that it does
+    kept: bool = True  # there is room for it in its book
+
+    def take(self, body: bytes) -> None:
+        """The request's body has come."""
+        self.received = len(body)
+        if self.kept:
+            self.body = body = body if self.received <= MOST_KEPT else body[:MOST_KEPT]
+            self._keep(len(body))
+
+    def note(self, data: bytes) -> None:
+        """Bytes of the answer's body have left."""
+        now = monotonic()
+        if not self.size:
+            self.first = now - self.began
+        room = MOST_KEPT - self.size
+        self.size += len(data)
+        if not self.kept or room <= 0:
+            self.unkept += count(data)
+            return
+        kept = data if len(data) <= room else data[:room]
+        self.unkept += count(data[room:]) if len(data) > room else 0
+        self.sent.append((now, kept))
+        self._keep(len(kept) + PIECE)
+
+    def let_go(self) -> None:
+        """Its book has no more room for it: what is kept of an open one goes."""
+        self.kept = False
+        if not self.ended:
+            self.unkept += sum(count(data) for _, data in self.sent)
+            self.sent.clear()
+            self.body, self.headers, self.unweighed, self.weight = b"", (), 0, 0
+
+    def _keep(self, more: int) -> None:
+        self.unweighed += more
+        if self.unweighed > UNWEIGHED and self.book is not None:
+            self.book.weigh(self)
+
+    @property
+    def streams(self) -> bool:
+        """Whether the answer is a stream of frames."""
+        return any(name.lower() == "content-type" and "event-stream" in kind for name, kind in self.reply_headers)
+
+    @property
+    def ending(self) -> str:
+        """How it ended, and after how much if it did not end well: `client left after 3 frames`."""
+        if self.ended in ("", "complete"):
+            return self.ended or "open"
+        amount, what = (self.unkept + len(frames(self.sent)), "frame") if self.streams else (self.size, "byte")
+        return f"{self.ended} after {amount} {what}{'s' * (amount != 1)}"

@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mockserver.core.action import Fault
 from mockserver.core.call import Call, Json, ToolCall
 from mockserver.core.documents import Embeddings, Models, Moderations
 from mockserver.core.http import Frame, Headers
+from mockserver.core.timing import Timing
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer
 
 HARMS = ("hate", "self_harm", "sexual", "violence")
@@ -132,6 +134,7 @@ class Usage:
 class Answer:
     """A success, for every format. `id` is whole, as the call's `ids` shape it.
 
+    `written` is how many tokens its parts have, where the usage may state something else.
     `phase` (queued, in_progress, cancelled) says where an answer stands that is not there yet, or never will be;
     `broken` what ended it before it was whole.
     """
@@ -147,6 +150,12 @@ class Answer:
     phase: str = ""
     broken: "Broken | None" = None
     tokenizer: Tokenizer = APPROX
+    written: int | None = field(default=None, compare=False)
+
+    @property
+    def weight(self) -> int:
+        """How many tokens the answer takes to be written: a stream's frames weigh as much together."""
+        return self.usage.completion if self.written is None else self.written
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,16 +225,6 @@ Outcome = Success | Failure | Raw
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """When things go out: seconds before the first token, for each token, in all; jitter as a fraction."""
-
-    first_token: float = 0.0
-    per_token: float = 0.0
-    jitter: float = 0.0
-    total: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """What to answer, where that was decided (`rule rules.yaml:14 weather`, `generated`, `stored`), and when.
 
@@ -238,61 +237,4 @@ class Plan:
     timing: Timing = Timing()
     settled: bool = False
     kept: Stored | None = None
-
-
-# Why a request can fail, and the status that most providers give it.
-REASONS: dict[str, int] = {
-    "bad_json": 400,
-    "bad_parameter": 400,
-    "content_filter": 400,
-    "context_length": 400,
-    "unsupported": 400,  # what the model lacks; `details` name the feature
-    "invalid_key": 401,
-    "missing_key": 401,
-    "billing": 402,
-    "forbidden": 403,
-    "model_not_found": 404,
-    "unknown_model": 404,  # one that the settings do not list: the client's mistake in every dialect
-    "not_found": 404,  # an object, a response id
-    "previous_not_found": 404,  # the answer that a call goes on from
-    "not_cancellable": 400,  # it is over, or was never made in the background
-    "unmatched": 404,  # no rule answers, and generating is off
-    "route_not_found": 404,
-    "method_not_allowed": 405,
-    "timeout": 408,
-    "conflict": 409,
-    "too_large": 413,
-    "unsupported_media_type": 415,
-    "unprocessable": 422,
-    "rate_limit": 429,
-    "quota": 429,
-    "server_error": 500,
-    "bad_gateway": 502,
-    "overloaded": 503,
-    "gateway_timeout": 504,
-}
-
-# The reason that a bare status in a rule (`error: 429`) stands for.
-REASON_OF_STATUS: dict[int, str] = {
-    400: "bad_parameter",
-    401: "invalid_key",
-    402: "billing",
-    403: "forbidden",
-    404: "unknown_model",
-    405: "method_not_allowed",
-    408: "timeout",
-    409: "conflict",
-    413: "too_large",
-    415: "unsupported_media_type",
-    422: "unprocessable",
-    429: "rate_limit",
-    500: "server_error",
-    502: "bad_gateway",
-    503: "overloaded",
-    504: "gateway_timeout",
-}
-
-
-def reason_of(status: int) -> str:
-    """The reason that a bare status stands for; any other 4xx is a bad parameter, any other 5xx a server error."""
-    return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
+    faults: tuple[Fault, ...] = ()

@@ -3,6 +3,7 @@
 The only module that may import `random`, `time`, `uuid` or `secrets`; that one rule buys determinism.
 """
 
+import secrets
 import time
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -59,6 +60,10 @@ class Clock:
         return int(time.time()) if self.at is None else self.at
 
 
-def monotonic() -> float:
-    """Seconds on a clock that only runs forward, for durations."""
-    return time.perf_counter()
+def token() -> str:
+    """A token that nobody can guess: the one true random."""
+    return secrets.token_urlsafe(24)
+
+
+monotonic = time.perf_counter  # seconds on a clock that only runs forward, for durations
+wall = time.time  # Unix seconds by the clock on the wall, to tell people when something happened

@@ -1,6 +1,7 @@
-"""What is remembered between requests, behind two small protocols."""
+"""What is remembered between requests, behind three small protocols."""
 
-from typing import Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 Value = TypeVar("Value")
 
@@ -16,6 +17,9 @@ class Store(Protocol):
 
     async def incr(self, namespace: str, key: str) -> int:
         """Add one to a counter that starts at 0; the new value."""
+
+    async def entries(self, namespace: str) -> Mapping[str, str]:
+        """All keys of a namespace and their values."""
 
     async def clear(self, namespace: str) -> None:
         """Forget all of a namespace."""
@@ -38,3 +42,29 @@ class Shelf(Protocol[Value]):
 
     async def clear(self, namespace: str) -> None:
         """Forget all of a namespace."""
+
+
+class Draw(NamedTuple):
+    """What is drawn from a bucket that an empty one refills in `window` seconds; amounts are the seconds they take.
+
+    `needed` must be there for anything to be drawn; `taken` is then taken, which may leave a debt, or is given back
+    where it is less than nothing.
+    """
+
+    bucket: str
+    window: float
+    needed: float
+    taken: float
+
+
+class Buckets(Protocol):
+    """Buckets that start full and refill continuously, each namespace on its own; in memory or shared."""
+
+    async def draw(self, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, Sequence[float]]:
+        """Draw all of them or nothing, as one step that nobody comes between.
+
+        Whether they were drawn, and for each bucket the seconds until it is full.
+        """
+
+    async def clear(self, namespace: str) -> None:
+        """Forget all of a namespace: its buckets are full."""

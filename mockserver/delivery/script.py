@@ -1,47 +1,62 @@
-"""A reply and its timing become actions. The only place that writes SSE.
+"""A reply and its pace become actions. The only place that writes SSE.
 
 It never sleeps: time is a number in a Wait.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
 from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Headers, Reply
-from mockserver.core.plan import Timing
-
-Draw = Callable[[], float]
+from mockserver.delivery.pace import Pace
 
 
-def script(reply: Reply, timing: Timing, jitter: Draw, more: Headers = ()) -> Iterable[Action]:
+def script(reply: Reply, pace: Pace, more: Headers = (), *, apart: bool = False) -> Iterable[Action]:
     """Actions that put a reply on the wire. Without timing, frames leave together: all of them, or many at once.
 
-    A plain body waits as long as its stream would. `jitter` gives a number from -1 to 1 for each frame with tokens;
-    `more` are headers that go out after the reply's own.
-    A status that HTTP allows no body gets none, or the client would take it for the next answer.
+    A plain body waits as long as its stream would. `more` are headers that go out after the reply's own; `apart` wants
+    one Write for each frame, as faults do. A status that HTTP allows no body gets none, or the client would take it
+    for the next answer.
     """
     head = Head(reply.status, (*reply.headers, *more))
-    timed = timing != _AT_ONCE
-    if reply.status in _WITHOUT_BODY:
+    if reply.status in WITHOUT_BODY:
         return (head, Write(b""))
     if reply.frames is None:
-        pauses = [Wait(_duration(reply.tokens, timing, jitter))] if timed else []
-        return (*pauses, head, Write(reply.body))
-    if not timed:
+        pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
+        return (*pauses, head, Write(reply.body, reply.tokens))
+    if pace.at_once and not apart:
         return chain((head,), map(Write, _batches(reply.frames)))
-    return _paced(head, reply.frames, timing, jitter)
+    return _paced(head, reply.frames, pace)
 
 
-def written(reply: Reply, timing: Timing) -> Reply:
-    """The same reply; its frames are already bytes where nothing will stand between them, and they are not too many."""
-    if reply.frames is None or timing != _AT_ONCE:
+def written(reply: Reply) -> Reply:
+    """The same reply, its frames as bytes, for one between which nothing will stand, if they are not too many."""
+    if reply.frames is None:
         return reply
     batches = _batches(reply.frames)
     first, second = next(batches, b""), next(batches, None)
     if second is None:
         return Reply(reply.status, reply.headers, first)
     return replace(reply, frames=chain((first, second), batches))
+
+
+class Kept:
+    """Frames that are made once, when the first reader comes to them; whoever reads them later gets the same."""
+
+    def __init__(self, frames: Iterable[Frame | bytes]) -> None:
+        self._source, self._made = iter(frames), list[Frame | bytes]()
+
+    def __iter__(self) -> Iterator[Frame | bytes]:
+        at = 0
+        while True:
+            if at == len(self._made):
+                frame = next(self._source, None)
+                if frame is None:
+                    return
+                self._made.append(frame)
+            yield self._made[at]
+            at += 1
 
 
 def sse(frame: Frame | bytes) -> bytes:
@@ -54,6 +69,11 @@ def sse(frame: Frame | bytes) -> bytes:
     if frame.event is None:
         return b"data: " + frame.data + b"\n\n"
     return b"event: " + frame.event.encode() + b"\ndata: " + frame.data + b"\n\n"
+
+
+def comment(words: str) -> bytes:
+    """What clients of server-sent events are to pass over."""
+    return b": " + words.encode() + b"\n\n"
 
 
 def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
@@ -69,45 +89,26 @@ def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-_AT_ONCE = Timing()
-_BATCH = 1 << 18  # bytes
-_WITHOUT_BODY = (204, 304)
+_BATCH = 1 << 16  # bytes, which take about a millisecond to make
+WITHOUT_BODY = (204, 304)  # statuses
 
 
-def _paced(head: Head, frames: Iterable[Frame | bytes], timing: Timing, jitter: Draw) -> Iterator[Action]:
-    if timing.total is not None:
+def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[Action]:
+    """The frame that ends the n-th token goes out when that token comes; what weighs nothing, with the one before."""
+    if pace.timing.total is not None:
         frames = tuple(frames)
-        timing = _stretched(timing, sum(map(_tokens, frames)))
+        pace = pace.fitted(sum(map(_tokens, frames)))
     yield head
-    first = True
+    moments, token, now = pace.moments(), 0, 0.0
     for frame in frames:
-        pause = timing.first_token if first else 0.0
-        if not first or timing.total is not None:
-            pause += _token_time(_tokens(frame), timing, jitter)
-        if pause > 0:
-            yield Wait(pause)
-        first = False
-        yield Write(sse(frame))
+        tokens = _tokens(frame)
+        token += tokens
+        moment = moments.of(token)
+        if moment > now:
+            yield Wait(moment - now)
+            now = moment
+        yield Write(sse(frame), tokens, frame)
 
 
 def _tokens(frame: Frame | bytes) -> int:
     return 1 if isinstance(frame, bytes) else frame.tokens
-
-
-def _duration(tokens: int, timing: Timing, jitter: Draw) -> float:
-    if timing.total is not None:
-        return timing.total
-    return timing.first_token + _token_time(tokens, timing, jitter)
-
-
-def _stretched(timing: Timing, tokens: int) -> Timing:
-    """The pace at which this many tokens take `total` seconds; jitter would break the promise."""
-    total = timing.total or 0.0
-    first = min(timing.first_token, total) if tokens else total
-    return Timing(first_token=first, per_token=(total - first) / max(tokens, 1), total=total)
-
-
-def _token_time(tokens: int, timing: Timing, jitter: Draw) -> float:
-    if not tokens:
-        return 0.0
-    return tokens * timing.per_token * (1 + timing.jitter * jitter())

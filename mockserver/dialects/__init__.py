@@ -10,8 +10,14 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from mockserver.core.call import Call
-from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.http import Frame, Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure, Success
+from mockserver.core.rates import Standings
+
+
+def as_frame(failed: Reply, frames: int) -> Frame:
+    """The body of a failed reply as an event of its own (`wire/openai.md` section 6)."""
+    return Frame(failed.body, part="finish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +26,8 @@ class Operation:
 
     `parse(request, strict)` validates as the provider does and raises Failure; `strict` also refuses what only the
     live provider refuses beyond its published schema. `render(call, outcome)` puts a success on the wire. `query` is
-    what the official client always sends along.
+    what the official client always sends along. `error(failed, frames)` is what the failed reply comes to as an event
+    of a stream, after so many others.
     """
 
     name: str  # chat, models, model, info, ...
@@ -29,11 +36,22 @@ class Operation:
     parse: Callable[[HttpRequest, bool], Call]
     render: Callable[[Call, Success], Reply]
     query: Mapping[str, str] = field(default_factory=dict)
+    error: Callable[[Reply, int], Frame] = as_frame
+
+
+def silent(standings: Standings) -> Headers:
+    """The headers of a provider that tells nobody how they stand with its limits."""
+    return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one provider speaks. `mounts` are its base paths, the first being the one to advertise."""
+    """How one provider speaks. `mounts` are its base paths, the first being the one to advertise.
+
+    `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
+    `{key}` for a key that it accepts; what names neither is only said where nobody says it already.
+    `rates` gives the headers that tell a client how it stands with the limits that were set.
+    """
 
     name: str
     mounts: tuple[str, ...]
@@ -41,7 +59,9 @@ class Dialect:
     credential: Callable[[HttpRequest], str | None]
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
+    rates: Callable[[Standings], Headers] = silent
     features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 FEATURES: Mapping[str, str] = {

@@ -10,7 +10,15 @@ from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._azure.request import as_text, check_version, parse_chat, parse_embeddings
 from mockserver.dialects._documents.embeddings import encoding
-from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._shared.errors import (
+    OPENAI_WORDS,
+    PLAIN_LIMITS,
+    PLAIN_PERMISSIONS,
+    Phrasebook,
+    Row,
+    Said,
+    retry_after,
+)
 from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.parse import bearer
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex, request_uuid
@@ -71,7 +79,9 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if "feature" in failure.details and call is not None:
         failure = PHRASES.lacking(failure, call)
     said = PHRASES.say(failure, http, call)
-    own = (*_headers(http, call), ("x-ms-error-code", _token(str(said.code))), *retry_after(failure))
+    # Its client tries again by itself whatever carries retry-after; only a rule may want that.
+    again = () if "window" in failure.details else retry_after(failure)
+    own = (*_headers(http, call), ("x-ms-error-code", _token(str(said.code))), *again)
     return json_reply(said.status, _body(said, failure, call), merged(own, failure.headers))
 
 
@@ -166,6 +176,8 @@ ROWS: Mapping[str, Row] = {
 }
 WORDS: Mapping[str, str] = {
     **OPENAI_WORDS,
+    **PLAIN_PERMISSIONS,
+    **PLAIN_LIMITS,
     "content_filter": "The response was filtered",
     "invalid_key": "Access token is missing or invalid.",
     "missing_key": "Access token is missing or invalid.",
@@ -196,4 +208,12 @@ DIALECT = Dialect(
     fail=_fail,
     models=MODELS,
     features=frozenset({"content_filter", "embedding"}),
+    variables={
+        "AZURE_AI_API_BASE": "{address}/azure",
+        "AZURE_AI_API_KEY": "{key}",
+        "AZURE_INFERENCE_ENDPOINT": "{address}/azure",
+        "AZURE_INFERENCE_CREDENTIAL": "{key}",
+        "AZURE_AI_CHAT_ENDPOINT": "{address}/azure",
+        "AZURE_AI_CHAT_KEY": "{key}",
+    },
 )

@@ -14,10 +14,11 @@ from mockserver.dialects._completions.request import STYLE as OPENAI_STYLE
 from mockserver.dialects._completions.request import parse_completion, text_reply, wanted
 from mockserver.dialects._documents.embeddings import encoding, parse_embeddings
 from mockserver.dialects._responses.openai import RESPONSE_STYLE, openai_response_call
-from mockserver.dialects._responses.request import responses_reply
+from mockserver.dialects._responses.request import error_event, responses_reply
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
 from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
+from mockserver.dialects._shared.rates import remaining
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_uuid
 from mockserver.dialects._shared.words import refuse
 from mockserver.dialects._stored.chats import stored_chats
@@ -222,6 +223,7 @@ _NO_DEPLOYMENT = (
     "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
     "please wait a moment and try again."
 )
+_NOT_ALLOWED = "Principal does not have access to API/Operation."
 WORDS: Mapping[str, str] = {
     **OPENAI_WORDS,
     "content_filter": (
@@ -238,6 +240,8 @@ WORDS: Mapping[str, str] = {
         "or have expired."
     ),
     "forbidden": "Access denied due to Virtual Network/Firewall rules.",
+    "key_not_allowed": _NOT_ALLOWED,
+    "model_not_allowed": _NOT_ALLOWED,
     "model_not_found": _NO_DEPLOYMENT,
     "unknown_model": _NO_DEPLOYMENT,
     "route_not_found": "Resource not found",
@@ -246,6 +250,11 @@ WORDS: Mapping[str, str] = {
         "Requests to {model} have exceeded the call rate limit of your current OpenAI S0 pricing tier. Please retry "
         "after {seconds} seconds. Please go here: https://aka.ms/oai/quotaincrease if you would like to further "
         "increase the default rate limit."
+    ),
+    "over_limit": (
+        "This request has {asked} tokens, more than the {most} of the limit on {rate} of your current OpenAI S0 "
+        "pricing tier. Please go here: https://aka.ms/oai/quotaincrease if you would like to further increase the "
+        "default rate limit."
     ),
     "gateway_timeout": "The operation was timeout.",
 }
@@ -257,7 +266,7 @@ _OF_DEPLOYMENTS = (
     Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
 )
 _OF_RESOURCE = (
-    Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+    Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
     *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
     *stored_chats(NAME, _stored_chat, _own_headers, refuse),
     *model_operations(NAME, _headers),
@@ -275,6 +284,15 @@ DIALECT = Dialect(
     ),
     credential=credential,
     fail=_fail,
+    rates=remaining,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"moderation"},
+    variables={
+        "AZURE_OPENAI_ENDPOINT": "{address}/azure-openai",
+        "AZURE_OPENAI_API_KEY": "{key}",
+        "AZURE_API_BASE": "{address}/azure-openai",
+        "AZURE_API_KEY": "{key}",
+        "OPENAI_API_VERSION": "2024-10-21",
+        "AZURE_API_VERSION": "2024-10-21",
+    },
 )

@@ -7,7 +7,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
-from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._shared.errors import OPENAI_WORDS, PLAIN_PERMISSIONS, Phrasebook, Row, retry_after
 from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import Complaint, bearer, read_object
@@ -88,6 +88,7 @@ ROWS: Mapping[str, Row] = {
 }
 WORDS: Mapping[str, str] = {
     **OPENAI_WORDS,
+    **PLAIN_PERMISSIONS,
     "model_not_found": "The model `{model}` does not exist or you do not have access to it: no channel serves it now.",
 }
 PHRASES = Phrasebook(ROWS, WORDS, bearer, PLAIN_LACKS)

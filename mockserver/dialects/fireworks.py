@@ -8,11 +8,20 @@ from pydantic_core import to_json
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
+from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._completions.request import text_reply
 from mockserver.dialects._fireworks.request import metrics, parse_chat, parse_completion, wanted
 from mockserver.dialects._fireworks.words import detail_of, read
-from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._shared.errors import (
+    OPENAI_WORDS,
+    PLAIN_LIMITS,
+    PLAIN_PERMISSIONS,
+    Phrasebook,
+    Row,
+    Said,
+    retry_after,
+)
 from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import bearer
@@ -55,18 +64,23 @@ def _told(call: Call, answer: Answer) -> Headers:
 
 def _limits(prompt: int, generated: int) -> Headers:
     """What may still be sent and generated in this minute."""
-    kinds = (
-        ("tokens-prompt", TOKENS_OF_PROMPTS, prompt),
-        ("tokens-cache-adjusted-prompt", TOKENS_OF_PROMPTS, prompt),
-        ("tokens-generated", TOKENS_GENERATED, generated),
-    )
+    sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
+    return _remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0)))
+
+
+def _rates(standings: Standings) -> Headers:
+    """The same by the limit that was set: prompts and answers draw from one."""
+    tokens = standings.tokens
+    return () if tokens is None else _remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
+
+
+def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
+    """Limit and what remains of it, for tokens that are sent and those that are generated."""
+    kinds = (("tokens-prompt", sent), ("tokens-cache-adjusted-prompt", sent), ("tokens-generated", generated))
     return tuple(
         header
-        for kind, limit, used in kinds
-        for header in (
-            (f"x-ratelimit-limit-{kind}", str(limit)),
-            (f"x-ratelimit-remaining-{kind}", str(max(limit - used, 0))),
-        )
+        for kind, (limit, left) in kinds
+        for header in ((f"x-ratelimit-limit-{kind}", str(limit)), (f"x-ratelimit-remaining-{kind}", str(left)))
     )
 
 
@@ -78,7 +92,8 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     said = PHRASES.say(failure, http, call)
     own = (*_headers(http, call), *retry_after(failure))
     if said.status == 429:
-        own = (*own, *_limits(TOKENS_OF_PROMPTS, TOKENS_GENERATED))
+        used_up = "window" not in failure.details  # else it is said elsewhere which limit is
+        own = (*own, *_limits(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
     return json_reply(said.status, _body(said, failure, own[0][1]), merged(own, failure.headers))
 
 
@@ -144,6 +159,8 @@ ROWS: Mapping[str, Row] = {
 }
 WORDS: Mapping[str, str] = {
     **OPENAI_WORDS,
+    **PLAIN_PERMISSIONS,
+    **PLAIN_LIMITS,
     "billing": "Your account has no credit left. Please add a payment method.",
     "forbidden": "You do not have permission to do this.",
     "rate_limit": "Rate limit exceeded, please try again in {wait}.",
@@ -169,6 +186,7 @@ DIALECT = Dialect(
     ),
     credential=bearer,
     fail=_fail,
+    rates=_rates,
     models=(
         "accounts/fireworks/models/kimi-k2-instruct-0905",
         "accounts/fireworks/models/deepseek-v3p1",
@@ -176,4 +194,10 @@ DIALECT = Dialect(
         "accounts/fireworks/models/qwen3-8b",
     ),
     features=frozenset({"custom_tools"}),
+    variables={
+        "FIREWORKS_BASE_URL": "{address}/fireworks/inference",
+        "FIREWORKS_API_KEY": "{key}",
+        "FIREWORKS_API_BASE": "{address}/fireworks/inference/v1",
+        "FIREWORKS_AI_API_KEY": "{key}",
+    },
 )

@@ -14,10 +14,11 @@ from mockserver.dialects._documents.embeddings import encoding, parse_embeddings
 from mockserver.dialects._documents.moderations import kinds_of_input, parse_moderations
 from mockserver.dialects._documents.moderations import live_only as live_only_of_moderations
 from mockserver.dialects._responses.openai import RESPONSE_STYLE, openai_response_call
-from mockserver.dialects._responses.request import responses_reply
+from mockserver.dialects._responses.request import error_event, responses_reply
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
 from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
+from mockserver.dialects._shared.rates import openai_rates
 from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
 from mockserver.dialects._shared.words import refuse
 from mockserver.dialects._stored.chats import stored_chats
@@ -105,7 +106,8 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     param = said.param
     if param == "messages" and failure.param is None and call is not None:
         param = _SAID_IN.get(call.operation, param)
-    body = {"error": {"message": said.message, "type": said.kind, "param": param, "code": said.code}}
+    kind = "tokens" if failure.details.get("kind") == "tokens" and failure.kind is None else said.kind
+    body = {"error": {"message": said.message, "type": kind, "param": param, "code": said.code}}
     own = (*_headers(http, call), *_waits(failure, said.status))
     return json_reply(said.status, body, merged(own, failure.headers))
 
@@ -144,8 +146,10 @@ def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Header
 def _waits(failure: Failure, status: int) -> Headers:
     wait = failure.retry_after
     again = () if wait is None else (*retry_after(failure), ("retry-after-ms", str(round(wait * 1000))))
-    limits = _limits(0, used_up=True, reset=duration(wait or 1.0)) if status == 429 else ()
-    return (*again, *limits)
+    if status != 429:
+        return again
+    used_up = "window" not in failure.details  # else it is said elsewhere which limit is
+    return (*again, *_limits(0, used_up=used_up, reset=duration(wait or 1.0) if used_up else "6ms"))
 
 
 STYLE = ChatStyle(
@@ -177,6 +181,7 @@ ROWS: Mapping[str, Row] = {
     "missing_key": Row(401, _REQUEST),
     "billing": Row(402, _REQUEST, "billing_not_active"),
     "forbidden": Row(403, _REQUEST),
+    "model_not_allowed": Row(403, _REQUEST, "model_not_found"),
     "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
     "unknown_model": Row(404, _REQUEST, "model_not_found", "model"),
     "not_found": Row(404, _REQUEST),
@@ -206,7 +211,7 @@ DIALECT = Dialect(
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
-        Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+        Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
         *stored_chats(NAME, _stored_chat, _own_headers, refuse),
         *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
@@ -215,6 +220,13 @@ DIALECT = Dialect(
     ),
     credential=bearer,
     fail=_fail,
+    rates=openai_rates,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"filter_annotations"},
+    variables={
+        "OPENAI_BASE_URL": "{address}/openai/v1",
+        "OPENAI_API_BASE": "{address}/openai/v1",
+        "OPENAI_API_KEY": "{key}",
+        "OPENAI_API_TYPE": "openai",
+    },
 )

@@ -7,7 +7,14 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
-from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._shared.errors import (
+    OPENAI_WORDS,
+    PLAIN_LIMITS,
+    PLAIN_PERMISSIONS,
+    Phrasebook,
+    Row,
+    retry_after,
+)
 from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
@@ -141,6 +148,8 @@ _ERROR_IDS: Mapping[str, str] = {
     "missing_key": "UNAUTHORIZED",
     "billing": "PAYMENT_REQUIRED",
     "forbidden": "FORBIDDEN",
+    "key_not_allowed": "FORBIDDEN",
+    "model_not_allowed": "FORBIDDEN",
     "model_not_found": "MODEL_NOT_FOUND",
     "unknown_model": "MODEL_NOT_FOUND",
     "not_found": "NOT_FOUND",
@@ -153,6 +162,7 @@ _ERROR_IDS: Mapping[str, str] = {
     "unsupported_media_type": "UNSUPPORTED_MEDIA_TYPE",
     "unprocessable": "UNPROCESSABLE_ENTITY",
     "rate_limit": "RATE_LIMIT_EXCEEDED",
+    "over_limit": "RATE_LIMIT_EXCEEDED",
     "quota": "RATE_LIMIT_EXCEEDED",
     "server_error": "INTERNAL_ERROR",
     "bad_gateway": "BAD_GATEWAY",
@@ -162,6 +172,8 @@ _ERROR_IDS: Mapping[str, str] = {
 _CATEGORIES: Mapping[int, str] = {401: "authentication", 403: "permission", 429: "rate_limit"}
 WORDS: Mapping[str, str] = {
     **OPENAI_WORDS,
+    **PLAIN_PERMISSIONS,
+    **PLAIN_LIMITS,
     "invalid_key": "Incorrect API key provided: {key}.",
     "missing_key": "You didn't provide an API key. Send it in an x-api-key header.",
     "content_filter": "The prompt was filtered: it triggered the content policy.",

@@ -8,8 +8,8 @@ from mockserver.core.documents import Models
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
-from mockserver.dialects._responses.request import responses_reply
-from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, retry_after
+from mockserver.dialects._responses.request import error_event, responses_reply
+from mockserver.dialects._shared.errors import OPENAI_WORDS, PLAIN_PERMISSIONS, Phrasebook, Row, retry_after
 from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.listing import OWNER, model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
@@ -156,6 +156,7 @@ ROWS: Mapping[str, Row] = {
 }
 WORDS: Mapping[str, str] = {
     **OPENAI_WORDS,
+    **PLAIN_PERMISSIONS,
     "model_not_found": "The model `{model}` does not exist.",
     "unknown_model": "The model `{model}` does not exist.",
     "not_found": "Response with id '{id}' not found.",
@@ -172,7 +173,7 @@ DIALECT = Dialect(
     name=NAME,
     mounts=("/tzafon/v1",),
     operations=(
-        Operation("responses", "POST", "/responses", _parse_responses, _render_responses),
+        Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
         *STORED.operations(),
         *_model_operations(),
@@ -181,4 +182,8 @@ DIALECT = Dialect(
     fail=_fail,
     models=MODELS,
     features=frozenset(FEATURES) - {"filter_annotations", "embedding", "moderation"},
+    variables={
+        "LIGHTCONE_BASE_URL": "{address}/tzafon",
+        "TZAFON_API_KEY": "{key}",
+    },
 )

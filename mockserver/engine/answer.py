@@ -64,6 +64,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
         headers=draft.headers,
         broken=draft.broken,
         tokenizer=call.tokenizer,
+        written=sum(each.tokens for each in limited),
     )
 
 
@@ -267,7 +268,8 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
     if isinstance(first, Answer):
         answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
         usage = Usage(*(sum(counts) for counts in zip(*(astuple(each.usage) for each in answers), strict=True)))
-        return replace(first, choices=tuple(choice for each in answers for choice in each.choices), usage=usage)
+        choices = tuple(choice for each in answers for choice in each.choices)
+        return replace(first, choices=choices, usage=usage, written=sum(each.weight for each in answers))
     if isinstance(first, Embeddings):
         several = [outcome for outcome in outcomes if isinstance(outcome, Embeddings)]
         vectors = tuple(vector for each in several for vector in each.vectors)

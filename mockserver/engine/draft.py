@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from mockserver.core.action import Bend
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers
-from mockserver.core.plan import Broken, Failure, Part, Raw, Safety, Timing
+from mockserver.core.plan import Broken, Failure, Part, Raw, Safety
 from mockserver.core.seed import Seed
+from mockserver.core.timing import Timing
 
 AT_THE_END = 1 << 62  # more tokens than any text has: a content filter that trips when all has been said
 
@@ -62,8 +64,26 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
-    """What a rule's `then` comes to for one call."""
+class Affliction:
+    """A fault as a rule states it: it bends what is sent, or changes the draft. `label` sets its chance apart."""
 
-    outcome: Draft | Stated | Failure | Raw
+    name: str
+    label: str
+    bend: Bend | None = None
+    change: Callable[[Draft, Call], Draft] | None = None
+    probability: float | None = None
+    times: int | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may befall one call and not the next that is the same."""
+        return self.probability is not None or self.times is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a rule's `then` comes to for one call; no outcome: what there would be without the rule."""
+
+    outcome: Draft | Stated | Failure | Raw | None
     timing: Timing | None = None  # None: the settings' timing
+    faults: tuple[Affliction, ...] = ()

@@ -4,7 +4,7 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -12,26 +12,28 @@ from typing import Literal
 from mockserver.core.call import Call, Json
 from mockserver.core.documents import Models
 from mockserver.core.errors import RuleError
-from mockserver.core.plan import Failure, Outcome, Plan, Raw, Timing
+from mockserver.core.plan import Failure, Outcome, Plan, Raw
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
+from mockserver.core.timing import Timing
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import Author, answer
-from mockserver.engine.apart import apart
+from mockserver.engine.apart import apart, aside, is_large, makes_long
 from mockserver.engine.capabilities import admitted
 from mockserver.engine.catalogue import Catalogue
+from mockserver.engine.counters import ids
 from mockserver.engine.documents import DOCUMENTS, document
 from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
+from mockserver.engine.draws import Afflictions, Draws, attempt_of, changed, faults_of
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.prompts import counted, joined, singles
 from mockserver.engine.rules import Rule
-from mockserver.engine.then.operations import misfit
-from mockserver.engine.when.index import RuleIndex
+from mockserver.engine.scenarios import opened
+from mockserver.engine.then.operations import ASKED, misfit
+from mockserver.engine.when.index import JoinedIndex, RuleIndex
 from mockserver.engine.window import unbidden
-
-START = "start"  # the state in which every scenario begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Engine:
     store: Store
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    _index: RuleIndex = field(init=False)
+    _index: RuleIndex | JoinedIndex = field(init=False)
     _counts_attempts: bool = field(init=False)
     _repeats: bool = field(init=False)
 
@@ -89,8 +91,22 @@ class Engine:
         if call.operation not in LOOK_UPS:
             call = await apart(call, partial(admitted, call, self.policy.models))
         if self._counts_attempts:
-            call = replace(call, attempt=await self._attempt(call))
+            call = replace(call, attempt=await attempt_of(call, self.store))
         settled = not self._counts_attempts
+        following_one = partial(next, self._holding(call, lost=lost), None)
+        while (found := await apart(call, following_one)) is not None:
+            rule, groups = found
+            if isinstance(groups, RuleError):
+                return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
+            settled = settled and not rule.counts
+            if await opened(rule, call.http.namespace, self.store):
+                return await self._ruled(call, rule, groups, settled=settled)
+        if lost:
+            return Plan(Failure("previous_not_found"), "unmatched")
+        return await self._unruled(call, settled=settled)
+
+    def _holding(self, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
+        """The rules whose conditions hold, in their order, each with the groups of its regular expressions."""
         for at in self._index.candidates(call):
             rule = self.rules[at]
             if lost and "previous_response" not in rule.when.uses:
@@ -98,15 +114,10 @@ class Engine:
             try:
                 groups = rule.when.holds(call)
             except RuleError as error:
-                return Plan(Failure("server_error", f"{rule.source}: {error}", status=500), rule.source)
-            if groups is None:
-                continue
-            settled = settled and not rule.counts
-            if await self._open(rule, call.http.namespace):
-                return await self._ruled(call, rule, groups, settled=settled)
-        if lost:
-            return Plan(Failure("previous_not_found"), "unmatched")
-        return await self._unruled(call, settled=settled)
+                yield rule, error
+                return
+            if groups is not None:
+                yield rule, groups
 
     async def _unruled(self, call: Call, *, settled: bool) -> Plan:
         """What there is where no rule answers: a catalogue, a count, something kept."""
@@ -139,33 +150,33 @@ class Engine:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
         return report(nearest(self.rules, call))
 
-    async def _attempt(self, call: Call) -> int:
-        """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""
-        told = attempt_told(call)
-        if told is not None:
-            return told
-        return await self.store.incr(call.http.namespace, f"attempt {call.fingerprint} {call.stream}")
-
-    async def _open(self, rule: Rule, namespace: str) -> bool:
-        """Whether the rule still answers, by its `times` and `state`; if so, that is counted."""
-        if rule.state is not None and (await self.store.get(namespace, "state") or START) != rule.state.is_:
-            return False
-        if rule.times is not None and await self.store.incr(namespace, f"times {rule.name}") > rule.times:
-            return False
-        if rule.state is not None:
-            await self.store.set(namespace, "state", rule.state.becomes)
-        return True
-
     async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str], *, settled: bool) -> Plan:
         try:
             moment = Moment(call, groups, self.policy.seed, generator(call, self.policy.seed))
             response = await apart(call, partial(rule.then, moment))
-            if why := misfit(response.outcome, call.operation):
+            if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
                 raise Failure("server_error", f"{rule.source}: {why}", status=500)
-            outcome = await self._outcome(call, response.outcome)
+            draws = Draws(self.policy.seed, self.store, counted=self._counts_attempts)
+            befalling = await draws.befalling(call, rule.name, response)
+            plan = await self._unbent(call, response.outcome, befalling)
         except Failure as failure:
             return Plan(failure, rule.source)
-        return Plan(outcome, rule.source, response.timing or self.policy.timing_of(call), settled and self._repeats)
+        return replace(
+            plan,
+            source=rule.source,
+            timing=response.timing or self.policy.timing_of(call),
+            settled=settled and self._repeats and plan.settled and not any(each.counts for each in response.faults),
+            faults=faults_of(befalling, call, self.policy.seed),
+        )
+
+    async def _unbent(self, call: Call, outcome: Draft | Stated | Failure | Raw | None, faults: Afflictions) -> Plan:
+        """What a rule answers, before it is sent; where it says nothing, what there would be without it."""
+        if outcome is None and call.operation not in ASKED:
+            return await self._unruled(call, settled=False)
+        if outcome is None:
+            call = unbidden(call)
+            outcome = await drafted(call, self.policy.seed)
+        return Plan(await self._outcome(call, changed(outcome, faults, call)), "", settled=True)
 
     async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
@@ -181,16 +192,19 @@ class Engine:
             return outcome
         mark = ""
         if self.policy.unique_ids:
-            mark = str(await self.store.incr(call.http.namespace, f"ids {call.fingerprint}"))
+            mark = str(await self.store.incr(call.http.namespace, ids(call)))
         call = self.policy.models.resolved(call)
         author = Author(self.policy.seed, self.policy.clock, mark)
-        if isinstance(outcome, Draft):
-            return await apart(call, partial(answer, call, outcome, author))
-        return await apart(call, partial(document, call, outcome, author))
+        work = partial(_made, call, outcome, author)
+        return await aside(work) if is_large(call) or makes_long(call, outcome) else work()
 
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
         return Models(names, self.policy.clock.now())
+
+
+def _made(call: Call, outcome: Draft | Stated, author: Author) -> Outcome:
+    return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
 
 async def drafted(call: Call, seed: Seed) -> Draft | Stated:
@@ -217,12 +231,6 @@ def generator(call: Call, seed: Seed) -> Generate:
         return GENERATORS[kind](call, seed.branch("generate", call.occasion, str(index)), options)
 
     return generate
-
-
-def attempt_told(call: Call) -> int | None:
-    """Which try of the client this is, from the retry header where it sends one."""
-    retries = call.http.header("x-stainless-retry-count")
-    return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
 
 
 _CATALOGUE = ("models", "model", "info")

@@ -13,7 +13,7 @@ from typing import Any
 from mockserver.core.seed import FROZEN_AT, Random
 
 LOCALE = "en_US"
-_TURN = Lock()
+_TURN, _FIRST = Lock(), Lock()
 
 
 @contextmanager
@@ -25,9 +25,14 @@ def drawing(rng: Random) -> Iterator[Any]:
         yield faker
 
 
-@cache
 def generator() -> Any:
     """The one Faker generator, with a clock that stands still."""
+    with _FIRST:  # or two threads would make one each
+        return _made()
+
+
+@cache
+def _made() -> Any:
     from faker import Faker  # slow to import, and few answers need it
 
     faker = Faker(LOCALE)

@@ -6,7 +6,8 @@ Knows neither where that is set nor what anybody does with it.
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 
-from mockserver.core.plan import Timing
+from mockserver.core.rates import Rates
+from mockserver.core.timing import Timing
 from mockserver.engine.when.predicates import PLAIN, PREDICATES
 
 
@@ -25,6 +26,7 @@ class Model:
     resolved: str | None = None  # what its answers call it
     aliases: tuple[str, ...] = ()
     timing: Timing | None = None
+    limits: Rates | None = None
     unlimited: frozenset[str] = field(default=frozenset())
 
     def over(self, other: "Model") -> "Model":

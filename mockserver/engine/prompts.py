@@ -50,4 +50,6 @@ def joined(plans: Sequence[Plan]) -> Plan:
     first = plans[0]
     source = ", ".join(dict.fromkeys(plan.source for plan in plans))
     settled = all(plan.settled for plan in plans)
-    return replace(first, outcome=together([plan.outcome for plan in plans]), source=source, settled=settled)
+    faults = next((plan.faults for plan in plans if plan.faults), ())  # one reply, so those of one rule
+    outcome = together([plan.outcome for plan in plans])
+    return replace(first, outcome=outcome, source=source, settled=settled, faults=faults)

@@ -45,7 +45,7 @@ def _remarks(rule: Rule, seen: "_Seen") -> Iterator[Remark]:
 
 def _counts(rule: Rule) -> list[str]:
     stated = {"times": rule.times is not None, "state": rule.state is not None, "attempt": "attempt" in rule.when.uses}
-    return [name for name, there in stated.items() if there]
+    return [*(name for name, there in stated.items() if there), *rule.draws]
 
 
 class _Wanted(NamedTuple):

@@ -2,23 +2,27 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
 from mockserver.core.call import Json
 from mockserver.core.errors import Place, RuleError
+from mockserver.core.faults import Faults
 from mockserver.engine.spec.complaints import complaints
 from mockserver.engine.spec.models import RulesFile, RuleSpec
 from mockserver.engine.templates.templates import Templates
+from mockserver.engine.then.faults import counting
 from mockserver.engine.then.features import Known, check_dialects, check_features
-from mockserver.engine.then.operations import GENERATIVE as GENERATIVE
 from mockserver.engine.then.operations import check_operations, for_its_operations
 from mockserver.engine.then.responder import Responder, compile_then
 from mockserver.engine.then.site import Site
 from mockserver.engine.when.conditions import All, Condition
 from mockserver.engine.when.matchers import Report, compile_when
+from mockserver.kinds.timing import PROFILES, Profiles
 from mockserver.positions import Document, Mistakes, collector_at_rest, raise_if_any
+
+_NONE: Faults = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Rule:
     state: State | None
     spec: Mapping[str, Json]
     place: Place | None = None
+    draws: tuple[str, ...] = ()  # what in its faults may befall one call and not the next
 
     @property
     def counts(self) -> bool:
@@ -53,12 +58,15 @@ class Rule:
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
 
 
-def load(documents: Sequence[Document], known: Known) -> tuple[Rule, ...]:
+def load(
+    documents: Sequence[Document], known: Known, *, faults: Faults = _NONE, profiles: Profiles | None = PROFILES
+) -> tuple[Rule, ...]:
     """The rules of several files, in order; `known` names the dialects and their features.
 
-    Raises RuleError with every mistake of every file.
+    `faults` are those of delivery, `profiles` the timings that have names. Raises RuleError with every mistake of every
+    file.
     """
-    loader = _Loader(known)
+    loader = _Loader(known, faults, profiles)
     with collector_at_rest():
         rules = [rule for document in documents for rule in loader.rules(document)]
     raise_if_any(loader.mistakes, RuleError)
@@ -68,8 +76,8 @@ def load(documents: Sequence[Document], known: Known) -> tuple[Rule, ...]:
 class _Loader:
     """Reads one document after the other; names are unique across all of them."""
 
-    def __init__(self, known: Known) -> None:
-        self.known = known
+    def __init__(self, known: Known, faults: Faults, profiles: Profiles | None) -> None:
+        self.known, self.faults, self.profiles = known, faults, profiles
         self.templates = Templates()
         self.names: dict[str, str] = {}  # and where each stands
         self.mistakes: list[Mistakes] = []
@@ -103,18 +111,21 @@ class _Loader:
         check_features(when, model.then, site, self.known)
         check_operations(when, model.then, site)
         name = self._name(model.name, site)
-        there = Site(site.mistakes, site.templates, name, (*site.path, "then"), frozenset(_groups(raw.get("when"))))
+        groups = frozenset(_groups(raw.get("when")))
+        here = Site(site.mistakes, site.templates, name, (*site.path, "then"), groups)
+        there = replace(here, faults=self.faults, profiles=self.profiles)
         place = site.mistakes.document.place(site.path)
         state = None if model.state is None else State(model.state.is_, model.state.becomes or model.state.is_)
         return Rule(
             name=name,
-            where=f"{place.file}:{place.line}" if place else site.mistakes.document.file,
+            where=place.where if place else site.mistakes.document.file,
             when=when,
             then=compile_then(model.then, there),
             times=model.times,
             state=state,
             spec=raw,
             place=place,
+            draws=tuple(counting(model.then)),
         )
 
     def _name(self, name: str | None, site: Site) -> str:
@@ -124,7 +135,7 @@ class _Loader:
             nobody = "" if name else "; a rule without a name is called by its number"
             here.refuse(f'the name "{called}" is taken: {self.names[called]} has it already{nobody}')
         place = site.mistakes.document.place(here.path)
-        self.names.setdefault(called, f"{place.file}:{place.line}" if place else site.rule)
+        self.names.setdefault(called, place.where if place else site.rule)
         return called
 
 

@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import Json
 from mockserver.core.http import Frame
-from mockserver.core.plan import Answer, Choice, Reasoning, Text, tokens_of
+from mockserver.core.plan import Answer, Choice, Text, tokens_of
 from mockserver.core.tokens import Tokenizer, spans, weighed
 from mockserver.formats.chat import pick
 from mockserver.formats.extras import completion_filter, preamble
@@ -58,14 +58,14 @@ class _Step:
 
 
 def _steps(choice: Choice, wanted: Wanted, tokenizer: Tokenizer) -> Iterator[_Step]:
-    parts = [(part, tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Text | Reasoning)]
+    parts = [(part, tokens_of(part, tokenizer)) for part in choice.parts]
     pieces = [piece for part, tokens in parts if isinstance(part, Text) for piece in weighed(tokens, part.chunks)]
     shown = [(choice.echo, 0), *pieces] if choice.echo else pieces
     texts = [text for text, _ in shown]
     logprobs = repeat(None) if choice.logprobs is None else ending_within(texts, placed(choice))
     ours = _ours(choice, texts, written(choice, tokenizer)) if wanted.token_ids else repeat(None)
-    # The first piece waits for the reasoning, which has no place in a text.
-    wait = sum(len(tokens) for part, tokens in parts if isinstance(part, Reasoning))
+    # The first piece waits for what has no place in a text, such as the reasoning.
+    wait = sum(len(tokens) for part, tokens in parts if not isinstance(part, Text))
     for at, ((piece, weight), own, tokens) in enumerate(zip(shown, logprobs, ours, strict=False)):
         echoes = bool(choice.echo) and at == 0
         yield _Step(piece, 0 if echoes else wait + weight, own, tokens, begins=at == 0)

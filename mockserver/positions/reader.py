@@ -21,7 +21,7 @@ from yaml.events import (
 )
 
 from mockserver.core.call import Json
-from mockserver.positions.scalars import resolve
+from mockserver.positions.scalars import as_float, resolve
 from mockserver.positions.syntax import BARE_BRACES, BARE_STAR, explain
 
 MAX_DEPTH = 100
@@ -142,7 +142,7 @@ class _Parser:
         wanted = _SCALARS.get(event.tag)
         value = self.resolved(event)
         if wanted is float and type(value) is int:
-            value = float(value)
+            value = as_float(value)
         if wanted is None or type(value) is not wanted:
             self.refuse(_unfit(event.tag), event)
         return value, spot

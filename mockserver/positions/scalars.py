@@ -17,10 +17,21 @@ def resolve(text: str) -> Json:
     if _FLOAT.fullmatch(text):
         return float(text)
     if _BASED.fullmatch(text):
+        if len(text) > _LONGEST:
+            raise ValueError("too many digits")
         return int(text, 0)
     return text
 
 
+def as_float(value: int) -> float:
+    """A whole number as a decimal; beyond these, as `1e999` is read."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+_LONGEST = 1000  # characters of a number to another base; a decimal one is bounded by Python itself
 _OPENS = frozenset("~nNtTfF+-.0123456789")
 _INT = re.compile(r"[-+]?[0-9]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")

@@ -1,33 +1,35 @@
 """What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole."""
 
-from collections.abc import Callable, Mapping
+from asyncio import Lock
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
+from mockserver.core.addresses import is_loopback
 from mockserver.core.call import Json
-from mockserver.core.errors import ConfigError, MockserverError
+from mockserver.core.errors import ConfigError, Mistake, MockserverError
 from mockserver.core.plan import Stored
-from mockserver.core.seed import Clock, Seed
+from mockserver.core.seed import Clock, Seed, token
 from mockserver.core.store import Shelf, Store
+from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
 from mockserver.engine.models import Model
-from mockserver.engine.rules import load
-from mockserver.kinds import Model as ModelSetting
+from mockserver.engine.rules import Rule, load
+from mockserver.kinds.models import Model as ModelSetting
+from mockserver.kinds.timing import PROFILES, Profiles
 from mockserver.positions import Document, read
+from mockserver.server.limits import Ledger, Limiter, limiter
 from mockserver.server.memo import Memo
+from mockserver.server.namespaces import Namespaces
 from mockserver.server.served import Served
 from mockserver.settings import Settings, assemble
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
 from mockserver.tokenizers import chosen
-
-One = TypeVar("One")
-Other = TypeVar("Other")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +54,64 @@ def _bytes(path: Path) -> bytes:
 
 @dataclass(slots=True)
 class Live:
-    """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests."""
+    """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests.
+
+    `engine` knows the rules of the files; `engine_of` a namespace those that it has of its own as well.
+    """
 
     settings: Settings
     engine: Engine
     journal: Journal
     store: Store
     memo: Memo[Served] = field(default_factory=Memo)
+    sources: Sources = field(default_factory=Sources)
+    namespaces: Namespaces = field(default_factory=Namespaces)
+    ledger: Ledger = field(default_factory=Ledger)
+    changing: Lock = field(default_factory=Lock)  # held while rules are compiled that are to be swapped in
+    made_token: str = field(default_factory=token)  # for control paths that want one where nobody gave one
+    _limiter: Limiter | None = None
+    _limited: Settings | None = None  # whose limits these are
+
+    @property
+    def control_token(self) -> str | None:
+        """What control paths want: the token that was given, else, where others can reach them, one made at random."""
+        return self.settings.control_token or (None if is_loopback(self.settings.host) else self.made_token)
+
+    def engine_of(self, namespace: str) -> Engine:
+        """What answers in a namespace, which is in use now."""
+        return self.namespaces.touch(namespace).engine(self.engine)
+
+    def timed(self, namespace: str) -> bool:
+        """Whether answers of a namespace take their time."""
+        return self.namespaces.get(namespace).timed
+
+    async def forget(self, namespace: str) -> None:
+        """Forget all that has come together in a namespace: its rules, counters, scenario, answers and calls."""
+        self.namespaces.drop(namespace)
+        self.journal.clear(namespace)
+        await self.ledger.clear(namespace)
+        await self.store.clear(namespace)
+        await self.engine.memory.shelf.clear(namespace)
+
+    async def forget_outcasts(self) -> None:
+        """Forget the namespaces for which there is no more room."""
+        while self.namespaces.outcasts:
+            await self.forget(self.namespaces.outcasts.pop())
+
+    @property
+    def limiter(self) -> Limiter | None:
+        """What holds requests against the limits of the settings; None where there are no limits."""
+        if self._limited is not self.settings:
+            self._limiter, self._limited = limiter(self.settings, self.engine.policy.models, self.ledger), self.settings
+        return self._limiter
 
 
-def start(sources: Sources, *, journal: Journal | None = None) -> Live:
+def start(sources: Sources) -> Live:
     """A server's state from its sources. Raises MockserverError."""
     store = MemoryStore()
     settings, engine = compose(sources, store)
-    return Live(settings, engine, journal or Journal(), store)
+    journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
+    return Live(settings, engine, journal, store, sources=sources)
 
 
 def compose(sources: Sources, store: Store, shelf: Shelf[Stored] | None = None) -> tuple[Settings, Engine]:
@@ -74,28 +120,33 @@ def compose(sources: Sources, store: Store, shelf: Shelf[Stored] | None = None) 
     `shelf` holds what a running server has kept; a server that starts gets an empty one.
     """
     documents, dialects = sources.documents(), discover()
-    features = {name: dialect.features for name, dialect in dialects.items()}
-    settings, rules = _both(
-        lambda: assemble(sources.flags, sources.environ, documents, dialects=dialects),
-        lambda: load(documents, features),
-    )
+    try:
+        settings = assemble(sources.flags, sources.environ, documents, dialects=dialects)
+    except MockserverError as error:
+        raise ConfigError(*error.mistakes, *_mistakes(lambda: compiled(documents, None))) from None
+    rules = compiled(documents, settings.profiles)
     if shelf is None:
         shelf = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
     listed = {name: dialect.models for name, dialect in dialects.items()}
     return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed)
 
 
-def _both(one: Callable[[], One], other: Callable[[], Other]) -> tuple[One, Other]:
-    """What both make; where both find mistakes, all of them are told at once."""
+def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:
+    """The rules of documents, with all that a rule can use: dialects, faults, and timings of these names (None: any).
+
+    Raises RuleError with every mistake.
+    """
+    features = {name: dialect.features for name, dialect in discover().items()}
+    return load(documents, features, faults=FAULTS, profiles=None if profiles is None else PROFILES | profiles)
+
+
+def _mistakes(work: Callable[[], object]) -> tuple[Mistake, ...]:
+    """What is wrong with some work: where there are mistakes in several places, all of them are told at once."""
     try:
-        first = one()
+        work()
     except MockserverError as error:
-        try:
-            other()
-        except MockserverError as more:
-            raise ConfigError(*error.mistakes, *more.mistakes) from None
-        raise
-    return first, other()
+        return error.mistakes
+    return ()
 
 
 def policy(settings: Settings) -> Policy:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from starlette.routing import compile_path
+from starlette.routing import BaseRoute, Route, Router, compile_path
+from starlette.types import ASGIApp, Lifespan, Receive, Scope, Send
 
 from mockserver.dialects import Dialect, Operation
 
@@ -40,6 +41,24 @@ def _at(mount: str, dialect: Dialect) -> Iterator[Place]:
         yield Place(mount + path, dialect, operations)
 
 
+class Straight(Router):
+    """A router that goes straight to what stands at a path without parameters, where it would try one after another."""
+
+    def __init__(self, routes: Sequence[BaseRoute], default: ASGIApp, lifespan: Lifespan[Router] | None = None) -> None:
+        super().__init__(routes, redirect_slashes=False, default=default, lifespan=lifespan)
+        fixed = [route for route in routes if isinstance(route, Route) and not route.param_convertors]
+        self._fixed = {route.path: route.app for route in reversed(fixed)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        app = None if scope.get("root_path") or scope["type"] != "http" else self._fixed.get(scope["path"])
+        if app is None:
+            await self.app(scope, receive, send)
+        else:
+            scope["path_params"] = {}
+            await app(scope, receive, send)
+
+
 def owner(path: str, dialects: Mapping[str, Dialect], default: str) -> Dialect:
     """The dialect that an unknown path belongs to: the one mounted in front of it, else the default."""
     first = "/" + path.lstrip("/").partition("/")[0]
@@ -55,6 +74,11 @@ def nearest(method: str, path: str, known: Sequence[Place]) -> str | None:
             operations = paths[close].operations
             return f"{method if method in operations else next(iter(operations))} {close}"
     return None
+
+
+def meant(method: str, operations: Mapping[str, Operation]) -> Operation | None:
+    """The operation of a place that a method asks for, if it has one: to HEAD it is what it is to GET."""
+    return operations.get("GET" if method == "HEAD" else method)
 
 
 def tidy(path: str) -> str:

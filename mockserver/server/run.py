@@ -8,13 +8,18 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from types import FrameType
 
 import uvicorn
 from starlette.routing import Router
+from starlette.types import Lifespan
 
 from mockserver.core.errors import ConfigError
 from mockserver.server.app import build_app
+from mockserver.server.cors import opened
+from mockserver.server.door import doors
 from mockserver.server.live import Live, Sources
+from mockserver.server.refusals import refusal
 from mockserver.server.watch import watch
 
 GRACE = 3  # seconds that open streams get once the server is told to stop
@@ -48,8 +53,57 @@ def _is_fault(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
+class _Server(uvicorn.Server):
+    """uvicorn's, but for who will not wait: a second signal ends what is still open."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal has come."""
+        if self.should_exit:
+            asyncio.get_running_loop().call_soon_threadsafe(self._end)
+        else:
+            super().handle_exit(sig, frame)
+
+    def _end(self) -> None:
+        for connection in tuple(self.server_state.connections):
+            connection.shutdown()
+        for task in tuple(self.server_state.tasks):
+            task.cancel()
+
+
 def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[str], None]) -> None:
     """Serve until SIGINT or SIGTERM."""
+    server = _Server(configured(live, watching(live, sources, say), GRACE))
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
+    # uvicorn stops in good order on these signals and then raises them again: without handlers that would be a crash;
+    # and until it listens to them, one must not be lost
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    gc.collect()
+    gc.freeze()  # what was made by now stays; to look through it again and again would cost every request
+    server.run(sockets=[listener])
+
+
+def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Config:
+    """How uvicorn is to serve; open streams get so many seconds once it is told to stop."""
+    logging.getLogger("uvicorn.error").addFilter(_is_fault)
+    return uvicorn.Config(
+        opened(build_app(live, lifespan), live.settings.cors),
+        http=doors(refusal(live)),  # type: ignore[arg-type]  # what makes protocols will do as well as a class
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=grace,
+    )
+
+
+def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifespan[Router]:
+    """While the server runs, its rules files are watched, where that is set."""
 
     @asynccontextmanager
     async def lifespan(_: Router) -> AsyncIterator[None]:
@@ -60,21 +114,4 @@ def serve(live: Live, sources: Sources, listener: socket.socket, say: Callable[[
             with suppress(asyncio.CancelledError):
                 await task
 
-    config = uvicorn.Config(
-        build_app(live, lifespan),
-        http="httptools",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=GRACE,
-    )
-    logging.getLogger("uvicorn.error").addFilter(_is_fault)
-    # uvicorn stops in good order on these signals and then raises them again: without handlers that would be a crash
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: None)
-    gc.collect()
-    gc.freeze()  # what was made by now stays; to look through it again and again would cost every request
-    uvicorn.Server(config).run(sockets=[listener])
+    return lifespan

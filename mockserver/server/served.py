@@ -1,24 +1,31 @@
-"""What a request comes to before it is driven out: a reply, where it came from, and when it goes."""
+"""What a request comes to before it is driven out: a reply, where it came from, when it goes and what befalls it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
+from mockserver.core.action import ErrorFrame, Fault
+from mockserver.core.call import Call
 from mockserver.core.http import Reply
-from mockserver.core.plan import Stored, Timing
-
-
-def steady() -> float:
-    """No jitter."""
-    return 0.0
+from mockserver.core.plan import Stored, Usage
+from mockserver.delivery.pace import AT_ONCE, Pace
+from mockserver.server.limits import Bill
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A reply with its source and timing; `settled`: the same request will get the same, and leave `kept` behind."""
+    """A reply to a call (None: it was none); `settled`: the same request will get the same, and leave `kept` behind.
+
+    `timed`: whether the request itself wants timings to make it wait; None: it does not say.
+    `bill` is what it draws from the limits each time; None: nothing.
+    """
 
     reply: Reply
     source: str
-    timing: Timing = Timing()
-    jitter: Callable[[], float] = steady
+    call: Call | None = None
+    pace: Pace = AT_ONCE
+    faults: tuple[Fault, ...] = ()
     settled: bool = False
     kept: Stored | None = None
+    timed: bool | None = None
+    usage: Usage | None = None
+    bill: Bill | None = None
+    error: ErrorFrame | None = None  # how the provider tells an error amid this reply; None: nobody will ask

@@ -1,14 +1,12 @@
 """An ASGI request becomes an HttpRequest, within a limit of size."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import parse_qsl
 
 from starlette.types import Receive, Scope
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-
-DRAINED = 10  # times the limit: so much of a body that is too large is read and dropped, so that the client hears why
 
 
 class ClientLeftError(Exception):
@@ -17,16 +15,20 @@ class ClientLeftError(Exception):
 
 def snapshot(scope: Scope, body: bytes, namespace: str) -> HttpRequest:
     """The request as a value; `path` is the full path without the namespace in front."""
-    query = scope["query_string"]
     return HttpRequest(
         method=scope["method"],
         path=path_of(scope),
-        query=_query(query.decode("latin-1")) if query else _NO_QUERY,
+        query=query_from(scope["query_string"]),
         headers=scope["headers"],
         body=body,
         namespace=namespace,
         path_params=scope["path_params"],
     )
+
+
+def query_from(query: bytes) -> Mapping[str, str]:
+    """A query string as names and values."""
+    return _query(query.decode("latin-1")) if query else _NO_QUERY
 
 
 _NO_QUERY: Mapping[str, str] = {}
@@ -46,24 +48,38 @@ def path_of(scope: Scope) -> str:
     return path.removeprefix(scope.get("root_path", ""))
 
 
-async def read_body(receive: Receive, limit: int) -> bytes:
-    """The whole body. Raises Failure (`too_large`) over the limit, ClientLeftError when it never ends."""
+async def read_body(receive: Receive, limit: int, headers: Iterable[tuple[bytes, bytes]] = ()) -> bytes:
+    """The whole body. Raises Failure (`too_large`) as soon as it is known to be, ClientLeftError when it never ends.
+
+    Where the headers tell that it is too large, nothing of it is asked for; the door drains what comes nevertheless.
+    """
+    if _told(headers) > limit:
+        raise _too_large(limit)
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         whole: bytes = message.get("body", b"")  # nearly every body comes in one piece
-        if len(whole) <= limit:
-            return whole
-    pieces, size = [], 0
-    while True:
-        if message["type"] == "http.disconnect":
-            raise ClientLeftError
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size <= limit:
-            pieces.append(piece)
-        if not message.get("more_body") or size > limit * DRAINED:
-            break
+        if len(whole) > limit:
+            raise _too_large(limit)
+        return whole
+    pieces, size = list[bytes](), 0
+    while message["type"] != "http.disconnect":
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > limit:
+            raise _too_large(limit)
+        if not message.get("more_body"):
+            return b"".join(pieces)
         message = await receive()
-    if size > limit:
-        raise Failure("too_large", f"The request body is larger than {limit} bytes.")
-    return b"".join(pieces)
+    raise ClientLeftError
+
+
+def _told(headers: Iterable[tuple[bytes, bytes]]) -> int:
+    """How long a body is by its headers; 0 if they do not say."""
+    for name, value in headers:
+        if name == b"content-length":
+            return int(value) if value.isdigit() and len(value) < 20 else 0
+    return 0
+
+
+def _too_large(limit: int) -> Failure:
+    return Failure("too_large", f"The request body is larger than {limit} bytes.")

@@ -2,24 +2,44 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from mockserver.core.errors import MockserverError
+from mockserver.engine.apart import aside
+from mockserver.engine.engine import Engine
 from mockserver.server.live import Live, Sources, compose
+from mockserver.settings import Settings
 
 log = logging.getLogger("mockserver")
 
 
 # Settings that a running server cannot change.
-AT_START = ("host", "port", "dialect", "log", "reload", "stored_answers", "stored_bytes")
+AT_START = (
+    "host",
+    "port",
+    "dialect",
+    "log",
+    "reload",
+    "cors",
+    "stored_answers",
+    "stored_bytes",
+    "journal_calls",
+    "journal_bytes",
+)
 
 
-def reload(live: Live, sources: Sources) -> tuple[str, ...]:
+async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
     """Swap in what the sources describe now; the names of changed settings that wait for the next start.
 
-    Raises MockserverError, and then nothing has changed.
+    Requests are answered meanwhile, by what was there before. Raises MockserverError, and then nothing has changed.
     """
-    settings, engine = compose(sources, live.store, live.engine.memory.shelf)
+    async with live.changing:
+        settings, engine = await aside(partial(compose, sources, live.store, live.engine.memory.shelf))
+        return _swapped(live, settings, engine)
+
+
+def _swapped(live: Live, settings: Settings, engine: Engine) -> tuple[str, ...]:
     kept = {name: getattr(live.settings, name) for name in AT_START}
     waiting = tuple(name for name in AT_START if getattr(settings, name) != kept[name])
     live.settings, live.engine = settings.model_copy(update=kept), engine
@@ -35,7 +55,7 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
     async for _ in awatch(*folders, watch_filter=mine, debounce=100, step=20, recursive=False):
         try:
-            waiting = reload(live, sources)
+            waiting = await reload(live, sources)
         except MockserverError as error:
             say("\n".join(["not reloaded, the rules before still hold:", *(m.shown() for m in error.mistakes)]))
         else:

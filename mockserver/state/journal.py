@@ -1,41 +1,157 @@
-"""The journal: the latest exchanges, numbered in order of arrival, in bounded memory."""
+"""The journal: the latest exchanges of each namespace, numbered in order of arrival, in bounded memory.
 
-from collections import deque
+While an answer goes out it keeps references only; what they mean is worked out when somebody looks.
+"""
+
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 
 from mockserver.core.exchange import Exchange
 from mockserver.core.seed import monotonic
+from mockserver.state.memory import MAX_NAMESPACES
+from mockserver.state.tally import Tally
 
 MAX_EXCHANGES = 1000
+MAX_BYTES = 50_000_000
+PAGES_IN_FULL = 4  # as much as these have room for when full, all namespaces have together
+BARE = 2_500  # bytes of an exchange without bodies and headers
 
 
 class Journal:
     """Opens an exchange when a request arrives and closes it when the answer has gone out.
 
-    `on_close` is told of each closed exchange: a log line, for one.
+    A namespace keeps so many rows of so many bytes, the oldest go first. All together have room for a few namespaces in
+    full, and there are only so many of them: the longest idle give way. `on_close` is told of each closed exchange: a
+    log line, for one.
     """
 
-    def __init__(self, *, limit: int = MAX_EXCHANGES, on_close: Callable[[Exchange], None] | None = None) -> None:
-        self._rows: deque[Exchange] = deque(maxlen=limit)
-        self._count = 0
-        self._on_close = on_close
+    def __init__(
+        self,
+        *,
+        count: int = MAX_EXCHANGES,
+        size: int = MAX_BYTES,
+        max_namespaces: int = MAX_NAMESPACES,
+        on_close: Callable[[Exchange], None] | None = None,
+    ) -> None:
+        self._pages: OrderedDict[str, Page] = OrderedDict()
+        self._last = 0
+        self.count, self.room, self._max_namespaces = count, size, max_namespaces
+        self.size = 0  # bytes that all rows take, about
+        self.on_close = on_close
+        self.tally = Tally()
 
     def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
-        """A new row with the next number, the first being 1; its `elapsed` holds the start until it is closed."""
-        self._count += 1
-        exchange = Exchange(self._count, method, path, dialect, namespace, elapsed=monotonic())
-        self._rows.append(exchange)
+        """A new row with the next number, the first being 1."""
+        self._last += 1
+        self.tally.open += 1
+        page = self._pages.get(namespace)
+        if page is None:
+            page = self._new_page(namespace)
+        else:
+            self._pages.move_to_end(namespace)
+        exchange = Exchange(self._last, method, path, dialect, namespace, page)
+        page.rows.append(exchange)
+        if len(page.rows) > self.count:
+            page.drop()
         return exchange
 
     def close(self, exchange: Exchange, ended: str) -> None:
         """Note how it ended and how long it took."""
         exchange.ended = ended
-        exchange.elapsed = monotonic() - exchange.elapsed
-        if self._on_close is not None:
-            self._on_close(exchange)
+        exchange.elapsed = monotonic() - exchange.began
+        self.tally.add(exchange)
+        book = exchange.book
+        if book is not None:
+            book.close(exchange)
+        if self.on_close is not None:
+            self.on_close(exchange)
+        exchange.call = None
+
+    def rows(self, namespace: str) -> tuple[Exchange, ...]:
+        """What is kept of a namespace, the oldest first."""
+        page = self._pages.get(namespace)
+        return () if page is None else tuple(page.rows)
+
+    def hits(self, namespace: str) -> Counter[str]:
+        """How often each source that is a rule has answered in a namespace."""
+        page = self._pages.get(namespace)
+        return Counter() if page is None else page.hits
+
+    def find(self, number: int) -> Exchange | None:
+        """The exchange of this number, in whatever namespace, if it is still kept."""
+        return next((row for page in self._pages.values() for row in page.rows if row.seq == number), None)
+
+    def clear(self, namespace: str) -> None:
+        """Forget the rows of a namespace, and what is counted of it."""
+        self.forget_calls(namespace)
+        self._pages.pop(namespace, None)
+
+    def forget_calls(self, namespace: str) -> int:
+        """Forget the rows of a namespace; how many there were."""
+        rows = self.rows(namespace)
+        for _ in rows:
+            self._pages[namespace].drop()
+        return len(rows)
+
+    def make_room(self) -> None:
+        """Where all namespaces together take too much, the rows of those that are idle the longest go."""
+        for page in self._pages.values():
+            while page.rows and self.size > self.room * PAGES_IN_FULL:
+                page.drop()
+
+    def _new_page(self, namespace: str) -> "Page":
+        """An empty page; of too many the longest idle goes, but never the default one."""
+        page = self._pages[namespace] = Page(self)
+        if len(self._pages) > self._max_namespaces:
+            self.clear(next(name for name in self._pages if name not in (namespace, "default")))
+        return page
 
     def __iter__(self) -> Iterator[Exchange]:
-        return iter(tuple(self._rows))
+        """All rows of all namespaces, in order of arrival."""
+        return iter(sorted((row for page in self._pages.values() for row in page.rows), key=lambda row: row.seq))
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return sum(len(page.rows) for page in self._pages.values())
+
+
+class Page:
+    """What is written down of one namespace: the latest rows, the bytes that they take, and what each rule answered."""
+
+    __slots__ = ("_journal", "hits", "rows", "size")
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.rows: deque[Exchange] = deque()
+        self.size = 0
+        self.hits: Counter[str] = Counter()
+
+    def weigh(self, exchange: Exchange) -> None:
+        """Count what an exchange keeps by now; where that is too much, the oldest rows go."""
+        journal, more = self._journal, exchange.unweighed
+        exchange.unweighed = 0
+        exchange.weight += more
+        self.size += more
+        journal.size += more
+        while self.size > journal.room:
+            self.drop()
+        if journal.size > journal.room * PAGES_IN_FULL:
+            journal.make_room()
+
+    def close(self, exchange: Exchange) -> None:
+        """Count what an exchange has come to keep in the end, and that its rule has answered, if one has."""
+        source = exchange.source
+        if source[:5] == "rule ":
+            self.hits[source] += 1
+        if exchange.kept:
+            size = BARE + len(exchange.path) + len(exchange.query) + len(exchange.model)
+            for _, value in exchange.headers:
+                size += len(value)
+            exchange.unweighed += size
+            self.weigh(exchange)
+
+    def drop(self) -> None:
+        """Let the oldest row go."""
+        row = self.rows.popleft()
+        self.size -= row.weight
+        self._journal.size -= row.weight
+        row.let_go()

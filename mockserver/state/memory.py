@@ -1,6 +1,7 @@
 """MemoryStore: what one process remembers, for a bounded number of namespaces."""
 
 from collections import OrderedDict
+from collections.abc import Mapping
 
 MAX_NAMESPACES = 1000
 MAX_KEYS = 10_000  # for each namespace
@@ -15,7 +16,7 @@ class MemoryStore:
 
     async def get(self, namespace: str, key: str) -> str | None:
         """The value, or None."""
-        return self._space(namespace).get(key)
+        return self._space(namespace).get(key) if namespace in self._spaces else None
 
     async def set(self, namespace: str, key: str, value: str) -> None:
         """Keep a value."""
@@ -27,6 +28,10 @@ class MemoryStore:
         value = int(space.get(key, "0")) + 1
         self._keep(space, key, str(value))
         return value
+
+    async def entries(self, namespace: str) -> Mapping[str, str]:
+        """All keys of a namespace and their values."""
+        return dict(self._spaces.get(namespace, {}))
 
     async def clear(self, namespace: str) -> None:
         """Forget all of a namespace."""

@@ -41,7 +41,7 @@ class MemoryShelf(Generic[Value]):
 
     async def get(self, namespace: str, key: str) -> Value | None:
         """The value, or None."""
-        entry = self._space(namespace).entries.get(key)
+        entry = self._space(namespace).entries.get(key) if namespace in self._spaces else None
         return None if entry is None else entry[0]
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
@@ -55,14 +55,15 @@ class MemoryShelf(Generic[Value]):
 
     async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
         """Put another value in the place of one that is kept; nothing, where there is none."""
-        space = self._space(namespace)
-        if key in space.entries:
+        if namespace in self._spaces and key in (space := self._space(namespace)).entries:
             self._whole -= space.size
             space.put(key, value, size)
             self._within_bounds(space)
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
         """All that is kept of a namespace, the oldest first."""
+        if namespace not in self._spaces:
+            return ()
         return tuple(value for value, _ in self._space(namespace).entries.values())
 
     async def clear(self, namespace: str) -> None:

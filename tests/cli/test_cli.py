@@ -31,8 +31,8 @@ def test_version() -> None:
     ("arguments", "message"),
     [
         (["sevre"], 'mockserver: no command "sevre"; did you mean "serve"?\n'),
-        (["zzz"], 'mockserver: no command "zzz"; there are serve, check, explain, ask, schema, init\n'),
-        (["serve", "--prot", "1"], "mockserver: No such option '--prot'. (Did you mean one of: '--host', '--port'?)\n"),
+        (["zzz"], 'mockserver: no command "zzz"; there are serve, run, check, explain, ask, schema, init\n'),
+        (["serve", "--prt", "1"], "mockserver: No such option '--prt'. Did you mean '--port'?\n"),
         (["ask"], "mockserver: Missing argument 'TEXT'.\n"),
     ],
 )

@@ -12,14 +12,15 @@ from mockserver.settings import Settings
 
 def test_a_flag_says_what_its_setting_is() -> None:
     @click.command()
-    @setting_flags("port", "source_headers")
+    @setting_flags("port", "source_headers", "ids")
     def command(**flags: object) -> None: ...
 
-    port, headers = command.params
+    port, headers, ids = command.params
     assert isinstance(port, click.Option)
     assert isinstance(headers, click.Option)
     assert (port.opts, port.help) == (["--port"], Settings.model_fields["port"].description)
     assert (headers.opts, headers.secondary_opts) == (["--source-headers"], ["--no-source-headers"])
+    assert (port.metavar, ids.metavar) == ("…", "stable|unique")
 
 
 def test_rules_default_to_the_file_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

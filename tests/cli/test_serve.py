@@ -1,16 +1,12 @@
-"""What `mockserver serve` says: where it listens, and a line for each request where that is asked for."""
+"""What `mockserver serve` says: where it listens, and who can reach it there."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from mockserver.cli.serve import LOGS, banner
-from mockserver.core.exchange import Exchange
+from mockserver.cli.serve import banner, warned
 from mockserver.dialects import discover
 from mockserver.server.live import Sources, start
-
-ROW = Exchange(3, "POST", "/v1/ø\n", "openai", "default", "rule rules.yaml:1 é", 200, "complete", 0.0012)
 
 
 def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
@@ -33,20 +29,23 @@ def test_an_ipv6_address_stands_in_brackets() -> None:
     )
 
 
-def test_a_request_is_one_line_of_text(capsys: pytest.CaptureFixture[str]) -> None:
-    log = LOGS["text"]
-    assert log is not None
-    log(ROW)
-    assert capsys.readouterr().out == r"3 POST /v1/\xf8\n -> 200 rule rules.yaml:1 \xe9, 1.2 ms, complete" + "\n"
+def test_on_loopback_nothing_is_said_of_the_network() -> None:
+    assert not list(warned(start(Sources((), {"host": "127.0.0.1"}))))
 
 
-def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
-    log = LOGS["json"]
-    assert log is not None
-    log(ROW)
-    line = json.loads(capsys.readouterr().out)
-    assert (line["seq"], line["status"], line["source"]) == (3, 200, "rule rules.yaml:1 é")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "mock.test"])
+def test_beyond_loopback_it_says_who_can_use_it_and_the_token_that_was_made(host: str) -> None:
+    live = start(Sources((), {"host": host}))
+    open_to, token = warned(live)
+    assert (
+        open_to == "  beyond this machine: anybody in the network can use it; --host 127.0.0.1 keeps it to this machine"
+    )
+    assert token == f"  /__mockserver__ wants a token: authorization: Bearer {live.control_token}"
 
 
-def test_nothing_is_logged_by_default() -> None:
-    assert LOGS["none"] is None
+def test_a_token_that_was_given_is_not_printed() -> None:
+    live = start(Sources((), {"host": "0.0.0.0", "control_token": "sesame-open", "keys": "sk-1"}))
+    assert list(warned(live)) == [
+        "  beyond this machine: anybody in the network who has a key can use it; "
+        "--host 127.0.0.1 keeps it to this machine"
+    ]

@@ -1,13 +1,103 @@
-"""The journal's row is filled when the answer has gone out."""
+"""The journal's row is filled while the answer goes out, and keeps a bounded part of it."""
 
-from mockserver.core.exchange import Exchange, Finding
+import pytest
+
+from mockserver.core.exchange import MOST_KEPT, PIECE, UNWEIGHED, Exchange, Finding
+
+STREAM = (("Content-Type", "text/event-stream; charset=utf-8"),)
 
 
-def test_an_exchange_is_filled_later() -> None:
-    exchange = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
-    assert (exchange.source, exchange.status, exchange.ended, exchange.elapsed) == ("", 0, "", 0.0)
-    exchange.status, exchange.ended = 200, "complete"
-    assert exchange == Exchange(1, "POST", "/v1/chat/completions", "openai", "default", status=200, ended="complete")
+class Book:
+    """Weighs what it is told of."""
+
+    def __init__(self) -> None:
+        self.total = 0
+
+    def weigh(self, exchange: Exchange) -> None:
+        self.total += exchange.unweighed
+        exchange.unweighed = 0
+
+    def close(self, exchange: Exchange) -> None: ...
+
+
+@pytest.fixture
+def exchange() -> Exchange:
+    return Exchange(1, "POST", "/v1/chat/completions", "openai", "default", Book())
+
+
+def test_an_exchange_is_filled_later(exchange: Exchange) -> None:
+    assert (exchange.source, exchange.status, exchange.ended, exchange.ending) == ("", 0, "", "open")
+    exchange.take(b"{}")
+    exchange.note(b"data: 1\n\n")
+    ((at, sent),) = exchange.sent
+    assert (exchange.body, exchange.received, sent, exchange.size) == (b"{}", 2, b"data: 1\n\n", 9)
+    assert 0 <= exchange.first == at - exchange.began
+    exchange.ended = "complete"
+    assert exchange.ending == "complete"
+
+
+@pytest.mark.parametrize(
+    ("headers", "sent", "ended", "told"),
+    [
+        (STREAM, [b"data: 1\n\ndata: 2\n\n", b"data: 3\n\n"], "client left", "client left after 3 frames"),
+        (STREAM, [b"data: 1\n\n", b"data: "], "cut short", "cut short after 2 frames"),
+        (STREAM, [b"data: 1\n\n"], "server stopped", "server stopped after 1 frame"),
+        ((), [b"{}"], "reset", "reset after 2 bytes"),
+        ((), [], "client left", "client left after 0 bytes"),
+        (STREAM, [b"data: 1\n\n"], "complete", "complete"),
+    ],
+)
+def test_it_says_how_far_it_came(
+    exchange: Exchange, headers: tuple[tuple[str, str], ...], sent: list[bytes], ended: str, told: str
+) -> None:
+    exchange.reply_headers, exchange.ended = headers, ended
+    for piece in sent:
+        exchange.note(piece)
+    assert exchange.ending == told
+
+
+def test_of_a_huge_stream_the_beginning_is_kept_and_all_is_counted(exchange: Exchange) -> None:
+    frame = b"data: " + b"x" * 992 + b"\n\n"
+    exchange.reply_headers, exchange.ended = STREAM, "client left"
+    for _ in range(3_000):
+        exchange.note(frame)
+    assert sum(len(data) for _, data in exchange.sent) == MOST_KEPT
+    assert exchange.size == 3_000_000
+    assert exchange.ending == "client left after 3000 frames"
+
+
+def test_one_huge_piece_is_cut(exchange: Exchange) -> None:
+    exchange.note(b"x" * (MOST_KEPT + 5))
+    exchange.take(b"y" * (MOST_KEPT + 7))
+    assert [len(data) for _, data in exchange.sent] == [MOST_KEPT]
+    assert (len(exchange.body), exchange.received) == (MOST_KEPT, MOST_KEPT + 7)
+
+
+def test_the_book_hears_of_much_at_once_and_of_little_later(exchange: Exchange) -> None:
+    book = exchange.book
+    assert isinstance(book, Book)
+    exchange.note(b"x" * 10)
+    assert (book.total, exchange.unweighed) == (0, 10 + PIECE)
+    exchange.note(b"x" * UNWEIGHED)
+    assert (book.total, exchange.unweighed) == (UNWEIGHED + 10 + 2 * PIECE, 0)
+
+
+def test_what_is_let_go_while_it_is_open_keeps_nothing_more(exchange: Exchange) -> None:
+    exchange.reply_headers = STREAM
+    exchange.take(b"body")
+    exchange.note(b"data: 1\n\n")
+    exchange.let_go()
+    exchange.note(b"data: 2\n\n")
+    exchange.take(b"body")
+    exchange.ended = "client left"
+    assert (exchange.body, exchange.sent, exchange.ending) == (b"", [], "client left after 2 frames")
+
+
+def test_what_is_over_stays_as_it_is_for_who_looks_at_it(exchange: Exchange) -> None:
+    exchange.take(b"body")
+    exchange.ended = "complete"
+    exchange.let_go()
+    assert exchange.body == b"body"
 
 
 def test_findings_are_values() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.seed import FROZEN_AT, Clock, Seed, monotonic
+from mockserver.core.seed import FROZEN_AT, Clock, Seed, monotonic, token
 
 
 def test_pinned_values() -> None:
@@ -75,3 +75,9 @@ def test_clocks() -> None:
 
 def test_durations_only_grow() -> None:
     assert monotonic() <= monotonic()
+
+
+def test_a_token_is_never_the_same_and_fits_a_header() -> None:
+    tokens = {token() for _ in range(100)}
+    assert len(tokens) == 100
+    assert all(len(text) >= 32 and text.isascii() and text.isprintable() and " " not in text for text in tokens)

@@ -1,10 +1,20 @@
 """The driver on an ASGI connection of the test's own."""
 
 import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from mockserver.core.action import Head, Wait, Write
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MOUTHFUL, drive
+import pytest
+
+from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
+from mockserver.core.http import Reply
+from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MOUTHFUL, Line, drive, fits, hand_over
+from mockserver.delivery.pace import AT_ONCE
+from mockserver.delivery.script import script
+from mockserver.delivery.wheel import TICK, Wheel
+from tests.kit.clock import HandClock
 
 HEAD = Head(200, (("a", "b"),))
 START = {"type": "http.response.start", "status": 200, "headers": [(b"a", b"b")]}
@@ -17,75 +27,189 @@ def body(content: bytes, *, more: bool = False) -> dict[str, Any]:
 class Connection:
     """Notes what is sent, and when; the client leaves when told to."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, slow: float = 0.0) -> None:
+        self.slow = slow  # seconds on the test's clock that a send takes
+        self.clock: HandClock | None = None
         self.sent: list[dict[str, Any]] = []
         self.times: list[float] = []
         self.left = asyncio.Event()
 
+    @property
+    def line(self) -> Line:
+        return Line(self.receive, self.send)
+
     async def send(self, message: Any) -> None:
         self.sent.append(message)
-        self.times.append(asyncio.get_running_loop().time())
+        if self.clock is not None:
+            self.times.append(self.clock.now)
+            self.clock.now += self.slow
 
     async def receive(self) -> Any:
         await self.left.wait()
         return {"type": "http.disconnect"}
 
 
+class Beneath:
+    """A wire that notes what is done to it."""
+
+    def __init__(self, unsent: int = 0) -> None:
+        self.gone, self.unsent, self.written, self.was_reset = False, unsent, b"", False
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        raise AssertionError("nobody asked for this")
+
+    def reset(self) -> None:
+        self.was_reset = True
+
+    def deliver(self) -> None:
+        self.unsent = 0
+
+
 async def test_what_stands_together_leaves_together() -> None:
     connection = Connection()
-    ended = await drive([HEAD, Write(b"1"), Write(b"2"), Write(b"3")], connection.receive, connection.send)
+    ended = await drive([HEAD, Write(b"1"), Write(b"2"), Write(b"3")], connection.line)
     assert (ended, connection.sent) == (COMPLETE, [START, body(b"123")])
+
+
+async def test_what_is_flushed_leaves_apart() -> None:
+    connection = Connection()
+    await drive([HEAD, Write(b"1"), Flush(), Flush(), Write(b"2")], connection.line)
+    assert connection.sent == [START, body(b"1", more=True), body(b"2")]
+
+
+async def test_what_spills_goes_past_the_message() -> None:
+    connection, wire = Connection(), Beneath()
+    line = Line(connection.receive, connection.send, wire)
+    assert await drive([HEAD, Write(b"1"), Spill(b"2")], line) == COMPLETE
+    assert (connection.sent, wire.written) == ([START, body(b"1", more=True), body(b"")], b"2")
+
+
+async def test_a_reset_waits_until_the_client_has_what_was_sent() -> None:
+    connection, wire = Connection(), Beneath(unsent=3)
+    line = Line(connection.receive, connection.send, wire)
+    asyncio.get_running_loop().call_later(0.05, wire.deliver)
+    began = asyncio.get_running_loop().time()
+    assert await drive([HEAD, Write(b"123"), Cut("reset")], line) == "reset"
+    assert wire.was_reset
+    assert asyncio.get_running_loop().time() - began >= 0.05
 
 
 async def test_a_huge_body_is_handed_over_in_pieces() -> None:
     connection = Connection()
     huge = bytes(2 * MOUTHFUL + 5)
-    await drive([HEAD, Write(huge)], connection.receive, connection.send)
+    await drive([HEAD, Write(huge)], connection.line)
     assert [len(message["body"]) for message in connection.sent[1:]] == [MOUTHFUL, MOUTHFUL, 5]
     assert [message["more_body"] for message in connection.sent[1:]] == [True, True, False]
 
 
 async def test_a_wait_sends_what_came_before_it() -> None:
     connection = Connection()
-    ended = await drive([HEAD, Wait(0.01), Write(b"1"), Wait(0.01), Write(b"2")], connection.receive, connection.send)
+    ended = await drive([HEAD, Wait(0.01), Write(b"1"), Wait(0.01), Write(b"2")], connection.line)
     assert (ended, connection.sent) == (COMPLETE, [START, body(b"1", more=True), body(b"2")])
+
+
+async def played(actions: Sequence[Action], connection: "Connection", *, began: float | None = None) -> str:
+    """Drive on a clock that goes by itself whenever all wait."""
+    clock = HandClock()
+    connection.clock = clock
+    line = Line(connection.receive, connection.send, began=began)
+    task = asyncio.create_task(drive(actions, line, wheel=Wheel(clock)))
+    while not task.done():
+        for _ in range(5):
+            await asyncio.sleep(0)
+        if clock.alarms:
+            clock.step()
+    return await task
 
 
 async def test_a_wait_before_the_head_sends_nothing_early() -> None:
     connection = Connection()
-    began = asyncio.get_running_loop().time()
-    await drive([Wait(0.05), HEAD, Write(b"1")], connection.receive, connection.send)
+    await played([Wait(60), HEAD, Write(b"1")], connection)
     assert connection.sent == [START, body(b"1")]
-    assert connection.times[0] - began >= 0.05
+    assert connection.times == [pytest.approx(60, abs=TICK)] * 2
 
 
 async def test_waits_run_on_an_absolute_schedule() -> None:
+    connection = Connection(slow=0.7)  # each send takes most of the time until the next is due
+    actions = [HEAD, *[action for _ in range(100) for action in (Wait(1), Write(b"x"))]]
+    await played(actions, connection)
+    late = [time - number for number, time in enumerate(connection.times)]
+    assert all(0 <= each <= TICK for each in late[1:])
+
+
+async def test_what_is_late_already_leaves_together() -> None:
+    connection = Connection(slow=2.5)
+    actions = [HEAD, *[action for number in range(9) for action in (Wait(1), Write(b"%d" % number))]]
+    await played(actions, connection)
+    assert [message["body"] for message in connection.sent[1:]] == [b"01", b"234", b"56", b"78"]
+
+
+async def test_a_schedule_may_have_begun_before() -> None:
     connection = Connection()
-    began = asyncio.get_running_loop().time()
-    actions = [HEAD, *[action for _ in range(20) for action in (Wait(0.005), Write(b"x"))]]
-    await drive(actions, connection.receive, connection.send)
-    for number, time in enumerate(connection.times[1:], start=1):
-        assert time - began >= 0.005 * number - 0.001
+    await played([HEAD, Wait(5), Write(b"1"), Wait(5), Write(b"2")], connection, began=-7.0)
+    assert connection.sent == [START, body(b"1", more=True), body(b"2")]
+    assert connection.times[-1] == pytest.approx(3, abs=TICK)
+
+
+async def test_a_wait_for_ever_ends_when_the_client_leaves() -> None:
+    connection = Connection()
+    asyncio.get_running_loop().call_later(0.02, connection.left.set)
+    async with asyncio.timeout(5):
+        assert await drive([HEAD, Wait(math.inf), Write(b"2")], connection.line) == CLIENT_LEFT
+    assert connection.sent == [START]
+
+
+async def test_a_wait_for_ever_ends_when_the_server_stops() -> None:
+    connection, wheel = Connection(), Wheel(HandClock())
+    for seconds in (math.inf, 5.0):
+        task = asyncio.create_task(drive([HEAD, Wait(seconds)], connection.line, wheel=wheel))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert len(wheel) == 0
+
+
+async def test_a_client_that_left_frees_its_place_on_the_wheel() -> None:
+    connection, wheel = Connection(), Wheel(HandClock())
+    task = asyncio.create_task(drive([HEAD, Wait(3600)], connection.line, wheel=wheel))
+    await asyncio.sleep(0.01)
+    assert len(wheel) == 1
+    connection.left.set()
+    assert await task == CLIENT_LEFT
+    assert len(wheel) == 0
+
+
+async def test_an_idle_stream_takes_no_turns() -> None:
+    connection, clock = Connection(), HandClock()
+    task = asyncio.create_task(drive([HEAD, Wait(3600)], connection.line, wheel=Wheel(clock)))
+    await asyncio.sleep(0.02)
+    assert (len(clock.alarms), clock.rings, len(connection.sent)) == (1, 0, 1)
+    connection.left.set()
+    await task
 
 
 async def test_a_client_that_leaves_ends_the_script_at_once() -> None:
     connection = Connection()
     asyncio.get_running_loop().call_later(0.02, connection.left.set)
     async with asyncio.timeout(5):
-        ended = await drive([HEAD, Write(b"1"), Wait(3600), Write(b"2")], connection.receive, connection.send)
+        ended = await drive([HEAD, Write(b"1"), Wait(3600), Write(b"2")], connection.line)
     assert (ended, connection.sent) == (CLIENT_LEFT, [START, body(b"1", more=True)])
 
 
 async def test_nothing_is_left_running() -> None:
     connection = Connection()
-    await drive([HEAD, Wait(0.01), Write(b"1")], connection.receive, connection.send)
+    await drive([HEAD, Wait(0.01), Write(b"1")], connection.line)
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
 async def test_an_empty_body_is_still_ended() -> None:
     connection = Connection()
-    await drive([HEAD], connection.receive, connection.send)
+    await drive([HEAD], connection.line)
     assert connection.sent == [START, body(b"")]
 
 
@@ -100,9 +224,30 @@ async def test_what_is_written_without_a_wait_does_not_pile_up() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(others())
-    ended = await drive([HEAD, *[Write(half)] * 8], connection.receive, connection.send)
+    ended = await drive([HEAD, *[Write(half)] * 8], connection.line)
     task.cancel()
     sizes = [len(message["body"]) for message in connection.sent[1:]]
     assert (ended, sum(sizes), max(sizes) <= MOUTHFUL) == (COMPLETE, 8 * len(half), True)
     assert [message["more_body"] for message in connection.sent[1:]] == [True] * (len(sizes) - 1) + [False]
     assert turns > 3
+
+
+@pytest.mark.parametrize("content", [b"", b"{}"])
+@pytest.mark.parametrize("gone", [False, True])
+async def test_a_reply_is_handed_over_as_its_script_is_driven(content: bytes, gone: bool) -> None:
+    reply, more = Reply(200, (("content-type", "text/plain"), ("x", "é"))), (("x-more", "1"),)
+    reply, wire = replace(reply, body=content), Beneath()
+    wire.gone = gone
+    driven, handed = Connection(), Connection()
+    noted, told = list[bytes](), list[bytes]()
+    ended = await drive(script(reply, AT_ONCE, more), Line(driven.receive, driven.send, wire), noted.append)
+    assert fits(reply)
+    assert ended == await hand_over(reply, more, Line(handed.receive, handed.send, wire), told.append)
+    assert (driven.sent, noted) == (handed.sent, told)
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply(200, (), frames=(b"x",)), Reply(204, ()), Reply(304, ()), Reply(200, (), b"x" * (MOUTHFUL + 1))]
+)
+def test_what_is_not_one_small_body_is_not_handed_over(reply: Reply) -> None:
+    assert not fits(reply)

@@ -1,14 +1,16 @@
 """Scripts are lists of actions: no clock and no socket is needed to assert them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
-from mockserver.core.action import Head, Wait, Write
+from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Reply
-from mockserver.core.plan import Timing
-from mockserver.delivery.script import script, sse, written
+from mockserver.core.seed import Seed
+from mockserver.core.timing import Distribution, Timing
+from mockserver.delivery.pace import AT_ONCE, Pace
+from mockserver.delivery.script import Kept, script, sse, written
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
@@ -19,10 +21,6 @@ FRAMES = (
     Frame(b"[DONE]", part="end"),
 )
 STREAM = Reply(200, HEADERS, frames=FRAMES)
-
-
-def steady() -> float:
-    return 0.0
 
 
 @pytest.mark.parametrize(
@@ -41,21 +39,21 @@ def test_sse_is_byte_exact(frame: Frame | bytes, wire: bytes) -> None:
 @pytest.mark.parametrize("status", [204, 304])
 @pytest.mark.parametrize("sent", [{"body": b"{}"}, {"frames": FRAMES}])
 def test_a_status_without_a_body_gets_none(status: int, sent: Mapping[str, Any]) -> None:
-    assert list(script(Reply(status, HEADERS, **sent), Timing(), steady)) == [Head(status, HEADERS), Write(b"")]
+    assert list(script(Reply(status, HEADERS, **sent), AT_ONCE)) == [Head(status, HEADERS), Write(b"")]
 
 
 def test_without_timing_a_plain_body_is_one_write() -> None:
-    assert list(script(PLAIN, Timing(), steady)) == [Head(200, HEADERS), Write(b"{}")]
+    assert list(script(PLAIN, AT_ONCE)) == [Head(200, HEADERS), Write(b"{}")]
 
 
 def test_without_timing_all_frames_are_one_write() -> None:
     whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
-    assert list(script(STREAM, Timing(), steady)) == [Head(200, HEADERS), Write(whole)]
+    assert list(script(STREAM, AT_ONCE)) == [Head(200, HEADERS), Write(whole)]
 
 
 def test_without_timing_few_frames_become_a_body() -> None:
     whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
-    assert written(STREAM, Timing()) == Reply(200, HEADERS, whole)
+    assert written(STREAM) == Reply(200, HEADERS, whole)
 
 
 def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
@@ -67,26 +65,38 @@ def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
             made += 1
             yield Frame(b"x" * 1000)
 
-    reply = written(Reply(200, HEADERS, frames=frames()), Timing())
-    assert 0 < made < 1000
-    head, *writes = script(reply, Timing(), steady)
+    reply = written(Reply(200, HEADERS, frames=frames()))
+    assert 0 < made < 200
+    head, *writes = script(reply, AT_ONCE)
     assert (head, made) == (Head(200, HEADERS), 10_000)
     assert b"".join(write.data for write in writes if isinstance(write, Write)) == sse(Frame(b"x" * 1000)) * 10_000
-    assert len(writes) < 100
+    assert len(writes) < 200
 
 
-def test_a_plain_body_waits_as_long_as_its_stream_would() -> None:
+def waited(actions: Iterable[Action]) -> float:
+    return sum(action.seconds for action in actions if isinstance(action, Wait))
+
+
+def test_a_plain_body_waits_before_its_head() -> None:
     timing = Timing(first_token=0.5, per_token=0.1)
-    assert list(script(PLAIN, timing, steady)) == [Wait(pytest.approx(1.5)), Head(200, HEADERS), Write(b"{}")]
+    assert list(script(PLAIN, Pace(timing))) == [Wait(pytest.approx(1.4)), Head(200, HEADERS), Write(b"{}")]
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "normal", "lognormal"])
+@pytest.mark.parametrize("total", [None, 3.0])
+def test_a_plain_body_waits_as_long_as_its_stream(distribution: Distribution, total: float | None) -> None:
+    timing = Timing(0.5, 0.1, jitter=0.5, distribution=distribution, total=total)
+    pace, plain = Pace(timing, Seed(3)), Reply(200, HEADERS, b"{}", tokens=4)
+    assert waited(script(plain, pace)) == pytest.approx(waited(script(STREAM, pace)))
+    assert list(script(STREAM, pace)) == list(script(STREAM, pace))
 
 
 def test_frames_are_paced_by_their_tokens() -> None:
-    actions = list(script(STREAM, Timing(first_token=0.5, per_token=0.1), steady))
+    actions = list(script(STREAM, Pace(Timing(first_token=0.5, per_token=0.1))))
     assert actions == [
         Head(200, HEADERS),
         Wait(0.5),
         Write(b"data: 1\n\n"),
-        Wait(pytest.approx(0.1)),
         Write(b"data: 2\n\n"),
         Wait(pytest.approx(0.3)),
         Write(b"data: 3\n\n"),
@@ -94,29 +104,57 @@ def test_frames_are_paced_by_their_tokens() -> None:
     ]
 
 
+def test_frames_of_a_huge_stream_are_made_as_they_are_due() -> None:
+    made = 0
+
+    def frames() -> Iterator[Frame]:
+        nonlocal made
+        for _ in range(10_000):
+            made += 1
+            yield Frame(b"x", tokens=1)
+
+    actions = iter(script(Reply(200, HEADERS, frames=frames()), Pace(Timing(per_token=1.0))))
+    for _ in range(10):
+        next(actions)
+    assert made < 10
+
+
+def test_frames_that_are_kept_are_made_once_and_as_they_are_read() -> None:
+    made = list[int]()
+
+    def frames() -> Iterator[Frame]:
+        for number in range(4):
+            made.append(number)
+            yield Frame(str(number).encode())
+
+    kept = Kept(frames())
+    one, other = iter(kept), iter(kept)
+    assert (next(one), next(other), next(other)) == (Frame(b"0"), Frame(b"0"), Frame(b"1"))
+    assert made == [0, 1]
+    assert list(one) == [Frame(b"1"), Frame(b"2"), Frame(b"3")]
+    assert list(other) == [Frame(b"2"), Frame(b"3")]
+    assert list(kept) == list(kept)
+    assert made == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("first", [0.0, 0.25, 9.0])
 @pytest.mark.parametrize("reply", [PLAIN, STREAM], ids=["plain", "stream"])
 def test_total_is_kept(reply: Reply, first: float) -> None:
-    actions = script(reply, Timing(first_token=first, per_token=7.0, total=2.0), steady)
+    actions = script(reply, Pace(Timing(first_token=first, per_token=7.0, total=2.0)))
     assert sum(action.seconds for action in actions if isinstance(action, Wait)) == pytest.approx(2.0)
 
 
 def test_total_holds_for_a_stream_without_tokens() -> None:
     reply = Reply(200, HEADERS, frames=(Frame(b"[DONE]", part="end"),))
-    actions = script(reply, Timing(total=1.5), steady)
+    actions = script(reply, Pace(Timing(total=1.5)))
     assert sum(action.seconds for action in actions if isinstance(action, Wait)) == pytest.approx(1.5)
-
-
-@pytest.mark.parametrize(("draw", "wait"), [(1.0, 0.12), (-1.0, 0.08), (0.0, 0.1)])
-def test_jitter_scales_the_pause_of_each_token(draw: float, wait: float) -> None:
-    actions = list(script(STREAM, Timing(per_token=0.1, jitter=0.2), lambda: draw))
-    assert actions[2] == Wait(pytest.approx(wait))
 
 
 def test_raw_bytes_weigh_one_token() -> None:
     reply = Reply(200, HEADERS, frames=(b"a", b"b"))
-    assert list(script(reply, Timing(per_token=1.0), steady)) == [
+    assert list(script(reply, Pace(Timing(per_token=1.0)))) == [
         Head(200, HEADERS),
+        Wait(1.0),
         Write(b"a"),
         Wait(1.0),
         Write(b"b"),

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import REASONS, Answer, Failure, Verdict
+from mockserver.core.plan import Answer, Failure, Verdict
+from mockserver.core.reasons import REASONS
 from mockserver.dialects import Operation
 from mockserver.dialects.azure_openai import DIALECT
 
@@ -100,7 +101,7 @@ def test_a_rate_limit_tells_when_to_come_back(azure_openai: Any) -> None:
 OF_THE_GATEWAY = {
     *("invalid_key", "missing_key", "billing", "forbidden", "model_not_found", "unknown_model", "route_not_found"),
     *("method_not_allowed", "timeout", "conflict", "too_large", "unsupported_media_type", "rate_limit", "bad_gateway"),
-    *("overloaded", "gateway_timeout"),
+    *("overloaded", "gateway_timeout", "key_not_allowed", "model_not_allowed", "over_limit"),
 }
 
 

@@ -2,17 +2,23 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 import time
-from threading import current_thread, main_thread
+from dataclasses import replace
+from threading import Event, current_thread, main_thread
 from typing import Any
 
 import pytest
 
 from mockserver.core.call import Call, Message
+from mockserver.core.documents import Embeddings
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Failure
-from mockserver.engine.apart import LARGE, apart, is_large
+from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
+from mockserver.engine.apart import LARGE, LONG, THREADS, apart, aside, is_large, is_long, makes_long
+from mockserver.engine.draft import Draft, DraftChoice
 from tests.kit.asgi import app
+from tests.kit.served import ROOT
 
 
 def a_call(text: str = "", body: bytes = b"") -> Call:
@@ -49,26 +55,46 @@ def test_what_fails_apart_fails_here(text: str) -> None:
         asyncio.run(apart(a_call(text), refuse))
 
 
+SAID = [{"role": "user", "content": "One for Ann, 42"}]
+
+
+def test_a_panic_apart_is_told_and_the_thread_goes_on() -> None:
+    class PanicError(BaseException):
+        """As what is written in Rust raises."""
+
+    def panic() -> None:
+        raise PanicError("at the disco")
+
+    call = a_call("x" * 2 * LARGE)
+    for _ in range(THREADS):
+        with pytest.raises(RuntimeError, match="PanicError: at the disco"):
+            asyncio.run(apart(call, panic))
+    assert asyncio.run(apart(call, in_main_thread)) is False
+
+
 PROPERTIES = {f"p{at}": {"type": "string", "description": "a name"} for at in range(600)}
 WIDE = {"type": "object", "properties": PROPERTIES, "required": list(PROPERTIES)}
-HARD: dict[str, Any] = {
-    "a wide schema": {
-        "response_format": {"type": "json_schema", "json_schema": {"name": "wide", "schema": WIDE}},
-        "n": 3,
-    },
-    "a wide tool": {
-        "tools": [{"type": "function", "function": {"name": "make", "parameters": WIDE}}],
-        "tool_choice": "required",
-    },
-    "a long prompt": {"messages": [{"role": "user", "content": "12:12 in Rome, named 'Ann', " * 20_000}]},
+TOOL = {"type": "function", "function": {"name": "make", "parameters": WIDE}}
+CHAT, EMBEDDINGS = "/v1/chat/completions", "/v1/embeddings"
+HARD: dict[str, tuple[str, dict[str, Any], int]] = {
+    "a wide schema": (
+        CHAT,
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "wide", "schema": WIDE}}, "n": 3},
+        200,
+    ),
+    "a wide tool": (CHAT, {"tools": [TOOL], "tool_choice": "required"}, 200),
+    "a long prompt": (CHAT, {"messages": [{"role": "user", "content": "12:12 in Rome, named 'Ann', " * 20_000}]}, 200),
+    "many choices": (CHAT, {"n": 128, "logprobs": True, "top_logprobs": 20}, 200),
+    "many numbers": (CHAT, {"x": [1e-300] * 100_000}, 200),
+    "many vectors": (EMBEDDINGS, {"input": [f"text {at}" for at in range(500)]}, 200),
 }
 
 
-@pytest.mark.parametrize("hard", HARD.values(), ids=HARD)
-def test_others_are_served_while_a_large_call_is_answered(hard: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("path", "hard", "status"), HARD.values(), ids=HARD)
+def test_others_are_served_while_a_large_call_is_answered(path: str, hard: dict[str, Any], status: int) -> None:
     """What one request takes of a processor, the others never wait for as a whole."""
     server = app()
-    body = {"model": "m", "messages": [{"role": "user", "content": "One for Ann, 42"}], **hard}
+    body = {"model": "m", **({} if path == EMBEDDINGS else {"messages": SAID}), **hard}
     longest, turns = 0.0, 0
 
     async def others() -> None:
@@ -80,14 +106,86 @@ def test_others_are_served_while_a_large_call_is_answered(hard: dict[str, Any]) 
             turns += 1
 
     async def both() -> float:
+        await server.answer(path, {"model": "m", "messages": SAID, "input": "x"}, headers={})  # imports what it needs
         task = asyncio.create_task(others())
         await asyncio.sleep(0)
         began = time.process_time()
-        answered = await server.answer("/v1/chat/completions", json.dumps(body).encode(), headers={})
-        assert answered.status == 200
+        answered = await server.answer(path, json.dumps(body).encode(), headers={})
+        assert answered.status == status
         task.cancel()
         return time.process_time() - began
 
     took = asyncio.run(both())
     assert turns > 20
     assert longest < took / 3
+
+
+def test_a_call_that_takes_long_does_not_keep_the_next_large_one_waiting() -> None:
+    started, ended = Event(), Event()
+
+    def wait() -> bool:
+        started.set()
+        return ended.wait(timeout=30)
+
+    async def both() -> bool:
+        slow = asyncio.create_task(aside(wait))
+        await aside(started.wait)
+        assert await aside(lambda: 5) == 5
+        ended.set()
+        return await slow
+
+    assert asyncio.run(both())
+
+
+def test_nobody_has_to_listen_to_the_end() -> None:
+    ended = Event()
+
+    async def left() -> None:
+        asking = asyncio.create_task(aside(lambda: ended.wait(timeout=30)))
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    asyncio.run(left())
+    ended.set()
+    assert asyncio.run(aside(lambda: 5)) == 5
+
+
+ENDLESS = """
+import asyncio
+from threading import Event
+from mockserver.engine.apart import aside
+
+async def main():
+    started = Event()
+    asyncio.create_task(aside(lambda: started.set() or Event().wait()))
+    await asyncio.sleep(0)
+    started.wait()
+
+asyncio.run(main())
+"""
+
+
+def test_a_process_ends_whatever_its_threads_are_doing() -> None:
+    ran = subprocess.run([sys.executable, "-c", ENDLESS], cwd=ROOT, capture_output=True, timeout=60, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("n", "logprobs", "letters", "long"),
+    [(1, None, 10**6, False), (1, 0, 100, False), (128, None, 10_000, True), (1, 20, 10_000, True), (2, 5, 100, False)],
+)
+def test_what_will_be_a_long_answer(n: int, logprobs: int | None, letters: int, long: bool) -> None:
+    asked = replace(a_call(), n=n, logprobs=logprobs)
+    assert makes_long(asked, Draft((DraftChoice((Text("x" * letters),)),))) is long
+
+
+def test_what_is_a_long_answer() -> None:
+    answer = Answer("x", 0, "m", (), Usage(completion=LONG // 2))
+    assert not is_long(a_call(), answer)
+    assert is_long(replace(a_call(), logprobs=5), answer)
+    assert is_long(a_call(), Stored(replace(a_call(), logprobs=5), answer))
+    assert is_long(a_call(), Listing((Stored(a_call(), answer, size=LARGE + 1),)))
+    assert is_long(a_call(), Embeddings("m", ((0.5,) * LONG, (0.5,)), 1))
+    assert not is_long(a_call(), Failure("bad_parameter"))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.action import Fault
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.page import Page
 from mockserver.core.plan import (
@@ -19,10 +20,10 @@ from mockserver.core.plan import (
     Refusal,
     Stored,
     Text,
-    Timing,
     ToolUse,
     Usage,
 )
+from mockserver.core.timing import Timing
 from mockserver.engine.memory import Memory, following, said
 from mockserver.state.shelf import MemoryShelf
 from tests.kit.calls import Web, call
@@ -279,9 +280,10 @@ async def test_what_a_plan_leaves_behind(asked: Call, plan: Plan, settled: bool,
 
 async def test_what_is_told_of_a_plan() -> None:
     shelf = memory()
-    queued = (await shelf.leave(response(background=True), replace(SETTLED, timing=Timing(per_token=1)))).outcome
-    assert isinstance(queued, Answer)
-    assert queued.phase == "queued"
+    plan = replace(SETTLED, timing=Timing(per_token=1), faults=(Fault("cut"),))
+    left = await shelf.leave(response(background=True), plan)
+    assert isinstance(left.outcome, Answer)
+    assert (left.outcome.phase, left.timing, left.faults) == ("queued", Timing(), plan.faults)
     for operation in ("input_tokens", "response"):
         assert isinstance((await shelf.leave(look_up(operation), SETTLED)).outcome, Stored)
     assert phase(await shelf.look_up(look_up("response"))) == "in_progress"

@@ -68,3 +68,10 @@ def test_thousands_of_rules_take_no_ages() -> None:
     begun = time.monotonic()
     assert [remark.rule.name for remark in review(server.live.engine.rules)] == ["rule 2001"]
     assert time.monotonic() - begun < 2
+
+
+def test_faults_that_count_are_named() -> None:
+    then = "{text: a, faults: [cut, {reset: {probability: 30%, times: 2}}]}"
+    (remark,) = review(local(f"rules: [{{then: {then}}}]").live.engine.rules)
+    why = "probability of the fault reset, times of the fault reset"
+    assert remark.text == f"depends on the order of arrival: it uses {why}"

@@ -5,7 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.errors import MockserverError, RuleError
-from mockserver.engine.rules import GENERATIVE, Rule, State, load
+from mockserver.engine.rules import Rule, State, load
+from mockserver.engine.then.operations import GENERATIVE
 from mockserver.positions import Document, read
 from tests.kit.calls import call
 from tests.kit.rules import KNOWN, loaded, mistakes, moment

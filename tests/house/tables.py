@@ -15,7 +15,8 @@ from mockserver.cli import COMMANDS
 from mockserver.cli.serve import command as serve
 from mockserver.core.errors import RuleError
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure
+from mockserver.core.plan import Failure
+from mockserver.core.reasons import REASON_OF_STATUS, REASONS
 from mockserver.dialects import FEATURES, Dialect, discover
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.models import Model as PublishedModel
@@ -37,9 +38,12 @@ from mockserver.engine.then.responder import KINDS as KINDS_OF_TEXT
 from mockserver.engine.when.fields import FIELDS
 from mockserver.engine.when.matchers import GROUPS, KINDS, MODIFIERS
 from mockserver.engine.when.predicates import PREDICATES
-from mockserver.kinds import Model
+from mockserver.kinds.keys import Key
+from mockserver.kinds.limits import LimitsTable
+from mockserver.kinds.models import Model
 from mockserver.positions import Document
 from mockserver.settings import Settings, flag, variable
+from tests.house import fault_tables, timing_tables
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)
 _OPTION = re.compile(r'`options\["(\w+)"\]`')
@@ -185,6 +189,15 @@ def _dialects() -> str:
     return _table(("dialect", "mounted at", "operations"), rows)
 
 
+def _variables() -> str:
+    rows = [
+        (f"`{name}`", f"`{text}`".replace("{address}", "ADDRESS").replace("{key}", "KEY"), f"`{dialect.name}`")
+        for dialect in discover().values()
+        for name, text in dialect.variables.items()
+    ]
+    return _table(("variable", "is set to", "for the clients of"), rows)
+
+
 def _operations(dialect: Dialect) -> str:
     """Where each operation of a dialect stands, below its mount."""
     places: dict[str, list[str]] = {}
@@ -251,15 +264,21 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "error": _described(ErrorSpec),
     "errors": _errors,
     "failed": _described(FailedSpec),
+    "faults": lambda: _table(*fault_tables.faults()),
     "features": _features,
     "fields": _fields,
     "filter": _described(FilterSpec),
     "generators": _generators,
     "groups": _groups,
+    "how-often": lambda: _table(*fault_tables.how_often()),
     "items": _typed(ItemSpec),
+    "key": _described(Key),
+    "limits": _described(LimitsTable),
     "model": _described(Model),
     "modifiers": _modifiers,
+    "positions": lambda: _table(*fault_tables.positions()),
     "predicates": _predicates,
+    "profiles": lambda: _table(*timing_tables.profiles()),
     "published-models": _published,
     "rule": _described(RuleSpec),
     "settings": _settings,
@@ -267,4 +286,5 @@ TABLES: Mapping[str, Callable[[], str]] = {
     **{f"operations-{name}": partial(_operations, dialect) for name, dialect in discover().items()},
     "timing": _described(TimingSpec),
     "tool-call": _described(ToolCallSpec),
+    "variables": _variables,
 }

@@ -10,8 +10,20 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[2] / "mockserver"
 
 _TYPES = {"pydantic", "pydantic_core", "typing_extensions"}
-_SERVED = {"core", "units", "formats", "state", "positions", "kinds", "settings", "dialects", "engine", "delivery"}
+_SERVED = {
+    "core",
+    "units",
+    "formats",
+    "state",
+    "positions",
+    "kinds",
+    "settings",
+    "dialects",
+    "engine",
+    "delivery",
+}
 _SERVED |= {"tokenizers"}
+_CODINGS = {"brotli", "backports", "compression"}
 
 # Each part of the house: the parts it may import, and the distributions from outside.
 FLOORS: dict[str, tuple[set[str], set[str]]] = {
@@ -20,17 +32,23 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "formats": ({"core"}, {"pydantic_core", "typing_extensions"}),
     "state": ({"core"}, {"redis"}),
     "positions": ({"core"}, {"yaml"}),
-    "kinds": ({"core", "units"}, _TYPES),
+    "kinds": ({"core", "units", "positions"}, _TYPES),
     "settings": ({"core", "units", "kinds", "positions"}, _TYPES),
     "tokenizers": ({"core"}, {"tiktoken"}),
     "dialects": ({"core", "formats"}, _TYPES | {"jiter"}),
     "engine": (
-        {"core", "units", "positions"},
+        {"core", "units", "positions", "kinds"},
         _TYPES | {"faker", "minijinja", "regex", "jsonschema_rs", "ahocorasick_rs", "jmespath", "lark"},
     ),
-    "delivery": ({"core"}, {"pydantic_core"}),
+    "delivery": ({"core", "units"}, _TYPES),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),
-    "server": (_SERVED, _TYPES | {"starlette", "uvicorn", "uvloop", "httptools", "anyio", "httpx", "watchfiles"}),
+    "server": (
+        _SERVED,
+        _TYPES
+        | {"starlette", "uvicorn", "uvloop", "httptools", "anyio", "httpx", "watchfiles"}
+        | _CODINGS
+        | {"prometheus_client"},
+    ),
     "reports": ({"core", "engine"}, set()),
     "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "anyio"}),
@@ -40,7 +58,16 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
 }
 
 CHANCE_AND_TIME = {"random", "time", "uuid", "secrets"}
-SLOW = {"faker", "httpx", "jsonschema_rs", "lark", "redis", "tiktoken"}  # imported where they are first needed
+SLOW = {
+    "brotli",
+    "faker",
+    "prometheus_client",
+    "httpx",
+    "jsonschema_rs",
+    "lark",
+    "redis",
+    "tiktoken",
+}  # imported where they are first needed
 
 
 def offenders(package: Path) -> list[str]:

@@ -25,7 +25,8 @@ PROGRAM = """#!{python} -IS
 import json, os, socket, sys
 program, argv = os.path.basename(sys.argv[0]), sys.argv[1:]
 if argv[:1] == ["serve"] or (program == "python" and argv[:1] != ["-c"]):
-    os.execv(os.path.join({real!r}, program), [program, *argv])
+    real = os.path.join({real!r}, program)
+    os.execv(real, [real, *argv])
 there = socket.socket(socket.AF_UNIX)
 there.connect({address!r})
 socket.send_fds(there, [b"."], [0, 1, 2])

@@ -9,6 +9,7 @@ from mockserver.core.call import Call, Json
 from mockserver.core.errors import RuleError
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.seed import Seed
+from mockserver.delivery.faults import FAULTS
 from mockserver.engine.draft import Draft, DraftChoice, Moment, Response
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.rules import Rule, load
@@ -27,7 +28,7 @@ KNOWN = {
 
 def loaded(text: str, file: str = "r.yaml") -> tuple[Rule, ...]:
     """The rules of a file."""
-    return load([read(text, file)], KNOWN)
+    return load([read(text, file)], KNOWN, faults=FAULTS)
 
 
 def mistakes(text: str) -> list[str]:

@@ -48,8 +48,24 @@ class Served:
     """A running server."""
 
     address: str  # http://127.0.0.1:port
+    pid: int
     _log: Lines
     _seen: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def open_files(self) -> int:
+        """How many files and sockets the process holds."""
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    @property
+    def resident(self) -> int:
+        """Bytes of memory that the process holds."""
+        return int(Path(f"/proc/{self.pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return int(self.address.rpartition(":")[2])
 
     def base(self, dialect: str, namespace: str | None = None) -> str:
         """What a client of this dialect takes as its base URL; a namespace of one's own keeps counters apart."""
@@ -85,7 +101,7 @@ def served(rules: str = "version: 1\n") -> Iterator[Served]:
         assert process.stderr
         said, log = Lines(process.stderr), Lines(process.stdout)
         try:
-            yield Served(_address(said), log)
+            yield Served(_address(said), process.pid, log)
         finally:
             process.kill()
             process.wait()

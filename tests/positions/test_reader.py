@@ -51,6 +51,7 @@ BAD = {
     "a: b\n  \ud800": '2:3: the character U+D800 may not stand in YAML; write "\\ud800" in double quotes',
     "a: b \x1b[0m": '1:6: the character U+001B may not stand in YAML; write "\\u001b" in double quotes',
     f"a: {'9' * 5000}": "1:4: this number has too many digits; put it in quotes if it is a text",
+    f"a: 0x{'f' * 5000}": "1:4: this number has too many digits; put it in quotes if it is a text",
     "[" * 101 + "]" * 101: "1:101: this stands more than 100 levels deep; make it flatter",
 }
 

@@ -4,7 +4,7 @@ from math import inf, isnan
 
 import pytest
 
-from mockserver.positions.scalars import resolve
+from mockserver.positions.scalars import as_float, resolve
 
 KNOWN = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None, "nULL": "nULL",
@@ -33,3 +33,7 @@ def test_not_a_number(text):
 def test_thousands_of_digits_are_refused():
     with pytest.raises(ValueError, match="digits"):
         resolve("9" * 5000)
+
+
+def test_a_whole_number_beyond_all_decimals_is_as_if_written_with_an_exponent() -> None:
+    assert [as_float(3), as_float(10**400), as_float(-(10**400))] == [3.0, resolve("1e400"), resolve("-1e400")]

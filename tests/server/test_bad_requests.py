@@ -57,6 +57,7 @@ def test_an_unknown_model_is_refused(dialect: str) -> None:
         ("/", "openai", None),
         ("/v1/%F0%9F%8C%8A/%00/%0A", "openai", None),
         ("/v1/%ff", "openai", None),
+        ("/ns/mine/skytells/v1/a%0Ab", "skytells", None),
         ("/skytells/" + "x" * 5000, "skytells", None),
         ("/azure/" + "chat/" * 1000, "azure", None),
         ("/v1/{model}/%7Bpath%7D", "openai", None),
@@ -85,7 +86,7 @@ def test_an_unknown_path_is_a_404_that_names_the_nearest(
         ("/ns/mine/v1/responses", "openai", "POST"),
     ],
 )
-@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"])
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW"])
 def test_a_wrong_method_is_a_405_that_names_the_right_one(path: str, dialect: str, allowed: str, method: str) -> None:
     if method in allowed.split(", "):
         return

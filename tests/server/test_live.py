@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.core.errors import MockserverError
-from mockserver.core.plan import Timing
 from mockserver.core.seed import Clock, Seed
+from mockserver.core.timing import Timing
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.models import Model
 from mockserver.server.live import Sources, policy, start
@@ -48,3 +48,17 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(MockserverError, match="cannot be read: Is a directory"):
         start(Sources((tmp_path,)))
+
+
+def test_limits_are_held_where_there_are_some_and_follow_the_settings() -> None:
+    live = start(Sources())
+    assert live.limiter is None
+    live.settings = Settings.model_validate({"limits": {"requests_per_minute": 5, "concurrent_requests": 2}})
+    held = live.limiter
+    assert held is not None
+    assert held is live.limiter
+    assert (held.limits, held.ledger.slots.limits) == (live.settings.limits, live.settings.limits)
+    live.settings = Settings.model_validate({"limits": {"requests_per_minute": 6}})
+    assert live.limiter is not None
+    assert live.limiter is not held
+    assert live.limiter.ledger is held.ledger

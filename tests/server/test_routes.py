@@ -1,6 +1,7 @@
 """Paths: where things stand, and what an unknown one most likely meant."""
 
 import pytest
+from starlette.routing import compile_path
 
 from mockserver.dialects import discover
 from mockserver.server.routes import bare, find, nearest, owner, places, tidy
@@ -83,3 +84,12 @@ def test_an_unknown_path_belongs_to_the_dialect_in_front(path: str, dialect: str
 )
 def test_slashes_are_tidied(path: str, tidied: str) -> None:
     assert tidy(path) == tidied
+
+
+def test_the_straight_way_to_a_path_leads_where_the_first_place_stands_that_has_it() -> None:
+    patterns = [(compile_path(place.path)[0], place.path) for place in KNOWN]
+    fixed = dict.fromkeys(place.path for place in KNOWN if "{" not in place.path)
+    assert len(fixed) > 40
+    assert {path: next(where for pattern, where in patterns if pattern.match(path)) for path in fixed} == {
+        path: path for path in fixed
+    }

@@ -87,6 +87,20 @@ def test_a_signal_ends_it_in_good_order_with_a_stream_open(number: signal.Signal
         assert "Traceback" not in process.stderr.read()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_comes_before_it_serves_is_not_lost(number: signal.Signals) -> None:
+    script = """
+import gc, os, signal, sys
+from mockserver.server.live import Sources, start
+from mockserver.server.run import bind, serve
+gc.freeze = lambda: os.kill(os.getpid(), int(sys.argv[1]))  # the last thing before it serves
+serve(start(Sources()), Sources(), bind("127.0.0.1", 0), print)
+"""
+    command = [sys.executable, "-c", script, str(int(number))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(
     "sent", [asked(b'{"model":"m","messages":[{"role":"user","content":"x"}]}'), asked(b"{}")[:-1]]
 )

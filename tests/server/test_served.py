@@ -1,10 +1,10 @@
-"""What is served stands still unless it is told to stray."""
+"""What is served goes out at once unless it is told to wait."""
 
 from mockserver.core.http import Reply
-from mockserver.core.plan import Timing
+from mockserver.delivery.pace import AT_ONCE
 from mockserver.server.served import Served
 
 
 def test_by_default_it_goes_out_at_once_and_is_not_kept() -> None:
     served = Served(Reply(200, ()), "generated")
-    assert (served.timing, served.jitter(), served.settled) == (Timing(), 0.0, False)
+    assert (served.pace, served.timed, served.settled) == (AT_ONCE, None, False)

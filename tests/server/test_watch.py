@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.core.errors import MockserverError
+from mockserver.kinds.keys import Key
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.watch import reload, watch
 
@@ -27,40 +28,52 @@ def names(live: Live) -> list[str]:
     return [rule.name for rule in live.engine.rules]
 
 
-def test_reload_swaps_the_engine_and_keeps_what_is_remembered(file: Path) -> None:
+async def test_reload_swaps_the_engine_and_keeps_what_is_remembered(file: Path) -> None:
     sources = Sources((file,))
     live = start(sources)
     file.write_text(BETTER)
-    reload(live, sources)
+    await reload(live, sources)
     assert names(live) == ["b"]
     assert live.engine.store is live.store
 
 
-def test_reload_swaps_the_settings_too_but_not_the_dialect_of_the_bare_paths(file: Path) -> None:
+async def test_reload_swaps_the_settings_too_but_not_the_dialect_of_the_bare_paths(file: Path) -> None:
     sources = Sources((file,))
     live = start(sources)
     file.write_text("settings: {keys: [sk-test], max_body: 1KB, strict: true, dialect: azure}\n" + BETTER)
-    reload(live, sources)
-    assert (live.settings.keys, live.settings.max_body, live.settings.strict) == (("sk-test",), 1000, True)
+    await reload(live, sources)
+    assert (live.settings.keys, live.settings.max_body, live.settings.strict) == ({"sk-test": Key()}, 1000, True)
     assert live.settings.dialect == "openai"
 
 
-def test_settings_that_stand_since_the_start_are_told(file: Path) -> None:
+async def test_settings_that_stand_since_the_start_are_told(file: Path) -> None:
     sources = Sources((file,))
     live = start(sources)
     file.write_text("settings: {port: 9, dialect: azure, seed: 3}\n" + GOOD)
-    assert reload(live, sources) == ("port", "dialect")
+    assert await reload(live, sources) == ("port", "dialect")
     assert (live.settings.port, live.settings.dialect, live.settings.seed) == (8000, "openai", 3)
 
 
 @pytest.mark.parametrize("content", [BROKEN, "rules: [", None])
-def test_what_is_broken_changes_nothing(file: Path, content: str | None) -> None:
+async def test_what_is_broken_changes_nothing(file: Path, content: str | None) -> None:
     sources = Sources((file,))
     live = start(sources)
     file.unlink() if content is None else file.write_text(content)
     with pytest.raises(MockserverError):
-        reload(live, sources)
+        await reload(live, sources)
     assert names(live) == ["a"]
+
+
+async def test_what_is_large_holds_nobody_up(file: Path) -> None:
+    sources = Sources((file,))
+    live, turns = start(sources), 0
+    file.write_text("rules:\n" + "".join(f"  - {{name: r{n}, then: {{text: x}}}}\n" for n in range(300)))
+    task = asyncio.create_task(reload(live, sources))
+    while not task.done():
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns > 20
+    assert len(live.engine.rules) == 300
 
 
 async def test_changes_are_noticed_and_told(file: Path) -> None:

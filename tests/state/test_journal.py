@@ -1,13 +1,32 @@
-"""The journal numbers exchanges and keeps the latest."""
+"""The journal numbers exchanges and keeps the latest, within bounds of count and bytes."""
 
-from mockserver.core.exchange import Exchange
-from mockserver.state.journal import Journal
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.exchange import MOST_KEPT, UNWEIGHED, Exchange
+from mockserver.state.journal import BARE, PAGES_IN_FULL, Journal
+
+PATH = "/v1/chat/completions"
+
+
+def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", sent: bytes = b"") -> Exchange:
+    """One request, from its beginning to its end."""
+    exchange = journal.open("POST", PATH, "openai", namespace)
+    exchange.take(body)
+    exchange.source = "rule r.yaml:1 a"
+    exchange.note(sent)
+    journal.close(exchange, "complete")
+    return exchange
+
+
+def numbers(journal: Journal, namespace: str = "default") -> list[int]:
+    return [row.seq for row in journal.rows(namespace)]
 
 
 def test_exchanges_are_numbered_and_closed() -> None:
     closed: list[Exchange] = []
     journal = Journal(on_close=closed.append)
-    first = journal.open("POST", "/v1/chat/completions", "openai", "default")
+    first = journal.open("POST", PATH, "openai", "default")
     second = journal.open("GET", "/v1/models", "openai", "mine")
     journal.close(first, "complete")
     assert [row.seq for row in journal] == [1, 2]
@@ -17,8 +36,150 @@ def test_exchanges_are_numbered_and_closed() -> None:
 
 
 def test_only_the_latest_are_kept() -> None:
-    journal = Journal(limit=3)
+    journal = Journal(count=3)
     for _ in range(10):
-        journal.open("GET", "/", "openai", "default")
-    assert [row.seq for row in journal] == [8, 9, 10]
+        served(journal)
+    assert numbers(journal) == [8, 9, 10]
     assert len(journal) == 3
+
+
+def test_a_journal_may_keep_nothing() -> None:
+    journal = Journal(count=0)
+    assert served(journal, body=b"x").body == b""
+    assert (len(journal), journal.size, journal.hits("default")) == (0, 0, {"rule r.yaml:1 a": 1})
+
+
+def test_of_too_many_bytes_the_oldest_go() -> None:
+    journal = Journal(size=3 * BARE)
+    served(journal, body=b"x" * 10)
+    served(journal, body=b"x" * 10)
+    served(journal, body=b"x" * BARE)
+    assert numbers(journal) == [3]
+    assert journal.size <= 3 * BARE
+
+
+def test_what_is_larger_than_all_the_room_is_not_kept() -> None:
+    journal = Journal(size=BARE)
+    served(journal, body=b"x")
+    assert (numbers(journal), journal.size) == ([], 0)
+
+
+def test_an_open_exchange_that_grows_too_large_is_let_go() -> None:
+    journal = Journal(size=100_000)
+    exchange = journal.open("POST", PATH, "openai", "default")
+    for _ in range(1_000):
+        exchange.note(b"x" * 1_000)
+    assert (exchange.sent, exchange.size, journal.size) == ([], 1_000_000, 0)
+    journal.close(exchange, "complete")
+    assert (len(journal), journal.size) == (0, 0)
+
+
+def test_namespaces_keep_their_own_and_give_way_when_idle() -> None:
+    journal = Journal(size=10 * BARE)
+    for at in range(PAGES_IN_FULL + 1):
+        for _ in range(9):
+            served(journal, f"n{at}")
+    assert len(numbers(journal, "n0")) < 9 == len(numbers(journal, f"n{PAGES_IN_FULL}"))
+    assert journal.size <= 10 * BARE * PAGES_IN_FULL
+
+
+def test_hits_outlive_the_calls_but_not_a_clearing() -> None:
+    journal = Journal()
+    served(journal, "mine")
+    served(journal, "yours")
+    assert journal.forget_calls("mine") == 1
+    assert (numbers(journal, "mine"), journal.hits("mine")) == ([], {"rule r.yaml:1 a": 1})
+    journal.clear("mine")
+    journal.clear("never seen")
+    assert (journal.hits("mine"), numbers(journal, "yours")) == ({}, [2])
+
+
+def test_what_is_cleared_while_it_is_open_ends_nowhere() -> None:
+    journal = Journal()
+    exchange = journal.open("POST", PATH, "openai", "mine")
+    journal.clear("mine")
+    exchange.note(b"x")
+    journal.close(exchange, "complete")
+    assert (len(journal), journal.size, journal.hits("mine")) == (0, 0, {})
+
+
+def test_a_row_is_found_by_its_number() -> None:
+    journal = Journal(count=1)
+    served(journal, "a")
+    last = served(journal, "a")
+    served(journal, "b")
+    assert (journal.find(1), journal.find(2), journal.find(9)) == (None, last, None)
+
+
+def test_the_call_goes_when_it_is_over() -> None:
+    journal = Journal()
+    assert served(journal).call is None
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(("open", "note", "close", "clear")),
+        st.integers(0, 5),
+        st.integers(0, 20_000),
+        st.sampled_from("abcdef"),
+    ),
+    max_size=60,
+)
+
+
+@given(STEPS)
+def test_it_stays_within_its_bounds_whatever_happens(steps: list[tuple[str, int, int, str]]) -> None:
+    journal, opened = Journal(count=3, size=30_000), list[Exchange]()
+    for step, at, size, namespace in steps:
+        if step == "open":
+            opened.append(journal.open("POST", PATH, "openai", namespace))
+            opened[-1].take(b"x" * size)
+        elif step == "clear":
+            journal.clear(namespace)
+        elif opened and step == "note":
+            opened[at % len(opened)].note(b"x" * size)
+        elif opened:
+            journal.close(opened.pop(at % len(opened)), "complete")
+        kept = list(journal)
+        weighed = sum(len(row.body) + sum(len(data) for _, data in row.sent) for row in kept)
+        assert all(len(numbers(journal, name)) <= 3 for name in "abcdef")
+        assert journal.size == sum(row.weight for row in kept) <= 30_000 * PAGES_IN_FULL
+        assert weighed <= journal.size + UNWEIGHED * len(kept)
+        assert all(not row.sent for row in opened if row not in kept)
+
+
+def test_a_huge_stream_is_not_retained() -> None:
+    journal = Journal()
+    exchange = journal.open("POST", PATH, "openai", "default")
+    for _ in range(100):
+        exchange.note(b"x" * 100_000)
+    assert journal.size <= 2 * MOST_KEPT
+
+
+def test_of_too_many_namespaces_the_longest_idle_goes() -> None:
+    journal = Journal(max_namespaces=3)
+    for namespace in ("default", "a", "b", "a", "c", "d"):
+        served(journal, namespace)
+    assert [len(journal.rows(namespace)) for namespace in ("default", *"abcd")] == [1, 0, 0, 1, 1]
+    assert journal.hits("a") == {}
+    assert journal.size == sum(row.weight for row in journal)
+
+
+def test_what_is_open_in_a_namespace_that_goes_ends_in_good_order() -> None:
+    journal = Journal(max_namespaces=1)
+    row = journal.open("POST", PATH, "openai", "a")
+    row.take(b"x" * 10)
+    served(journal, "b")
+    row.note(b"more")
+    journal.close(row, "complete")
+    assert (row.ended, row.body, journal.tally.open) == ("complete", b"", 0)
+    assert [len(journal.rows(namespace)) for namespace in "ab"] == [0, 1]
+
+
+def test_long_names_take_room() -> None:
+    journal = Journal(size=4 * BARE)
+    for _ in range(3):
+        row = journal.open("GET", "/" + "x" * BARE, "openai", "default")
+        row.query, row.model = b"q" * BARE, "m" * (BARE // 2)
+        journal.close(row, "complete")
+    assert numbers(journal) == [3]

@@ -14,6 +14,12 @@ async def test_values_belong_to_a_namespace() -> None:
     assert (await shelf.get("a", "x"), await shelf.get("b", "x"), await shelf.get("a", "y")) == ("X", None, None)
 
 
+async def test_who_only_looks_makes_nobody_go() -> None:
+    shelf = await filled(MemoryShelf[str](count=9, size=9, max_namespaces=1), "x")
+    await shelf.change("b", "x", "was never there", size=1)
+    assert (await shelf.get("b", "x"), await shelf.values("b"), await shelf.values("a")) == (None, (), ("X",))
+
+
 async def test_of_too_many_the_oldest_goes() -> None:
     shelf = await filled(MemoryShelf[str](count=2, size=9), "x", "y", "z")
     assert await shelf.values("a") == ("Y", "Z")

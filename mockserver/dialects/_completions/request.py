@@ -146,7 +146,7 @@ def text_reply(call: Call, answer: Answer, style: TextStyle, wanted: Wanted) -> 
     if call.stream:
         return Reply(200, merged(STREAM_HEADERS, answer.headers), frames=_frames(answer, style, wanted))
     body = text_completion(answer, style, wanted)
-    return json_reply(200, body, answer.headers, tokens=answer.usage.completion)
+    return json_reply(200, body, answer.headers, tokens=answer.weight)
 
 
 def _frames(answer: Answer, style: TextStyle, wanted: Wanted) -> Iterator[Frame]:

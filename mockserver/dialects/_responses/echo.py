@@ -3,7 +3,7 @@
 Fields that the request leaves open are the style's business.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from mockserver.core.call import Call, Json
 
@@ -27,13 +27,19 @@ def _shaped(body: Body) -> Iterator[tuple[str, Json]]:
     if tools := body.get("tools"):
         yield "tools", [_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
-        yield "text", {**text, "format": text.get("format") or {"type": "text"}}
+        form = text.get("format") or {"type": "text"}
+        yield "text", {**_known(text, _OF_TEXT), "format": _known(form, _OF_FORMATS[form["type"]])}
     if (reasoning := body.get("reasoning")) is not None:
-        yield "reasoning", {"effort": None, "summary": None, **reasoning}
+        yield "reasoning", {"effort": None, "summary": None, **_known(reasoning, _OF_REASONING)}
     if (conversation := body.get("conversation")) is not None:
-        yield "conversation", {"id": conversation} if isinstance(conversation, str) else conversation
+        yield "conversation", {"id": conversation if isinstance(conversation, str) else conversation["id"]}
     if (tier := body.get("service_tier")) not in (None, "auto"):
         yield "service_tier", _SERVED.get(tier, tier)
+
+
+def _known(given: Body, keys: Collection[str]) -> dict[str, Json]:
+    """A table of the request without what its type does not know: clients' types would not either."""
+    return {key: value for key, value in given.items() if key in keys}
 
 
 def _tool(tool: Body) -> Body:
@@ -43,6 +49,13 @@ def _tool(tool: Body) -> Body:
     return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}
 
 
+_OF_REASONING = ("effort", "summary", "generate_summary", "context", "mode")
+_OF_TEXT = ("format", "verbosity")
+_OF_FORMATS: Mapping[str, Collection[str]] = {
+    "text": ("type",),
+    "json_object": ("type",),
+    "json_schema": ("type", "name", "schema", "description", "strict"),
+}
 _SERVED = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
 _PLAIN = (
     "instructions",

@@ -3,11 +3,13 @@
 A Manner holds what differs between their requests, a ResponseStyle what differs between their objects.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from mockserver.core.call import Call, IdShape, Json, Message, Tool, ToolChoice
 from mockserver.core.http import Frame, HttpRequest, Reply
@@ -159,9 +161,19 @@ def responses_reply(call: Call, answer: Answer, style: ResponseStyle, *, after: 
     if call.stream:
         frames = _since(after, events(answer, style, wanted))
         return Reply(200, merged(STREAM_HEADERS, answer.headers), frames=frames)
-    return json_reply(200, response(answer, style, wanted), answer.headers, tokens=answer.usage.completion)
+    return json_reply(200, response(answer, style, wanted), answer.headers, tokens=answer.weight)
 
 
 def _since(after: int, frames: Iterable[Frame]) -> Iterator[Frame]:
     """The frames whose sequence number, which is their place, is greater."""
     return (frame for number, frame in enumerate(frames) if number > after)
+
+
+def error_event(failed: Reply, frames: int) -> Frame:
+    """A failed reply as the last event of a stream, numbered after the others (`wire/openai.md` section 7)."""
+    said = json.loads(failed.body)["error"]
+    told = said if isinstance(said, dict) else {"message": said}
+    code = told.get("code") or told.get("type")
+    event = {"type": "error", "sequence_number": frames, "code": None if code is None else str(code)}
+    rest = {"message": told.get("message"), "param": told.get("param")}
+    return Frame(to_json({**event, **rest}), "error", part="finish")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers, HttpRequest
-from mockserver.core.plan import REASONS, Failure, reason_of
+from mockserver.core.plan import Failure
+from mockserver.core.reasons import REASONS, reason_of
 from mockserver.dialects._shared.lacks import LACKS, lack, value_at
 from mockserver.dialects._shared.parse import clip
 from mockserver.dialects._shared.schemas import of_schema
@@ -98,11 +99,18 @@ class Phrasebook:
             "wait": duration(failure.retry_after or 1.0),
             "seconds": f"{failure.retry_after or 1:g}",
         }
+        facts |= _rate(failure)
         facts["key"] = masked(str(facts["key"]))
         words = self._words(reason, failure).format_map({key: clip(str(value)) for key, value in facts.items()})
         if "nearest" not in failure.details:
             return words
         return f"{words.removesuffix('.')}. Did you mean {failure.details['nearest']}?"
+
+
+def _rate(failure: Failure) -> Mapping[str, Json]:
+    """The limit that was reached, in words; made up where a rule says that one was."""
+    reached = {**_REACHED, **failure.details}
+    return {**reached, "rate": _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])}
 
 
 def _param(row: Row, call: Call | None) -> str | None:
@@ -126,11 +134,14 @@ def masked(key: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as OpenAI writes them: `12ms`, `1s`, `6m0s`."""
+    """Seconds as OpenAI writes them: `12ms`, `1s`, `6m0s`, `24h0m0s`."""
     if seconds < 1:
-        return f"{round(seconds * 1000)}ms"
-    minutes, rest = divmod(seconds, 60)
-    return f"{int(minutes)}m{rest:g}s" if minutes else f"{rest:g}s"
+        return f"{seconds * 1000:.0f}ms"
+    minutes, rest = divmod(round(seconds, 3), 60)
+    if not minutes:
+        return f"{rest:g}s"
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{f'{hours}h' if hours else ''}{minutes}m{rest:.5g}s"
 
 
 def retry_after(failure: Failure) -> Headers:
@@ -143,6 +154,13 @@ TOO_MUCH_ASKED = (
     "This model's maximum context length is {limit} tokens. However, you requested {tokens} tokens "
     "({prompt} in the {place}, {completion} in the completion). Please reduce the length of the {place} or completion."
 )
+_REACHED: Mapping[str, Json] = {"kind": "requests", "window": "minute", "most": 60, "used": 60, "asked": 1}
+_RATES: Mapping[tuple[Json, Json], str] = {
+    ("requests", "minute"): "requests per min (RPM)",
+    ("requests", "day"): "requests per day (RPD)",
+    ("tokens", "minute"): "tokens per min (TPM)",
+    ("tokens", "day"): "tokens per day (TPD)",
+}
 _ASKED_IN: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
 
 OPENAI_WORDS: Words = {
@@ -163,6 +181,12 @@ OPENAI_WORDS: Words = {
     ),
     "billing": "Your account is not active, please check your billing details on our website.",
     "forbidden": "Country, region, or territory not supported",
+    "key_not_allowed": (
+        "You have insufficient permissions for this operation. Missing scopes: model.request. Check that you have the "
+        "correct role in your organization (Reader, Writer, Owner) and project (Member, Owner), and if you're using a "
+        "restricted API key, that it has the necessary scopes."
+    ),
+    "model_not_allowed": "Project `proj_mockserver` does not have access to model `{model}`",
     "model_not_found": "The model `{model}` does not exist or you do not have access to it.",
     "unknown_model": "The model `{model}` does not exist or you do not have access to it.",
     "not_found": "{object} not found.",
@@ -178,8 +202,13 @@ OPENAI_WORDS: Words = {
     "unsupported_media_type": "Invalid Content-Type header, expected application/json.",
     "unprocessable": "The request was well-formed, but could not be processed.",
     "rate_limit": (
-        "Rate limit reached for {model} in organization mockserver on requests per min (RPM): Limit 60, Used 60, "
-        "Requested 1. Please try again in {wait}. "
+        "Rate limit reached for {model} in organization mockserver on {rate}: Limit {most}, Used {used}, "
+        "Requested {asked}. Please try again in {wait}. "
+        "Visit https://platform.openai.com/account/rate-limits to learn more."
+    ),
+    "over_limit": (
+        "Request too large for {model} in organization mockserver on {rate}: Limit {most}, Requested {asked}. "
+        "The input or output tokens must be reduced in order to run successfully. "
         "Visit https://platform.openai.com/account/rate-limits to learn more."
     ),
     "quota": (
@@ -190,4 +219,13 @@ OPENAI_WORDS: Words = {
     "bad_gateway": "Bad gateway.",
     "overloaded": "The engine is currently overloaded, please try again later.",
     "gateway_timeout": "The server did not answer in time.",
+}
+
+# For providers whose own words are not known.
+PLAIN_PERMISSIONS: Words = {
+    "key_not_allowed": "This API key is not allowed to do this.",
+    "model_not_allowed": "This API key is not allowed to use the model `{model}`.",
+}
+PLAIN_LIMITS: Words = {
+    "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}.",
 }

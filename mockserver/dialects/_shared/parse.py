@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from jiter import from_json
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from mockserver.core.call import Json
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
+from mockserver.dialects._shared.json_bytes import json_of
 
 MAX_DEPTH = 100
 Path = tuple[str | int, ...]
@@ -46,7 +46,7 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
     """The JSON object of a body, or a Failure that says where it is broken; whole numbers at its top are ints."""
     _refuse_other_media(http)
     try:
-        body = from_json(http.body, allow_inf_nan=False, catch_duplicate_keys=True)
+        body = json_of(http.body)
     except ValueError as error:
         raise _bad_json(_clearer(str(error), http.body)) from None
     if _is_suspicious(http.body):

@@ -15,6 +15,7 @@ from mockserver.core.plan import Answer
 from mockserver.formats.chat import ChatStyle, Extra, completion
 from mockserver.formats.chat_stream import chunks
 
+FEW = 16  # entries of a list that are written at once
 DONE = Frame(b"[DONE]", part="end")
 STREAM_HEADERS: Headers = (
     ("content-type", "text/event-stream; charset=utf-8"),
@@ -26,16 +27,30 @@ STREAM_HEADERS: Headers = (
 
 def json_reply(status: int, body: Mapping[str, Json], headers: Headers, *, tokens: int = 0) -> Reply:
     """A JSON body with its type and length; `headers` win over these."""
-    data = to_json(body)
+    data = (
+        _in_pieces(body) if any(type(value) is list and len(value) > FEW for value in body.values()) else to_json(body)
+    )
     own = (("content-type", "application/json"), ("content-length", str(len(data))))
     return Reply(status, merged(own, headers), data, tokens=tokens)
+
+
+def _in_pieces(body: Mapping[str, Json]) -> bytes:
+    """The same bytes, put together from many: to write a long list in one go would keep all others waiting."""
+    return b"{" + b",".join([to_json(key) + b":" + _value(value) for key, value in body.items()]) + b"}"
+
+
+def _value(value: Json) -> bytes:
+    if type(value) is not list:
+        return to_json(value)
+    pieces = [to_json(each) for each in value]  # no `map`: only a loop lets other threads have their turn
+    return b"[" + b",".join(pieces) + b"]"
 
 
 def chat_reply(call: Call, answer: Answer, style: ChatStyle, extra: Extra | None = None) -> Reply:
     """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
     if call.stream:
         return Reply(200, merged(STREAM_HEADERS, answer.headers), frames=_frames(call, answer, style, extra))
-    return json_reply(200, completion(answer, style, extra), answer.headers, tokens=answer.usage.completion)
+    return json_reply(200, completion(answer, style, extra), answer.headers, tokens=answer.weight)
 
 
 def headed(reply: Reply, headers: Headers) -> Reply:

@@ -14,7 +14,7 @@ from mockserver.core.page import FIRST_PAGE
 from mockserver.core.plan import Failure, Item, Stored, Success, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._responses.input import kind_of_input
-from mockserver.dialects._responses.request import responses_reply
+from mockserver.dialects._responses.request import error_event, responses_reply
 from mockserver.dialects._shared.parse import Complaint, clip
 from mockserver.dialects._shared.reply import headed, json_reply
 from mockserver.dialects._stored.pages import Refuse, is_true, listing, page, whole_number
@@ -46,7 +46,7 @@ class StoredResponses:
         return (
             Operation("input_tokens", "POST", "/responses/input_tokens", self._input_tokens, self._count),
             Operation("compact_response", "POST", "/responses/compact", self._compact, self._compacted),
-            Operation("response", "GET", one, self._response, self._retrieved),
+            Operation("response", "GET", one, self._response, self._retrieved, error=error_event),
             Operation("delete_response", "DELETE", one, self._found("delete_response"), self._deleted),
             Operation("cancel_response", "POST", f"{one}/cancel", self._found("cancel_response"), self._cancelled),
             Operation("input_items", "GET", f"{one}/input_items", self._input_items, self._items),

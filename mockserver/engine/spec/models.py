@@ -9,7 +9,9 @@ from pydantic import Field, Tag
 
 from mockserver.engine.spec.documents import EmbeddingSpec, ModerationSpec
 from mockserver.engine.spec.items import INSTEAD, ItemSpec
-from mockserver.engine.spec.table import Duration, Headers, Share, Table, TextOrNumber, Whole, either
+from mockserver.engine.spec.table import Headers, Table, TextOrNumber, Whole, either
+from mockserver.kinds.amounts import Duration
+from mockserver.kinds.timing import TimingTable
 
 Severity = Literal["safe", "low", "medium", "high"]
 Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
@@ -201,18 +203,10 @@ class UsageSpec(Table):
     cached_tokens: Whole | None = None
 
 
-class TimingSpec(Table):
-    """When the answer goes out."""
+class TimingSpec(TimingTable, Table):
+    """When the answer goes out: a table, or the name of a profile."""
 
     example = "{first_token: 300ms, per_token: 12ms}"
-
-    first_token: Duration | None = Field(None, description="until the first token")
-    per_token: Duration | None = Field(None, description="for each token")
-    tokens_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
-        None, description="another way to say per_token"
-    )
-    total: Duration | None = Field(None, description="for the whole answer")
-    jitter: Share | None = Field(None, description="how much the pace varies, as a share")
 
 
 class BranchSpec(Table):
@@ -258,10 +252,13 @@ class ThenSpec(ContentSpec):
         ]
         | None
     ) = Field(None, description="the answer breaks off after what it says")
+    faults: list[Any] | None = Field(
+        None, min_length=1, description="what goes wrong with the answer, or with what there would be without any rule"
+    )
     usage: UsageSpec | None = Field(None, description="tokens that the answer states")
     model: str | None = Field(None, description="the model that the answer names")
     headers: Headers | None = Field(None, description="headers of the reply")
-    timing: TimingSpec | None = Field(None, description="when the answer goes out")
+    timing: TimingSpec | None = Field(None, description="when the answer goes out: a table or a profile")
 
 
 class StateSpec(Table):

@@ -3,17 +3,21 @@
 from collections.abc import Mapping
 
 from mockserver.core.call import Json
+from mockserver.core.faults import Faults
+from mockserver.engine.answer_faults import ANSWER_FAULTS
+from mockserver.engine.spec.faults import fault_schema
 from mockserver.engine.spec.models import RulesFile
 from mockserver.engine.when.schema import when_schema
 
 
-def rules_schema() -> dict[str, Json]:
-    """The JSON Schema (draft 2020-12) of a rules file."""
+def rules_schema(faults: Faults) -> dict[str, Json]:
+    """The JSON Schema (draft 2020-12) of a rules file; `faults` are those of delivery, by name."""
     schema: dict[str, Json] = _tidy(RulesFile.model_json_schema())
     when = when_schema()
     definitions = {**schema["$defs"], **when.pop("$defs")}
     for key in RulesFile.nullable:
         schema["properties"][key] = {"anyOf": [schema["properties"][key], {"type": "null"}]}
+    definitions["ThenSpec"]["properties"]["faults"]["items"] = _tidy(fault_schema({**faults, **ANSWER_FAULTS}))
     rule = definitions["RuleSpec"]["properties"]
     rule["when"] = {**when, "description": rule["when"]["description"]}
     return {

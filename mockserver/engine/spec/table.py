@@ -1,13 +1,12 @@
 """How a table of a rules file is checked: no unknown keys, nothing converted, amounts as people write them."""
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, LiteralString
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, WithJsonSchema, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from mockserver.core.call import Json
-from mockserver.units import seconds, share
 
 
 class Table(BaseModel):
@@ -63,20 +62,6 @@ def _type(value: Json) -> str | None:
 by_type = Discriminator(_type)
 
 
-def _amount(read: Callable[[Any], float], expected: LiteralString) -> BeforeValidator:
-    def parse(value: Json) -> float:
-        try:
-            return read(value)
-        except ValueError:
-            raise PydanticCustomError("expected", expected) from None
-
-    return BeforeValidator(parse)
-
-
-_AMOUNT_SCHEMA = WithJsonSchema({"type": ["number", "string"]})
-
-Duration = Annotated[float, _amount(seconds, "a duration such as 300ms, 2s or 1m"), _AMOUNT_SCHEMA]
-Share = Annotated[float, _amount(share, "a share such as 20% or 0.2"), _AMOUNT_SCHEMA]
 Whole = Annotated[int, Field(ge=0)]
 TextOrNumber = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[int, Tag("<number>")], either("a text or a whole number")

@@ -17,6 +17,7 @@ from mockserver.engine.templates.context import CONTEXT, MEMBERS, plain, shown
 from mockserver.positions import did_you_mean
 
 FUEL = 100_000  # instructions of one rendering
+MAX_INDENT = 16  # blanks for each level of JSON
 MAX_OUTPUT = 1_000_000  # characters
 _LONGEST = 200  # characters of an error
 
@@ -143,6 +144,7 @@ def _environment() -> Environment:
     environment.remove_filter("format")  # a width of 2,000,000,000 costs as much
     environment.remove_filter("indent")  # and so does an indent of as much
     environment.add_filter("replace", _replace)
+    environment.add_filter("tojson", _tojson)
     return environment
 
 
@@ -151,6 +153,13 @@ def _replace(text: str, old: str = "", new: str = "") -> str:
     if len(text) + text.count(old) * len(new) > MAX_OUTPUT:
         raise ValueError(f"replace makes a text of more than {MAX_OUTPUT:,} characters")
     return text.replace(old, new)
+
+
+def _tojson(value: Json, indent: int | bool | None = None) -> Json:
+    """`tojson` as the engine has it, with an indent that fits on a page."""
+    if indent is not None and not 0 <= indent <= MAX_INDENT:
+        raise ValueError(f"tojson takes an indent of 0 to {MAX_INDENT}")
+    return Environment().eval_expr("value|tojson(indent)", value=value, indent=indent)
 
 
 def _final(value: Json) -> Json:

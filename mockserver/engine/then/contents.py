@@ -141,7 +141,7 @@ def _words(part: Part) -> str:
 
 def _first_difference(joined: str, text: str) -> str:
     at = next((i for i, (a, b) in enumerate(zip(joined, text, strict=False)) if a != b), min(len(joined), len(text)))
-    return f"after {at} characters they have {_next(joined, at)}, the text has {_next(text, at)}"
+    return f"after {at} character{'s' * (at != 1)} they have {_next(joined, at)}, the text has {_next(text, at)}"
 
 
 def _next(text: str, at: int) -> str:

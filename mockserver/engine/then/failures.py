@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from mockserver.core.plan import REASONS, Broken, Failure, reason_of
+from mockserver.core.plan import Broken, Failure
+from mockserver.core.reasons import REASONS, reason_of
 from mockserver.engine.recipe import Recipe, fixed
 from mockserver.engine.spec.models import ErrorSpec, FailedSpec, ThenSpec
 from mockserver.engine.then.headers import compile_headers
@@ -92,6 +93,7 @@ def _reason(name: str, site: Site) -> str:
 _OURS = (
     *("missing_key", "unmatched", "route_not_found", "method_not_allowed", "bad_json"),
     *("not_found", "previous_not_found", "not_cancellable", "unsupported"),
+    *("key_not_allowed", "model_not_allowed", "over_limit"),
 )
 # The short names of errors, and the reasons that they stand for.
 _WORDS: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS}

@@ -8,8 +8,14 @@ from mockserver.engine.nearest import shown
 from mockserver.engine.then.site import Site
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_BROKEN = re.compile(r"[\r\n\0]")
-_OWN = ("connection", "content-length", "transfer-encoding")
+_BROKEN = re.compile(r"[\x00-\x1f\x7f]")
+# They frame the answer or rule the connection, so that a word of a rule could break either for the next answer.
+_OWN = frozenset(
+    (
+        *("connection", "content-length", "keep-alive", "proxy-connection"),
+        *("te", "trailer", "transfer-encoding", "upgrade"),
+    )
+)
 
 
 def compile_headers(table: Mapping[str, str | int] | None, site: Site) -> Headers:
@@ -31,7 +37,7 @@ def _name(name: str) -> str | None:
 
 def _value(value: str) -> str | None:
     if _BROKEN.search(value):
-        return f"{shown(value)} cannot be the value of a header: it must be one line"
+        return f"{shown(value)} cannot be the value of a header: it must be one line without control characters"
     if not value.isascii() or value != value.strip():
         return f"{shown(value)} cannot be the value of a header: only ASCII, without spaces at its ends"
     return None

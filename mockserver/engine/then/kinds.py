@@ -34,8 +34,8 @@ def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
     match key:
         case "content_filter":
             return then.content_filter is not None and then.content_filter.on == "prompt"
-        case "failed":
-            return not any(other in OUTCOMES for other in keys if other != key)
+        case "failed" | "faults":
+            return not any(other in OUTCOMES for other in keys if other != key and other != "faults")
     return True
 
 
@@ -67,24 +67,27 @@ OUTCOMES: Mapping[str, str] = {
     "embedding": "embedding",
     "moderation": "moderation",
     "failed": "content",  # alone; else it stands beside what was said before
+    "faults": "faults",  # alone: of what there would be anyway; else of the answer beside it
 }
 
-_REPLY = frozenset(("usage", "model", "headers", "timing"))
+_SENT = frozenset(("timing", "faults"))
+_REPLY = _SENT | {"usage", "model", "headers"}
 _ENDING = frozenset(("finish", "content_filter", "annotate"))
 # What can stand beside each kind of answer.
 BESIDE: Mapping[str, frozenset[str]] = {
     "content": _REPLY | _ENDING | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
     "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks", "failed"},
     "choices": _REPLY | {"annotate"},
-    "error": frozenset(("retry_after", "headers", "timing")),
-    "content_filter": frozenset(("annotate", "headers", "timing")),
+    "error": _SENT | {"retry_after", "headers"},
+    "content_filter": _SENT | {"annotate", "headers"},
     "generate": _REPLY | _ENDING | {"chunks", "failed"},
     "echo": _REPLY | _ENDING | {"chunks", "failed"},
-    "raw": frozenset(("timing",)),
+    "raw": _SENT,
+    "faults": _SENT,
     "steps": frozenset(),
     "one_of": frozenset(),
     "embedding": _REPLY,
-    "moderation": frozenset(("model", "headers", "timing")),
+    "moderation": _SENT | {"model", "headers"},
 }
 
 _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
@@ -92,6 +95,7 @@ _INSTEAD: Mapping[tuple[str, str], str] = {
     ("parts", "reasoning"): "; put {reasoning: ...} into the list",
     ("raw", "headers"): '; put it into "raw"',
     ("choices", "failed"): "; an answer breaks off as a whole, so give it one text",
+    ("faults", ""): "; write generate: auto beside it",
     ("choices", ""): "; put it into each choice",
     ("steps", ""): "; put it into each step",
     ("one_of", ""): '; put it into the "then" of each branch',

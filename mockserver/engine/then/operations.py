@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Mapping
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure, Raw
+from mockserver.engine.documents import DOCUMENTS
 from mockserver.engine.draft import Draft, Stated
 from mockserver.engine.spec.models import ContentSpec, ThenSpec
 from mockserver.engine.then.site import Site
@@ -16,6 +17,7 @@ from mockserver.engine.when.matchers import compile_when
 from mockserver.positions import Path
 
 GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
+ASKED = (*GENERATIVE, *DOCUMENTS)  # what models are asked for; the rest only looks up what there is
 
 
 def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 
-from mockserver.core.plan import Text, Timing
+from mockserver.core.plan import Text
+from mockserver.core.timing import Timing
 from mockserver.engine.draft import Draft, DraftChoice, Moment, Response, Stated
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.generate.prose import MOST_TOKENS
@@ -15,11 +16,13 @@ from mockserver.engine.spec.models import BranchSpec, ChoiceSpec, GenerateSpec, 
 from mockserver.engine.then.contents import compile_content, cut_of, finished
 from mockserver.engine.then.documents import stated
 from mockserver.engine.then.failures import compile_error, compile_failed, compile_trip
+from mockserver.engine.then.faults import compile_faults
 from mockserver.engine.then.headers import compile_headers
 from mockserver.engine.then.kinds import kind_of
 from mockserver.engine.then.raw import compile_raw
 from mockserver.engine.then.safety import verdicts
 from mockserver.engine.then.site import Site
+from mockserver.kinds.timing import both_speeds, compiled, unknown_profile
 from mockserver.positions import did_you_mean
 
 Responder = Callable[[Moment], Response]
@@ -32,6 +35,12 @@ def compile_then(then: ThenSpec, site: Site) -> Responder:
 
 
 def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
+    response = _unbent(then, site)
+    faults = compile_faults(then, site)
+    return response.into(lambda whole: replace(whole, faults=faults)) if faults else response
+
+
+def _unbent(then: ThenSpec, site: Site) -> Recipe[Response]:
     timing = _timing(then.timing, site.at("timing"))
     match kind_of(then, site):
         case "error":
@@ -42,6 +51,8 @@ def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
             return compile_raw(then.raw, site.at("raw")).into(lambda raw: Response(raw, timing))
         case "embedding" | "moderation":
             return fixed(Response(_stated(then, site), timing))
+        case "faults":
+            return fixed(Response(None, timing))
         case "steps":
             return _steps(then.steps or [], site.at("steps"))
         case "one_of":
@@ -163,14 +174,12 @@ def _usage(usage: UsageSpec | None) -> dict[str, int]:
 def _timing(timing: TimingSpec | None, site: Site) -> Timing | None:
     if timing is None:
         return None
-    per_token = timing.per_token or 0.0
-    if timing.tokens_per_second is not None:
-        if timing.per_token is not None:
-            site.at("tokens_per_second").refuse_key(
-                '"tokens_per_second" and "per_token" are two ways to say it; keep one'
-            )
-        per_token = 1 / timing.tokens_per_second
-    return Timing(timing.first_token or 0.0, per_token, timing.jitter or 0.0, timing.total)
+    if both_speeds(timing):
+        site.at("tokens_per_second").refuse_key('"tokens_per_second" and "per_token" are two ways to say it; keep one')
+    known = site.profiles
+    if known is not None and timing.profile is not None and timing.profile not in known:
+        site.at("profile").refuse(unknown_profile(timing.profile, known))
+    return compiled(timing, known or {})
 
 
 # What `generate` can name: arguments belong to a tool call.

@@ -1,21 +1,28 @@
 """Where one stands in a rule while it is compiled: what the rule says of itself, and a way to complain right there."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from mockserver.core.faults import Faults
 from mockserver.engine.recipe import Recipe
 from mockserver.engine.templates.templates import Templates, Where, is_template
+from mockserver.kinds.timing import PROFILES, Profiles
 from mockserver.positions import Mistakes, Path
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A path into a rules file. `groups` are the named groups of the rule's regular expressions."""
+    """A path into a rules file. `groups` are the named groups of the rule's regular expressions.
+
+    `faults` are those of delivery, by name; `profiles` the timings that have names, None: any name will do.
+    """
 
     mistakes: Mistakes
     templates: Templates
     rule: str
     path: Path = ()
     groups: frozenset[str] = frozenset()
+    profiles: Profiles | None = field(default_factory=lambda: PROFILES)
+    faults: Faults = field(default_factory=dict)
 
     def at(self, *steps: str | int) -> "Site":
         """The site below this one."""

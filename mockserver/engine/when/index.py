@@ -72,6 +72,18 @@ class RuleIndex:
         return merge(self._always, sorted(found)) if self._always else sorted(found)
 
 
+class JoinedIndex:
+    """Two indexes as one: the conditions of the first, so many, and after them those of the other."""
+
+    def __init__(self, first: "RuleIndex | JoinedIndex", size: int, other: "RuleIndex | JoinedIndex") -> None:
+        self._first, self._size, self._other = first, size, other
+
+    def candidates(self, call: Call) -> Iterator[int]:
+        """The numbers of all conditions that can hold, ascending, each once; some of them may not hold."""
+        yield from self._first.candidates(call)
+        yield from (self._size + row for row in self._other.candidates(call))
+
+
 def clauses_of(condition: Condition) -> Iterator[Clause]:
     """Sets of keys: the condition can only hold for a call that shows at least one key of every set."""
     match condition:

@@ -13,6 +13,7 @@ from functools import partial
 
 from mockserver.core.call import Json
 from mockserver.core.errors import RuleError
+from mockserver.engine.pattern_size import bounded
 from mockserver.engine.when.literals import literals
 
 Test = Callable[[Json], bool | Mapping[str, str]]  # a mapping: it holds, and these are the named groups
@@ -181,7 +182,7 @@ def _regex(expected: str, lens: Lens) -> Test:
     import regex  # type: ignore[import-untyped]  # slow to import, and many files have no pattern
 
     try:
-        pattern = regex.compile(expected, regex.IGNORECASE if lens.fold else 0)
+        pattern = regex.compile(bounded(expected), regex.IGNORECASE if lens.fold else 0)
     except (regex.error, ValueError, OverflowError, RecursionError) as error:
         raise UnfitError(f"cannot read the pattern: {error}") from None
     spaces = Lens(squeeze=lens.squeeze)
@@ -190,8 +191,7 @@ def _regex(expected: str, lens: Lens) -> Test:
     def search(actual: Json) -> bool | Mapping[str, str]:
         if not isinstance(actual, str):
             return False
-        text = spaces(actual)
-        if required not in text:  # much quicker than the pattern's own search
+        if required not in (text := spaces(actual)):  # much quicker than the pattern's own search
             return False
         try:
             found = pattern.search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))

@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.call import IdShape, Message, Tool, ToolChoice
-from mockserver.core.http import Frame
+from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
 from mockserver.dialects._responses.openai import RESPONSE_STYLE
-from mockserver.dialects._responses.request import asked, responses_reply
+from mockserver.dialects._responses.request import asked, error_event, responses_reply
 
 F = {"type": "function", "name": "f", "description": "d", "parameters": {"b": 1, "a": 2}, "strict": True}
 SEARCH = {"type": "web_search", "user_location": {"type": "approximate", "city": "Oslo"}}
@@ -187,3 +187,18 @@ def test_any_body_is_understood_or_refused(speak: Callable[[str], Any], dialect:
         assert all(isinstance(message.text, str) for message in call.messages)
         assert all(isinstance(made.arguments, str) for message in call.messages for made in message.tool_calls)
         assert speaker.operation("responses").render(call, ANSWER).status == 200
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "message"),
+    [
+        ({"message": "Sorry", "type": "server_error", "param": None, "code": None}, "server_error", "Sorry"),
+        ({"message": "Sorry", "type": "x", "param": "input", "code": 503}, "503", "Sorry"),
+        ("Unauthorized", None, "Unauthorized"),
+    ],
+)
+def test_an_error_as_an_event(said: Any, code: str | None, message: str) -> None:
+    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), 7)
+    param = said["param"] if isinstance(said, dict) else None
+    told = {"type": "error", "sequence_number": 7, "code": code, "message": message, "param": param}
+    assert (event.event, json.loads(event.data)) == ("error", told)

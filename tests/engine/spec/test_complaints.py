@@ -69,7 +69,9 @@ IN_THEN = {
     "{text: a, logprobs: [-.inf]}": '21: an item of "logprobs" expects a number, not -Infinity',
     "{text: a, usage: {prompt: 3}}": '18: unknown key "prompt"; did you mean "prompt_tokens"?',
     "{text: a, usage: {prompt_tokens: -3}}": '33: "prompt_tokens" expects at least 0, not -3',
-    "{text: a, timing: {jitter: 2}}": '27: "jitter" expects a share such as 20% or 0.2, not 2',
+    "{text: a, timing: {jitter: 2}}": (
+        '27: "jitter" expects a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not 2'
+    ),
     "{text: a, timing: {tokens_per_second: 0}}": '38: "tokens_per_second" expects more than 0, not 0',
     "{tool_calls: []}": '13: "tool_calls" expects at least one item, not []',
     "{tool_calls: {name: a}}": '13: "tool_calls" expects a list, not {"name": "a"}',

@@ -5,6 +5,7 @@ import json
 import jsonschema_rs
 import pytest
 
+from mockserver.delivery.faults import FAULTS
 from mockserver.engine.rules import load
 from mockserver.engine.spec.schema import rules_schema
 from mockserver.positions import read
@@ -17,7 +18,7 @@ from tests.engine.then.test_kinds import GOOD
 from tests.engine.then.test_raw import MADE as RAW
 from tests.kit.rules import KNOWN
 
-SCHEMA = rules_schema()
+SCHEMA = rules_schema(FAULTS)
 VALID = jsonschema_rs.validator_for(SCHEMA)
 
 
@@ -28,7 +29,7 @@ THENS = [*MADE, *ENDED, *FAILURES, *BROKEN, *GOOD, *RAW, *STATED, *(f"{{items: [
 @pytest.mark.parametrize("then", THENS)
 def test_what_loads_is_valid(then):
     document = read(f"rules: [{{then: {then}}}]", "r.yaml")
-    assert load([document], KNOWN)
+    assert load([document], KNOWN, faults=FAULTS)
     VALID.validate(document.data)
 
 

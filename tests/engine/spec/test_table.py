@@ -3,7 +3,8 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, Tag, ValidationError
 
-from mockserver.engine.spec.table import Duration, Headers, Share, Table, TextOrNumber, Whole, by_type, either
+from mockserver.engine.spec.table import Headers, Table, TextOrNumber, Whole, by_type, either
+from mockserver.kinds.amounts import Duration, Share
 
 
 class Circle(Table):

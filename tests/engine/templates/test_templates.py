@@ -107,6 +107,8 @@ def test_a_mistake_stands_in_its_line_of_a_block():
 
 
 FAILS = {
+    "{{ body|tojson(1000000000) }}": "tojson takes an indent of 0 to 16",
+    "{{ body|tojson(indent=-1) }}": "tojson takes an indent of 0 to 16",
     "{{ tool_result.text }}": "`tool_result` is undefined",
     "{{ body.a.b }}": "`body.a` is undefined",
     "{{ messages[7].text }}": "`messages[7]` is undefined",

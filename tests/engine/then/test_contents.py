@@ -122,7 +122,7 @@ BAD = {
         "58: pieces are of one text, and here are several; give each its own chunks under parts"
     ),
     "{parts: [{text: ab, chunks: [a]}]}": (
-        '28: these pieces do not join to the text: after 1 characters they have nothing more, the text has "b"'
+        '28: these pieces do not join to the text: after 1 character they have nothing more, the text has "b"'
     ),
     "{text: a, content_filter: {on: completion, category: jailbreak}}": (
         '53: "jailbreak" is found in the prompt only; write on: prompt'

@@ -6,7 +6,7 @@ from tests.kit.rules import loaded, then_mistakes
 
 ANSWERS = (
     "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, steps, "
-    "one_of, embedding, moderation, failed"
+    "one_of, embedding, moderation, failed, faults"
 )
 
 BAD = {
@@ -38,6 +38,8 @@ BAD = {
     "{one_of: [{then: {text: a}}], model: x}": (
         '30: "model" does not go with "one_of"; put it into the "then" of each branch'
     ),
+    "{faults: [cut], headers: {}}": '16: "headers" does not go with "faults"; write generate: auto beside it',
+    "{steps: [{text: a}], faults: [cut]}": '21: "faults" does not go with "steps"; put it into each step',
     "{echo: true, logprobs: [-1]}": '13: "logprobs" does not go with "echo"',
 }  # fmt: skip
 
@@ -52,6 +54,8 @@ def test_everything_that_does_not_go_is_told():
 
 
 GOOD = (
+    "{faults: [cut], timing: {}}",
+    "{failed: true, faults: [cut]}",
     "{text: a, reasoning: b, annotations: [], logprobs: [-1], finish: stop, usage: {}, model: m, headers: {},"
     " chunks: char, timing: {}, annotate: {}, content_filter: {on: completion}}",
     "{text: a, tool_calls: [{name: b}]}",

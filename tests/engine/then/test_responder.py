@@ -1,10 +1,13 @@
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from mockserver.core.call import Message
-from mockserver.core.plan import Failure, Text, Timing, Verdict
+from mockserver.core.plan import Failure, Text, Verdict
+from mockserver.core.timing import Timing
 from mockserver.engine.draft import Draft, DraftChoice
+from mockserver.kinds.timing import PROFILES
 from tests.kit.calls import call
 from tests.kit.rules import draft, loaded, moment, respond, text, then_mistakes
 
@@ -33,6 +36,9 @@ TIMES = {
     "{first_token: 300ms, per_token: 12ms, jitter: 20%, total: 2s}": Timing(0.3, 0.012, 0.2, 2.0),
     "{tokens_per_second: 20}": Timing(per_token=0.05),
     "{first_token: 1}": Timing(first_token=1.0),
+    "{prompt_per_1k: 50ms, jitter: {normal: 10%}}": Timing(jitter=0.1, prompt_per_1k=0.05, distribution="normal"),
+    "slow": PROFILES["slow"],
+    "{profile: slow, jitter: 0%}": replace(PROFILES["slow"], jitter=0.0, distribution="uniform"),
 }
 
 
@@ -124,6 +130,11 @@ BAD = {
         '24: "tokens" changes nothing for kind: echo; it goes with auto, prose, lorem, words'
     ),
     "{generate: {kind: prose, schema: {}}}": '25: "schema" does not go with kind: prose; write kind: schema',
+    "{text: a, timing: slwo}": '18: unknown profile "slwo"; did you mean "slow"?',
+    "{text: a, timing: {profile: qqq}}": (
+        '28: unknown profile "qqq"; there are instant, fast, typical, slow, reasoning'
+    ),
+    "{text: a, timing: 3}": '18: "timing" expects a table or the name of a profile, not 3',
     "{text: a, timing: {per_token: 1, tokens_per_second: 3}}": (
         '33: "tokens_per_second" and "per_token" are two ways to say it; keep one'
     ),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.call import Call
 from mockserver.engine.when.conditions import Condition
-from mockserver.engine.when.index import RuleIndex, pinned
+from mockserver.engine.when.index import JoinedIndex, RuleIndex, pinned
 from mockserver.engine.when.matchers import compile_when
 from tests.kit.calls import Web, call
 
@@ -218,3 +218,13 @@ def compiled(when: dict[str, Any]) -> Condition:
     condition = compile_when(when, lambda message, path: mistakes.append((path, message)))
     assert mistakes == []
     return condition
+
+
+def test_two_indexes_are_one() -> None:
+    tables: list[dict[str, Any]] = [{"model": "a"}, {}, {"model": "b"}, {"model": "a"}, {"last_user": "*long*"}]
+    conditions = [compiled(table) for table in tables]
+    first, other = RuleIndex(conditions[:2]), RuleIndex(conditions[2:])
+    joined, whole = JoinedIndex(first, 2, other), RuleIndex(conditions)
+    for model, text in (("a", "long"), ("b", "x"), ("c", "long")):
+        asked = call(text, model=model)
+        assert list(joined.candidates(asked)) == list(whole.candidates(asked))

@@ -11,6 +11,7 @@ from typing import Any
 
 from mockserver.core.seed import Random
 from mockserver.engine.generate.patterns.writing import matching
+from mockserver.engine.pattern_size import written_out
 
 Pattern = Any  # a Literal, or a compiled pattern, whose type `regex` does not export
 
@@ -49,7 +50,7 @@ def compiled(source: str) -> Pattern:
     """The pattern. Raises UnreadableError."""
     import regex  # type: ignore[import-untyped]  # slow to import, and few requests have a pattern
 
-    if _expanded(source) > _LARGEST:
+    if written_out(source) > _LARGEST:
         raise UnreadableError("it repeats too much")
     try:
         return regex.compile(source, regex.VERSION0)
@@ -116,24 +117,6 @@ def is_whole(text: str) -> bool:
     return _HALF.search(text) is None
 
 
-def _expanded(source: str) -> int:
-    """About how large a pattern is with all that it counts written out, as it is compiled."""
-    sizes, last = [0], 0
-    for piece in _PIECE.finditer(source):
-        if piece[0] == "(":
-            sizes.append(0)
-        elif piece[0] == ")" and len(sizes) > 1:
-            last = sizes.pop()
-            sizes[-1] += last
-        elif piece["least"]:
-            sizes[-1] += last * (int(piece["least"][:9]) - 1)
-            last *= int(piece["least"][:9])
-        else:
-            last = 1
-            sizes[-1] += 1
-    return sum(sizes)
-
-
 def _usual(rng: Random) -> Iterator[str]:
     """Texts that people write, the likeliest first: a word, a name, numbers, quoted words, dates, times."""
     word, other = rng.choice(_WORDS), rng.choice(_WORDS)
@@ -151,7 +134,6 @@ def _usual(rng: Random) -> Iterator[str]:
 
 _HALF = re.compile("[\ud800-\udfff]")
 _LARGEST = 20_000
-_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<least>\d+)(?:,\d*)?\}|.", re.DOTALL)
 _DAY = date(2024, 1, 1)
 _WORDS = (
     *("amber", "border", "cedar", "delta", "ember", "field", "garden", "harbor", "island", "juniper", "kernel"),

@@ -145,7 +145,8 @@ def matches(
 ) -> Iterator[Match]:
     """The pairs of property and mention that say anything at all for each other."""
     found = _looked_at(found, max(20, _MOST_PAIRS // max(1, len(asked))))
-    heads = {want.name: {word for word in want.words if len(word) > 1} - UNTOLD for want in among or asked}
+    known = frozenset(word for want in among or asked for word in want.words)
+    heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
     for want in asked:
         if want.choices:
             yield from (Match(points, want, (mention,)) for points, mention in chosen(text, want))
@@ -153,13 +154,12 @@ def matches(
             continue
         if "array" in want.types:
             yield from _lists(text, found, want)
-        others = set().union(*(words for name, words in heads.items() if name != want.name)) - set(want.words)
-        portion = portion_of(want.words, {word for other in among or asked for word in other.words})
+        portion = portion_of(want.words, known)
         for mention in found:
             points = 62 if mention.kind == portion else score(mention, want)
-            if points > 0 and _of_other(mention, others):
+            if points > 0 and _of_other(mention, heads, want):
                 points -= _ELSEWHERE
-            if points > 0 and not (mention.kind == "words" and _names_only(mention, others, want)):
+            if points > 0 and not (mention.kind == "words" and _names_only(mention, heads, want)):
                 yield Match(points, want, (mention,))
         if _takes_text(want):
             yield from (Match(_HINTED, want, (mention,)) for mention in hinted(text, want))
@@ -177,16 +177,16 @@ def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
     return sorted((*named, *kept), key=lambda mention: (mention.start, -mention.end))
 
 
-def _of_other(mention: Mention, others: Collection[str]) -> bool:
+def _of_other(mention: Mention, heads: Collection[str], want: Wanted) -> bool:
     """Whether the word before a mention, or what it counts, is what another property is called."""
     counted = stem(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
-    return (bool(mention.before) and mention.before[0] in others) or counted in others
+    return any(word in heads and word not in want.words for word in (*mention.before[:1], counted))
 
 
-def _names_only(mention: Mention, others: Collection[str], want: Wanted) -> bool:
+def _names_only(mention: Mention, heads: Collection[str], want: Wanted) -> bool:
     """Whether words say no more than what properties are called."""
     said = str(mention.value).split(" ")
-    return all(word in others or word in want.words for word in map(stem, said))
+    return all(word in heads or word in want.words for word in map(stem, said))
 
 
 def _choice(mention: Mention, want: Wanted) -> int:

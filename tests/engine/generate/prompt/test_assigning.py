@@ -84,3 +84,14 @@ def test_what_is_named_and_what_stands_at_the_ends_is_weighed() -> None:
     text = "Ann. " * 90 + "city: Oslo. " + "Bob. " * 90
     schemas = {f"p{at}": {"type": "boolean"} for at in range(600)} | {"city": STRING}
     assert mentions(text).assigned(schemas, lambda name, value: True)[0] == {"city": "Oslo"}
+
+
+def test_many_properties_take_no_more_than_their_share() -> None:
+    def seconds(count: int) -> float:
+        said, schemas = mentions("call it with Oslo"), {f"field_{at}": STRING for at in range(count)}
+        begun = time.process_time()
+        said.assigned(schemas, lambda name, value: True)
+        return time.process_time() - begun
+
+    few = min(seconds(300) for _ in range(3))
+    assert seconds(3_000) < 10 * few * 4

@@ -1,0 +1,49 @@
+"""`mockserver run -- CMD`: a program with a server of its own, to which the clients in it come by themselves."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from mockserver.cli.child import run_child
+from mockserver.cli.log import listen, log
+from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
+from mockserver.cli.recap import Recap
+from mockserver.cli.serve import warned
+from mockserver.core.call import Json
+from mockserver.server.live import start
+from mockserver.settings import Settings
+
+_OWN = {"host": "127.0.0.1", "port": 0}  # wherever the files want a server to listen: theirs may be running already
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}].")
+@setting_flags(*Settings.model_fields)
+def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) -> None:
+    """Run CMD with a server for it, then report on its calls; the exit code is that of CMD.
+
+    The server listens on a free port of this machine, and the variables that clients read (OPENAI_BASE_URL and its kin)
+    lead there. What it has to say goes to stderr.
+    """
+    from mockserver.server.environment import environment
+    from mockserver.server.running import Running  # uvicorn is slow to import, and bad rules should be told at once
+
+    given = sources(rules, {**_OWN, **{name: value for name, value in flags.items() if value is not None}})
+    live, recap = start(given), Recap()
+    shown = log(live.settings.log, err=True)
+    live.journal.on_close = recap.note if shown is None else recap.before(shown)
+    listen()
+    with Running(live, given, say=_say) as running:
+        for line in warned(live):
+            _say(line)
+        code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
+    for line in recap.report(live.engine):
+        _say(line)
+    sys.exit(code)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

@@ -1,0 +1,155 @@
+"""Bytes that come otherwise than a client may expect: broken, in other pieces, twice, out of order."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from mockserver.core.action import Action, Flush, Scene, Wait, Write
+from mockserver.core.faults import Position, option, position
+from mockserver.delivery.faults.length import truthful
+from mockserver.delivery.faults.places import since, struck
+
+_PAUSE = "between two pieces, so that they arrive apart"
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedJson:
+    """The event there, or a plain body, is no JSON: its last bracket is missing."""
+
+    at: Position = position("after_tokens", 1)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, one of whose Writes is broken."""
+        strikes = struck(actions, self.at, scene)
+        return truthful(_opened(action) if struck else action for action, struck in strikes)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitFrame:
+    """From there on, each event (or a plain body) comes in two pieces."""
+
+    at: Position = position("at_start")
+    pause: float = option(0.01, "duration", _PAUSE)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, whose Writes are parted in their middle."""
+        return _split(since(actions, self.at, scene), _middle, self.pause)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitUtf8:
+    """The same, parted within a character of several bytes, where there is one."""
+
+    at: Position = position("at_start")
+    pause: float = option(0.01, "duration", _PAUSE)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, whose Writes are parted in a character."""
+        return _split(since(actions, self.at, scene), _in_character, self.pause)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinFrames:
+    """From there on, so many events of a stream come at once."""
+
+    at: Position = position("at_start")
+    count: int = option(2, "count", "how many")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, several Writes of which are one."""
+        held = list[Write]()
+        for action, past in since(actions, self.at, scene):
+            if past and isinstance(action, Write) and scene.streamed:
+                held.append(action)
+                if len(held) == self.count:
+                    yield from (_joined(held), Flush())
+                    held = []
+            elif held and not isinstance(action, Wait | Flush):
+                yield from (_joined(held), Flush(), action)
+                held = []
+            else:
+                yield action
+        yield from (_joined(held), Flush()) if held else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The event there, or a plain body, comes twice."""
+
+    at: Position = position("after_tokens", 1)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, one of whose Writes is repeated."""
+        return truthful(
+            each
+            for action, strikes in struck(actions, self.at, scene)
+            for each in ((action, action) if strikes else (action,))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder:
+    """The event there and the one behind it change places."""
+
+    at: Position = position("after_tokens", 1)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, two of whose Writes have changed places."""
+        first: Write | None = None
+        for action, strikes in struck(actions, self.at, scene):
+            if strikes and isinstance(action, Write):
+                first = action
+            elif first is not None and not isinstance(action, Wait | Flush):
+                yield from (action, first) if isinstance(action, Write) else (first, action)
+                first = None
+            else:
+                yield action
+        yield from () if first is None else (first,)
+
+
+@dataclass(frozen=True, slots=True)
+class Crlf:
+    """From there on, lines end in CR LF."""
+
+    at: Position = position("at_start")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, whose Writes have other ends of lines."""
+        return truthful(
+            replace(action, data=action.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+            if past and isinstance(action, Write)
+            else action
+            for action, past in since(actions, self.at, scene)
+        )
+
+
+def _opened(action: Action) -> Action:
+    """A Write without its last bracket; one that has none gets one that nothing closes."""
+    if not isinstance(action, Write):
+        return action
+    at = max(action.data.rfind(b"}"), action.data.rfind(b"]"))
+    return replace(action, data=action.data[:at] + action.data[at + 1 :] if at >= 0 else b"{" + action.data)
+
+
+def _split(actions: Iterable[tuple[Action, bool]], place: Callable[[bytes], int], pause: float) -> Iterator[Action]:
+    for action, past in actions:
+        if past and isinstance(action, Write) and len(action.data) > 1:
+            at = place(action.data)
+            yield from (Write(action.data[:at]), Flush(), Wait(pause), replace(action, data=action.data[at:]))
+            yield from (Flush(), Wait(pause))
+        else:
+            yield action
+
+
+def _middle(data: bytes) -> int:
+    return len(data) // 2
+
+
+def _in_character(data: bytes) -> int:
+    """Behind the first byte of the first character that has several; the middle, where none has."""
+    return next((at for at, byte in enumerate(data[1:], start=1) if byte & 0xC0 == 0x80), _middle(data))
+
+
+def _joined(writes: Iterable[Write]) -> Write:
+    several = tuple(writes)
+    frame = next((write.frame for write in reversed(several) if write.frame is not None), None)
+    return Write(b"".join(write.data for write in several), sum(write.tokens for write in several), frame)

@@ -1,0 +1,60 @@
+"""How large a regular expression is once all that it counts is written out, as it is compiled: `a{9}` like nine `a`.
+
+An estimate, in time that is in proportion to the pattern.
+"""
+
+import re
+
+BOUNDLESS = 1 << 62
+LARGEST = 100_000  # elements of a rule's pattern: some 30 MB once it is compiled
+
+
+def bounded(pattern: str) -> str:
+    """The pattern itself. Raises ValueError where it is too large to be compiled."""
+    if written_out(pattern) > LARGEST:
+        raise ValueError("it is too large, or repeats too much")
+    return pattern
+
+
+def written_out(pattern: str) -> int:
+    """About how many elements a pattern has; a verbose one is read in both ways.
+
+    What is verbose in parts and counts is BOUNDLESS: where its comments stand cannot be told without a parser.
+    """
+    pattern = _REMARK.sub(_kept, pattern)
+    if not _VERBOSE.search(pattern):
+        return _size(pattern)
+    if _VERBOSE_IN_PARTS.search(pattern) and "{" in pattern:
+        return BOUNDLESS
+    return max(_size(pattern), _size(_SKIPPED.sub(_kept, pattern)))
+
+
+def _kept(found: "re.Match[str]") -> str:
+    return found["kept"] or ""
+
+
+def _size(pattern: str) -> int:
+    sizes, last = [0], 0
+    for piece in _PIECE.finditer(pattern):
+        if piece[0] == "(":
+            sizes.append(0)
+        elif piece[0] == ")" and len(sizes) > 1:
+            last = sizes.pop()
+            sizes[-1] += last
+        elif piece["least"]:
+            times = int(piece["least"][:9])
+            sizes[-1] += last * (times - 1)
+            last = min(last * times, BOUNDLESS)
+        else:
+            last = 1
+            sizes[-1] += 1
+    return min(sum(sizes), BOUNDLESS)
+
+
+_ONE = r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?"  # an escape, or a class of characters
+_PIECE = re.compile(_ONE + r"|\{(?P<least>\d+)(?:,\d*)?\}|.", re.DOTALL)
+_VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
+_VERBOSE_IN_PARTS = re.compile(r"\(\?[A-Za-z0-9]*(?:x[A-Za-z0-9]*[-:]|-[A-Za-z0-9]*x)")
+# What says nothing, even between an element and its count: remarks; in a verbose pattern blanks and comments too.
+_REMARK = re.compile(rf"(?P<kept>{_ONE})|\(\?\#[^)]*+\)?", re.DOTALL)
+_SKIPPED = re.compile(rf"(?P<kept>{_ONE})|\s+|\#[^\n]*+\n?", re.DOTALL)

@@ -1,0 +1,28 @@
+"""Engines made from another at little cost: with more rules in front, or with another memory."""
+
+from collections.abc import Sequence
+from copy import copy
+
+from mockserver.core.store import Store
+from mockserver.engine.engine import Engine
+from mockserver.engine.memory import Memory
+from mockserver.engine.rules import Rule
+from mockserver.engine.when.index import JoinedIndex
+
+
+def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
+    """The engine with more rules in front of its own, which are not looked through again."""
+    front = Engine(tuple(rules), engine.policy, engine.store, engine.memory, engine.listed)
+    made = copy(engine)
+    object.__setattr__(made, "rules", (*rules, *engine.rules))
+    object.__setattr__(made, "_index", JoinedIndex(front._index, len(rules), engine._index))
+    object.__setattr__(made, "_counts_attempts", front._counts_attempts or engine._counts_attempts)
+    return made
+
+
+def remembering(engine: Engine, store: Store, memory: Memory) -> Engine:
+    """The engine with other counters and other kept answers."""
+    made = copy(engine)
+    object.__setattr__(made, "store", store)
+    object.__setattr__(made, "memory", memory)
+    return made

@@ -1,0 +1,133 @@
+"""Takes the content codings off the body of a request (RFC 9110, 8.4): gzip, deflate, br, zstd, bounded in every way.
+
+A small body can hold a huge one, and a hundred thousand empty ones: neither may cost more than the limit allows.
+"""
+
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure
+
+MOST_CODINGS = 3  # stacked on one body
+MOST_MEMBERS = 1000  # gzip members or zstd frames, one after another in one body
+_PIECE = 65_536  # bytes that go in at once
+_ZSTD_WINDOW = 23  # 8 MB: what RFC 9659 allows a sender
+
+Decoder = Callable[[bytes, int], bytes]  # a coded body and a limit; at most one byte more than that comes back
+
+
+def decoded(http: HttpRequest, limit: int) -> HttpRequest:
+    """The request with its body in plain.
+
+    Raises Failure for a coding that is not known (415), a body that is broken (400) or larger than the limit (413).
+    """
+    codings = _codings(http.headers) if http.body else []
+    if not codings:
+        return http
+    body = http.body
+    for name in reversed(codings):
+        decode = _DECODERS.get(name)
+        if decode is None:
+            raise Failure("unsupported_media_type", _UNKNOWN, headers=(("accept-encoding", ", ".join(_OFFERED)),))
+        body = _checked(decode, name, body, limit)
+    return replace(http, body=body)
+
+
+def _codings(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
+    values = b",".join([value for name, value in headers if name == b"content-encoding"]).decode("latin-1")
+    names = [name.strip().lower() for name in values.split(",")]
+    found = [name for name in names if name not in ("", "identity")]
+    if len(found) > MOST_CODINGS:
+        raise Failure("unsupported_media_type", f"At most {MOST_CODINGS} content codings can be stacked.")
+    return found
+
+
+def _checked(decode: Decoder, name: str, body: bytes, limit: int) -> bytes:
+    try:
+        plain = decode(body, limit)
+    except Exception:  # each library has its own
+        message = f"The request body is not valid {name}, as its Content-Encoding says it is."
+        raise Failure("bad_json", message) from None
+    if len(plain) > limit:
+        raise Failure("too_large", f"The request body is larger than {limit} bytes once it is decoded.")
+    return plain
+
+
+class _Member(Protocol):
+    """A decoder as zlib and zstd have them, for one member of a body."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether this was all of it."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What stands after it."""
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes:
+        """At most so much of what the bytes hold."""
+
+
+def _gzip(body: bytes, limit: int) -> bytes:
+    return _members(body, limit, lambda: zlib.decompressobj(31))
+
+
+def _deflate(body: bytes, limit: int) -> bytes:
+    """The zlib format, as is meant by the name; or bare deflate, as many send."""
+    wrapped = body[0] & 15 == 8 and int.from_bytes(body[:2], "big") % 31 == 0
+    return _members(body, limit, lambda: zlib.decompressobj(15 if wrapped else -15), most=1)
+
+
+def _zstd(body: bytes, limit: int) -> bytes:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW}
+    return _members(body, limit, lambda: zstd.ZstdDecompressor(options=options))
+
+
+def _members(body: bytes, limit: int, fresh: Callable[[], _Member], *, most: int = MOST_MEMBERS) -> bytes:
+    """One member after another; what a member leaves over of a piece goes to the next."""
+    plain, at = bytearray(), 0
+    for _ in range(most):
+        member = fresh()
+        while not member.eof:
+            piece = body[at : at + _PIECE]
+            if not piece:
+                raise ValueError("the body ends too early")
+            at += len(piece)
+            plain += member.decompress(piece, limit + 1 - len(plain))
+            if len(plain) > limit:
+                return bytes(plain)
+        at -= len(member.unused_data)
+        if at == len(body):
+            return bytes(plain)
+    raise ValueError("too many members, or something after the last")
+
+
+def _br(body: bytes, limit: int) -> bytes:
+    import brotli
+
+    decoder, plain = brotli.Decompressor(), bytearray()
+    for at in range(0, len(body), _PIECE):
+        if decoder.is_finished():
+            raise ValueError("something stands after the end")
+        plain += decoder.process(body[at : at + _PIECE], output_buffer_limit=limit + 1)
+        while not decoder.can_accept_more_data() and len(plain) <= limit:
+            plain += decoder.process(b"", output_buffer_limit=limit + 1)
+        if len(plain) > limit:
+            return bytes(plain)
+    if not decoder.is_finished():
+        raise ValueError("the body ends too early")
+    return bytes(plain)
+
+
+_UNKNOWN = "Unsupported Content-Encoding; this server takes gzip, deflate, br and zstd."
+_OFFERED: tuple[str, ...] = ("gzip", "deflate", "br", "zstd")
+_DECODERS: Mapping[str, Decoder] = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "br": _br, "zstd": _zstd}

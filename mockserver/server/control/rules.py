@@ -1,0 +1,117 @@
+"""Rules over HTTP: which there are, and more of them for a namespace while the server runs."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from starlette.responses import Response
+
+from mockserver.core.call import Json
+from mockserver.core.errors import Mistake
+from mockserver.engine.apart import LARGE, aside
+from mockserver.engine.counters import of_rule
+from mockserver.engine.rules import Rule
+from mockserver.positions import did_you_mean
+from mockserver.server.control.asked import Asked, RefusedError, told
+from mockserver.server.control.sent import refused, rules_of
+from mockserver.server.namespaces import Namespace
+
+MOST = 10_000  # rules that a namespace may have of its own
+
+
+async def listed(asked: Asked) -> Response:
+    """Every rule in the order in which they are tried."""
+    live, namespace = asked.live, asked.one_namespace
+    own = live.namespaces.get(namespace)
+    hits = live.journal.hits(namespace)
+    rules = own.engine(live.engine).rules
+    return told({"rules": [_shown(rule, hits[rule.source], at < len(own.rules)) for at, rule in enumerate(rules)]})
+
+
+async def add(asked: Asked) -> Response:
+    """Put rules in front of all others of a namespace; all of them, or none where one has a mistake."""
+    async with asked.live.changing:
+        return await _added(asked, replace=asked.switch("replace"))
+
+
+async def _added(asked: Asked, *, replace: bool) -> Response:
+    live, name = asked.live, asked.one_namespace
+    work = partial(rules_of, asked, live.namespaces.get(name).named)
+    rules, named = await aside(work) if len(asked.body) > LARGE else work()
+    space = live.namespaces.get(name)
+    _check(rules, space, live.engine.rules, replace=replace)
+    names = {rule.name for rule in rules}
+    gone = [rule for rule in space.rules if rule.name in names]
+    space = live.namespaces.touch(name)
+    await live.forget_outcasts()
+    space.named += named
+    space.put((*rules, *(rule for rule in space.rules if rule.name not in names)))
+    await _uncount(asked, gone)
+    return told({"names": [rule.name for rule in rules], "rules": len(space.rules) + len(live.engine.rules)}, 201)
+
+
+async def remove(asked: Asked) -> Response:
+    """Take one rule away that was added while the server runs."""
+    space = asked.live.namespaces.get(asked.one_namespace)
+    found = [rule for rule in space.rules if rule.name == asked.item]
+    if not found:
+        raise RefusedError(404, _missing(asked.item, space, asked.live.engine.rules))
+    return await _removed(asked, space, found)
+
+
+async def remove_all(asked: Asked) -> Response:
+    """Take all rules away that were added to a namespace; those of the files stay."""
+    space = asked.live.namespaces.get(asked.one_namespace)
+    return await _removed(asked, space, space.rules)
+
+
+async def _removed(asked: Asked, space: Namespace, gone: Sequence[Rule]) -> Response:
+    names = {rule.name for rule in gone}
+    space.put(rule for rule in space.rules if rule.name not in names)
+    await _uncount(asked, gone)
+    return told({"removed": [rule.name for rule in gone]})
+
+
+async def _uncount(asked: Asked, rules: Iterable[Rule]) -> None:
+    """A rule that comes again by the name of one that went begins anew."""
+    live, namespace = asked.live, asked.namespace
+    counted = await live.store.entries(namespace)
+    for rule in rules:
+        live.journal.hits(namespace).pop(rule.source, None)
+        for counter in of_rule(rule.name, counted) if rule.counts or rule.draws else ():
+            await live.store.set(namespace, counter, "0")
+
+
+def _shown(rule: Rule, hits: int, added: bool) -> dict[str, Json]:
+    return {
+        "name": rule.name,
+        "source": rule.source,
+        "added": added,
+        "hits": hits,
+        "counts": rule.counts or "attempt" in rule.when.uses,
+        "spec": rule.spec,
+    }
+
+
+def _check(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, replace: bool) -> None:
+    """Refuse names that are taken, and more rules than there is room for."""
+    own, filed = {rule.name for rule in space.rules}, {rule.name: rule.where for rule in others}
+    taken = [
+        f'the name "{rule.name}" is taken: {filed[rule.name]} has it already' for rule in rules if rule.name in filed
+    ]
+    if not replace:
+        twice = (rule.name for rule in rules if rule.name in own)
+        taken += [
+            f'the name "{name}" is taken by a rule that was added; use ?replace=true to replace it' for name in twice
+        ]
+    if taken:
+        raise refused([Mistake(words) for words in taken], 409)
+    if len(rules) + len(space.rules) > MOST:
+        raise RefusedError(409, f"a namespace has at most {MOST} rules of its own; remove some with DELETE rules")
+
+
+def _missing(name: str, space: Namespace, others: Sequence[Rule]) -> str:
+    filed = next((rule.where for rule in others if rule.name == name), None)
+    if filed is not None:
+        return f'the rule "{name[:120]}" stands in {filed}; only rules that were added can be removed'
+    hint = did_you_mean(name, (rule.name for rule in space.rules))
+    return f'there is no rule "{name[:120]}" that was added{hint}'

@@ -1,0 +1,37 @@
+"""The environment in which the official clients, left to themselves, come to a server of ours."""
+
+from collections.abc import Iterable, Mapping
+
+from mockserver.dialects import discover
+from mockserver.settings import Settings
+
+KEY = "sk-mockserver"
+ADDRESS = "MOCKSERVER_URL"  # for programs that put together a base of their own
+NEAR = ("127.0.0.1", "localhost", "::1")  # what no proxy can reach for us
+_OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+
+
+def environment(address: str, settings: Settings, environ: Mapping[str, str]) -> Mapping[str, str]:
+    """The variables to set beside those of `environ`, for a server at this address.
+
+    A dialect whose clients read no variables of their own is spoken by OpenAI's client: where the setting `dialect`
+    names such a one, that client is led there.
+    """
+    facts = {"address": address, "key": next((key for key, its in (settings.keys or {}).items() if its.allowed), KEY)}
+    spoken = discover()[settings.dialect]
+    found = {ADDRESS: address}
+    for dialect in discover().values():
+        for name, text in dialect.variables.items():
+            said = text.format_map(facts)
+            found[name] = environ.get(name, said) if said == text else said
+    if not spoken.variables:
+        found |= dict.fromkeys(_OPENAI, address + spoken.mounts[0])
+    for name in ("NO_PROXY", "no_proxy"):
+        found[name] = _besides(environ.get(name, ""), NEAR)
+    return found
+
+
+def _besides(listed: str, hosts: Iterable[str]) -> str:
+    """A list of hosts with these in it too."""
+    names = [name for part in listed.split(",") if (name := part.strip())]
+    return listed if "*" in names else ",".join((*names, *(host for host in hosts if host not in names)))

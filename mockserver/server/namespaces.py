@@ -1,0 +1,88 @@
+"""Namespaces: what each has of its own in front of what the files say, for a bounded number of them.
+
+Counters, kept answers and the journal go by a namespace's name in places of their own; `outcasts` names those that
+must be forgotten there.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mockserver.engine.engine import Engine
+from mockserver.engine.rules import Rule
+from mockserver.engine.variants import behind
+from mockserver.state.memory import MAX_NAMESPACES
+
+DEFAULT = "default"  # the namespace of a path that names none
+ALL = "*"
+LONGEST = 100  # characters of a name
+
+
+@dataclass(slots=True)
+class Namespace:
+    """Rules that were added while the server runs, the latest batch first, and whether answers take their time.
+
+    `named` counts the rules that got a name because they came without one.
+    """
+
+    rules: tuple[Rule, ...] = ()
+    timed: bool = True
+    named: int = 0
+    _engine: Engine | None = None
+    _base: Engine | None = None
+
+    def engine(self, base: Engine) -> Engine:
+        """What answers here: the base behind the rules of this namespace."""
+        if not self.rules:
+            return base
+        if self._engine is None or self._base is not base:
+            self._engine, self._base = behind(base, self.rules), base
+        return self._engine
+
+    def put(self, rules: Iterable[Rule]) -> None:
+        """Have these rules and no others."""
+        self.rules, self._engine, self._base = tuple(rules), None, None
+
+
+def allowed(name: str) -> bool:
+    """Whether a namespace may be called so: in a few printable characters, and not as all are called together."""
+    return 0 < len(name) <= LONGEST and name.isprintable() and not name.isspace() and name != ALL
+
+
+class Namespaces:
+    """The namespaces in use; of too many the longest idle are forgotten, but never the default one."""
+
+    def __init__(self, limit: int = MAX_NAMESPACES) -> None:
+        self._spaces: OrderedDict[str, Namespace] = OrderedDict()
+        self._limit = limit
+        self.outcasts: list[str] = []
+
+    def touch(self, name: str) -> Namespace:
+        """The namespace of this name, which is in use now."""
+        space = self._spaces.get(name)
+        if space is None:
+            space = self._spaces[name] = Namespace()
+            self._within_limit()
+        else:
+            self._spaces.move_to_end(name)
+        return space
+
+    def get(self, name: str) -> Namespace:
+        """The namespace of this name; one that is not in use is as if new, and is not kept."""
+        return self._spaces.get(name) or Namespace()
+
+    def drop(self, name: str) -> None:
+        """Forget what a namespace has of its own."""
+        self._spaces.pop(name, None)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all in use, and the default one."""
+        return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
+
+    def _within_limit(self) -> None:
+        while len(self._spaces) > self._limit:
+            name, space = self._spaces.popitem(last=False)
+            if name == DEFAULT:
+                self._spaces[DEFAULT] = space
+            else:
+                self.outcasts.append(name)

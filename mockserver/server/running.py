@@ -1,0 +1,81 @@
+"""A server in a thread of this process, for what starts one and ends with it. Takes no signal and says nothing."""
+
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from threading import Event, Thread
+from types import TracebackType
+
+import uvicorn
+from starlette.routing import Router
+
+from mockserver.core.addresses import is_everywhere
+from mockserver.core.errors import ConfigError
+from mockserver.server.live import Live, Sources
+from mockserver.server.run import bind, configured, watching
+
+GRACE = 1  # seconds that open streams get at the end
+_PATIENCE = 30  # seconds that a start may take on a machine that is very busy
+
+
+class Running:
+    """A server that runs from `start` to `stop`, or as long as a `with` block.
+
+    `address` is where it listens (`http://127.0.0.1:49152`), known as soon as the object is made.
+    """
+
+    def __init__(self, live: Live, sources: Sources | None = None, *, say: Callable[[str], None] | None = None) -> None:
+        """Bind the socket. Raises ConfigError where that cannot be."""
+        self.live = live
+        self._listener = bind(live.settings.host, live.settings.port)
+        self.address = _address(self._listener)
+        self._ready = Event()
+        self._watching = watching(live, sources or Sources(), say or (lambda _: None))
+        self._server = uvicorn.Server(configured(live, self._lifespan, GRACE))
+        self._thread = Thread(target=self._run, name="mockserver", daemon=True)
+
+    def start(self) -> None:
+        """Return when the server answers. Raises ConfigError where it does not."""
+        self._thread.start()
+        self._ready.wait(_PATIENCE)
+        if not self._thread.is_alive():
+            raise ConfigError("the server did not start; its log says why")
+
+    def stop(self) -> None:
+        """Return when nothing of the server runs any more: within a second, unless streams are open."""
+        self._server.should_exit = True
+        if self._thread.ident is not None:
+            self._thread.join()
+        self._listener.close()
+
+    def __enter__(self) -> "Running":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self) -> None:
+        try:
+            self._server.run(sockets=[self._listener])
+        except BaseException:
+            logging.getLogger("mockserver").exception("the server has failed")
+        finally:
+            self._ready.set()
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Router) -> AsyncIterator[None]:
+        async with self._watching(app):
+            self._ready.set()
+            yield
+
+
+def _address(listener: socket.socket) -> str:
+    """Where to reach it from this machine."""
+    host, port = listener.getsockname()[:2]
+    if is_everywhere(host):
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

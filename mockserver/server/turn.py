@@ -1,0 +1,118 @@
+"""One request and its answer on a connection: uvicorn's own, and what it leaves out of HTTP/1.0 and of bad ends."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from starlette.types import ASGIApp, Message
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from mockserver.core.plan import Failure
+
+log = logging.getLogger("mockserver")
+
+
+class Turn(RequestResponseCycle):
+    """One request and its answer; `transport` is the door."""
+
+    task: "asyncio.Task[None] | None" = None  # that answers
+    followed = False  # another request waits behind it, and no more is to be read
+    moved = False  # something was sent since somebody last looked
+    _failure: Failure | None = None  # why the rest of the body will not come
+    _open = False  # the answer ends with the connection
+
+    async def run(self, app: ASGIApp, refusing: Callable[[Failure], ASGIApp]) -> None:
+        """Let the application answer; what it leaves undone is refused, or breaks the connection off."""
+        failure: Failure | None = None
+        try:
+            await app(self.scope, self.receive, self.send)  # type: ignore[arg-type]
+        except Failure as told:
+            failure = told
+        except asyncio.CancelledError:
+            failure = Failure("overloaded", "The server is stopping.")
+        except Exception:
+            log.exception("a fault of mockserver itself, on %s %s", self.scope["method"], ascii(self.scope["path"]))
+            failure = Failure("server_error", "mockserver failed on this request; its log says how.")
+        if self.response_complete or self.disconnected:
+            return
+        if self.response_started:
+            self.transport.close()
+        else:
+            failure = failure or Failure("server_error", "The request was left without an answer.")
+            self.keep_alive = False
+            await refusing(failure)(self.scope, self.receive, self.send)  # type: ignore[arg-type]
+
+    def fail(self, failure: Failure) -> None:
+        """The rest of the body will not come: who reads it learns why."""
+        self._failure = failure
+        self.message_event.set()
+
+    def leave(self) -> None:
+        """The client has left."""
+        self.disconnected = True
+        self.message_event.set()
+
+    async def receive(self) -> Any:
+        """What has come of the body, or that the client has left. Raises Failure when the body will never be whole."""
+        if self.waiting_for_100_continue and not self.transport.is_closing():
+            self.waiting_for_100_continue = False
+            self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if not (self.disconnected or self.response_complete):
+            if not self.followed:
+                self.flow.resume_reading()
+            await self.message_event.wait()
+            self.message_event.clear()
+        if self.disconnected or self.response_complete:
+            return {"type": "http.disconnect"}
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        body, self.body = bytes(self.body), bytearray()
+        return {"type": "http.request", "body": body, "more_body": self.more_body}
+
+    def send(self, message: Any) -> Coroutine[Any, Any, None]:
+        """Send the head of the answer, or a piece of its body; wait while the client takes nothing."""
+        self.moved = True
+        if self._open or (self.chunked_encoding is False and self.response_started and self._lies(message)):
+            return self._rest(message)
+        if not self.response_started and (self.more_body or not self.keep_alive or self.scope["http_version"] == "1.0"):
+            message = self._fitted(message)
+        return RequestResponseCycle.send(self, message)
+
+    def _fitted(self, start: Message) -> Message:
+        """The head as it suits a connection that may end after it, or a client that knows no chunks."""
+        headers = [(name.lower(), value) for name, value in start.get("headers", ())]
+        keep_alive = self.keep_alive and not self.more_body and (b"connection", b"close") not in headers
+        dropped = (b"connection", b"transfer-encoding")
+        if self.scope["http_version"] == "1.1":
+            dropped = (b"connection", b"")
+        elif not any(name == b"content-length" for name, _ in headers):
+            self._open = self.scope["method"] != "HEAD" and start["status"] not in (204, 304)
+            self.chunked_encoding = False
+        self.keep_alive = keep_alive and not self._open
+        headers = [field for field in headers if field[0] not in dropped]
+        if self.keep_alive:
+            headers.append((b"connection", b"keep-alive"))
+        return {**start, "headers": headers}
+
+    def _lies(self, piece: Message) -> bool:
+        """Whether the body is longer or shorter than was told; it goes out as it is, and the connection with it."""
+        length, told = len(piece.get("body", b"")), self.expected_content_length
+        if length == told or (length < told and piece.get("more_body")) or self.scope["method"] == "HEAD":
+            return False
+        self._open, self.keep_alive = not self.response_complete, False
+        return self._open
+
+    async def _rest(self, message: Message) -> None:
+        """A piece of a body that ends with the connection."""
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected or self.response_complete:
+            return
+        self.transport.write(message.get("body", b""))
+        if not message.get("more_body"):
+            self.response_complete = True
+            self.message_event.set()
+            self.transport.close()
+            self.on_response()

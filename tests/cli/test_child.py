@@ -1,0 +1,83 @@
+"""A program run as a shell would run it: exit codes, signals, scripts."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mockserver.cli.child import run_child
+from tests.kit.served import ROOT
+
+ENVIRON = {"PATH": os.environ["PATH"]}
+PYTHON = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [("exit 0", 0), ("exit 3", 3), ("kill -TERM $$", 143), ("kill -KILL $$", 137), ("kill -INT $$", 130)],
+)
+def test_the_exit_code_is_that_of_the_program(script: str, code: int) -> None:
+    assert run_child(["sh", "-c", script], ENVIRON) == code
+
+
+def test_the_environment_is_the_one_given() -> None:
+    assert run_child(["sh", "-c", '[ "$A" = b ]'], {**ENVIRON, "A": "b"}) == 0
+
+
+def test_a_script_that_does_not_say_what_runs_it_is_the_shells(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text('exit "$1"')
+    script.chmod(0o755)
+    assert run_child([str(script), "7"], ENVIRON) == 7
+
+
+def test_what_cannot_be_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("exit 0")
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x7fELF\0\0")
+    broken.chmod(0o755)
+    codes = [
+        run_child([program], ENVIRON) for program in ("no-such-program", str(file), str(tmp_path), str(broken), "a\0")
+    ]
+    assert codes == [127, 126, 126, 126, 127]
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "mockserver: cannot run no-such-program: there is no such program"
+    assert said[1] == f"mockserver: cannot run {file}: Permission denied"
+    assert len(said) == 5
+
+
+TRAPS = """
+import signal, sys, time
+def told(number, _):
+    print("told", signal.Signals(number).name, flush=True)
+    sys.exit(5)
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, told)
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_are_passed_on_and_the_program_has_the_last_word(number: signal.Signals) -> None:
+    program = [sys.executable, "-c", TRAPS]
+    ours = f"import sys, os; from mockserver.cli.child import run_child; sys.exit(run_child({program!r}, os.environ))"
+    command, quiet = [sys.executable, "-c", ours], subprocess.DEVNULL
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stdin=quiet, text=True, start_new_session=True, env=PYTHON
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.stdout.read() == f"told {number.name}\n"
+    assert process.returncode == 5
+
+
+def test_handlers_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    run_child(["true"], ENVIRON)
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -1,0 +1,77 @@
+"""What is told of the calls at the end of `mockserver run`."""
+
+from dataclasses import replace
+
+from mockserver.cli.recap import MOST_TOLD, Recap
+from mockserver.core.exchange import Exchange
+from tests.kit.calls import call
+from tests.kit.local import local
+
+RULES = "rules: [{name: weather, when: {last_user: '*weather*'}, then: {text: sunny}}]"
+
+
+def exchange(number: int, source: str, text: str = "hello", path: str = "/v1/chat/completions") -> Exchange:
+    row = Exchange(number, "POST", path, "openai", "default")
+    row.source, row.status = source, 400 if source == "invalid" else 200
+    row.operation = "chat"
+    row.call = None if source == "invalid" else call(text)
+    return row
+
+
+def told(*rows: Exchange, rules: str = RULES) -> list[str]:
+    recap = Recap()
+    for row in rows:
+        recap.note(row)
+    return "\n".join(recap.report(local(rules).live.engine)).splitlines()
+
+
+def test_calls_are_counted_by_what_befell_them() -> None:
+    rows = (exchange(1, "rule r.yaml:1 weather"), exchange(2, "generated"), exchange(3, "invalid"))
+    first, *rest = told(*rows, exchange(4, "limited"), exchange(5, "stored"))
+    assert first == "mockserver: 5 calls: 1 by rules, 1 unmatched, 1 refused, 1 limited, 1 look-ups"
+    assert rest[0] == "call 2, POST /v1/chat/completions -> 200: no rule answers this request; the nearest:"
+    assert rest[1].endswith('"weather": 0 of 1 condition holds')
+    assert rest[2] == '    MISS  last_user glob "*weather*": got "hello"'
+    assert rest[3] == "call 3, POST /v1/chat/completions -> 400: refused before any rule was asked"
+    assert len(rest) == 4
+
+
+def test_unmatched_calls_are_told_whether_or_not_an_answer_was_made_up() -> None:
+    assert told(exchange(1, "unmatched"))[0] == told(exchange(1, "generated"))[0] == "mockserver: 1 call: 1 unmatched"
+
+
+def test_without_rules_no_call_is_held_against_them() -> None:
+    assert told(exchange(1, "generated"), rules="") == ["mockserver: 1 call (no rules)"]
+    assert told(exchange(1, "generated"), exchange(2, "invalid"), rules="") == [
+        "mockserver: 2 calls, 1 of them refused (no rules)",
+        "call 2, POST /v1/chat/completions -> 400: refused before any rule was asked",
+    ]
+
+
+def test_look_ups_are_no_misses() -> None:
+    row = exchange(1, "generated")
+    row.operation, row.call = "models", replace(call("x"), operation="models")
+    assert told(row) == ["mockserver: 1 call: 1 look-ups"]
+
+
+def test_no_call_at_all() -> None:
+    assert told() == ["mockserver: 0 calls"]
+    assert told(rules="") == ["mockserver: 0 calls (no rules)"]
+
+
+def test_of_many_the_first_are_told() -> None:
+    lines = told(*(exchange(number, "generated") for number in range(1, MOST_TOLD + 4)))
+    assert lines[-1] == "... and 3 more"
+    assert sum(line.startswith("call ") for line in lines) == MOST_TOLD
+
+
+def test_nothing_of_a_request_gets_raw_into_it() -> None:
+    text = "\n".join(told(exchange(1, "generated", "a\n\x1b[2J", "/v1/x\n\x1b[2J")))
+    assert r"POST /v1/x\x0a\x1b[2J" in text
+    assert "\x1b" not in text
+
+
+def test_a_log_is_told_too() -> None:
+    recap, seen = Recap(), list[Exchange]()
+    recap.before(seen.append)(exchange(1, "generated"))
+    assert (recap.calls, len(seen)) == (1, 1)

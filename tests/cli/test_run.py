@@ -1,0 +1,154 @@
+"""`mockserver run`: real programs with official clients, configured by nothing but the environment."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.kit.served import ROOT
+
+RULES = """
+rules:
+  - name: weather
+    when: {last_user: "*weather*"}
+    then: {text: sunny}
+"""
+HELLO = [{"role": "user", "content": "the weather?"}]
+
+
+def environ(**more: str) -> dict[str, str]:
+    names = ("OPENAI", "AZURE", "FIREWORKS", "LIGHTCONE", "TZAFON", "MOCKSERVER")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    return {**kept, "PYTHONPATH": str(ROOT), **more}
+
+
+def run(folder: Path, *arguments: str, **more: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "mockserver", "run", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environ(**more), capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rules.yaml").write_text(RULES)
+    return tmp_path
+
+
+CLIENTS = {
+    "openai": f"""
+from openai import OpenAI
+print(OpenAI().chat.completions.create(model="m", messages={HELLO}).choices[0].message.content)""",
+    "openai, the module": f"""
+import openai
+print(openai.chat.completions.create(model="m", messages={HELLO}).choices[0].message.content)""",
+    "openai for Azure": f"""
+from openai import AzureOpenAI
+print(AzureOpenAI().chat.completions.create(model="m", messages={HELLO}).choices[0].message.content)""",
+    "fireworks": f"""
+from fireworks import Fireworks
+print(Fireworks().chat.completions.create(model="m", messages={HELLO}).choices[0].message.content)""",
+    "tzafon": """
+from tzafon import Lightcone
+print(Lightcone().responses.create(model="m", input="the weather?").output[0].content[0].text)""",
+    "azure-ai-inference": f"""
+import os
+from azure.ai.inference import ChatCompletionsClient
+from azure.core.credentials import AzureKeyCredential
+key = AzureKeyCredential(os.environ["AZURE_INFERENCE_CREDENTIAL"])
+client = ChatCompletionsClient(os.environ["AZURE_INFERENCE_ENDPOINT"], key)
+print(client.complete(model="m", messages={HELLO}).choices[0].message.content)""",
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_client_that_is_told_nothing_comes_by_itself(folder: Path, client: str) -> None:
+    done = run(
+        folder, "--", sys.executable, "-c", CLIENTS[client], OPENAI_API_KEY="sk-real", http_proxy="http://192.0.2.1:9"
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "sunny\n", "mockserver: 1 call: 1 by rules\n")
+
+
+def test_unmatched_calls_are_told_with_the_nearest_rules(folder: Path) -> None:
+    script = CLIENTS["openai"].replace("the weather?", "hello")
+    done = run(folder, "--", sys.executable, "-c", script)
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "mockserver: 1 call: 1 unmatched",
+        "call 1, POST /openai/v1/chat/completions -> 200: no rule answers this request; the nearest:",
+        '  rules.yaml:3 "weather": 0 of 1 condition holds',
+        '    MISS  last_user glob "*weather*": got "hello"',
+    ]
+    strict = run(folder, "--unmatched", "error", "--", sys.executable, "-c", script)
+    assert strict.returncode == 1
+    assert "NotFoundError" in strict.stderr
+    assert "mockserver: 1 call: 1 unmatched" in strict.stderr
+
+
+def test_a_shell_script_with_its_own_input_and_output(folder: Path) -> None:
+    script = folder / "script.sh"
+    script.write_text('#!/bin/sh\nread line\necho "$line $1 $OPENAI_BASE_URL" >&2\nexit 7\n')
+    script.chmod(0o755)
+    command = [sys.executable, "-m", "mockserver", "run", "--", "./script.sh", "--flag"]
+    done = subprocess.run(
+        command, cwd=folder, env=environ(), input="said\n", capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 7
+    first, second = done.stderr.splitlines()
+    assert first.startswith("said --flag http://127.0.0.1:")
+    assert first.endswith("/openai/v1")
+    assert second == "mockserver: 0 calls"
+
+
+def test_pytest_and_no_dashes(folder: Path) -> None:
+    (folder / "test_it.py").write_text("def test_it():\n    " + CLIENTS["openai"].strip().replace("\n", "\n    "))
+    done = run(folder, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
+
+
+def test_rules_and_flags_as_for_serve(folder: Path) -> None:
+    (folder / "other.yaml").write_text(
+        "settings: {port: 1, host: 0.0.0.0, keys: [sk-own]}\nrules: [{then: {text: other}}]"
+    )
+    script = "import os; print(os.environ['OPENAI_API_KEY'])" + CLIENTS["openai"]
+    done = run(folder, "-r", "other.yaml", "--log", "text", "--", sys.executable, "-c", script)
+    assert done.stdout == "sk-own\nother\n"
+    log, told = done.stderr.splitlines()
+    assert log.startswith("1 POST /openai/v1/chat/completions -> 200 rule other.yaml:2, ")
+    assert told == "mockserver: 1 call: 1 by rules"
+
+
+def test_what_cannot_be_run_and_what_is_misspelt(folder: Path) -> None:
+    missing = run(folder, "--", "no-such-program")
+    assert missing.returncode == 127
+    assert missing.stderr.startswith("mockserver: cannot run no-such-program: there is no such program\n")
+    nothing = run(folder)
+    assert (nothing.returncode, len(nothing.stderr.splitlines())) == (2, 1)
+    (folder / "rules.yaml").write_text("rules: [{than: {}}]")
+    broken = run(folder, "--", "true")
+    assert (broken.returncode, len(broken.stderr.splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_program_and_then_the_server(folder: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "mockserver", "run", "--", "sh", "-c", "echo ready; exec sleep 60"]
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environ(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert said == "mockserver: 0 calls\n"

@@ -1,0 +1,86 @@
+"""Answers that say something else."""
+
+import pytest
+
+from mockserver.core.action import Action, Cut, Write
+from mockserver.core.faults import Position
+from mockserver.core.http import Frame
+from mockserver.delivery.faults.content import DropUsage, ErrorEvent, MissingField
+from mockserver.delivery.faults.framing import Crlf
+from mockserver.delivery.script import sse
+from tests.delivery.faults.stage import HEAD, PLAIN, STREAM, frame, plain, sized, streamed
+
+
+def event(words: str) -> Write:
+    return Write(sse(Frame(words.encode())))
+
+
+@pytest.mark.parametrize(
+    ("at", "sent"),
+    [
+        (Position("at_start"), 1),
+        (Position("after_frames", 2), 3),
+        (Position("after_tokens", 2), 4),
+        (Position("before_done"), 5),
+        (Position("after_frames", 9), None),
+        (Position("in_tool_arguments"), None),
+    ],
+    ids=lambda value: getattr(value, "where", ""),
+)
+def test_an_error_in_a_stream(at: Position, sent: int | None) -> None:
+    expected: list[Action] = list(STREAM)
+    if sent is not None:
+        expected = [*STREAM[:sent], event(f'{{"error":"overloaded after {sent - 1}"}}'), Cut("end")]
+    assert streamed(ErrorEvent(at, "overloaded")) == expected
+
+
+def test_an_error_in_place_of_a_plain_body() -> None:
+    assert plain(ErrorEvent()) == [sized(32), Write(b'{"error":"server_error after 0"}'), Cut("end")]
+
+
+@pytest.mark.parametrize(
+    ("field", "left"),
+    [
+        ("/id", b'{"usage":{"n":4}}'),
+        ("/usage/n", b'{"id":"a","usage":{}}'),
+        ("/usage", b'{"id":"a"}'),
+    ],
+)
+def test_a_field_is_missing_in_a_plain_body(field: str, left: bytes) -> None:
+    assert plain(MissingField(field=field)) == [sized(len(left)), Write(left)]
+
+
+@pytest.mark.parametrize("field", ["/nowhere", "/id/0", "/usage/n/x", "/usage/0"])
+def test_a_field_that_is_not_there(field: str) -> None:
+    assert plain(MissingField(field=field)) == list(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after"),
+    [
+        ("/a/0/b", '{"a":[{"b":1},{"b":2}]}', '{"a":[{},{"b":2}]}'),
+        ("/a/*/b", '{"a":[{"b":1},{"b":2}]}', '{"a":[{},{}]}'),
+        ("/a/*", '{"a":[1,2]}', '{"a":[]}'),
+        ("/a/1", '{"a":[1,2]}', '{"a":[1]}'),
+        ("/a~1b/~0", '{"a/b":{"~":1,"é":2}}', '{"a/b":{"é":2}}'),
+    ],
+)
+def test_pointers(field: str, before: str, after: str) -> None:
+    assert streamed(MissingField(field=field), (HEAD, event(before))) == [HEAD, event(after)]
+
+
+def test_a_field_is_missing_from_there_on() -> None:
+    found = streamed(MissingField(Position("after_tokens", 1), "/say"))
+    assert found == [*STREAM[:3], event("{}"), event("{}"), STREAM[5]]
+
+
+def test_what_stands_around_the_json_stays() -> None:
+    found = streamed(MissingField(field="/say"), streamed(Crlf()))
+    assert found[1] == Write(b"data: {}\r\n\r\n")
+
+
+def test_no_usage() -> None:
+    usage = frame("usage", 0, "usage")
+    told = (HEAD, frame("a"), event('{"usage":{"n":1},"b":2}'), usage, event('{"response":{"usage":1,"c":3}}'))
+    assert streamed(DropUsage(), told) == [HEAD, frame("a"), event('{"b":2}'), event('{"response":{"c":3}}')]
+    assert plain(DropUsage()) == [sized(10), Write(b'{"id":"a"}')]

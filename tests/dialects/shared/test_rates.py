@@ -1,0 +1,36 @@
+"""How a client stands, in headers."""
+
+from mockserver.core.rates import Standing, Standings
+from mockserver.dialects import discover
+from mockserver.dialects._shared.rates import openai_rates, remaining
+
+STANDINGS = Standings(Standing(3, 1, 39.9871), Standing(40_000, 39_993, 0.01))
+
+
+def test_openai() -> None:
+    assert dict(openai_rates(STANDINGS)) == {
+        "x-ratelimit-limit-requests": "3",
+        "x-ratelimit-remaining-requests": "1",
+        "x-ratelimit-reset-requests": "39.988s",
+        "x-ratelimit-limit-tokens": "40000",
+        "x-ratelimit-remaining-tokens": "39993",
+        "x-ratelimit-reset-tokens": "10ms",
+    }
+
+
+def test_what_has_no_limit_is_not_told() -> None:
+    assert openai_rates(Standings()) == remaining(Standings()) == ()
+    assert [name for name, _ in openai_rates(Standings(requests=Standing(1, 1, 0.0)))] == [
+        f"x-ratelimit-{what}-requests" for what in ("limit", "remaining", "reset")
+    ]
+
+
+def test_each_dialect_tells_in_its_own_headers() -> None:
+    told = {name: {header for header, _ in dialect.rates(STANDINGS)} for name, dialect in discover().items()}
+    kinds = ("tokens-prompt", "tokens-cache-adjusted-prompt", "tokens-generated")
+    assert told == {
+        "openai": {name for name, _ in openai_rates(STANDINGS)},
+        "azure_openai": {"x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"},
+        "fireworks": {f"x-ratelimit-{what}-{kind}" for what in ("limit", "remaining") for kind in kinds},
+        **{name: set() for name in ("azure", "crazyrouter", "skytells", "tzafon")},
+    }

@@ -1,0 +1,41 @@
+"""Engines made from another share what they do not change."""
+
+import asyncio
+
+from mockserver.engine.engine import Engine
+from mockserver.engine.memory import Memory
+from mockserver.engine.variants import behind, remembering
+from mockserver.state.memory import MemoryStore
+from mockserver.state.shelf import MemoryShelf
+from tests.kit import calls
+from tests.kit.local import local
+
+RULES = """
+rules:
+  - {name: first, times: 1, when: {last_user: "*a*"}, then: {text: one}}
+  - {name: second, when: {last_user: "*b*"}, then: {text: two}}
+"""
+
+
+def test_an_engine_behind_more_rules_tries_these_first_and_shares_what_is_remembered() -> None:
+    server = local(RULES)
+    more = local("rules: [{name: more, when: {last_user: a, attempt: 2}, then: {text: more}}]").live.engine.rules
+    engine = server.live.engine
+    made = behind(engine, more)
+    assert [rule.name for rule in made.rules] == ["more", "first", "second"]
+    assert [planned(made, "a"), planned(engine, "ab"), planned(made, "a")] == ["first", "second", "more"]
+    assert [rule.name for rule in engine.rules] == ["first", "second"]
+
+
+async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
+    engine = local(RULES).live.engine
+    elsewhere = remembering(engine, MemoryStore(), Memory(MemoryShelf(count=9, size=9_999)))
+    asked = calls.call("ab")
+    sources = [(await each.plan(asked)).source.split()[-1] for each in (elsewhere, elsewhere, engine, engine)]
+    assert sources == ["first", "second", "first", "second"]
+    assert [rule.name for rule in elsewhere.rules] == ["first", "second"]
+
+
+def planned(engine: Engine, text: str) -> str:
+    """The name of the rule that answers."""
+    return asyncio.run(engine.plan(calls.call(text))).source.split()[-1]

@@ -1,0 +1,213 @@
+"""The official clients, each asked the same over one connection, and what it makes of what it gets."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import openai
+from azure.ai.inference import ChatCompletionsClient
+from azure.ai.inference.models import UserMessage
+from azure.core.credentials import AzureKeyCredential
+from crazyrouter import Crazyrouter
+from fireworks import Fireworks
+from openai import AsyncOpenAI, OpenAI
+from tzafon import Lightcone
+
+from tests.kit.served import Served
+
+
+@dataclass
+class Seen:
+    """What a client has handed to its user: texts and calls of tools, and whether it told of an end and of usage."""
+
+    text: str = ""
+    calls: list[str] = field(default_factory=list)
+    finish: bool = False
+    usage: bool = False
+    raised: str = ""
+    raw: str = ""  # the bytes of a stream that the client does not read
+
+    def shown(self, intact: "Seen") -> str:
+        """In few words, against what an intact answer comes to."""
+        if self == intact:
+            return "intact"
+        said, whole = self._said(), intact._said()
+        words = said if self.raw else "all of it" if said == whole else f"“{said}”" if said else "nothing"
+        if self.raised:
+            return f"{self.raised} after {words}" if said else self.raised
+        lacks = [name for name in ("finish", "usage") if getattr(intact, name) and not getattr(self, name)]
+        return words + (f", no {' and no '.join(lacks)}" if lacks else "")
+
+    def _said(self) -> str:
+        if self.raw:
+            return "other bytes"
+        return self.text + "".join(self.calls)
+
+
+Read = Callable[[Any, Seen], None]
+
+
+def chat(part: Any, seen: Seen) -> None:
+    """A completion or a chunk of one."""
+    seen.usage = seen.usage or bool(part.usage)
+    for choice in part.choices or ():
+        said = getattr(choice, "delta", None) or getattr(choice, "message", None)
+        seen.text += (said.content or "") if said else ""
+        for call in (said.tool_calls or ()) if said else ():
+            seen.calls.append((call.function.name or "") + (call.function.arguments or ""))
+        seen.finish = seen.finish or bool(choice.finish_reason)
+
+
+def response(part: Any, seen: Seen) -> None:
+    """A response or an event of its stream."""
+    if isinstance(part, str):
+        seen.raw = part
+        return
+    match getattr(part, "type", None):
+        case "response.output_text.delta":
+            seen.text += part.delta
+        case "response.function_call_arguments.delta":
+            seen.calls.append(part.delta)
+        case "response.output_item.added" if part.item.type == "function_call":
+            seen.calls.append(part.item.name)
+        case "response.completed":
+            seen.finish, seen.usage = True, bool(part.response.usage)
+        case "error":
+            seen.raised = "the event `error`"
+        case None:
+            _whole(part, seen)
+
+
+def _whole(made: Any, seen: Seen) -> None:
+    for item in made.output or ():
+        if item.type == "function_call":
+            seen.calls.append(item.name + item.arguments)
+        else:
+            seen.text += "".join(content.text for content in item.content)
+    seen.finish, seen.usage = made.status == "completed", bool(made.usage)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is said to a server: a prompt, the header that asks for a fault, and how long to wait for anything."""
+
+    prompt: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    patience: float = 20.0
+
+    @property
+    def messages(self) -> Any:
+        """The prompt as a chat."""
+        return [{"role": "user", "content": self.prompt}]
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What the clients made by one generator take beside the body."""
+        return {"extra_headers": dict(self.headers), "timeout": self.patience}
+
+
+Ask = Callable[[Asked], Seen]
+ONCE: Any = {"api_key": "k", "max_retries": 0}
+
+
+@contextmanager
+def _openai(server: Served, stream: bool) -> Iterator[Ask]:
+    http = openai.DefaultHttpxClient(verify=False)
+    with OpenAI(base_url=server.base("openai"), http_client=http, **ONCE) as client:
+        yield lambda asked: _seen(chat, lambda: _chat(client, asked, stream), stream)
+
+
+@contextmanager
+def _crazyrouter(server: Served, stream: bool) -> Iterator[Ask]:
+    http = openai.DefaultHttpxClient(verify=False)
+    with Crazyrouter(base_url=server.base("crazyrouter"), http_client=http, **ONCE) as client:
+        yield lambda asked: _seen(chat, lambda: _chat(client, asked, stream), stream)
+
+
+def _chat(client: Any, asked: Asked, stream: bool) -> Any:
+    more: Any = {"stream_options": {"include_usage": True}} if stream else {}
+    return client.chat.completions.create(model="gpt-4o", messages=asked.messages, stream=stream, **asked.how, **more)
+
+
+@contextmanager
+def _async_openai(server: Served, stream: bool) -> Iterator[Ask]:
+    with asyncio.Runner() as runner:
+        http = openai.DefaultAsyncHttpxClient(verify=False)
+        client = AsyncOpenAI(base_url=server.base("openai"), http_client=http, **ONCE)
+        yield lambda asked: runner.run(_seen_later(client, asked, stream))
+        runner.run(client.close())
+
+
+@contextmanager
+def _responses(server: Served, stream: bool) -> Iterator[Ask]:
+    http = openai.DefaultHttpxClient(verify=False)
+    with OpenAI(base_url=server.base("openai"), http_client=http, **ONCE) as client:
+        create: Any = client.responses.create
+        yield lambda asked: _seen(
+            response, lambda: create(model="gpt-4o", input=asked.prompt, stream=stream, **asked.how), stream
+        )
+
+
+@contextmanager
+def _azure(server: Served, stream: bool) -> Iterator[Ask]:
+    with ChatCompletionsClient(server.base("azure"), AzureKeyCredential("k"), retry_total=0) as client:
+        ask = lambda asked: client.complete(  # noqa: E731
+            messages=[UserMessage(asked.prompt)], stream=stream, headers=asked.headers, read_timeout=asked.patience
+        )
+        yield lambda asked: _seen(chat, lambda: ask(asked), stream)
+
+
+@contextmanager
+def _fireworks(server: Served, stream: bool) -> Iterator[Ask]:
+    with Fireworks(base_url=f"{server.address}/fireworks/inference", **ONCE) as client:
+        create: Any = client.chat.completions.create
+        yield lambda asked: _seen(
+            chat, lambda: create(model="m", messages=asked.messages, stream=stream, **asked.how), stream
+        )
+
+
+@contextmanager
+def _tzafon(server: Served, stream: bool) -> Iterator[Ask]:
+    with Lightcone(base_url=f"{server.address}/tzafon", **ONCE) as client:
+        create: Any = client.responses.create
+        yield lambda asked: _seen(
+            response, lambda: create(model="m", input=asked.prompt, stream=stream, **asked.how), False
+        )
+
+
+def _seen(read: Read, ask: Callable[[], Any], stream: bool) -> Seen:
+    seen = Seen()
+    try:
+        made = ask()
+        for part in made if stream else (made,):
+            read(part, seen)
+    except Exception as error:
+        seen.raised = f"`{type(error).__name__}`"
+    return seen
+
+
+async def _seen_later(client: AsyncOpenAI, asked: Asked, stream: bool) -> Seen:
+    seen = Seen()
+    try:
+        made = await _chat(client, asked, stream)
+        if stream:
+            async for part in made:
+                chat(part, seen)
+        else:
+            chat(made, seen)
+    except Exception as error:
+        seen.raised = f"`{type(error).__name__}`"
+    return seen
+
+
+CLIENTS: Mapping[str, Callable[[Served, bool], AbstractContextManager[Ask]]] = {
+    "`openai`, chat": _openai,
+    "the same, async": _async_openai,
+    "`openai`, responses": _responses,
+    "`crazyrouter`": _crazyrouter,
+    "`azure-ai-inference`": _azure,
+    "`fireworks-ai`": _fireworks,
+    "`tzafon`": _tzafon,
+}

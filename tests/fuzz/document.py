@@ -1,0 +1,167 @@
+"""An OpenAPI document of every operation of every dialect, made of the dialects' own tables and request models.
+
+A new operation is in it by itself; one with a body needs its model named in BODIES, or `document` fails.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from mockserver.dialects import Operation, discover
+from mockserver.dialects._azure.models import AZURE_CHAT, PASSED
+from mockserver.dialects._chat.models import CHAT
+from mockserver.dialects._completions.models import COMPLETION
+from mockserver.dialects._documents.embeddings_models import AZURE_EMBEDDING, EMBEDDING
+from mockserver.dialects._documents.moderations import MODERATION
+from mockserver.dialects._fireworks.models import CHAT as FIREWORKS_CHAT
+from mockserver.dialects._fireworks.models import COMPLETION as FIREWORKS_COMPLETION
+from mockserver.dialects._responses.models import RESPONSE
+from mockserver.dialects._stored.chats import UPDATE
+from mockserver.dialects._tzafon.models import CHAT as TZAFON_CHAT
+from mockserver.dialects._tzafon.models import RESPONSE as TZAFON_RESPONSE
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class Place:
+    """One operation where the server mounts it; `path` keeps its parameters in braces."""
+
+    dialect: str
+    operation: Operation
+    path: str
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters in the path."""
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def schema(self) -> Json:
+        """The JSON Schema of the body; None where the operation takes none."""
+        found = body_of(self.dialect, self.operation)
+        return None if found is None else schema_of(found)
+
+
+def every_place() -> Iterator[Place]:
+    """All that the server serves at the mounts of the dialects, in their order."""
+    for dialect in discover().values():
+        for mount in dialect.mounts:
+            for operation in dialect.operations:
+                yield Place(dialect.name, operation, mount + operation.path.replace(":path}", "}"))
+
+
+@cache
+def document() -> Json:
+    """The OpenAPI document. An operation's id is `dialect operation METHOD path`."""
+    paths: dict[str, Json] = {}
+    components: dict[str, Json] = {}
+    for place in every_place():
+        paths.setdefault(place.path, {})[place.operation.method.lower()] = _described(place, components)
+    about = {"title": "mockserver", "version": "1"}
+    return {"openapi": "3.1.0", "info": about, "paths": paths, "components": {"schemas": components}}
+
+
+def _described(place: Place, components: dict[str, Json]) -> Json:
+    operation = place.operation
+    told: dict[str, Json] = {
+        "operationId": f"{place.dialect} {operation.name} {operation.method} {place.path}",
+        "parameters": list(_parameters(place)),
+        "responses": {"default": {"description": "whatever the dialect says"}},
+    }
+    if place.schema is not None:
+        schema = {**place.schema}
+        name = f"{place.dialect}_{operation.name}"
+        defined = schema.pop("$defs", {})
+        components.update({f"{name}_{key}": _moved(value, name) for key, value in defined.items()})
+        components[name] = _moved(schema, name)
+        content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{name}"}}}
+        told["requestBody"] = {"required": True, "content": content}
+    return told
+
+
+def _parameters(place: Place) -> Iterator[Json]:
+    for name in place.parameters:
+        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+    for name, usual in place.operation.query.items():
+        yield {
+            "name": name,
+            "in": "query",
+            "required": True,
+            "schema": {"anyOf": [{"const": usual}, {"type": "string"}]},
+        }
+    for name, schema in QUERIES.get(place.operation.name, {}).items():
+        yield {"name": name, "in": "query", "required": False, "schema": schema}
+    if place.dialect == "azure":
+        wanted = {"enum": ["error", "drop", "pass-through"]}
+        yield {"name": "extra-parameters", "in": "header", "required": False, "schema": wanted}
+
+
+def _moved(schema: Json, name: str) -> Json:
+    """A schema whose references lead to where its definitions stand in the document."""
+    if isinstance(schema, list):
+        return [_moved(each, name) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: _moved(value, name) for key, value in schema.items() if key not in ("$ref", "discriminator")}
+    if "$ref" in schema and isinstance(schema["$ref"], str):
+        kept["$ref"] = schema["$ref"].replace("#/$defs/", f"#/components/schemas/{name}_")
+    elif "$ref" in schema:  # a property of this name
+        kept["$ref"] = _moved(schema["$ref"], name)
+    return kept
+
+
+def body_of(dialect: str, operation: Operation) -> tuple[TypeAdapter[Any], ...] | None:
+    """The models of an operation's body, which may be split among several; None where it takes none."""
+    if operation.method != "POST" or operation.name == "cancel_response":
+        return None
+    own = BODIES.get(dialect, {})
+    return own[operation.name] if operation.name in own else BODIES[""][operation.name]
+
+
+@cache
+def schema_of(adapters: tuple[TypeAdapter[Any], ...]) -> Json:
+    """One JSON Schema for them all."""
+    whole: dict[str, Json] = {"type": "object", "properties": {}, "required": [], "$defs": {}}
+    for adapter in adapters:
+        adapter.rebuild(force=True)
+        schema = adapter.json_schema()
+        for key in ("properties", "$defs"):
+            whole[key].update(schema.get(key, {}))
+        whole["required"] += schema.get("required", [])
+    return whole
+
+
+# The models of bodies, by operation: those of OpenAI's common family, then what a dialect has for itself.
+BODIES: Mapping[str, Mapping[str, tuple[TypeAdapter[Any], ...]]] = {
+    "": {
+        "chat": (CHAT,),
+        "completions": (COMPLETION,),
+        "responses": (RESPONSE,),
+        "input_tokens": (RESPONSE,),
+        "compact_response": (RESPONSE,),
+        "update_chat": (UPDATE,),
+        "embeddings": (EMBEDDING,),
+        "moderations": (MODERATION,),
+    },
+    "azure": {"chat": (AZURE_CHAT, PASSED), "embeddings": (AZURE_EMBEDDING,)},
+    "fireworks": {"chat": (FIREWORKS_CHAT,), "completions": (FIREWORKS_COMPLETION,)},
+    "tzafon": {
+        "chat": (TZAFON_CHAT,),
+        "responses": (TZAFON_RESPONSE,),
+        "input_tokens": (TZAFON_RESPONSE,),
+        "compact_response": (TZAFON_RESPONSE,),
+    },
+}
+_TEXT = {"type": "string"}
+_PAGED = {"after": _TEXT, "limit": {"type": "integer"}, "order": {"enum": ["asc", "desc", "up"]}}
+QUERIES: Mapping[str, Mapping[str, Json]] = {
+    "stored_chats": {**_PAGED, "model": _TEXT, "metadata[k]": _TEXT},
+    "chat_messages": _PAGED,
+    "input_items": {**_PAGED, "include[]": _TEXT},
+    "response": {"stream": {"enum": ["true", "false"]}, "starting_after": {"type": "integer"}, "include[]": _TEXT},
+}

@@ -1,0 +1,54 @@
+"""Sound bodies that were spoilt, and bodies that never were sound: an answer or the dialect's own refusal."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fuzz.amount import thrown
+from tests.fuzz.bodies import spoilt
+from tests.fuzz.document import Place, every_place
+from tests.fuzz.judge import asked, refused
+from tests.fuzz.wire import Connection, Request
+
+JSON = [(b"content-type", b"application/json")]
+EXTRAS: tuple[list[tuple[bytes, bytes]], ...] = (
+    [],
+    [(b"extra-parameters", b"pass-through")],
+    [(b"extra-parameters", b"drop")],
+)
+WITH_BODY = tuple(place for place in every_place() if place.schema is not None)
+named = pytest.mark.parametrize("place", WITH_BODY, ids=lambda place: place.path)
+
+
+@named
+def test_spoilt_bodies(connection: Connection, place: Place) -> None:
+    @given(body=spoilt(place.operation.name), extra=st.sampled_from(EXTRAS if place.dialect == "azure" else EXTRAS[:1]))
+    @thrown(20)
+    def ask(body: bytes, extra: Any) -> None:
+        asked(connection, place, Request("POST", target(place), [*JSON, *extra], body))
+
+    ask()
+
+
+@named
+def test_any_bytes(connection: Connection, place: Place) -> None:
+    @given(body=st.binary(max_size=80) | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass")))
+    @thrown(5)
+    def ask(body: bytes) -> None:
+        answer = asked(connection, place, Request("POST", target(place), JSON, body))
+        if answer.status != 200:
+            refused(answer, place.dialect)
+
+    ask()
+
+
+def target(place: Place) -> bytes:
+    """Where a sound request to the operation goes."""
+    path = place.path
+    for name in place.parameters:
+        path = path.replace(f"{{{name}}}", "resp_1" if name == "response_id" else "x")
+    query = urlencode(place.operation.query)
+    return f"{path}?{query}".encode() if query else path.encode()

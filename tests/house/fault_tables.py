@@ -1,0 +1,56 @@
+"""What the documentation's tables say of faults: a head and rows of each."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mockserver.core.faults import POSITIONS, Option, counts, options
+from mockserver.delivery.faults import FAULTS
+from mockserver.engine.answer_faults import ANSWER_FAULTS
+from mockserver.engine.spec.faults import BESIDE
+
+Table = tuple[Sequence[str], Sequence[Sequence[str]]]
+
+
+def faults() -> Table:
+    """Every fault: what it does, and what can be said of it."""
+    rows = [
+        (f"`{name}`", (fault.__doc__ or "").partition("\n")[0], _usual_place(fault), ". ".join(_more(fault)))
+        for name, fault in {**FAULTS, **ANSWER_FAULTS}.items()
+    ]
+    return ("fault", "what it does", "where, if not told", "what else can be told (with what holds if not)"), rows
+
+
+def positions() -> Table:
+    """Every position."""
+    rows = [(f"`{where}: {3 if counts(where) else 'true'}`", about) for where, about in POSITIONS.items()]
+    return ("position", "where that is"), rows
+
+
+def how_often() -> Table:
+    """What can be told of every fault."""
+    return ("key", "what it is"), [(f"`{key}`", about) for key, about in BESIDE.items()]
+
+
+def _usual_place(fault: type[Any]) -> str:
+    place = next((each.default for each in options(fault) if each.kind == "position"), None)
+    return "" if place is None else f"`{place.where}: {place.count if counts(place.where) else 'true'}`"
+
+
+def _more(fault: type[Any]) -> Iterator[str]:
+    for each in options(fault):
+        if each.kind != "position":
+            words = f" ({', '.join(f'`{word}`' for word in each.among)})" if each.among else ""
+            yield f"`{each.name}{_usual(each)}`: {each.about}{words}"
+
+
+def _usual(each: Option) -> str:
+    """What an option is, if it is not told; nothing, where its meaning says so."""
+    match each.kind, each.default:
+        case _, None | 0.0 | math.inf:
+            return ""
+        case "duration", seconds:
+            return f": {seconds * 1000:g}ms"
+        case _, float(number):
+            return f": {number:g}"
+    return f": {each.default}"

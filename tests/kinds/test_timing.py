@@ -1,0 +1,157 @@
+"""How timings are written, and what they come to: for settings and rules alike."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from mockserver.core.errors import ConfigError
+from mockserver.core.timing import Timing
+from mockserver.kinds.timing import (
+    PROFILES,
+    Jitter,
+    ProfileSettings,
+    TimingSetting,
+    TimingTable,
+    both_speeds,
+    compiled,
+    unknown_profile,
+)
+from mockserver.positions import read
+from mockserver.settings import Settings, assemble
+
+MINE = {"mine": Timing(first_token=3.0, per_token=0.5, jitter=0.2, distribution="normal", total=9.0)}
+
+
+def profiles(written: Mapping[str, Any]) -> dict[str, Timing]:
+    return TypeAdapter(ProfileSettings).validate_python(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "timing"),
+    [
+        ({}, Timing()),
+        ({"first_token": "300ms", "per_token": 0.012}, Timing(0.3, 0.012)),
+        ({"tokens_per_second": 4}, Timing(per_token=0.25)),
+        ({"prompt_per_1k": "50ms"}, Timing(prompt_per_1k=0.05)),
+        ({"jitter": "20%"}, Timing(jitter=0.2)),
+        ({"jitter": {"uniform": 0.2}}, Timing(jitter=0.2)),
+        ({"jitter": {"normal": "20%"}}, Timing(jitter=0.2, distribution="normal")),
+        ({"jitter": {"lognormal": "30%"}}, Timing(jitter=0.3, distribution="lognormal")),
+        ("mine", MINE["mine"]),
+        (
+            {"profile": "mine", "tokens_per_second": 8, "jitter": 0},
+            Timing(first_token=3.0, per_token=0.125, total=9.0),
+        ),
+    ],
+)
+def test_a_table_is_compiled(written: Any, timing: Timing) -> None:
+    assert compiled(TimingTable.model_validate(written), MINE) == timing
+    assert TypeAdapter(TimingSetting).validate_python(written, context={"profiles": MINE}) == timing
+
+
+@pytest.mark.parametrize(
+    "written",
+    [{"normal": 0.1, "uniform": 0.2}, {"poisson": 0.1}, {"normal": 2}, {"normal": "x"}, {}, [], "2", -1, True, "20"],
+)
+def test_a_jitter_that_cannot_be(written: Any) -> None:
+    with pytest.raises(ValidationError, match=r"a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}"):
+        TimingTable.model_validate({"jitter": written})
+
+
+def test_a_jitter_is_a_share_and_how_it_is_spread() -> None:
+    assert TimingTable.model_validate({"jitter": 1}).jitter == Jitter(1.0, "uniform")
+
+
+def test_two_speeds_are_one_too_many() -> None:
+    assert both_speeds(TimingTable(per_token=1.0, tokens_per_second=1.0))
+    assert not both_speeds(TimingTable(tokens_per_second=1.0))
+
+
+def test_profiles_start_from_each_other_in_any_order() -> None:
+    found = profiles({"a": {"profile": "b", "jitter": 0}, "b": {"profile": "c", "total": 2}, "c": {"first_token": 1}})
+    assert found == {"a": Timing(1.0, total=2.0), "b": Timing(1.0, total=2.0), "c": Timing(1.0)}
+    assert list(found) == ["a", "b", "c"]
+
+
+def test_a_profile_may_start_from_the_built_in_one_of_its_name() -> None:
+    assert profiles({"slow": {"profile": "slow", "total": 3}, "other": "slow"})["other"].total == 3.0
+    assert profiles({"slow": "slow"}) == {"slow": PROFILES["slow"]}
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ({"a": "a"}, 'unknown profile "a"'),
+        ({"a": "b", "b": "c", "c": "b"}, "starts from itself"),
+        ({"a": "fats"}, 'unknown profile "fats"; did you mean "fast"?'),
+    ],
+)
+def test_profiles_that_cannot_be(written: Mapping[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        profiles(written)
+    assert said in str(caught.value)
+
+
+def test_where_profiles_are_mistaken_any_name_will_do() -> None:
+    assert TypeAdapter(TimingSetting).validate_python("anything", context={"profiles": None}) == Timing()
+
+
+def test_an_unknown_profile_is_told_with_what_there_is() -> None:
+    assert unknown_profile("fsat", PROFILES) == 'unknown profile "fsat"; did you mean "fast"?'
+    assert unknown_profile("x", {"a": Timing(), "b": Timing()}) == 'unknown profile "x"; there are a, b'
+
+
+def test_built_in_profiles_go_from_nothing_to_a_lot() -> None:
+    firsts = [timing.first_token or 0.0 for timing in PROFILES.values()]
+    assert firsts == sorted(firsts)
+    assert PROFILES["instant"].at_once
+    assert not any(timing.at_once for name, timing in PROFILES.items() if name != "instant")
+
+
+def settings(*texts: str, flags: Mapping[str, Any] | None = None) -> Settings:
+    return assemble(flags or {}, {}, [read(text, f"{number}.yaml") for number, text in enumerate(texts)])
+
+
+def mistakes(text: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        settings(text)
+    return [str(mistake) for mistake in caught.value.mistakes]
+
+
+def test_a_timing_may_refer_to_a_profile_of_any_other_origin() -> None:
+    mine = "settings: {profiles: {mine: {total: 2}}}"
+    assert settings("settings: {timing: mine}", mine).timing == Timing(total=2.0)
+    assert settings(mine, flags={"timing": "mine"}).timing == Timing(total=2.0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        (
+            "timing: {first_token: soon}",
+            '25: timing.first_token must be a duration such as 300ms, 2s or 1m, not "soon"',
+        ),
+        (
+            "timing: {jitter: 120%}",
+            '20: timing.jitter must be a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}, not "120%"',
+        ),
+        ("timing: fats", '11: unknown profile "fats"; did you mean "fast"?'),
+        ("timing: {profile: slwo}", '21: unknown profile "slwo"; did you mean "slow"?'),
+        ("models: {a: {timing: fats}}", '24: unknown profile "fats"; did you mean "fast"?'),
+        (
+            "profiles: {mine: {profile: qqq}}",
+            '30: unknown profile "qqq"; there are instant, fast, typical, slow, reasoning, mine',
+        ),
+        ("profiles: {a: {profile: b}, b: {profile: a}}", '27: profile "a" starts from itself'),
+        ("profiles: {mine: {frist_token: 1s}}", '21: unknown setting "frist_token"; did you mean "first_token"?'),
+    ],
+)
+def test_mistakes_are_told_with_their_place(setting: str, said: str) -> None:
+    assert mistakes(f"settings:\n  {setting}") == [f"0.yaml:2:{said}  [{setting}]"]
+
+
+def test_a_mistaken_profile_makes_no_mistakes_elsewhere() -> None:
+    (told,) = mistakes("settings: {timing: mine, profiles: {mine: {total: x}}}")
+    assert told.startswith('0.yaml:1:51: profiles.mine.total must be a duration such as 300ms, 2s or 1m, not "x"')

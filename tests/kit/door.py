@@ -1,0 +1,31 @@
+"""An ASGI application of a test's own, served behind the door in a thread."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import sleep
+from typing import Any
+
+import uvicorn
+
+from mockserver.server.door import doors
+from mockserver.server.porter import Deadlines, Refuse
+from mockserver.server.run import bind
+
+
+@contextmanager
+def behind_the_door(app: Any, *, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Iterator[int]:
+    """The port where the application listens."""
+    http: Any = doors(refuse, deadlines)
+    config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1)
+    server, listener = uvicorn.Server(config), bind("127.0.0.1", 0)
+    thread = threading.Thread(target=lambda: server.run(sockets=[listener]))
+    thread.start()
+    try:
+        while not server.started:
+            sleep(0.005)
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()

@@ -1,0 +1,67 @@
+"""A server in this process and its control API: ask it as clients do, look at it as people do."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mockserver.server.app import build_app
+from mockserver.server.live import Live, Sources, start
+from tests.kit.asgi import App
+from tests.kit.local import Answered
+
+API = "/__mockserver__/api/"
+_HEADERS = {"host": "127.0.0.1:8000", "content-type": "application/json"}
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The server, and what answers for it."""
+
+    app: App
+    live: Live
+
+    def chat(self, text: str, *, namespace: str = "", **more: Any) -> Answered:
+        """A chat request of one user message."""
+        path = f"/ns/{namespace}/v1/chat/completions" if namespace else "/v1/chat/completions"
+        body = {"model": "gpt-4o", "messages": [{"role": "user", "content": text}], **more}
+        return self.app.ask(path, body, headers=_HEADERS)
+
+    def api(
+        self, path: str, body: Any = None, *, method: str = "", headers: Mapping[str, str] | None = None
+    ) -> Answered:
+        """A control request: POST where it has a body."""
+        method = method or ("GET" if body is None else "POST")
+        return self.app.ask(API + path, body, headers={**_HEADERS, **(headers or {})}, method=method)
+
+    def get(self, path: str) -> Any:
+        """The JSON that a GET finds."""
+        got = self.api(path)
+        assert got.status == 200, got.body
+        return got.json
+
+    def post(self, path: str, body: Any = b"") -> Any:
+        """The JSON that a POST which is granted comes to."""
+        got = self.api(path, body)
+        assert got.status in (200, 201), got.body
+        return got.json
+
+    def calls(self, query: str = "") -> list[Any]:
+        """The journal."""
+        found: list[Any] = self.get(f"calls{query}")["calls"]
+        return found
+
+
+def watched(folder: Path, rules: str = "", **settings: Any) -> Watched:
+    """A server with these rules in a file of the folder, and settings."""
+    file = folder / "rules.yaml"
+    file.write_text(rules or "version: 1\n")
+    live = start(Sources((file,), settings, {}))
+    return Watched(App(build_app(live)), live)
+
+
+def rule(name: str, text: str, **more: Any) -> dict[str, Any]:
+    """A rule that answers every chat."""
+    written: dict[str, Any] = json.loads(json.dumps({"name": name, "then": {"text": text}, **more}))
+    return written

@@ -1,0 +1,116 @@
+"""Official clients that run into limits: what they raise, and that they come back in time by themselves."""
+
+import time
+
+import httpx
+import pytest
+from azure.ai.inference import ChatCompletionsClient
+from azure.ai.inference.models import UserMessage
+from azure.core.credentials import AzureKeyCredential
+from azure.core.exceptions import HttpResponseError
+from fireworks import Fireworks
+from fireworks import RateLimitError as FireworksLimit
+from openai import InternalServerError, OpenAI, PermissionDeniedError, RateLimitError
+from tzafon import Lightcone
+from tzafon import RateLimitError as TzafonLimit
+
+from tests.kit.served import Served, served
+
+PATIENCE = 30  # seconds
+
+
+def openai(server: Served, namespace: str, key: str = "sk-test", retries: int = 0) -> OpenAI:
+    return OpenAI(base_url=server.base("openai", namespace), api_key=key, max_retries=retries, timeout=PATIENCE)
+
+
+def ask(client: OpenAI, model: str = "gpt-4o") -> str | None:
+    answer = client.chat.completions.create(model=model, messages=[{"role": "user", "content": "hi"}])
+    return answer.choices[0].message.content
+
+
+def test_openai_raises_what_says_when_to_come_back(server: Served, namespace: str) -> None:
+    client = openai(server, namespace)
+    assert [ask(client) for _ in range(3)] == ["Good day."] * 3
+    with pytest.raises(RateLimitError) as raised:
+        ask(client)
+    error = raised.value
+    assert (error.type, error.code, error.status_code) == ("requests", "rate_limit_exceeded", 429)
+    assert 10 < int(error.response.headers["retry-after-ms"]) / 1000 <= 20
+    assert error.response.headers["x-ratelimit-remaining-requests"] == "0"
+
+
+def test_openai_comes_back_by_itself_and_in_time(server: Served, namespace: str) -> None:
+    client = openai(server, namespace, retries=1)
+    statuses = list[int]()
+    client._client.event_hooks["response"].append(lambda response: statuses.append(response.status_code))
+    began = time.perf_counter()
+    for _ in range(200):  # a minute's 60, and then as many as come back meanwhile
+        assert ask(client, "quick") == "Good day."
+        if 429 in statuses:
+            break
+    assert statuses[-2:] == [429, 200]
+    assert time.perf_counter() - began < PATIENCE
+
+
+def test_openai_is_not_permitted(server: Served, namespace: str) -> None:
+    with pytest.raises(PermissionDeniedError, match="insufficient permissions"):
+        ask(openai(server, namespace, "sk-blocked"))
+    with pytest.raises(PermissionDeniedError, match="does not have access to model `daily`"):
+        ask(openai(server, namespace, "sk-narrow"), "daily")
+
+
+def test_azure_is_told_once(server: Served, namespace: str) -> None:
+    asked = list[int]()
+    with ChatCompletionsClient(
+        server.base("azure", namespace),
+        AzureKeyCredential("sk-poor"),
+        raw_response_hook=lambda response: asked.append(response.http_response.status_code),
+    ) as client:
+        client.complete(model="gpt-4o", messages=[UserMessage("hi")])
+        with pytest.raises(HttpResponseError) as raised:
+            client.complete(model="gpt-4o", messages=[UserMessage("hi")])
+    assert asked == [200, 429]
+    assert raised.value.response is not None
+    assert "retry-after" not in raised.value.response.headers
+
+
+def test_fireworks(server: Served, namespace: str) -> None:
+    base = server.base("fireworks", namespace).removesuffix("/v1")
+    client = Fireworks(api_key="sk-poor", base_url=base, max_retries=0)
+    client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hi"}])
+    with pytest.raises(FireworksLimit, match="Rate limit exceeded, please try again in 5") as raised:
+        client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hi"}])
+    assert 50 < float(raised.value.response.headers["retry-after"]) <= 60
+
+
+def test_tzafon(server: Served, namespace: str) -> None:
+    base = server.base("tzafon", namespace).removesuffix("/v1")
+    client = Lightcone(api_key="sk-poor", base_url=base, max_retries=0)
+    client.responses.create(model="gpt-4o", input="hi")
+    with pytest.raises(TzafonLimit, match="Limit 1, Used 1, Requested 1"):
+        client.responses.create(model="gpt-4o", input="hi")
+
+
+def test_two_workers_share_a_budget(server: Served, namespace: str) -> None:
+    one, other = openai(server, namespace), openai(server, namespace)
+    assert [ask(one), ask(other), ask(one)] == ["Good day."] * 3
+    for client in (one, other):
+        with pytest.raises(RateLimitError):
+            ask(client)
+
+
+def test_openai_where_too_many_are_at_work() -> None:
+    rules = """
+version: 1
+settings: {limits: {concurrent_requests: 1}}
+rules:
+  - {when: {last_user: slow}, then: {text: This goes on and on., timing: {per_token: 1h}}}
+"""
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "slow"}], "stream": True}
+    with (
+        served(rules) as running,
+        httpx.stream("POST", running.base("openai") + "/chat/completions", json=body, trust_env=False),
+        pytest.raises(InternalServerError, match="currently overloaded") as raised,
+    ):
+        ask(openai(running, "default"))
+    assert raised.value.status_code == 503

@@ -1,0 +1,82 @@
+"""What takes too long ends, absolutely: deadlines shortened, over real sockets, in this process."""
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from mockserver.server.app import build_app
+from mockserver.server.porter import Deadlines
+from mockserver.server.refusals import refusal
+from tests.kit.door import behind_the_door
+from tests.kit.local import local
+from tests.kit.raw import GET, Raw, post
+
+SHORT = Deadlines(head=0.6, body=0.6, idle=1.2, farewell=0.4, linger=0.4, look=0.02)
+TRICKLE = 0.05  # seconds
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    live = local().live
+    with behind_the_door(build_app(live), refuse=refusal(live), deadlines=SHORT) as listening:
+        yield listening
+
+
+def trickled(line: Raw, data: bytes) -> float:
+    """Send byte by byte until the server has something to say; the seconds that this took."""
+    began = time.monotonic()
+    line.socket.settimeout(TRICKLE)
+    for at in range(len(data)):
+        line.send(data[at : at + 1])
+        try:
+            line._held = line.socket.recv(65536)
+            break
+        except TimeoutError:
+            continue
+    line.socket.settimeout(20)
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize(
+    ("before", "sent", "why"),
+    [
+        (b"", GET[:-2] + b"x-a: " + b"a" * 1000, "head"),
+        (GET, GET[:-2] + b"x-a: " + b"a" * 1000, "head"),
+        (b"", post(b" " * 1000), "body"),
+        (GET, post(b" " * 1000), "body"),
+        (b"", post(b"3e8\r\n" + b" " * 1000, "transfer-encoding: chunked"), "body"),
+    ],
+)
+def test_what_trickles_is_cut(before: bytes, sent: bytes, why: str, port: int) -> None:
+    with Raw(port) as line:
+        if before:
+            assert line.send(before).hear().status == 200
+        at = sent.index(b"\r\n\r\n") + 4 if why == "body" else 0
+        line.send(sent[:at])
+        took = trickled(line, sent[at:])
+        heard = line.hear()
+        assert (heard.status, heard.json["error"]["message"]) == (408, f"The {why} of the request took too long.")
+        assert heard.headers["connection"] == "close"
+        assert line.rest() == b""
+        assert SHORT.head <= took < SHORT.head * 10
+
+
+def test_who_says_nothing_is_sent_away(port: int) -> None:
+    with Raw(port) as line:
+        assert line.hear().status == 408
+        assert line.rest() == b""
+
+
+def test_an_idle_connection_is_closed_without_a_word(port: int) -> None:
+    with Raw(port) as line:
+        line.send(GET).hear()
+        assert line.rest() == b""
+
+
+def test_who_went_on_sending_too_much_is_cut(port: int) -> None:
+    with Raw(port) as line:
+        line.send(post(b"", "content-length: 1000000000"))
+        assert line.hear().status == 413
+        with pytest.raises(OSError, match=r"reset|pipe"):
+            line.send(*(b" " * 1000 for _ in range(10_000_000)))

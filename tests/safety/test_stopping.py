@@ -1,0 +1,66 @@
+"""SIGTERM and SIGINT end the process within 5 s and with exit code 0, whatever it is in the middle of."""
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.kit.raw import GET, Raw
+from tests.safety.test_leaving import RULES, WAITS
+
+STOPPED = 5.0  # seconds
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+    (folder / "rules.yaml").write_text(RULES)
+    command = [sys.executable, "-m", "mockserver", "serve", str(folder / "rules.yaml"), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr
+        port = int(process.stderr.readline().split("http://127.0.0.1:")[1].split()[0])
+        with Raw(port) as line:
+            assert line.is_open()
+        yield process, port
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("twice", [False, True])
+def test_it_ends_with_everything_open(number: signal.Signals, twice: bool, tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, port), ExitStack() as opened:
+        lines = [opened.enter_context(Raw(port, receive_buffer=4096)) for _ in range(2 * len(WAITS) + 2)]
+        lines[-1].send(GET).hear()  # and this one is idle
+        for line, sent in zip(lines, [*WAITS.values()] * 2, strict=False):
+            line.send(sent)
+        time.sleep(0.5)
+        process.send_signal(number)
+        began = time.monotonic()
+        if twice:
+            time.sleep(0.3)
+            process.send_signal(number)
+        assert process.wait(timeout=4 * STOPPED) == 0
+        assert time.monotonic() - began < (2.0 if twice else STOPPED)
+        assert process.stderr
+        assert process.stderr.read().count("Traceback") == 0
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+
+
+def test_a_stream_breaks_off_and_does_not_seem_whole(tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, port), Raw(port) as line:
+        line.send(WAITS["a stream that goes on"])
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        heard = line.rest()
+        assert heard.startswith(b"HTTP/1.1 200 OK")
+        assert not heard.endswith(b"0\r\n\r\n")
+        assert b"[DONE]" not in heard

@@ -1,0 +1,211 @@
+"""Requests held against limits, by a clock that is set by hand; what clients see of it stands in tests/limits."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from mockserver.core.documents import Embeddings
+from mockserver.core.plan import Answer, Choice, Failure, Outcome, Raw, Text
+from mockserver.core.plan import Usage as Used
+from mockserver.core.rates import Limits, Rate, Standings
+from mockserver.dialects import discover
+from mockserver.engine.catalogue import Catalogue
+from mockserver.engine.models import Model
+from mockserver.server.limits import Bill, Ledger, Limiter, Visit, limiter
+from mockserver.server.snapshot import ClientLeftError
+from mockserver.settings import Settings
+from mockserver.state.buckets import MemoryBuckets
+from tests.state.test_buckets import Hand
+
+RPM, TPM = Rate("requests", "minute", 3), Rate("tokens", "minute", 100)
+MODELS = Catalogue({"*": Model(), "o3": Model(aliases=("o",)), "gpt": Model(limits=(Rate("requests", "minute", 9),))})
+
+
+def limits(*rates: Rate, clock: Hand | None = None, **more: Any) -> Limiter:
+    held = Limits(rates, **more)
+    ledger = Ledger(MemoryBuckets(clock or Hand()))
+    ledger.slots.limits = held
+    return Limiter(held, {}, MODELS, ledger)
+
+
+async def stay() -> Any:
+    return await asyncio.Future()
+
+
+async def left() -> Any:
+    return {"type": "http.disconnect"}
+
+
+def visit(held: Limiter, receive: Any = stay) -> Visit:
+    return Visit(held, "n", discover()["openai"].rates, receive)
+
+
+def answer(prompt: int, completion: int, **more: Any) -> Answer:
+    return Answer("1", 1, "m", (Choice((Text("x"),)),), Used(prompt, completion), **more)
+
+
+async def refused(held: Limiter, bill: Bill) -> Failure:
+    with pytest.raises(Failure) as raised:
+        await visit(held).enter(bill)
+    return raised.value
+
+
+@pytest.mark.parametrize(
+    ("settings", "any_"),
+    [
+        ({}, False),
+        ({"keys": {"a": {"allowed": False}}, "models": ["a"]}, False),
+        ({"limits": {"requests_per_day": None}}, True),
+        ({"limits": {"tokens_per_day": 1}}, True),
+        ({"limits": {"concurrent_requests": 1}}, True),
+        ({"keys": {"a": {"limits": {"tokens_per_day": 1}}}}, True),
+        ({"models": {"a": {"limits": {"tokens_per_day": 1}}}}, True),
+    ],
+)
+def test_without_limits_there_is_no_limiter(settings: Any, any_: bool) -> None:
+    made = Settings.model_validate(settings)
+    entries = {name: Model(limits=model.limits) for name, model in (made.models or {}).items()}
+    assert (limiter(made, Catalogue(entries), Ledger()) is not None) is any_
+
+
+def test_what_a_key_says_wins_over_its_model_and_that_over_all() -> None:
+    rich = Settings.model_validate({"keys": {"k": {"limits": {"requests_per_minute": 7}}}}).keys
+    assert rich is not None
+    held = Limiter(Limits((RPM, TPM)), rich, MODELS)
+    assert held.bill(None, "x").rates == (RPM, TPM)
+    assert held.bill("other", "gpt").rates == (Rate("requests", "minute", 9), TPM)
+    assert held.bill("k", "gpt").rates == (Rate("requests", "minute", 7), TPM)
+
+
+def test_buckets_are_those_of_a_key_and_a_model_by_any_name() -> None:
+    held = limits(RPM, TPM)
+    bills = [held.bill(*of).buckets for of in ((None, "m"), ("k", "m"), ("k", "o3"), ("k", "o"), ("sk-secret", "m"))]
+    assert bills[2] == bills[3]
+    assert len({bucket for bill in bills for bucket in bill}) == 8
+    assert "secret" not in str(bills)
+
+
+async def test_refusals_name_the_limit_with_the_longest_wait() -> None:
+    clock = Hand()
+    held = limits(RPM, TPM, clock=clock)
+    bill = held.bill("k", "m").of(40, 40)
+    for _ in range(2):
+        await visit(held).enter(bill)
+    clock.at += 1
+    failure = await refused(held, bill)
+    assert failure.details == {"kind": "tokens", "window": "minute", "most": 100, "used": 79, "asked": 40}
+    assert failure.retry_after == pytest.approx(11.0)
+    await visit(held).enter(held.bill("k", "m").of(0, 0))
+    failure = await refused(held, held.bill("k", "m").of(0, 0))
+    assert (failure.reason, failure.details["kind"], failure.details["used"]) == ("rate_limit", "requests", 3)
+    assert failure.retry_after == pytest.approx(19.0)
+
+
+async def test_the_wait_that_is_told_is_enough_to_the_millisecond() -> None:
+    for limit in (3, 7, 11, 60, 997):
+        clock = Hand()
+        held = limits(Rate("requests", "minute", limit), clock=clock)
+        bill = held.bill("k", "m").of(0, 0)
+        for _ in range(limit):
+            await visit(held).enter(bill)
+        clock.at += 0.0123
+        wait = (await refused(held, bill)).retry_after
+        assert wait is not None
+        clock.at += wait * 0.9
+        await refused(held, bill)
+        clock.at += wait * 0.1 + 1e-9
+        await visit(held).enter(bill)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "spent"),
+    [
+        (answer(10, 30), 40),
+        (answer(4, 2), 6),
+        (Embeddings("m", ((0.1,),), 5), 5),
+        (Failure("context_length"), 0),
+        (Raw(200, ()), 10),
+    ],
+    ids=["answer", "less than asked", "embeddings", "failure", "raw"],
+)
+async def test_what_an_outcome_takes(outcome: Outcome, spent: int) -> None:
+    held = limits(TPM)
+    one = visit(held)
+    bill = held.bill("k", "m").of(10, 10)
+    await one.enter(bill)
+    settled = await one.settle(bill, outcome)
+    assert (settled.asked, settled.spent) == (10, spent)
+    standings = list[Standings]()
+    other = Visit(held, "n", lambda found: standings.append(found) or (), stay)  # type: ignore[func-returns-value]
+    await other.enter(held.bill("k", "m").of(0, 0))
+    assert standings[0].tokens is not None
+    assert standings[0].tokens.left == 100 - spent
+
+
+async def test_a_settled_bill_draws_the_same_again_but_needs_only_its_prompt() -> None:
+    held = limits(TPM)
+    one = visit(held)
+    bill = held.bill("k", "m").of(10, 10)
+    await one.enter(bill)
+    bill = await one.settle(bill, answer(10, 30))
+    for remaining in ("20", "0"):
+        again = visit(held)
+        await again.enter(bill)
+        assert dict(again.headers)["x-ratelimit-remaining-tokens"] == remaining
+    await refused(held, bill)
+
+
+async def test_headers_that_an_answer_states_stand_every_time() -> None:
+    held = limits(RPM, TPM)
+    one = visit(held)
+    bill = held.bill("k", "m").of(1, 1)
+    await one.enter(bill)
+    stated = answer(1, 1, headers=(("X-RateLimit-Limit-Tokens", "5"),))
+    bill = await one.settle(bill, stated)
+    again = visit(held)
+    await again.enter(bill)
+    for names in (dict(one.headers), dict(again.headers)):
+        assert "x-ratelimit-limit-tokens" not in names
+        assert "x-ratelimit-remaining-tokens" in names
+
+
+@pytest.mark.parametrize("outcome", [Failure("server_error"), Raw(200, ())])
+async def test_failures_and_raw_answers_carry_no_headers_of_limits(outcome: Outcome) -> None:
+    held = limits(RPM)
+    one = visit(held)
+    bill = held.bill("k", "m").of(0, 0)
+    await one.enter(bill)
+    await one.settle(bill, outcome)
+    assert one.headers == ()
+
+
+async def test_who_leaves_the_queue_gets_back_what_was_drawn() -> None:
+    held = limits(RPM, concurrent=1, queue=1)
+    bill = held.bill("k", "m").of(0, 0)
+    working = visit(held)
+    await working.enter(bill)
+    with pytest.raises(ClientLeftError):
+        await visit(held, left).enter(bill)
+    working.leave()
+    working.leave()
+    last = visit(held)
+    await last.enter(bill)
+    assert dict(last.headers)["x-ratelimit-remaining-requests"] == "1"
+
+
+async def test_a_refusal_for_a_rate_keeps_no_turn() -> None:
+    held = limits(RPM, concurrent=1)
+    bill = held.bill("k", "m").of(0, 0)
+    for _ in range(3):
+        one = visit(held)
+        await one.enter(bill)
+        one.leave()
+    one = visit(held)
+    with pytest.raises(Failure, match="rate_limit"):
+        await one.enter(bill)
+    one.leave()
+    other = visit(held)
+    await other.enter(held.bill("k", "another").of(0, 0))
+    with pytest.raises(Failure, match="overloaded"):
+        await visit(held).enter(held.bill("k", "another").of(0, 0))

@@ -1,0 +1,70 @@
+"""A server in a thread: it is there when `start` returns, and gone when `stop` does."""
+
+import signal
+import socket
+import threading
+from time import monotonic
+from urllib.request import urlopen
+
+import pytest
+
+from mockserver.core.errors import ConfigError
+from mockserver.server.running import Running
+from tests.kit.local import local
+
+ENDLESS = "rules: [{then: {text: a b c, timing: {per_token: 1h}}}]"
+
+
+def test_it_answers_at_its_address_and_is_gone_afterwards() -> None:
+    before = set(threading.enumerate())
+    with Running(local(port=0).live) as running:
+        assert running.address.startswith("http://127.0.0.1:")
+        assert urlopen(f"{running.address}/v1/models").status == 200
+    assert set(threading.enumerate()) == before
+    with pytest.raises(OSError, match="refused"):
+        urlopen(f"{running.address}/v1/models")
+
+
+def test_two_of_them_do_not_meet() -> None:
+    with Running(local(port=0).live) as one, Running(local(port=0).live) as two:
+        assert one.address != two.address
+        urlopen(f"{one.address}/v1/models")
+        assert (len(one.live.journal), len(two.live.journal)) == (1, 0)
+
+
+def test_it_takes_no_signals() -> None:
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    with Running(local(port=0).live):
+        assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+
+
+def test_an_open_stream_does_not_hold_it_long() -> None:
+    body = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
+    running = Running(local(ENDLESS, port=0).live)
+    running.start()
+    host, port = running.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(
+            b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+        )
+        assert client.recv(100).startswith(b"HTTP/1.1 200")
+        start = monotonic()
+        running.stop()
+        assert monotonic() - start < 20
+
+
+def test_a_port_in_use_is_told_when_it_is_made() -> None:
+    with Running(local(port=0).live) as running:
+        port = int(running.address.rpartition(":")[2])
+        with pytest.raises(ConfigError, match="another program uses this port"):
+            Running(local(port=port).live)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "127.0.0.1", "localhost"])
+def test_the_address_can_be_reached_from_here(host: str) -> None:
+    with Running(local(port=0, host=host).live) as running:
+        assert urlopen(f"{running.address}/v1/models").status == 200
+
+
+def test_one_that_never_started_can_be_stopped() -> None:
+    Running(local(port=0).live).stop()

@@ -73,7 +73,8 @@ def test_signals_are_passed_on_and_the_program_has_the_last_word(number: signal.
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
-        assert process.stdout.read() == f"told {number.name}\n"
+        told = process.stdout.read()
+    assert told == f"told {number.name}\n"
     assert process.returncode == 5
 
 

@@ -56,8 +56,10 @@ def _started(program: str, folder: Path) -> Iterator[None]:
         process.stdout.readline()
         (folder / "programs" / program).write_text(PROGRAM.format(python=sys.executable, real=real, address=address))
         (folder / "programs" / program).chmod(0o755)
-        yield
-        process.terminate()
+        try:
+            yield
+        finally:
+            process.terminate()
 
 
 def main(program: str, address: str) -> None:

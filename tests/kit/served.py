@@ -49,7 +49,7 @@ class Served:
 
     address: str  # http://127.0.0.1:port
     pid: int
-    _log: Lines
+    log: Lines  # what it writes, a line for each request
     _seen: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -75,7 +75,7 @@ class Served:
     def logged(self, number: int) -> Mapping[str, Any]:
         """What the server noted about the call of this number, once that call is over."""
         while number not in self._seen:
-            line = self._log.next()
+            line = self.log.next()
             assert line is not None, f"the server ended before call {number} did"
             exchange = json.loads(line)
             self._seen[exchange["seq"]] = exchange
@@ -83,12 +83,12 @@ class Served:
 
 
 @contextmanager
-def served(rules: str = "version: 1\n") -> Iterator[Served]:
-    """`mockserver serve` with these rules (the text of a rules file), killed at the end."""
+def served(rules: str = "version: 1\n", log: str = "json") -> Iterator[Served]:
+    """`mockserver serve` with these rules (the text of a rules file) and this kind of log, killed at the end."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "rules.yaml"
         file.write_text(rules)
-        flags = ("--port", "0", "--log", "json", "--no-reload")
+        flags = ("--port", "0", "--log", log, "--no-reload")
         process = subprocess.Popen(
             [sys.executable, "-m", "mockserver", "serve", str(file), *flags],
             cwd=folder,
@@ -99,14 +99,14 @@ def served(rules: str = "version: 1\n") -> Iterator[Served]:
         )
         assert process.stdout
         assert process.stderr
-        said, log = Lines(process.stderr), Lines(process.stdout)
+        said, written = Lines(process.stderr), Lines(process.stdout)
         try:
-            yield Served(_address(said), process.pid, log)
+            yield Served(_address(said), process.pid, written)
         finally:
             process.kill()
             process.wait()
             said.join()
-            log.join()
+            written.join()
 
 
 def _environment() -> dict[str, str]:

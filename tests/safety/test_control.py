@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.served import ROOT, Lines, Served, served
+from tests.kit.served import ROOT, Served, served
 
 KEY = "sk-proj-0a1b2c3d4e5f"
 RULES = """
@@ -176,26 +176,12 @@ def test_a_rule_cannot_break_the_head_of_an_answer(tmp_path: Path, headers: str,
     assert complaint in done.stderr
 
 
-def test_no_request_writes_a_line_of_the_log(tmp_path: Path) -> None:
-    flags = ("--port", "0", "--log", "text", "--no-reload")
-    with subprocess.Popen(
-        [sys.executable, "-m", "mockserver", "serve", *flags],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        log = Lines(process.stdout)
-        server = Served(process.stderr.readline().split()[3], log)
-        ask = "GET {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\nconnection: close\r\n\r\n"
+def test_no_request_writes_a_line_of_the_log() -> None:
+    ask = "GET {} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\nconnection: close\r\n\r\n"
+    with served(log="text") as server:
         sent(server, ask.format("/v1/%0A9%20GET%20/forged%20-%3E%20200%1B[2J%0D", KEY).encode())
         sent(server, ask.format("/v1/models", KEY).encode())
-        first, second = log.next(), log.next()
-        process.kill()
-        log.join()
+        first, second = server.log.next(), server.log.next()
     assert first is not None
     assert second is not None
     assert first.startswith(r"1 GET /v1/\x0a9 GET /forged -> 200\x1b[2J\x0d -> 404 ")

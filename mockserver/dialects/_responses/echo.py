@@ -10,9 +10,12 @@ from mockserver.core.call import Call, Json
 Body = Mapping[str, Json]
 
 
-def echo(call: Call) -> dict[str, Json]:
-    """The fields of the request as the object shows them; those that it does not name are left out."""
-    body = call.raw
+def echo(call: Call, fields: Collection[str]) -> dict[str, Json]:
+    """Those of the object's fields that the request states, as the object shows them.
+
+    Of the request only these are read: nothing is known about others, that the dialect may take whatever they hold.
+    """
+    body = {key: call.raw[key] for key in fields if key in call.raw}
     shown = {key: body[key] for key in _PLAIN if body.get(key) is not None}
     shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}
     if call.background:

@@ -151,7 +151,7 @@ def asked(call: Call, style: ResponseStyle) -> Asked:
     wanted = call.raw.get("include")
     reasoning = call.raw.get("reasoning") or {}
     told = any(reasoning.get(key) for key in ("summary", "generate_summary"))
-    return Asked({**style.unset, **echo(call)}, frozenset(wanted or ()), summary=told)
+    return Asked({**style.unset, **echo(call, style.response)}, frozenset(wanted or ()), summary=told)
 
 
 def responses_reply(call: Call, answer: Answer, style: ResponseStyle, *, after: int = -1) -> Reply:

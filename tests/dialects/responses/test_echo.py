@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.dialects._responses.echo import echo
+from mockserver.dialects._responses.openai import RESPONSE_STYLE
 
 F = {"type": "function", "name": "f"}
 ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -47,4 +48,4 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("body", "echoed"), ECHOED)
 def test_echo(speak: Callable[[str], Any], body: dict[str, Any], echoed: dict[str, Any]) -> None:
-    assert echo(speak("openai").responses(body)) == echoed
+    assert echo(speak("openai").responses(body), RESPONSE_STYLE.response) == echoed

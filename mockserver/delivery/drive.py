@@ -20,7 +20,9 @@ CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": 
 _LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how often a client is given time to take what was sent before a reset
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a door lends its Wire
+WHOLE = "mockserver.whole"  # the one in which it lends a Whole; whoever changes answers on their way takes it off
 Note = Callable[[bytes], None]  # is told of bytes of the body as they leave
+Whole = Callable[[int, bytes, bytes], bool]  # sends status, header lines and body at once, if nothing stands against it
 
 
 class Wire(Protocol):
@@ -54,6 +56,7 @@ class Line:
     receive: Receive
     send: Send
     wire: Wire | None = None
+    whole: Whole | None = None
     began: float | None = None
 
 
@@ -103,14 +106,27 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
 
 async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
     """Send a plain reply and more headers at once, as `drive` would its script, by a shorter way."""
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]  # they change each time
-    headers = [*_all_encoded(reply.headers), *headers]
-    await line.send({"type": "http.response.start", "status": reply.status, "headers": headers})
     body = reply.body
     if body:
         note(body)
-    await line.send({"type": "http.response.body", "body": body, "more_body": False})
+    if line.whole is None or not _handed(line.whole, reply, more):
+        headers = [_encoded(header) for header in (*reply.headers, *more)]
+        await line.send({"type": "http.response.start", "status": reply.status, "headers": headers})
+        await line.send({"type": "http.response.body", "body": body, "more_body": False})
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
+
+
+def _handed(whole: Whole, reply: Reply, more: Headers) -> bool:
+    """Whether a reply went out whole: if its length is told, and its lines are lines."""
+    head, length = _lines(reply.headers)
+    if length != len(reply.body):
+        return False
+    if more:
+        told = "".join([f"{name}: {value}\n" for name, value in more])
+        if told.count("\n") != len(more) or "\r" in told or "\0" in told:
+            return False
+        head += told.replace("\n", "\r\n").encode("latin-1")
+    return whole(reply.status, head, reply.body)
 
 
 def fits(reply: Reply) -> bool:
@@ -172,14 +188,18 @@ def _start(head: Head) -> Message:
 
 
 @lru_cache(maxsize=256)  # a reply that is remembered has the same ones each time
-def _all_encoded(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
-    return tuple(map(_encoded, headers))
+def _lines(headers: Headers) -> tuple[bytes, int]:
+    """The lines of a head, and the length that they tell; -1 if they tell none, or are none."""
+    fields = list(map(_encoded, headers))
+    lengths = [int(value) for name, value in fields if name == b"content-length"]
+    clear = len(lengths) == 1 and not any(byte in part for field in fields for part in field for byte in b"\r\n\0")
+    return b"".join([b"%b: %b\r\n" % field for field in fields]), lengths[0] if clear else -1
 
 
 @lru_cache(maxsize=4096)  # most headers of an answer stand in the next one too
 def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
     name, value = header
-    return name.encode("latin-1"), value.encode("latin-1")
+    return name.lower().encode("latin-1"), value.encode("latin-1")
 
 
 class _Schedule:

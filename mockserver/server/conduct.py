@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -14,7 +15,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.core.printable import printable
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, WIRE, Line, drive, fits, hand_over
+from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, WHOLE, WIRE, Line, drive, fits, hand_over
 from mockserver.delivery.faults import bent
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import Kept, script
@@ -42,7 +43,8 @@ class Conduct:
         """Serve one request over ASGI and note it in the journal."""
         endpoint, namespace = self.endpoint, scope["path_params"].get("namespace", DEFAULT)
         exchange = self._opened(scope, namespace)
-        line = Line(receive, send, scope.get("extensions", _NOTHING).get(WIRE))
+        lent = scope.get("extensions", _NOTHING)
+        line = Line(receive, send, lent.get(WIRE), lent.get(WHOLE))
         limiter = endpoint.live.limiter
         visit = None if limiter is None else Visit(limiter, namespace, endpoint.dialect.rates, receive)
         ended = CLIENT_LEFT
@@ -184,4 +186,4 @@ def _printable(source: str) -> str:
     return printable(source)
 
 
-_NOTHING: Mapping[str, object] = {}
+_NOTHING: Mapping[str, Any] = {}

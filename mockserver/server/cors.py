@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.core.addresses import origin
+from mockserver.delivery.drive import WHOLE
 from mockserver.server.guard import CONTROL
 from mockserver.server.routes import tidy
 
@@ -39,7 +40,8 @@ class Cors:
         if allowed and scope["method"] == "OPTIONS" and b"access-control-request-method" in asked:
             await _permit(asked, allowed, send)
         else:
-            await self.app(scope, receive, _told(send, allowed))
+            lent = {name: lent for name, lent in scope.get("extensions", {}).items() if name != WHOLE}
+            await self.app({**scope, "extensions": lent}, receive, _told(send, allowed))
 
     def _allowed(self, said: bytes | None, path: str) -> _Fields:
         """The headers that let a page of this origin in; none if it may not."""

@@ -15,7 +15,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import WIRE
+from mockserver.delivery.drive import WHOLE, WIRE
 from mockserver.server import beneath, framing
 from mockserver.server.intake import BETWEEN, BODY, HEAD, Intake
 from mockserver.server.porter import Deadlines, Porter, Refuse
@@ -56,7 +56,7 @@ class Door(Intake):  # size: one connection has one state, and everything here t
         super().connection_made(transport)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.write = transport.write
-        self.lent = {WIRE: self}
+        self.lent = {WIRE: self, WHOLE: self.whole}
         self.porter.enter(self)
         self.due = self.loop.time() + self.porter.deadlines.head
 
@@ -167,6 +167,10 @@ class Door(Intake):  # size: one connection has one state, and everything here t
     def unsent(self) -> int:
         """How many bytes were written and have not reached the client."""
         return beneath.unsent(self.transport)
+
+    def whole(self, status: int, head: bytes, body: bytes) -> bool:
+        """Send the answer of the turn that is running at once; False, and nothing is sent, if this is not so simple."""
+        return self._running is not None and not self._leaving and self._running.whole(status, head, body)
 
     def is_closing(self) -> bool:
         """Whether nothing more is to be written."""

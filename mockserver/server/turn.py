@@ -6,9 +6,10 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from starlette.types import ASGIApp, Message
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from mockserver.core.plan import Failure
+from mockserver.delivery.script import WITHOUT_BODY
 
 log = logging.getLogger("mockserver")
 
@@ -70,6 +71,22 @@ class Turn(RequestResponseCycle):
             raise failure
         body, self.body = bytes(self.body), bytearray()
         return {"type": "http.request", "body": body, "more_body": self.more_body}
+
+    def whole(self, status: int, head: bytes, body: bytes) -> bool:
+        """Send an answer at once, `head` being its header lines, its length among them; False: it is not so simple."""
+        if (
+            (self.more_body or self.response_started or self.disconnected or self.flow.write_paused)
+            or (not self.keep_alive or self.scope["http_version"] != "1.1")
+            or (self.scope["method"] == "HEAD" or status in WITHOUT_BODY)
+        ):
+            return False
+        self.response_started = self.response_complete = self.moved = True
+        self.waiting_for_100_continue = False
+        date = [b"%b: %b\r\n" % field for field in self.default_headers]
+        self.transport.write(b"".join((STATUS_LINE[status], *date, head, b"\r\n", body)))
+        self.message_event.set()
+        self.on_response()
+        return True
 
     def send(self, message: Any) -> Coroutine[Any, Any, None]:
         """Send the head of the answer, or a piece of its body; wait while the client takes nothing."""

@@ -247,6 +247,40 @@ async def test_a_reply_is_handed_over_as_its_script_is_driven(content: bytes, go
 
 
 @pytest.mark.parametrize(
+    ("headers", "more", "whole"),
+    [
+        ((("Content-Length", "2"), ("x", "é")), (("x-more", "1"),), True),
+        ((("content-length", "2"),), (), True),
+        ((("content-length", "3"),), (), False),
+        ((("x", "1"),), (), False),
+        ((("content-length", "2"), ("x", "a\nb")), (), False),
+        ((("content-length", "2"),), (("x", "a\nb"),), False),
+        ((("content-length", "2"),), (("x", "a\r"),), False),
+        ((("content-length", "2"),), (("x", "a\0"),), False),
+    ],
+)
+async def test_what_has_a_clear_head_goes_out_whole(headers: Any, more: Any, whole: bool) -> None:
+    connection, went = Connection(), list[tuple[int, bytes, bytes]]()
+
+    def send(*parts: Any) -> bool:
+        went.append(parts)
+        return True
+
+    line = Line(connection.receive, connection.send, None, send)
+    assert await hand_over(Reply(201, headers, b"{}"), more, line, lambda _: None) == COMPLETE
+    head = "".join(f"{name.lower()}: {value}\r\n" for name, value in (*headers, *more)).encode("latin-1")
+    assert went == [(201, head, b"{}")] * whole
+    assert len(connection.sent) == (0 if whole else 2)
+
+
+async def test_what_cannot_go_out_whole_goes_out_as_ever() -> None:
+    connection = Connection()
+    line = Line(connection.receive, connection.send, None, lambda *_: False)
+    await hand_over(Reply(200, (("content-length", "2"),), b"{}"), (), line, lambda _: None)
+    assert len(connection.sent) == 2
+
+
+@pytest.mark.parametrize(
     "reply", [Reply(200, (), frames=(b"x",)), Reply(204, ()), Reply(304, ()), Reply(200, (), b"x" * (MOUTHFUL + 1))]
 )
 def test_what_is_not_one_small_body_is_not_handed_over(reply: Reply) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import WIRE
+from mockserver.delivery.drive import WHOLE, WIRE
 from tests.kit.door import behind_the_door
 from tests.kit.raw import GET, Heard, Raw, chunked, post
 
@@ -113,3 +113,28 @@ def test_the_wire_reaches_past_all_framing() -> None:
 
     with behind_the_door(app) as port, Raw(port) as line:
         assert line.send(GET).rest() == b"not HTTP at all"
+
+
+@pytest.mark.parametrize(
+    ("sent", "whole"),
+    [
+        (GET, True),
+        (GET.replace(b"1.1", b"1.0"), False),
+        (GET.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"), False),
+    ],
+)
+def test_only_a_simple_answer_goes_out_whole(sent: bytes, whole: bool) -> None:
+    went = list[bool]()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        went.append(scope["extensions"][WHOLE](201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
+        if not went[-1]:
+            await begin(send, (b"x-one", b"1"), (b"content-length", b"2"))
+            await send({"type": "http.response.body", "body": b"ok"})
+
+    heard, _ = asked(app, sent)
+    assert went == [whole]
+    assert (heard.headers["x-one"], heard.headers["content-length"]) == ("1", "2")
+    assert heard.status == (201 if whole else 200)
+    assert "date" in heard.headers

@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Send
 from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
 from mockserver.core.http import Headers, Reply
 from mockserver.delivery.script import WITHOUT_BODY
-from mockserver.delivery.wheel import Sleeper, Wheel, shared
+from mockserver.delivery.wheel import Wheel, shared
 
 MOUTHFUL = 1 << 18  # bytes of a body that are handed over at once
 COMPLETE, CLIENT_LEFT, STOPPED = "complete", "client left", "server stopped"
@@ -20,9 +20,8 @@ CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": 
 _LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how often a client is given time to take what was sent before a reset
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a door lends its Wire
-WHOLE = "mockserver.whole"  # the one in which it lends a Whole; whoever changes answers on their way takes it off
+SHORT = "mockserver.short"  # the one in which it lends a Short; whoever changes answers on their way takes it off
 Note = Callable[[bytes], None]  # is told of bytes of the body as they leave
-Whole = Callable[[int, bytes, bytes], bool]  # sends status, header lines and body at once, if nothing stands against it
 
 
 class Wire(Protocol):
@@ -46,6 +45,16 @@ class Wire(Protocol):
         """End the connection by TCP RST."""
 
 
+class Short(Protocol):
+    """The short way past ASGI messages, for what is simple and often; False: this is not, and nothing was sent."""
+
+    def whole(self, status: int, head: bytes, body: bytes) -> bool:
+        """Send a whole answer; `head` are its header lines, one of them the body's length."""
+
+    def piece(self, data: bytes) -> bool:
+        """Send a piece, not the last, of a body without a length."""
+
+
 @dataclass(slots=True)  # not frozen, as every request makes one
 class Line:
     """An ASGI connection to one client; without a door there is no wire beneath.
@@ -56,7 +65,7 @@ class Line:
     receive: Receive
     send: Send
     wire: Wire | None = None
-    whole: Whole | None = None
+    short: Short | None = None
     began: float | None = None
 
 
@@ -66,25 +75,15 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
     What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
     run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
     """
-    outbox = _Outbox(line.send, note)
-    schedule: _Schedule | None = None
+    performance = _Performance(actions, line, note, shared() if wheel is None else wheel)
+    outbox = performance.outbox
     try:
-        for action in actions:
+        while (action := await performance.next()) is not None:
             match action:
                 case Write():
-                    if outbox.size > MOUTHFUL:
-                        await outbox.flush()
-                        await asyncio.sleep(0)  # the others' turn
-                    outbox.add(action.data)
-                case Head():
-                    outbox.head = action
-                case Wait():
-                    schedule = schedule or _Schedule(line, shared() if wheel is None else wheel)
-                    if schedule.late(action.seconds):
-                        continue
                     await outbox.flush()
-                    if not await schedule.wait():
-                        return CLIENT_LEFT
+                    await asyncio.sleep(0)  # the others' turn
+                    outbox.add(action.data)
                 case Flush():
                     await outbox.flush()
                 case Spill():
@@ -97,10 +96,11 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
                         await _delivered(line.wire)
                     _cut(line.wire, action)
                     return CUT[action.how]
+                case _Left():
+                    return CLIENT_LEFT
         await outbox.flush(last=True)
     finally:
-        if schedule is not None:
-            schedule.stop()
+        performance.stop()
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
 
@@ -109,14 +109,14 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
     body = reply.body
     if body:
         note(body)
-    if line.whole is None or not _handed(line.whole, reply, more):
+    if line.short is None or not _handed(line.short, reply, more):
         headers = [_encoded(header) for header in (*reply.headers, *more)]
         await line.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await line.send({"type": "http.response.body", "body": body, "more_body": False})
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
 
-def _handed(whole: Whole, reply: Reply, more: Headers) -> bool:
+def _handed(short: Short, reply: Reply, more: Headers) -> bool:
     """Whether a reply went out whole: if its length is told, and its lines are lines."""
     head, length = _lines(reply.headers)
     if length != len(reply.body):
@@ -126,7 +126,7 @@ def _handed(whole: Whole, reply: Reply, more: Headers) -> bool:
         if told.count("\n") != len(more) or "\r" in told or "\0" in told:
             return False
         head += told.replace("\n", "\r\n").encode("latin-1")
-    return whole(reply.status, head, reply.body)
+    return short.whole(reply.status, head, reply.body)
 
 
 def fits(reply: Reply) -> bool:
@@ -153,8 +153,10 @@ def _cut(wire: Wire | None, cut: Cut) -> None:
 class _Outbox:
     """Collects a head and bytes until something has to leave."""
 
-    def __init__(self, send: Send, note: Note | None) -> None:
-        self._send, self._note = send, note
+    __slots__ = ("_note", "_send", "_short", "head", "pieces", "size")
+
+    def __init__(self, line: Line, note: Note | None) -> None:
+        self._send, self._short, self._note = line.send, line.short, note
         self.head: Head | None = None
         self.pieces: list[bytes] = []
         self.size = 0
@@ -163,16 +165,33 @@ class _Outbox:
         self.pieces.append(piece)
         self.size += len(piece)
 
+    def left(self) -> bool:
+        """Whether nothing is left, if need be since it could leave by the short way."""
+        if self.head is not None:
+            return False
+        if not self.pieces:
+            return True
+        if self._short is None or self.size > MOUTHFUL:
+            return False
+        body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+        if not self._short.piece(body):
+            return False
+        self._let_go(body)
+        return True
+
+    def _let_go(self, body: bytes) -> None:
+        self.pieces.clear()
+        self.size = 0
+        if self._note is not None and body:
+            self._note(body)
+
     async def flush(self, *, last: bool = False) -> None:
         if self.head is not None:
             await self._send(_start(self.head))
             self.head = None
         if self.pieces or last:
             body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
-            self.pieces.clear()
-            self.size = 0
-            if self._note is not None and body:
-                self._note(body)
+            self._let_go(body)
             swallowed = 0
             while len(body) - swallowed > MOUTHFUL:
                 mouthful = body[swallowed : swallowed + MOUTHFUL]
@@ -202,41 +221,95 @@ def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
     return name.lower().encode("latin-1"), value.encode("latin-1")
 
 
-class _Schedule:
-    """Waits until absolute times, and no longer once the client has left."""
+class _Left:
+    """Nobody is there any more for whom something could be done."""
 
-    def __init__(self, line: Line, wheel: Wheel) -> None:
-        self._line, self._wheel = line, wheel
+
+class _Performance:
+    """Performs what nobody has to wait for: bytes that leave by the short way, and what lies between two moments.
+
+    So a stream in good order costs no more than its wheel's turn; what is to be awaited is handed to the driver.
+    """
+
+    __slots__ = ("_actions", "_due", "_handed", "_line", "_rests", "_watch", "_wheel", "outbox")
+
+    def __init__(self, actions: Iterable[Action], line: Line, note: Note | None, wheel: Wheel) -> None:
+        self.outbox = _Outbox(line, note)
+        self._actions, self._line, self._wheel = iter(actions), line, wheel
         self._due = wheel.clock.time() if line.began is None else line.began
+        self._rests = False  # a wait has begun
+        self._handed: asyncio.Future[_Handed] | None = None
         self._watch: asyncio.Task[None] | None = None
-        self._sleeper: Sleeper | None = None
 
-    def late(self, seconds: float) -> bool:
-        """Let so much time pass after the last wait was due; whether it has passed already."""
-        self._due += seconds
-        return self._due <= self._wheel.clock.time()
+    async def next(self) -> "_Handed":
+        """The next action that has to be awaited, once its time has come; None at the end."""
+        action = self._rest() if self._rests else self._go()
+        if not isinstance(action, Wait):
+            return action
+        self._handed = asyncio.get_running_loop().create_future()
+        return await self._handed
 
-    async def wait(self) -> bool:
-        """Wait until it is due; False when the client left meanwhile."""
-        if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(departure(self._line.receive))
-            self._watch.add_done_callback(self._wake)
-        elif self._watch.done():
-            return False
-        self._sleeper = self._wheel.sleep(self._due)
-        return await self._sleeper
+    def wake(self) -> None:
+        """Go on, as the moment has come."""
+        handed = self._handed
+        if handed is None or handed.done():
+            return
+        self._rests = False
+        try:
+            action = self._go()
+        except Exception as error:
+            handed.set_exception(error)
+        else:
+            if not isinstance(action, Wait):
+                handed.set_result(action)
 
     def stop(self) -> None:
         """Wait for nothing any longer."""
-        if self._sleeper is not None:
-            self._wheel.leave(self._sleeper, self._due)
+        self._wheel.leave(self, self._due)
         if self._watch is not None:
-            self._watch.remove_done_callback(self._wake)
+            self._watch.remove_done_callback(self._depart)
             self._watch.cancel()
 
-    def _wake(self, _: "asyncio.Task[None]") -> None:
-        if self._sleeper is not None and not self._sleeper.done():
-            self._sleeper.set_result(False)
+    def _go(self) -> "_Handed | Wait":
+        """Perform actions until there is one to be awaited, or a Wait, which has begun."""
+        outbox = self.outbox
+        for action in self._actions:
+            if isinstance(action, Write) and outbox.size <= MOUTHFUL:
+                outbox.add(action.data)
+            elif isinstance(action, Wait):
+                self._due += action.seconds
+                if self._due > self._wheel.clock.time():
+                    return self._rest() if outbox.left() else self._begun()
+            elif isinstance(action, Head):
+                outbox.head = action
+            else:
+                return action
+        return None
+
+    def _begun(self) -> Flush:
+        """Have the driver bring out what the wait is to follow."""
+        self._rests = True
+        return _FLUSH
+
+    def _rest(self) -> "_Left | Wait":
+        """Sleep until the moment that is due."""
+        if self._watch is None:
+            self._watch = asyncio.get_running_loop().create_task(departure(self._line.receive))
+            self._watch.add_done_callback(self._depart)
+        elif self._watch.done():
+            return _LEFT
+        self._rests = True
+        self._wheel.sleep(self, self._due)
+        return _WAIT
+
+    def _depart(self, _: "asyncio.Task[None]") -> None:
+        """The client has left."""
+        if self._handed is not None and not self._handed.done():
+            self._handed.set_result(_LEFT)
+
+
+_Handed = Write | Head | Flush | Spill | Cut | _Left | None
+_LEFT, _FLUSH, _WAIT = _Left(), Flush(), Wait(0.0)
 
 
 async def departure(receive: Receive) -> None:

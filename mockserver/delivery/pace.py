@@ -63,7 +63,9 @@ class Moments:
         if further > 0:
             self._token = token
             if self._per_token:
-                self._at += self._per_token * sum(islice(self._factors, further))
+                self._at += self._per_token * (
+                    next(self._factors) if further == 1 else sum(islice(self._factors, further))
+                )
         return self._at
 
 

@@ -6,34 +6,20 @@ however coarse the timers of the loop are.
 
 import asyncio
 import math
-from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from typing import Protocol
 from weakref import WeakKeyDictionary
 
-from mockserver.core.seed import monotonic
+from mockserver.delivery.clocks import Alarm, Clock, clock
 
-TICK = 1 / 4096  # seconds; a power of two, so that ticks and moments become each other without rounding
-
-
-class Alarm(Protocol):
-    """Something that a clock will call."""
-
-    def cancel(self) -> None:
-        """Do not call it."""
+TICK = 1 / 2048  # seconds; a power of two, so that ticks and moments become each other without rounding
 
 
-class Clock(Protocol):
-    """The time, and one who calls when it has come; a test's own needs no time to pass."""
+class Sleeper(Protocol):
+    """Somebody whom a wheel wakes."""
 
-    def time(self) -> float:
-        """Seconds, which only run forward."""
-
-    def call_at(self, when: float, callback: Callable[[], None], /) -> Alarm:
-        """Call back at about this moment."""
-
-
-Sleeper = asyncio.Future[bool]  # True when the moment has come, False when it makes no sense to wait any longer
+    def wake(self) -> None:
+        """The moment has come. It must not raise, nor take long."""
 
 
 class Wheel:
@@ -44,13 +30,13 @@ class Wheel:
         self._slots: dict[int, dict[Sleeper, None]] = {}
         self._ticks: list[int] = []  # a heap; some may have lost their slots
         self._armed: tuple[int, Alarm] | None = None
+        self._turning = False
 
     def __len__(self) -> int:
         return sum(map(len, self._slots.values()))
 
-    def sleep(self, until: float) -> Sleeper:
-        """Somebody to await, who wakes at a moment, perhaps an infinite one."""
-        sleeper = Sleeper()
+    def sleep(self, sleeper: Sleeper, until: float) -> None:
+        """Wake somebody at a moment, perhaps an infinite one."""
         if until < math.inf:
             tick = math.ceil(until / TICK)
             slot = self._slots.get(tick)
@@ -59,11 +45,11 @@ class Wheel:
             else:
                 self._slots[tick] = {sleeper: None}
                 heappush(self._ticks, tick)
-                self._arm()
-        return sleeper
+                if not self._turning:
+                    self._arm()
 
     def leave(self, sleeper: Sleeper, until: float) -> None:
-        """Forget one who was to sleep until then, and does not wait any longer; who has woken may leave too."""
+        """Do not wake one who was to sleep until then; who has been woken may leave too."""
         tick = math.ceil(until / TICK) if until < math.inf else None
         slot = self._slots.get(tick) if tick is not None else None
         if tick is None or slot is None:
@@ -96,24 +82,12 @@ class Wheel:
         """Wake all whose time has come; a timer that comes early is set again."""
         self._armed = None
         now = math.floor(self.clock.time() / TICK)
+        self._turning = True  # who sleeps again meanwhile sets no timer: one will do for all
         while self._ticks and self._ticks[0] <= now:
             for sleeper in self._slots.pop(heappop(self._ticks), ()):
-                if not sleeper.done():
-                    sleeper.set_result(True)
+                sleeper.wake()
+        self._turning = False
         self._arm()
-
-
-class LoopClock:
-    """Real time, and the timers of the running event loop, of which uvloop's count whole milliseconds."""
-
-    def time(self) -> float:
-        """Seconds on the clock of durations."""
-        return monotonic()
-
-    def call_at(self, when: float, callback: Callable[[], None], /) -> Alarm:
-        """Call back within the millisecond after this moment, or a little early."""
-        delay = max(0.0, math.ceil((when - monotonic()) * 1000) / 1000)
-        return asyncio.get_running_loop().call_later(delay, callback)
 
 
 def shared() -> Wheel:
@@ -121,7 +95,7 @@ def shared() -> Wheel:
     loop = asyncio.get_running_loop()
     wheel = _WHEELS.get(loop)
     if wheel is None:
-        wheel = _WHEELS[loop] = Wheel(LoopClock())
+        wheel = _WHEELS[loop] = Wheel(clock())
     return wheel
 
 

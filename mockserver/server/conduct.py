@@ -15,7 +15,7 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.core.printable import printable
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, WHOLE, WIRE, Line, drive, fits, hand_over
+from mockserver.delivery.drive import CLIENT_LEFT, CUT, SHORT, STOPPED, WIRE, Line, drive, fits, hand_over
 from mockserver.delivery.faults import bent
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import Kept, script
@@ -44,7 +44,7 @@ class Conduct:
         endpoint, namespace = self.endpoint, scope["path_params"].get("namespace", DEFAULT)
         exchange = self._opened(scope, namespace)
         lent = scope.get("extensions", _NOTHING)
-        line = Line(receive, send, lent.get(WIRE), lent.get(WHOLE))
+        line = Line(receive, send, lent.get(WIRE), lent.get(SHORT))
         limiter = endpoint.live.limiter
         visit = None if limiter is None else Visit(limiter, namespace, endpoint.dialect.rates, receive)
         ended = CLIENT_LEFT

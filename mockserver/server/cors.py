@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.core.addresses import origin
-from mockserver.delivery.drive import WHOLE
+from mockserver.delivery.drive import SHORT
 from mockserver.server.guard import CONTROL
 from mockserver.server.routes import tidy
 
@@ -40,7 +40,7 @@ class Cors:
         if allowed and scope["method"] == "OPTIONS" and b"access-control-request-method" in asked:
             await _permit(asked, allowed, send)
         else:
-            lent = {name: lent for name, lent in scope.get("extensions", {}).items() if name != WHOLE}
+            lent = {name: lent for name, lent in scope.get("extensions", {}).items() if name != SHORT}
             await self.app({**scope, "extensions": lent}, receive, _told(send, allowed))
 
     def _allowed(self, said: bytes | None, path: str) -> _Fields:

@@ -15,7 +15,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import WHOLE, WIRE
+from mockserver.delivery.drive import SHORT, WIRE
 from mockserver.server import beneath, framing
 from mockserver.server.intake import BETWEEN, BODY, HEAD, Intake
 from mockserver.server.porter import Deadlines, Porter, Refuse
@@ -41,7 +41,7 @@ def doors(refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> C
 
 
 class Door(Intake):  # size: one connection has one state, and everything here turns on it
-    """One connection of a client; to a turn it is the transport, to the driver it is the wire."""
+    """One connection of a client; to a turn it is the transport, to the driver wire and short way."""
 
     _running: Turn | None = None  # whose answer is being sent
     _half = False  # the client has stopped sending
@@ -56,7 +56,7 @@ class Door(Intake):  # size: one connection has one state, and everything here t
         super().connection_made(transport)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.write = transport.write
-        self.lent = {WIRE: self, WHOLE: self.whole}
+        self.lent = {WIRE: self, SHORT: self}
         self.porter.enter(self)
         self.due = self.loop.time() + self.porter.deadlines.head
 
@@ -171,6 +171,10 @@ class Door(Intake):  # size: one connection has one state, and everything here t
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
         """Send the answer of the turn that is running at once; False, and nothing is sent, if this is not so simple."""
         return self._running is not None and not self._leaving and self._running.whole(status, head, body)
+
+    def piece(self, data: bytes) -> bool:
+        """The same for a piece of its body."""
+        return self._running is not None and not self._leaving and self._running.piece(data)
 
     def is_closing(self) -> bool:
         """Whether nothing more is to be written."""

@@ -88,6 +88,16 @@ class Turn(RequestResponseCycle):
         self.on_response()
         return True
 
+    def piece(self, data: bytes) -> bool:
+        """Send a chunk of the body; False: it does not go out in chunks, or not at once."""
+        if not self.chunked_encoding or self.response_complete or self.disconnected or self.flow.write_paused:
+            return False
+        if not data or self.scope["method"] == "HEAD":
+            return False
+        self.moved = True
+        self.transport.write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
+
     def send(self, message: Any) -> Coroutine[Any, Any, None]:
         """Send the head of the answer, or a piece of its body; wait while the client takes nothing."""
         self.moved = True

@@ -68,6 +68,21 @@ class Beneath:
         self.unsent = 0
 
 
+class Way:
+    """A short way that notes what goes it, while it is open."""
+
+    def __init__(self, *, open: bool = True) -> None:
+        self.open, self.went = open, list[Any]()
+
+    def whole(self, *parts: Any) -> bool:
+        self.went += [parts] * self.open
+        return self.open
+
+    def piece(self, data: bytes) -> bool:
+        self.went += [data] * self.open
+        return self.open
+
+
 async def test_what_stands_together_leaves_together() -> None:
     connection = Connection()
     ended = await drive([HEAD, Write(b"1"), Write(b"2"), Write(b"3")], connection.line)
@@ -260,22 +275,17 @@ async def test_a_reply_is_handed_over_as_its_script_is_driven(content: bytes, go
     ],
 )
 async def test_what_has_a_clear_head_goes_out_whole(headers: Any, more: Any, whole: bool) -> None:
-    connection, went = Connection(), list[tuple[int, bytes, bytes]]()
-
-    def send(*parts: Any) -> bool:
-        went.append(parts)
-        return True
-
-    line = Line(connection.receive, connection.send, None, send)
+    connection, short = Connection(), Way()
+    line = Line(connection.receive, connection.send, None, short)
     assert await hand_over(Reply(201, headers, b"{}"), more, line, lambda _: None) == COMPLETE
     head = "".join(f"{name.lower()}: {value}\r\n" for name, value in (*headers, *more)).encode("latin-1")
-    assert went == [(201, head, b"{}")] * whole
+    assert short.went == [(201, head, b"{}")] * whole
     assert len(connection.sent) == (0 if whole else 2)
 
 
 async def test_what_cannot_go_out_whole_goes_out_as_ever() -> None:
     connection = Connection()
-    line = Line(connection.receive, connection.send, None, lambda *_: False)
+    line = Line(connection.receive, connection.send, None, Way(open=False))
     await hand_over(Reply(200, (("content-length", "2"),), b"{}"), (), line, lambda _: None)
     assert len(connection.sent) == 2
 

@@ -1,0 +1,66 @@
+"""Real clocks: they ring, in time or a little early, once, and not when they were told not to."""
+
+import asyncio
+import gc
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mockserver.core.seed import monotonic
+from mockserver.delivery.clocks import Clock, LoopClock, clock
+
+CLOCKS = [clock, LoopClock]
+
+
+@pytest.mark.parametrize("make", CLOCKS)
+async def test_it_rings_about_then(make: Callable[[], Clock]) -> None:
+    time, rang = make(), asyncio.get_running_loop().create_future()
+    when = time.time() + 0.0137
+    time.call_at(when, lambda: rang.set_result(time.time()))
+    assert await rang >= when - 0.001
+    assert time.time() <= monotonic()
+
+
+@pytest.mark.parametrize("make", CLOCKS)
+@pytest.mark.parametrize("ago", [0.0, 0.5, 1e9])
+async def test_what_is_past_rings_at_once(make: Callable[[], Clock], ago: float) -> None:
+    time, rang = make(), asyncio.Event()
+    time.call_at(max(0.0, time.time() - ago), rang.set)
+    await asyncio.wait_for(rang.wait(), 5)
+
+
+@pytest.mark.parametrize("make", CLOCKS)
+async def test_what_is_cancelled_does_not_ring(make: Callable[[], Clock]) -> None:
+    time, rang, other = make(), asyncio.Event(), asyncio.Event()
+    time.call_at(time.time() + 0.005, rang.set).cancel()
+    await asyncio.sleep(0.02)
+    time.call_at(time.time() + 0.005, other.set)
+    await asyncio.wait_for(other.wait(), 5)
+    assert not rang.is_set()
+
+
+@pytest.mark.parametrize("make", CLOCKS)
+async def test_whole_seconds_and_what_is_far_away(make: Callable[[], Clock]) -> None:
+    time, rang = make(), asyncio.Event()
+    time.call_at(float(int(time.time()) + 10_000_000), rang.set).cancel()
+    time.call_at(float(int(time.time())) - 1e-12, rang.set)
+    await asyncio.wait_for(rang.wait(), 5)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has timers that are files")
+def test_a_timer_is_closed_with_its_clock() -> None:
+    def timers() -> int:
+        files = (os.path.realpath(path) for path in Path("/proc/self/fd").iterdir())
+        return sum("timerfd" in file for file in files)
+
+    async def one() -> None:
+        clock().call_at(0.0, lambda: None)
+        assert timers() == before + 1
+
+    before = timers()
+    asyncio.run(one())
+    gc.collect()
+    assert timers() == before

@@ -61,6 +61,7 @@ class Exchange:
     operation: str = ""
     model: str = ""
     source: str = ""
+    bent_by: tuple[str, ...] = ()  # rules that said how the answer goes out, and not what it is
     rules: Sequence[object] = ()
     status: int = 0
     reply_headers: Headers = ()

@@ -238,3 +238,4 @@ class Plan:
     settled: bool = False
     kept: Stored | None = None
     faults: tuple[Fault, ...] = ()
+    bent_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out

@@ -80,10 +80,13 @@ class Affliction:
         return self.probability is not None or self.times is not None
 
 
+Said = Draft | Stated | Failure | Raw
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a rule's `then` comes to for one call; no outcome: what there would be without the rule."""
+    """What a rule's `then` comes to for one call; no outcome: what is answered without the rule."""
 
-    outcome: Draft | Stated | Failure | Raw | None
+    outcome: Said | None
     timing: Timing | None = None  # None: the settings' timing
     faults: tuple[Affliction, ...] = ()

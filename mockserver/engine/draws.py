@@ -4,15 +4,13 @@ from dataclasses import dataclass
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.plan import Failure, Raw
 from mockserver.core.seed import Seed
 from mockserver.core.store import Store
 from mockserver.engine.counters import attempts, befallen
-from mockserver.engine.draft import Affliction, Draft, Response, Stated
+from mockserver.engine.draft import Affliction, Draft, Response, Said
 
 RETRIES = "x-stainless-retry-count"  # the header in which clients tell how often they have tried before
 Afflictions = tuple[Affliction, ...]
-Planned = Draft | Stated | Failure | Raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,7 @@ def faults_of(afflictions: Afflictions, call: Call, seed: Seed) -> tuple[Fault, 
     )
 
 
-def changed(outcome: Planned, afflictions: Afflictions, call: Call) -> Planned:
+def changed(outcome: Said, afflictions: Afflictions, call: Call) -> Said:
     """What is answered, after the faults that are in what it says."""
     for each in afflictions:
         if each.change is not None and isinstance(outcome, Draft):

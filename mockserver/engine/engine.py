@@ -23,15 +23,16 @@ from mockserver.engine.capabilities import admitted
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.counters import ids
 from mockserver.engine.documents import DOCUMENTS, document
-from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Stated
-from mockserver.engine.draws import Afflictions, Draws, attempt_of, changed, faults_of
+from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Response, Said, Stated
+from mockserver.engine.draws import Afflictions, Draws, attempt_of
 from mockserver.engine.generate import GENERATORS
+from mockserver.engine.manner import Manner
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.prompts import counted, joined, singles
 from mockserver.engine.rules import Rule
 from mockserver.engine.scenarios import opened
-from mockserver.engine.then.operations import ASKED, misfit
+from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import JoinedIndex, RuleIndex
 from mockserver.engine.window import unbidden
 
@@ -92,18 +93,29 @@ class Engine:
             call = await apart(call, partial(admitted, call, self.policy.models))
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.store))
-        settled = not self._counts_attempts
+        settled, manner = not self._counts_attempts, Manner()
         following_one = partial(next, self._holding(call, lost=lost), None)
         while (found := await apart(call, following_one)) is not None:
             rule, groups = found
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
             settled = settled and not rule.counts
-            if await opened(rule, call.http.namespace, self.store):
-                return await self._ruled(call, rule, groups, settled=settled)
+            if not await opened(rule, call.http.namespace, self.store):
+                continue
+            try:
+                response, befalling = await self._said(call, rule, groups)
+                settled = settled and not any(each.counts for each in response.faults)
+                manner = manner.within(response.timing, befalling)
+                if response.outcome is not None:
+                    return manner.of(
+                        call, self.policy.seed, await self._ruled(call, rule, response.outcome, manner, settled=settled)
+                    )
+            except Failure as failure:
+                return Plan(failure, rule.source, bent_by=manner.bent_by)
+            manner = manner.by(rule.source)
         if lost:
             return Plan(Failure("previous_not_found"), "unmatched")
-        return await self._unruled(call, settled=settled)
+        return manner.of(call, self.policy.seed, await self._unruled(call, manner, settled=settled))
 
     def _holding(self, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
         """The rules whose conditions hold, in their order, each with the groups of its regular expressions."""
@@ -119,22 +131,23 @@ class Engine:
             if groups is not None:
                 yield rule, groups
 
-    async def _unruled(self, call: Call, *, settled: bool) -> Plan:
+    async def _unruled(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
         """What there is where no rule answers: a catalogue, a count, something kept."""
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens":
             return Plan(await self._outcome(call, _SILENCE), "generated")
         if call.operation == "compact_response":
-            return await self._generated(call, settled=settled)
+            return await self._generated(call, manner, settled=settled)
         if call.operation not in LOOK_UPS:
-            return await self._unmatched(call, settled=settled)
+            return await self._unmatched(call, manner, settled=settled)
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
         if self.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
-        return await self._generated(replace(call, model=next(iter(self._models(call).names), "")), settled=False)
+        call = replace(call, model=next(iter(self._models(call).names), ""))
+        return await self._generated(call, manner, settled=False)
 
     async def _of_each(self, call: Call) -> Plan:
         """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
@@ -150,44 +163,31 @@ class Engine:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
         return report(nearest(self.rules, call))
 
-    async def _ruled(self, call: Call, rule: Rule, groups: Mapping[str, str], *, settled: bool) -> Plan:
-        try:
-            moment = Moment(call, groups, self.policy.seed, generator(call, self.policy.seed))
-            response = await apart(call, partial(rule.then, moment))
-            if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
-                raise Failure("server_error", f"{rule.source}: {why}", status=500)
-            draws = Draws(self.policy.seed, self.store, counted=self._counts_attempts)
-            befalling = await draws.befalling(call, rule.name, response)
-            plan = await self._unbent(call, response.outcome, befalling)
-        except Failure as failure:
-            return Plan(failure, rule.source)
-        return replace(
-            plan,
-            source=rule.source,
-            timing=response.timing or self.policy.timing_of(call),
-            settled=settled and self._repeats and plan.settled and not any(each.counts for each in response.faults),
-            faults=faults_of(befalling, call, self.policy.seed),
-        )
+    async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[Response, Afflictions]:
+        """What a rule says to a call, and which of its faults befall this attempt. Raises Failure."""
+        moment = Moment(call, groups, self.policy.seed, generator(call, self.policy.seed))
+        response = await apart(call, partial(rule.then, moment))
+        if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
+            raise Failure("server_error", f"{rule.source}: {why}", status=500)
+        draws = Draws(self.policy.seed, self.store, counted=self._counts_attempts)
+        return response, await draws.befalling(call, rule.name, response)
 
-    async def _unbent(self, call: Call, outcome: Draft | Stated | Failure | Raw | None, faults: Afflictions) -> Plan:
-        """What a rule answers, before it is sent; where it says nothing, what there would be without it."""
-        if outcome is None and call.operation not in ASKED:
-            return await self._unruled(call, settled=False)
-        if outcome is None:
-            call = unbidden(call)
-            outcome = await drafted(call, self.policy.seed)
-        return Plan(await self._outcome(call, changed(outcome, faults, call)), "", settled=True)
+    async def _ruled(self, call: Call, rule: Rule, said: Said, manner: Manner, *, settled: bool) -> Plan:
+        """A rule's answer. Raises Failure where it cannot be made."""
+        outcome = await self._outcome(call, manner.changed(said, call))
+        return Plan(outcome, rule.source, self.policy.timing_of(call), settled and self._repeats)
 
-    async def _unmatched(self, call: Call, *, settled: bool) -> Plan:
+    async def _unmatched(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":
             return Plan(Failure("unmatched", self.explain(call)), "unmatched")
-        return await self._generated(unbidden(call), settled=settled)
+        return await self._generated(unbidden(call), manner, settled=settled)
 
-    async def _generated(self, call: Call, *, settled: bool) -> Plan:
-        outcome = await self._outcome(call, await drafted(call, self.policy.seed))
+    async def _generated(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
+        draft = await drafted(call, self.policy.seed)
+        outcome = await self._outcome(call, manner.changed(draft, call))
         return Plan(outcome, "generated", self.policy.timing_of(call), settled and self._repeats)
 
-    async def _outcome(self, call: Call, outcome: Draft | Stated | Failure | Raw) -> Outcome:
+    async def _outcome(self, call: Call, outcome: Said) -> Outcome:
         if isinstance(outcome, Failure | Raw):
             return outcome
         mark = ""

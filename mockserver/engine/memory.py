@@ -58,7 +58,7 @@ class Memory:
             return plan
         stored = await self.keep(call, answer)
         if call.background and not call.stream:
-            return Plan(replace(answer, phase="queued"), plan.source, faults=plan.faults)
+            return Plan(replace(answer, phase="queued"), plan.source, faults=plan.faults, bent_by=plan.bent_by)
         return replace(plan, kept=stored if plan.settled else None)
 
     async def keep(self, call: Call, answer: Answer) -> Stored:

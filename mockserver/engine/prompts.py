@@ -52,4 +52,5 @@ def joined(plans: Sequence[Plan]) -> Plan:
     settled = all(plan.settled for plan in plans)
     faults = next((plan.faults for plan in plans if plan.faults), ())  # one reply, so those of one rule
     outcome = together([plan.outcome for plan in plans])
-    return replace(first, outcome=outcome, source=source, settled=settled, faults=faults)
+    bent_by = tuple(dict.fromkeys(bent for plan in plans for bent in plan.bent_by))
+    return replace(first, outcome=outcome, source=source, settled=settled, faults=faults, bent_by=bent_by)

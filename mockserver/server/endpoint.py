@@ -86,7 +86,7 @@ class Endpoint:
         else:
             reply = operation.render(call, outcome)
         usage = outcome.usage if isinstance(outcome, Answer) else None
-        served = Served(reply, plan.source, call, pace, kept=plan.kept, timed=timed, usage=usage)
+        served = Served(reply, plan.source, call, pace, kept=plan.kept, timed=timed, usage=usage, bent_by=plan.bent_by)
         if plan.faults:
             error = self._error(call, operation if reply.frames is not None else None)
             return replace(served, faults=plan.faults, error=error)

@@ -52,6 +52,7 @@ class Explanation:
     why: str
     prompts: tuple[tuple[str, tuple[Held, ...]], ...]
     faults: tuple[Fault, ...] = ()
+    bent_by: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -62,6 +63,7 @@ class Explanation:
         why = f": {self.why}" if self.why else ""
         place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
         yield f"answered by: {self.source}{why}{befallen(self.faults)}{place}"
+        yield from (f"how it goes out: {source}" for source in self.bent_by)
         for at, (prompt, held) in enumerate(self.prompts):
             if len(self.prompts) > 1:
                 yield f"\nprompt {at}: {prompt}"
@@ -79,7 +81,7 @@ async def explained(engine: Engine, call: Call) -> Explanation:
     seen = await whole(engine, call)
     singly = singles(seen) if len(seen.prompts) > 1 else (seen,)
     prompts = [(shown(single.last_user), await _held(engine, single)) for single in singly]
-    return Explanation(call, plan.source, why, tuple(prompts), plan.faults)
+    return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.bent_by)
 
 
 def befallen(faults: Sequence[Fault]) -> str:

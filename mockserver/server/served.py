@@ -28,4 +28,5 @@ class Served:
     timed: bool | None = None
     usage: Usage | None = None
     bill: Bill | None = None
+    bent_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
     error: ErrorFrame | None = None  # how the provider tells an error amid this reply; None: nobody will ask

@@ -142,6 +142,8 @@ class Page:
         source = exchange.source
         if source[:5] == "rule ":
             self.hits[source] += 1
+        if exchange.bent_by:
+            self.hits.update(exchange.bent_by)
         if exchange.kept:
             size = BARE + len(exchange.path) + len(exchange.query) + len(exchange.model)
             for _, value in exchange.headers:

@@ -110,10 +110,10 @@ def test_faults_of_what_is_said_are_in_the_answer(fault: str) -> None:
 
 def test_faults_alone_bend_what_there_would_be_anyway() -> None:
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
-    alone, nobody = local("rules: [{then: {faults: [cut]}}]", unmatched="error"), local()
+    alone, nobody = local("rules: [{then: {faults: [cut]}}]"), local()
     answered = alone.ask("/v1/chat/completions", body)
-    assert answered.json["choices"] == nobody.ask("/v1/chat/completions", body).json["choices"]
-    assert answered.source.startswith("rule ")
+    assert answered.body == nobody.ask("/v1/chat/completions", body).body
+    assert answered.source == "generated"
 
 
 @pytest.mark.parametrize(
@@ -128,5 +128,4 @@ def test_faults_alone_bend_what_there_would_be_anyway() -> None:
 def test_faults_alone_of_every_operation(operation: str, method: str, path: str, body: object) -> None:
     rules = f"rules: [{{when: {{operation: {operation}}}, then: {{faults: [cut]}}}}]"
     answered, plain = (server.ask(path, body, method=method) for server in (local(rules), local()))
-    assert (answered.status, answered.body) == (plain.status, plain.body)
-    assert answered.source.startswith("rule ")
+    assert (answered.status, answered.body, answered.source) == (plain.status, plain.body, plain.source)

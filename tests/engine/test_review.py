@@ -53,6 +53,22 @@ def test_no_remark_without_proof(earlier: str, later: str) -> None:
     assert remarks(earlier, later) == []
 
 
+@pytest.mark.parametrize(
+    ("then", "shadows"),
+    [
+        ("{faults: [cut]}", False),
+        ("{timing: {first_token: 1s}}", False),
+        ("{text: a, faults: [cut]}", True),
+        ("{steps: [{text: a}, {faults: [cut]}]}", False),
+        ("{steps: [{text: a}, {text: b}]}", True),
+        ("{one_of: [{then: {text: a}}, {then: {timing: {first_token: 1s}}}]}", False),
+    ],
+)
+def test_a_rule_that_leaves_the_answer_to_others_shadows_none(then: str, shadows: bool) -> None:
+    found = review(local(f"rules: [{{then: {then}}}, {{then: {{text: x}}}}]").live.engine.rules)
+    assert [remark.text.partition(":")[0] for remark in found] == ["never answers"] * shadows
+
+
 def test_a_rule_that_steps_aside_shadows_nothing() -> None:
     assert remarks("when: {}, times: 1", "when: {}") == ["r0 depends on the order of arrival: it uses times"]
 

@@ -34,8 +34,8 @@ def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
     match key:
         case "content_filter":
             return then.content_filter is not None and then.content_filter.on == "prompt"
-        case "failed" | "faults":
-            return not any(other in OUTCOMES for other in keys if other != key and other != "faults")
+        case "failed" | "faults" | "timing":
+            return not any(other in OUTCOMES for other in keys if other != key and other not in _SENT)
     return True
 
 
@@ -67,7 +67,8 @@ OUTCOMES: Mapping[str, str] = {
     "embedding": "embedding",
     "moderation": "moderation",
     "failed": "content",  # alone; else it stands beside what was said before
-    "faults": "faults",  # alone: of what there would be anyway; else of the answer beside it
+    "faults": "manner",  # alone: of what is answered without the rule; else of the answer beside it
+    "timing": "manner",  # likewise
 }
 
 _SENT = frozenset(("timing", "faults"))
@@ -83,7 +84,7 @@ BESIDE: Mapping[str, frozenset[str]] = {
     "generate": _REPLY | _ENDING | {"chunks", "failed"},
     "echo": _REPLY | _ENDING | {"chunks", "failed"},
     "raw": _SENT,
-    "faults": _SENT,
+    "manner": _SENT,
     "steps": frozenset(),
     "one_of": frozenset(),
     "embedding": _REPLY,
@@ -95,7 +96,7 @@ _INSTEAD: Mapping[tuple[str, str], str] = {
     ("parts", "reasoning"): "; put {reasoning: ...} into the list",
     ("raw", "headers"): '; put it into "raw"',
     ("choices", "failed"): "; an answer breaks off as a whole, so give it one text",
-    ("faults", ""): "; write generate: auto beside it",
+    ("manner", ""): "; write generate: auto beside it",
     ("choices", ""): "; put it into each choice",
     ("steps", ""): "; put it into each step",
     ("one_of", ""): '; put it into the "then" of each branch',

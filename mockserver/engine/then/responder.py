@@ -51,7 +51,7 @@ def _unbent(then: ThenSpec, site: Site) -> Recipe[Response]:
             return compile_raw(then.raw, site.at("raw")).into(lambda raw: Response(raw, timing))
         case "embedding" | "moderation":
             return fixed(Response(_stated(then, site), timing))
-        case "faults":
+        case "manner":
             return fixed(Response(None, timing))
         case "steps":
             return _steps(then.steps or [], site.at("steps"))

@@ -40,6 +40,7 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
         "model": row.model or None,
         "attempt": attempt,
         "source": row.source or None,
+        **({"bent_by": list(row.bent_by)} if row.bent_by else {}),
         "status": row.status or None,
         "faults": list(row.faults),
         "ended": row.ending,

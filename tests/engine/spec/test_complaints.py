@@ -18,7 +18,7 @@ IN_FILES = {
     "rules: [{then: {text: a}, wen: {}}]": '1:27: unknown key "wen"; did you mean "when"?',
     "rules: [{thn: {text: a}}]": '1:10: unknown key "thn"; did you mean "then"?',
     "rules: [{then: {text: a}, faults: [cut]}]": (
-        '1:27: unknown key "faults"; a rule takes name, when, then, times, state'
+        '1:27: unknown key "faults"; write it into "then"'
     ),
     "rules: [{then: }]": '1:10: "then" has no value; give it one, or leave the key out',
     "rules: [{when: , then: {text: a}}]": '1:10: "when" has no value; give it one, or leave the key out',

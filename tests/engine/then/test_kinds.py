@@ -6,7 +6,7 @@ from tests.kit.rules import loaded, then_mistakes
 
 ANSWERS = (
     "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, steps, "
-    "one_of, embedding, moderation, failed, faults"
+    "one_of, embedding, moderation, failed, faults, timing"
 )
 
 BAD = {

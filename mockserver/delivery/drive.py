@@ -1,72 +1,22 @@
 """Performs actions on an ASGI connection: the only sleep, the only socket."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Protocol
 
-from starlette.types import Message, Receive, Send
+from starlette.types import Message
 
-from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, Flush, Head, Spill, Write
 from mockserver.core.http import Headers, Reply
+from mockserver.delivery.line import Line, Note, Short, Wire
+from mockserver.delivery.performance import MOUTHFUL, Left, Outbox, Performance
 from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.delivery.wheel import Wheel, shared
 
-MOUTHFUL = 1 << 18  # bytes of a body that are handed over at once
 COMPLETE, CLIENT_LEFT, STOPPED = "complete", "client left", "server stopped"
 CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": "reset"}
 
 _LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how often a client is given time to take what was sent before a reset
-
-WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a door lends its Wire
-SHORT = "mockserver.short"  # the one in which it lends a Short; whoever changes answers on their way takes it off
-Note = Callable[[bytes], None]  # is told of bytes of the body as they leave
-
-
-class Wire(Protocol):
-    """The connection beneath an ASGI server, which the door lends: `gone` once the client has left."""
-
-    @property
-    def gone(self) -> bool:
-        """Whether the client has left."""
-
-    @property
-    def unsent(self) -> int:
-        """How many bytes were written and have not reached the client."""
-
-    def write(self, data: bytes) -> None:
-        """Put bytes on the connection past all framing."""
-
-    def close(self) -> None:
-        """Send what was written, then close, whatever HTTP still expects."""
-
-    def reset(self) -> None:
-        """End the connection by TCP RST."""
-
-
-class Short(Protocol):
-    """The short way past ASGI messages, for what is simple and often; False: this is not, and nothing was sent."""
-
-    def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        """Send a whole answer; `head` are its header lines, one of them the body's length."""
-
-    def piece(self, data: bytes) -> bool:
-        """Send a piece, not the last, of a body without a length."""
-
-
-@dataclass(slots=True)  # not frozen, as every request makes one
-class Line:
-    """An ASGI connection to one client; without a door there is no wire beneath.
-
-    `began` is when the answer begins, on the clock of the wheel; None: once it is driven.
-    """
-
-    receive: Receive
-    send: Send
-    wire: Wire | None = None
-    short: Short | None = None
-    began: float | None = None
 
 
 async def drive(actions: Iterable[Action], line: Line, note: Note | None = None, *, wheel: Wheel | None = None) -> str:
@@ -75,30 +25,30 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
     What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
     run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
     """
-    performance = _Performance(actions, line, note, shared() if wheel is None else wheel)
+    performance = Performance(actions, line, note, shared() if wheel is None else wheel)
     outbox = performance.outbox
     try:
         while (action := await performance.next()) is not None:
             match action:
                 case Write():
-                    await outbox.flush()
+                    await _flush(outbox, line)
                     await asyncio.sleep(0)  # the others' turn
                     outbox.add(action.data)
                 case Flush():
-                    await outbox.flush()
+                    await _flush(outbox, line)
                 case Spill():
-                    await outbox.flush()
+                    await _flush(outbox, line)
                     if line.wire is not None:
                         line.wire.write(action.data)
                 case Cut():
-                    await outbox.flush(last=action.how == "end")
+                    await _flush(outbox, line, last=action.how == "end")
                     if action.how == "reset" and line.wire is not None:
                         await _delivered(line.wire)
                     _cut(line.wire, action)
                     return CUT[action.how]
-                case _Left():
+                case Left():
                     return CLIENT_LEFT
-        await outbox.flush(last=True)
+        await _flush(outbox, line, last=True)
     finally:
         performance.stop()
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
@@ -150,56 +100,21 @@ def _cut(wire: Wire | None, cut: Cut) -> None:
         wire.reset()
 
 
-class _Outbox:
-    """Collects a head and bytes until something has to leave."""
-
-    __slots__ = ("_note", "_send", "_short", "head", "pieces", "size")
-
-    def __init__(self, line: Line, note: Note | None) -> None:
-        self._send, self._short, self._note = line.send, line.short, note
-        self.head: Head | None = None
-        self.pieces: list[bytes] = []
-        self.size = 0
-
-    def add(self, piece: bytes) -> None:
-        self.pieces.append(piece)
-        self.size += len(piece)
-
-    def left(self) -> bool:
-        """Whether nothing is left, if need be since it could leave by the short way."""
-        if self.head is not None:
-            return False
-        if not self.pieces:
-            return True
-        if self._short is None or self.size > MOUTHFUL:
-            return False
-        body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
-        if not self._short.piece(body):
-            return False
-        self._let_go(body)
-        return True
-
-    def _let_go(self, body: bytes) -> None:
-        self.pieces.clear()
-        self.size = 0
-        if self._note is not None and body:
-            self._note(body)
-
-    async def flush(self, *, last: bool = False) -> None:
-        if self.head is not None:
-            await self._send(_start(self.head))
-            self.head = None
-        if self.pieces or last:
-            body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
-            self._let_go(body)
-            swallowed = 0
-            while len(body) - swallowed > MOUTHFUL:
-                mouthful = body[swallowed : swallowed + MOUTHFUL]
-                await self._send({"type": "http.response.body", "body": mouthful, "more_body": True})
-                swallowed += MOUTHFUL
-                await asyncio.sleep(0)  # the others' turn
-            rest = body[swallowed:] if swallowed else body
-            await self._send({"type": "http.response.body", "body": rest, "more_body": not last})
+async def _flush(outbox: Outbox, line: Line, *, last: bool = False) -> None:
+    """Send what is in an outbox, and that it was the last of it if it was."""
+    if outbox.head is not None:
+        await line.send(_start(outbox.head))
+        outbox.head = None
+    if not outbox.size and not last:
+        return
+    body, swallowed = outbox.take(), 0
+    while len(body) - swallowed > MOUTHFUL:
+        mouthful = body[swallowed : swallowed + MOUTHFUL]
+        await line.send({"type": "http.response.body", "body": mouthful, "more_body": True})
+        swallowed += MOUTHFUL
+        await asyncio.sleep(0)  # the others' turn
+    rest = body[swallowed:] if swallowed else body
+    await line.send({"type": "http.response.body", "body": rest, "more_body": not last})
 
 
 def _start(head: Head) -> Message:
@@ -219,100 +134,3 @@ def _lines(headers: Headers) -> tuple[bytes, int]:
 def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
     name, value = header
     return name.lower().encode("latin-1"), value.encode("latin-1")
-
-
-class _Left:
-    """Nobody is there any more for whom something could be done."""
-
-
-class _Performance:
-    """Performs what nobody has to wait for: bytes that leave by the short way, and what lies between two moments.
-
-    So a stream in good order costs no more than its wheel's turn; what is to be awaited is handed to the driver.
-    """
-
-    __slots__ = ("_actions", "_due", "_handed", "_line", "_rests", "_watch", "_wheel", "outbox")
-
-    def __init__(self, actions: Iterable[Action], line: Line, note: Note | None, wheel: Wheel) -> None:
-        self.outbox = _Outbox(line, note)
-        self._actions, self._line, self._wheel = iter(actions), line, wheel
-        self._due = wheel.clock.time() if line.began is None else line.began
-        self._rests = False  # a wait has begun
-        self._handed: asyncio.Future[_Handed] | None = None
-        self._watch: asyncio.Task[None] | None = None
-
-    async def next(self) -> "_Handed":
-        """The next action that has to be awaited, once its time has come; None at the end."""
-        action = self._rest() if self._rests else self._go()
-        if not isinstance(action, Wait):
-            return action
-        self._handed = asyncio.get_running_loop().create_future()
-        return await self._handed
-
-    def wake(self) -> None:
-        """Go on, as the moment has come."""
-        handed = self._handed
-        if handed is None or handed.done():
-            return
-        self._rests = False
-        try:
-            action = self._go()
-        except Exception as error:
-            handed.set_exception(error)
-        else:
-            if not isinstance(action, Wait):
-                handed.set_result(action)
-
-    def stop(self) -> None:
-        """Wait for nothing any longer."""
-        self._wheel.leave(self, self._due)
-        if self._watch is not None:
-            self._watch.remove_done_callback(self._depart)
-            self._watch.cancel()
-
-    def _go(self) -> "_Handed | Wait":
-        """Perform actions until there is one to be awaited, or a Wait, which has begun."""
-        outbox = self.outbox
-        for action in self._actions:
-            if isinstance(action, Write) and outbox.size <= MOUTHFUL:
-                outbox.add(action.data)
-            elif isinstance(action, Wait):
-                self._due += action.seconds
-                if self._due > self._wheel.clock.time():
-                    return self._rest() if outbox.left() else self._begun()
-            elif isinstance(action, Head):
-                outbox.head = action
-            else:
-                return action
-        return None
-
-    def _begun(self) -> Flush:
-        """Have the driver bring out what the wait is to follow."""
-        self._rests = True
-        return _FLUSH
-
-    def _rest(self) -> "_Left | Wait":
-        """Sleep until the moment that is due."""
-        if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(departure(self._line.receive))
-            self._watch.add_done_callback(self._depart)
-        elif self._watch.done():
-            return _LEFT
-        self._rests = True
-        self._wheel.sleep(self, self._due)
-        return _WAIT
-
-    def _depart(self, _: "asyncio.Task[None]") -> None:
-        """The client has left."""
-        if self._handed is not None and not self._handed.done():
-            self._handed.set_result(_LEFT)
-
-
-_Handed = Write | Head | Flush | Spill | Cut | _Left | None
-_LEFT, _FLUSH, _WAIT = _Left(), Flush(), Wait(0.0)
-
-
-async def departure(receive: Receive) -> None:
-    """Return once the client has left."""
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -107,9 +107,9 @@ class Engine:
                 settled = settled and not any(each.counts for each in response.faults)
                 manner = manner.within(response.timing, befalling)
                 if response.outcome is not None:
-                    return manner.of(
-                        call, self.policy.seed, await self._ruled(call, rule, response.outcome, manner, settled=settled)
-                    )
+                    outcome = await self._outcome(call, manner.changed(response.outcome, call))
+                    plan = Plan(outcome, rule.source, self.policy.timing_of(call), settled and self._repeats)
+                    return manner.of(call, self.policy.seed, plan)
             except Failure as failure:
                 return Plan(failure, rule.source, bent_by=manner.bent_by)
             manner = manner.by(rule.source)
@@ -171,11 +171,6 @@ class Engine:
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
         draws = Draws(self.policy.seed, self.store, counted=self._counts_attempts)
         return response, await draws.befalling(call, rule.name, response)
-
-    async def _ruled(self, call: Call, rule: Rule, said: Said, manner: Manner, *, settled: bool) -> Plan:
-        """A rule's answer. Raises Failure where it cannot be made."""
-        outcome = await self._outcome(call, manner.changed(said, call))
-        return Plan(outcome, rule.source, self.policy.timing_of(call), settled and self._repeats)
 
     async def _unmatched(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
         if self.policy.unmatched == "error":

@@ -15,8 +15,9 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure
 from mockserver.core.printable import printable
 from mockserver.core.seed import monotonic
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, SHORT, STOPPED, WIRE, Line, drive, fits, hand_over
+from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, drive, fits, hand_over
 from mockserver.delivery.faults import bent
+from mockserver.delivery.line import SHORT, WIRE, Line
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import Kept, script
 from mockserver.server.crash import crash

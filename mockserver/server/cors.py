@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mockserver.core.addresses import origin
-from mockserver.delivery.drive import SHORT
+from mockserver.delivery.line import SHORT
 from mockserver.server.guard import CONTROL
 from mockserver.server.routes import tidy
 

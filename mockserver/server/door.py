@@ -15,7 +15,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from mockserver.core.plan import Failure
-from mockserver.delivery.drive import SHORT, WIRE
+from mockserver.delivery.line import SHORT, WIRE
 from mockserver.server import beneath, framing
 from mockserver.server.intake import BETWEEN, BODY, HEAD, Intake
 from mockserver.server.porter import Deadlines, Porter, Refuse

@@ -16,7 +16,7 @@ from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
 from mockserver.core.seed import monotonic
 from mockserver.core.store import Buckets, Draw
-from mockserver.delivery.drive import departure
+from mockserver.delivery.line import departure
 from mockserver.engine.apart import apart
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.engine import Engine

@@ -10,8 +10,10 @@ import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
 from mockserver.core.http import Reply
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MOUTHFUL, Line, drive, fits, hand_over
+from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, drive, fits, hand_over
+from mockserver.delivery.line import Line
 from mockserver.delivery.pace import AT_ONCE
+from mockserver.delivery.performance import MOUTHFUL
 from mockserver.delivery.script import script
 from mockserver.delivery.wheel import TICK, Wheel
 from tests.kit.clock import HandClock

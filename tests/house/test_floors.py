@@ -42,6 +42,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "delivery": ({"core", "units"}, _TYPES),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),
+    "delivery/line": ({"core"}, {"starlette"}),
     "server": (
         _SERVED,
         _TYPES

@@ -85,7 +85,7 @@ def _complaint(details: ErrorDetails, loc: Path, wanted: _Wanted) -> Complaint:
 
 def _unknown(loc: Path, path: Path, wanted: _Wanted) -> str:
     model = wanted.at(loc[:-1])
-    known = [field.alias or name for name, field in model.model_fields.items()] if model else []
+    known = model.takes() if model else ()
     key = str(path[-1])
     if model is not None and key in model.instead:
         return f'unknown key "{key}"; write {model.instead[key]}'

@@ -3,7 +3,6 @@
 What a value means beyond its shape is decided where it is compiled.
 """
 
-from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, Tag
@@ -273,15 +272,11 @@ class StateSpec(Table):
     becomes: str | None = Field(None, description="the state after it; absent: it stays")
 
 
-def _keys(table: type[Table]) -> Iterator[str]:
-    return (field.alias or name for name, field in table.model_fields.items())
-
-
 class RuleSpec(Table):
     """When a request is like this, answer like that."""
 
     example = "{when: {model: gpt-4o*}, then: {text: Hello}}"
-    instead: ClassVar = {name: 'it into "then"' for name in _keys(ThenSpec) if name != "model"}
+    instead: ClassVar = {name: 'it into "then"' for name in ThenSpec.takes() if name != "model"}
 
     name: str | None = Field(None, min_length=1, max_length=120, description="what reports call the rule")
     when: Any = Field(None, description="what a request must be like; absent: every call for an answer")

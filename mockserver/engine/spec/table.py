@@ -22,6 +22,11 @@ class Table(BaseModel):
     nullable: ClassVar[frozenset[str]] = frozenset()
     instead: ClassVar[Mapping[str, str]] = {}
 
+    @classmethod
+    def takes(cls) -> tuple[str, ...]:
+        """The keys that such a table takes, as they are written."""
+        return tuple(field.alias or name for name, field in cls.model_fields.items())
+
     @model_validator(mode="before")
     @classmethod
     def _no_key_without_value(cls, table: Json) -> Json:

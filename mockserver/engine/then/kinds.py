@@ -44,7 +44,7 @@ def _nothing(keys: Collection[str], then: ContentSpec) -> str:
         return '"content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
     if "retry_after" in keys:
         return '"retry_after" goes with an error; add error: 429'
-    answers = [key for key in OUTCOMES if key in {f.alias or name for name, f in type(then).model_fields.items()}]
+    answers = [key for key in OUTCOMES if key in type(then).takes()]
     return f"there is no answer here; write one of {', '.join(answers)}"
 
 

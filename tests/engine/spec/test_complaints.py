@@ -17,9 +17,7 @@ IN_FILES = {
     "rules: [{}]": '1:9: a rule needs "then"; write {when: {model: gpt-4o*}, then: {text: Hello}}',
     "rules: [{then: {text: a}, wen: {}}]": '1:27: unknown key "wen"; did you mean "when"?',
     "rules: [{thn: {text: a}}]": '1:10: unknown key "thn"; did you mean "then"?',
-    "rules: [{then: {text: a}, faults: [cut]}]": (
-        '1:27: unknown key "faults"; write it into "then"'
-    ),
+    "rules: [{then: {text: a}, faults: [cut]}]": '1:27: unknown key "faults"; write it into "then"',
     "rules: [{then: }]": '1:10: "then" has no value; give it one, or leave the key out',
     "rules: [{when: , then: {text: a}}]": '1:10: "when" has no value; give it one, or leave the key out',
     "rules: [{name: '', then: {text: x}}]": '1:16: "name" expects a text that is not empty, not ""',

@@ -18,10 +18,11 @@ from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.timing import Timing
 from mockserver.kinds.amounts import Instant, Size
+from mockserver.kinds.cassettes import Match, Scrub, Upstreams
 from mockserver.kinds.keys import Key, Keys
 from mockserver.kinds.limits import LimitsSetting, LimitsTable, RatesTable
 from mockserver.kinds.models import Model, Models
-from mockserver.kinds.texts import Hosts, Origins, Token
+from mockserver.kinds.texts import Hosts, Origins, Several, Token
 from mockserver.kinds.timing import PROFILES, Profiles, ProfileSettings, TimingSetting, TimingTable
 from mockserver.positions import Document, Path, did_you_mean, read
 
@@ -91,6 +92,31 @@ class Settings(BaseModel):
         50_000_000, ge=1, description="How many bytes they may take in each namespace; the oldest go first."
     )
     max_body: Size = Field(10_000_000, ge=1, description="The largest body of a request, in bytes or as 10MB.")
+    cassette: str | None = Field(
+        None, min_length=1, description="The cassette that answers what no rule does, and is recorded into."
+    )
+    cassettes: str = Field("cassettes", min_length=1, description="The folder that cassettes are kept in.")
+    record: Literal["none", "once", "new_episodes", "all"] = Field(
+        "none",
+        description="What is asked upstream and recorded: none; once, if the cassette is not there yet; new_episodes, "
+        "what it does not hold; or all, anew.",
+    )
+    record_errors: bool = Field(True, description="Whether answers of 400 and above are recorded too.")
+    upstream: Upstreams = Field(
+        default_factory=dict,
+        description="Where the provider's own server is, by dialect: openai=https://api.openai.com/v1.",
+    )
+    match: Match = Field(
+        default_factory=Match,
+        description="Which fields of a request a cassette ignores, and which it compares as well.",
+    )
+    scrub: tuple[Scrub, ...] = Field((), description="What is left out of recordings, beside credentials.")
+    allow_secrets: Several = Field(
+        (), description="Texts that look like secrets, and may be recorded nevertheless; * as wildcard."
+    )
+    replay_speed: float = Field(
+        0, ge=0, description="How fast recorded answers come: 1 as they were recorded, 2 twice as fast, 0 at once."
+    )
     cors: Origins = Field(
         (),
         description="The origins whose pages may ask from a browser, such as https://app.example; * for all, but not "

@@ -58,3 +58,7 @@ class ConfigError(MockserverError):
 
 class RuleError(MockserverError):
     """A rules file that cannot be loaded, or a rule that fails while it is tried."""
+
+
+class CassetteError(MockserverError):
+    """A cassette that cannot be read, written or named so."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from mockserver.core.action import Fault
 from mockserver.core.call import Call, Json, ToolCall
 from mockserver.core.documents import Embeddings, Models, Moderations
+from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
 from mockserver.core.timing import Timing
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer
@@ -220,8 +221,15 @@ class Raw:
     frames: tuple[Frame | bytes, ...] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Forward:
+    """The provider's own server is to be asked; `cassette` keeps what it answers, None: nobody does."""
+
+    cassette: str | None = None
+
+
 Success = Answer | Models | Embeddings | Moderations | Stored | Listing
-Outcome = Success | Failure | Raw
+Outcome = Success | Failure | Raw | Recorded | Forward
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ _SERVED = {
     "dialects",
     "engine",
     "delivery",
+    "cassettes",
 }
 _SERVED |= {"tokenizers"}
 _CODINGS = {"brotli", "backports", "compression"}
@@ -40,13 +41,14 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
         {"core", "units", "positions", "kinds"},
         _TYPES | {"faker", "minijinja", "regex", "jsonschema_rs", "ahocorasick_rs", "jmespath", "lark"},
     ),
+    "cassettes": ({"core", "kinds", "positions", "units"}, _TYPES | {"yaml", "regex"}),
     "delivery": ({"core", "units"}, _TYPES),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),
     "delivery/line": ({"core"}, {"starlette"}),
     "server": (
         _SERVED,
         _TYPES
-        | {"starlette", "uvicorn", "uvloop", "httptools", "anyio", "httpx", "watchfiles"}
+        | {"starlette", "uvicorn", "uvloop", "httptools", "anyio", "httpx2", "watchfiles"}
         | _CODINGS
         | {"prometheus_client"},
     ),

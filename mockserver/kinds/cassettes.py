@@ -1,0 +1,59 @@
+"""What settings say of cassettes: the provider's own servers, what makes two requests equal, what is scrubbed."""
+
+from collections.abc import Mapping
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from mockserver.core.json_text import Json
+from mockserver.kinds.texts import Several, texts
+
+
+class Match(BaseModel):
+    """What makes a request equal to one that was recorded, beside its meaning."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="match")
+
+    ignore: Several = Field((), description="Fields of the body that may differ: temperature, seed.")
+    also: Several = Field(
+        (),
+        description="What must be equal too: header.x-tenant, query.api-version, or a field of the body such as user.",
+    )
+
+
+class Scrub(BaseModel):
+    """One thing to leave out of recordings; in a live request it is replaced before anything is looked up."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="scrub", populate_by_name=True)
+
+    path: str | None = Field(None, min_length=1, description="Where it stands in a JSON body, as JSONPath: $.user.")
+    regex: str | None = Field(None, min_length=1, description="Or what it looks like, wherever it stands.")
+    placeholder: str = Field("<scrubbed>", alias="with", min_length=1, description="What stands in its place.")
+
+
+def _upstreams(value: Json) -> Json:
+    """A table as it is; texts `dialect=URL`, in a list or with commas between, as a table."""
+    if isinstance(value, Mapping):
+        return value
+    pairs = [text.partition("=") for text in texts(value)]
+    if any(not (name and equals and url) for name, equals, url in pairs):
+        raise PydanticCustomError("wants", "dialect=URL, such as openai=https://api.openai.com/v1")
+    return {name: url for name, _, url in pairs}
+
+
+def _addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
+    for url in upstreams.values():
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
+            raise PydanticCustomError("wants", "http(s) addresses without a query, such as https://api.openai.com/v1")
+    return {name: url.rstrip("/") for name, url in upstreams.items()}
+
+
+Upstreams = Annotated[
+    Mapping[str, str],
+    BeforeValidator(_upstreams),
+    AfterValidator(_addresses),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
+]

@@ -27,7 +27,7 @@ fmt: setup
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 check: setup
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pytest -q tests/house
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pytest -q -n auto tests/house
 
 test: setup  # the house is looked over by make check
 	$(BIN)/pytest -n auto --ignore tests/house

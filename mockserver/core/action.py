@@ -16,7 +16,7 @@ class Head:
     headers: Headers
 
 
-@dataclass(slots=True)  # not frozen, as every frame makes one
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as every frame makes one
 class Write:
     """Bytes of the body and their weight in tokens; `frame`: the one event of a stream that they carry."""
 
@@ -25,7 +25,7 @@ class Write:
     frame: Frame | bytes | None = field(default=None, compare=False)
 
 
-@dataclass(slots=True)  # not frozen, as every frame makes one
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as every frame makes one
 class Wait:
     """Seconds to let pass before the next action; infinite: until the client leaves or the server stops."""
 

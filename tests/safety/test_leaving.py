@@ -19,6 +19,8 @@ from tests.kit.served import Served, served
 RULES = f"""\
 version: 1
 rules:
+  - when: {{last_user: "*soon*"}}
+    then: {{text: "one", timing: {{first_token: 1ms}}}}
   - when: {{last_user: "*never*"}}
     then: {{text: "one two three", timing: {{first_token: 1h}}}}
   - when: {{last_user: "*slowly*"}}
@@ -53,6 +55,8 @@ WAITS: dict[str, bytes] = {
 @pytest.fixture(scope="module")
 def server() -> Iterator[Served]:
     with served(RULES) as running:
+        with Raw(running.port) as line:
+            line.send(asked(b"soon")).hear()  # the first wait opens the timer of all
         yield running
 
 

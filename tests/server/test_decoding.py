@@ -64,7 +64,9 @@ def test_more_than_there_is_room_for(name: str) -> None:
         Decoding(codings, LIMIT).feed(encode(bytes(50_000_000)))
 
 
-@pytest.mark.parametrize(("name", "body"), [("gzip", b"{}"), ("deflate", b"{}{}{}"), ("br", b"{}{}{}"), ("zstd", b"{}{}")])
+@pytest.mark.parametrize(
+    ("name", "body"), [("gzip", b"{}"), ("deflate", b"{}{}{}"), ("br", b"{}{}{}"), ("zstd", b"{}{}")]
+)
 def test_what_is_not_so_coded(name: str, body: bytes) -> None:
     with pytest.raises(Exception, match=r"."):
         assert not Decoding((name,), LIMIT).feed(body)

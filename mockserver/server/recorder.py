@@ -68,14 +68,19 @@ class Recorder:
 
         Whoever stops waiting does not stop the saving.
         """
-        if self._body is None:
-            return
         if self._keeping is None:
+            if self._body is None:
+                return
             if self._body.lacks_end:
                 self._drop("the stream ended without the event that ends such a stream")
                 return
             self._keeping = asyncio.create_task(self._kept(self._body, monotonic() - self.began))
         await asyncio.shield(self._keeping)
+
+    async def settle(self) -> None:
+        """Nothing more will come: return when what is all there by its own words is saved. Anything else is not."""
+        if self.ripe or self._keeping is not None:
+            await self.keep()
 
     async def _kept(self, body: "_Body", took: float) -> None:
         take, call = self._take, self._take.call

@@ -78,6 +78,7 @@ class Relay:
         try:
             return await self._poured(response, more)
         except HTTPError as error:
+            self._recorder = None
             await self._let_go()
             log.warning("%s", way.broken(error))
             # what ends with its connection, as in HTTP/1.0, would be taken for whole

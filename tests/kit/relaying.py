@@ -19,7 +19,7 @@ from mockserver.server.upstreams import Patience, Upstreams
 class Forwarding(Engine):
     """An engine that has everything asked upstream."""
 
-    forward: Forward = Forward()
+    forward: Forward = field(default_factory=Forward)
 
     async def plan(self, call: Call) -> Plan:
         """Ask upstream."""

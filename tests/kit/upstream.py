@@ -1,7 +1,7 @@
 """A provider's own server that says exactly what a script says: raw sockets, in a process of its own.
 
 The first segment of a path names the script; all that is asked, and who left early, is told to the test. A script is a
-row of steps: bytes to send, seconds to wait, `close` or `reset`. In bytes, `{{NAME}}` stands for a header of the request.
+row of steps: bytes to send, seconds to wait, `close` or `reset`. In bytes, `{{NAME}}` stands for a request's header.
 """
 
 import asyncio
@@ -19,6 +19,7 @@ from typing import Any
 
 from tests.kit.served import ROOT, Lines, _environment
 
+_HANDSHAKE = b"\x16"  # how TLS begins, which is not spoken here
 Script = Sequence[bytes | float | str]
 
 
@@ -51,6 +52,13 @@ class Upstream:
         """The address under which every request gets this script."""
         return f"http://127.0.0.1:{self.port}/{script}"
 
+    def forget(self) -> None:
+        """Forget what was told before."""
+        with socket.create_connection(("127.0.0.1", self.port)) as knocking:
+            knocking.sendall(b"MARK\r\n\r\n")
+            self._next("mark")
+        self._heard.clear()
+
     def asked(self) -> Asked:
         """The next request that it got."""
         told = self._next("asked")
@@ -62,8 +70,8 @@ class Upstream:
         script: str = self._next("left")["script"]
         return script
 
-    def connections(self) -> int:
-        """How many connections it had, by the number of the next request's."""
+    def connection(self) -> int:
+        """The number of the connection on which the next request came."""
         number: int = self._next("asked")["connection"]
         return number
 
@@ -203,8 +211,14 @@ class _Server:
 
 async def _request(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     try:
-        head = await reader.readuntil(b"\r\n\r\n")
+        head = await reader.readexactly(1)
+        if head == _HANDSHAKE:
+            return None
+        head += await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
+        return None
+    if head == b"MARK\r\n\r\n":
+        _tell(what="mark")
         return None
     first, *lines = head[:-4].decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ")

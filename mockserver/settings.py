@@ -18,7 +18,7 @@ from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.timing import Timing
 from mockserver.kinds.amounts import Instant, Size
-from mockserver.kinds.cassettes import Match, Scrub, Upstreams
+from mockserver.kinds.cassettes import UPSTREAM_KEY, Match, Scrub, Upstreams
 from mockserver.kinds.keys import Key, Keys
 from mockserver.kinds.limits import LimitsSetting, LimitsTable, RatesTable
 from mockserver.kinds.models import Model, Models
@@ -201,11 +201,16 @@ def _of_document(document: Document) -> _Layer:
 
 def _of_environ(environ: Mapping[str, str]) -> _Layer:
     """What stands in `MOCKSERVER_*`. A name that is none of ours may be another program's, unless it is nearly ours."""
-    named = {name.removeprefix(_PREFIX).lower(): text for name, text in environ.items() if name.startswith(_PREFIX)}
+    named = {name.removeprefix(_PREFIX).lower(): text for name, text in environ.items() if _is_ours(name)}
     known = Settings.model_fields
     return _Layer(
         {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))}, variable
     )
+
+
+def _is_ours(variable: str) -> bool:
+    """Whether a variable is a setting's: the keys of upstreams are none, and stand nowhere else."""
+    return variable.startswith(_PREFIX) and not variable.startswith(UPSTREAM_KEY)
 
 
 def _profiles(layers: Sequence[_Layer]) -> Profiles | None:

@@ -218,7 +218,9 @@ _PERCENT = re.compile("%[0-9A-F]{2}")
 _URL_SAFE = str.maketrans("+/", "-_")
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")
 
-_VARIABLE = re.compile(r"(?:API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_VARIABLE = re.compile(
+    r"(?:API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$|^MOCKSERVER_UPSTREAM_KEY_", re.IGNORECASE
+)
 _HEADER = re.compile(
     rb"^(?:proxy-)?authorization$|^(?:set-)?cookie$|api[-_]?key|^key$|subscription-key|access-key"
     rb"|secret|password|credential|token$|signature$",

@@ -51,6 +51,8 @@ def _addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
     return {name: url.rstrip("/") for name, url in upstreams.items()}
 
 
+UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # and a dialect: the variable of the key that its upstream gets
+
 Upstreams = Annotated[
     Mapping[str, str],
     BeforeValidator(_upstreams),

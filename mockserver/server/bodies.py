@@ -25,7 +25,7 @@ def decoded(http: HttpRequest, limit: int) -> HttpRequest:
 
     Raises Failure for a coding that is not known (415), a body that is broken (400) or larger than the limit (413).
     """
-    codings = _codings(http.headers) if http.body else []
+    codings = codings_of(http.headers) if http.body else []
     if not codings:
         return http
     body = http.body
@@ -37,7 +37,8 @@ def decoded(http: HttpRequest, limit: int) -> HttpRequest:
     return replace(http, body=body)
 
 
-def _codings(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
+def codings_of(headers: Iterable[tuple[bytes, bytes]]) -> list[str]:
+    """The codings of a body, in the order in which they were put on. Raises Failure where they are too many."""
     values = b",".join([value for name, value in headers if name == b"content-encoding"]).decode("latin-1")
     names = [name.strip().lower() for name in values.split(",")]
     found = [name for name in names if name not in ("", "identity")]
@@ -57,7 +58,7 @@ def _checked(decode: Decoder, name: str, body: bytes, limit: int) -> bytes:
     return plain
 
 
-class _Member(Protocol):
+class Member(Protocol):
     """A decoder as zlib and zstd have them, for one member of a body."""
 
     @property
@@ -72,27 +73,41 @@ class _Member(Protocol):
         """At most so much of what the bytes hold."""
 
 
-def _gzip(body: bytes, limit: int) -> bytes:
-    return _members(body, limit, lambda: zlib.decompressobj(31))
+def gzip_member() -> Member:
+    """A decoder of one member of gzip."""
+    return zlib.decompressobj(31)
 
 
-def _deflate(body: bytes, limit: int) -> bytes:
-    """The zlib format, as is meant by the name; or bare deflate, as many send."""
-    wrapped = body[0] & 15 == 8 and int.from_bytes(body[:2], "big") % 31 == 0
-    return _members(body, limit, lambda: zlib.decompressobj(15 if wrapped else -15), most=1)
+def deflate_member(beginning: bytes) -> Member:
+    """A decoder of the zlib format, as is meant by `deflate`; or of bare deflate, as many send."""
+    wrapped = beginning[0] & 15 == 8 and int.from_bytes(beginning[:2], "big") % 31 == 0
+    return zlib.decompressobj(15 if wrapped else -15)
 
 
-def _zstd(body: bytes, limit: int) -> bytes:
+def zstd_member() -> Member:
+    """A decoder of one frame of zstd."""
     if sys.version_info >= (3, 14):
         from compression import zstd
     else:
         from backports import zstd
 
     options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW}
-    return _members(body, limit, lambda: zstd.ZstdDecompressor(options=options))
+    return zstd.ZstdDecompressor(options=options)
 
 
-def _members(body: bytes, limit: int, fresh: Callable[[], _Member], *, most: int = MOST_MEMBERS) -> bytes:
+def _gzip(body: bytes, limit: int) -> bytes:
+    return _members(body, limit, gzip_member)
+
+
+def _deflate(body: bytes, limit: int) -> bytes:
+    return _members(body, limit, lambda: deflate_member(body), most=1)
+
+
+def _zstd(body: bytes, limit: int) -> bytes:
+    return _members(body, limit, zstd_member)
+
+
+def _members(body: bytes, limit: int, fresh: Callable[[], Member], *, most: int = MOST_MEMBERS) -> bytes:
     """One member after another; what a member leaves over of a piece goes to the next."""
     plain, at = bytearray(), 0
     for _ in range(most):

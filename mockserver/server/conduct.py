@@ -24,6 +24,7 @@ from mockserver.server.crash import crash
 from mockserver.server.endpoint import Endpoint
 from mockserver.server.limits import Visit
 from mockserver.server.namespaces import DEFAULT
+from mockserver.server.relay import Relay
 from mockserver.server.routes import meant
 from mockserver.server.served import Served
 from mockserver.server.snapshot import ClientLeftError, path_of, read_body, snapshot
@@ -51,7 +52,10 @@ class Conduct:
         ended = CLIENT_LEFT
         try:
             served = await self._received(scope, receive, exchange, visit)
-            ended = await self._delivered(served, line, exchange, visit)
+            if served.forward is None:
+                ended = await self._delivered(served, line, exchange, visit)
+            else:
+                ended = await self._relayed(served, scope, line, exchange)
         except ClientLeftError:
             pass
         except asyncio.CancelledError:  # the server stops, and this request was still open
@@ -94,7 +98,10 @@ class Conduct:
         key = (namespace, scope["method"], scope["path"], scope["query_string"], body, *scope["headers"])
         served = live.memo.get(key, engine)
         if served is None:
-            served = await self._guarded(snapshot(scope, body, namespace), visit)
+            http = snapshot(scope, body, namespace)
+            served = await self._guarded(http, visit)
+            if served.forward is not None:
+                return replace(served, asked=http)
             if served.settled and _memorable(served.reply, body):
                 live.memo.put(key, engine, served)
             return served
@@ -127,6 +134,17 @@ class Conduct:
             waited = None if visit is None else visit.waited_until
             line = replace(line, began=exchange.asked if waited is None else waited)
         return await drive(self._actions(served, rates, exchange), line, exchange.note)
+
+    async def _relayed(self, served: Served, scope: Scope, line: Line, exchange: Exchange) -> str:
+        """Have the upstream answer, and return how it ended."""
+        _note(served, (), exchange)
+        relay = Relay(self.endpoint.live, self.endpoint.dialect, served, line, exchange)
+        try:
+            return await relay.run(scope, self._more(served, (), exchange))
+        except Failure as failure:
+            http = snapshot(scope, b"", exchange.namespace)
+            failed = Served(self.endpoint.dialect.fail(http, failure, served.call), served.source, served.call)
+            return await self._delivered(failed, line, exchange, None)
 
     async def _turned_away(self, http: HttpRequest, line: Line, exchange: Exchange) -> bool:
         """Whether there was still time to say that the server stops; an answer that has begun breaks off instead."""

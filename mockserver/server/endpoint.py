@@ -7,7 +7,7 @@ from functools import partial
 from mockserver.core.action import ErrorFrame
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw
+from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import Kept, written
 from mockserver.dialects import Dialect, Operation, as_frame
@@ -78,7 +78,10 @@ class Endpoint:
         return Served(self.dialect.fail(http, failure, call), source, call)
 
     def _served(self, call: Call, plan: Plan, operation: Operation) -> Served:
-        outcome, pace, timed = plan.outcome, self._pace(call, plan), timed_by(call.http)
+        outcome = plan.outcome
+        if isinstance(outcome, Forward):  # neither faults nor timing befall what is relayed
+            return Served(_NO_REPLY, plan.source, call, forward=outcome)
+        pace, timed = self._pace(call, plan), timed_by(call.http)
         if isinstance(outcome, Failure):
             reply = self.dialect.fail(call.http, outcome, call)
         elif isinstance(outcome, Raw):
@@ -145,4 +148,5 @@ def timed_by(http: HttpRequest) -> bool | None:
     return _SWITCH[value.lower()]
 
 
+_NO_REPLY = Reply(0, ())
 _SWITCH: Mapping[str, bool] = {"on": True, "off": False}

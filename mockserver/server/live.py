@@ -1,18 +1,19 @@
 """What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole."""
 
 from asyncio import Lock
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mockserver.core.addresses import is_loopback
 from mockserver.core.call import Json
+from mockserver.core.episode import Episode
 from mockserver.core.errors import ConfigError, Mistake, MockserverError
 from mockserver.core.plan import Stored
 from mockserver.core.seed import Clock, Seed, token
 from mockserver.core.store import Shelf, Store
 from mockserver.delivery.faults import FAULTS
-from mockserver.dialects import discover
+from mockserver.dialects import Dialect, discover
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
@@ -25,11 +26,14 @@ from mockserver.server.limits import Ledger, Limiter, limiter
 from mockserver.server.memo import Memo
 from mockserver.server.namespaces import Namespaces
 from mockserver.server.served import Served
+from mockserver.server.upstreams import Upstreams, Way, way
 from mockserver.settings import Settings, assemble
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
 from mockserver.tokenizers import chosen
+
+Keep = Callable[[str, Episode], Awaitable[None]]  # has an episode in the cassette of a name once it returns
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ def _bytes(path: Path) -> bytes:
 class Live:
     """Settings, engine and memory of a running server. A reload swaps settings and engine between two requests.
 
-    `engine` knows the rules of the files; `engine_of` a namespace those that it has of its own as well.
+    `engine` knows the rules of the files; `engine_of` a namespace those that it has of its own as well. `keep` takes
+    what is recorded; None: nothing does.
     """
 
     settings: Settings
@@ -67,6 +72,8 @@ class Live:
     sources: Sources = field(default_factory=Sources)
     namespaces: Namespaces = field(default_factory=Namespaces)
     ledger: Ledger = field(default_factory=Ledger)
+    upstreams: Upstreams = field(default_factory=Upstreams)
+    keep: Keep | None = None
     changing: Lock = field(default_factory=Lock)  # held while rules are compiled that are to be swapped in
     made_token: str = field(default_factory=token)  # for control paths that want one where nobody gave one
     _limiter: Limiter | None = None
@@ -97,6 +104,10 @@ class Live:
         """Forget the namespaces for which there is no more room."""
         while self.namespaces.outcasts:
             await self.forget(self.namespaces.outcasts.pop())
+
+    def way(self, dialect: Dialect) -> Way:
+        """The way to the upstream of a dialect. Raises Failure where there is none."""
+        return way(dialect, self.settings.upstream, self.sources.environ)
 
     @property
     def limiter(self) -> Limiter | None:

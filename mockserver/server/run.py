@@ -103,7 +103,7 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
 
 
 def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifespan[Router]:
-    """While the server runs, its rules files are watched, where that is set."""
+    """While the server runs, its rules files are watched, where that is set; then its upstreams are let go."""
 
     @asynccontextmanager
     async def lifespan(_: Router) -> AsyncIterator[None]:
@@ -113,5 +113,6 @@ def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifesp
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+        await live.upstreams.close()
 
     return lifespan

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from mockserver.core.action import ErrorFrame, Fault
 from mockserver.core.call import Call
-from mockserver.core.http import Reply
-from mockserver.core.plan import Stored, Usage
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.plan import Forward, Stored, Usage
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.server.limits import Bill
 
@@ -16,6 +16,7 @@ class Served:
 
     `timed`: whether the request itself wants timings to make it wait; None: it does not say.
     `bill` is what it draws from the limits each time; None: nothing.
+    `forward`: the upstream is to reply instead, to the request `asked`, as it came.
     """
 
     reply: Reply
@@ -30,3 +31,5 @@ class Served:
     bill: Bill | None = None
     bent_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
     error: ErrorFrame | None = None  # how the provider tells an error amid this reply; None: nobody will ask
+    forward: Forward | None = None
+    asked: HttpRequest | None = None

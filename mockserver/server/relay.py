@@ -1,0 +1,207 @@
+"""One request's way to an upstream, and its answer's way back: bytes as they come, and a recorder that listens."""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import Scope
+
+from mockserver.core.action import Cut
+from mockserver.core.call import Call
+from mockserver.core.episode import Sent
+from mockserver.core.exchange import Exchange
+from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.seed import monotonic
+from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, drive
+from mockserver.delivery.line import Line, departure
+from mockserver.dialects import Dialect
+from mockserver.server.live import Live
+from mockserver.server.recorder import Recorder, Take
+from mockserver.server.served import Served
+from mockserver.server.upstreams import PASSED_BY, Way, onward
+
+if TYPE_CHECKING:
+    from httpx2 import Request, Response
+
+GRACE = 0.25  # seconds that the last event of a stream waits for the stream's end, to be recorded before it leaves
+
+log = logging.getLogger("mockserver")
+
+Fields = Sequence[tuple[bytes, bytes]]
+
+
+@dataclass(slots=True, eq=False)
+class Relay:
+    """A request that its dialect's upstream is to answer.
+
+    Its body is not looked at: it has been read, and goes on as it came.
+    """
+
+    live: Live
+    dialect: Dialect
+    served: Served
+    line: Line
+    exchange: Exchange
+    _recorder: Recorder | None = None
+    _held: list[bytes] = field(default_factory=list)  # the end of the answer, which is saved before it leaves
+
+    async def run(self, scope: Scope, more: Headers) -> str:
+        """Relay it, with more headers on the answer, and return how it ended. Raises Failure where no answer begins.
+
+        A client that leaves ends it at once; what was whole by then is still recorded.
+        """
+        pump = asyncio.create_task(self._relayed(scope, more))
+        watch = asyncio.create_task(departure(self.line.receive))
+        try:
+            await asyncio.wait((pump, watch), return_when=asyncio.FIRST_COMPLETED)
+            return pump.result() if pump.done() else CLIENT_LEFT
+        finally:
+            watch.cancel()
+            await _ended(pump)
+            if self._recorder is not None:
+                await self._recorder.settle()
+
+    async def _relayed(self, scope: Scope, more: Headers) -> str:
+        from httpx2 import HTTPError
+
+        asked, call, forward = self.served.asked, self.served.call, self.served.forward
+        assert asked is not None and call is not None and forward is not None  # noqa: PT018, S101
+        way, keep = self.live.way(self.dialect), self.live.keep
+        if forward.cassette is not None and keep is not None:
+            take = Take(forward.cassette, call.dialect, call, self._sent(asked, call), self.live.settings.record_errors)
+            self._recorder = Recorder(take, partial(keep, forward.cassette))
+        response = await self._asked(way, asked, scope)
+        try:
+            return await self._poured(response, more)
+        except HTTPError as error:
+            self._recorder = None
+            await self._let_go()
+            log.warning("%s", way.broken(error))
+            # what ends with its connection, as in HTTP/1.0, would be taken for whole
+            return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.line)
+        finally:
+            await response.aclose()
+
+    def _sent(self, asked: HttpRequest, call: Call) -> Sent:
+        """The request as it is recorded: its body in plain, as the dialect has read it."""
+        dropped = {b"content-encoding"} if call.http.body != asked.body else ()
+        headers = _texts([(name, value) for name, value in onward(asked.headers) if name not in dropped])
+        query = self.exchange.query.decode("latin-1")
+        return Sent(asked.method, asked.path, query, headers, call.http.body)
+
+    async def _asked(self, way: Way, asked: HttpRequest, scope: Scope) -> "Response":
+        """The head of the upstream's answer. Raises Failure where there is none."""
+        from httpx2 import HTTPError, InvalidURL
+
+        upstreams = self.live.upstreams
+        signed = upstreams.signed(asked.headers)
+        client = await upstreams.client()
+        try:
+            request = self._request(way, asked, scope, signed)
+            async with asyncio.timeout(upstreams.patience.head):
+                return await client.send(request, stream=True)
+        except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
+            failure = way.unreachable(error)
+            log.warning("%s", failure.message)
+            raise failure from None
+
+    def _request(self, way: Way, asked: HttpRequest, scope: Scope, signed: Fields) -> "Request":
+        from httpx2 import Request
+
+        url = way.url(asked.path, scope["raw_path"], self.exchange.query)
+        headers = [*way.headers(asked.headers), *signed]
+        body = asked.body if asked.body or asked.method not in _BODILESS else None
+        return Request(asked.method, url, headers=headers, content=body, extensions={"trace": self._trace})
+
+    async def _trace(self, event: str, _: object) -> None:
+        """Hear from the client how far it is: moments count from when the request was sent."""
+        if self._recorder is not None and event.endswith("send_request_body.complete"):
+            self._recorder.began = monotonic()
+
+    async def _poured(self, response: "Response", more: Headers) -> str:
+        """Pass an answer on to its end and return how that went. Raises what breaks it off."""
+        recorder, line, status = self._recorder, self.line, response.status_code
+        headers = _received(response.headers.raw)
+        if recorder is not None and PASSED_BY.decode() not in response.headers:
+            recorder.open(status, headers)
+        told = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in more]
+        self.exchange.status, self.exchange.reply_headers = status, _texts(headers)
+        await line.send({"type": "http.response.start", "status": status, "headers": [*headers, *told]})
+        await self._passed(response.aiter_raw())
+        if recorder is not None:
+            await recorder.keep()
+        await self._let_go(last=True)
+        return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
+
+    async def _passed(self, pieces: AsyncIterator[bytes]) -> None:
+        """Pass the pieces on, each at once; but hold the last one until it is known to be that, and saved."""
+        recorder = self._recorder
+        while (piece := await self._next(pieces)) is not None:
+            if recorder is not None:
+                recorder.hear(piece)
+            if recorder is not None and recorder.ripe:
+                self._held.append(piece)
+            else:
+                await self._pass(piece)
+
+    async def _next(self, pieces: AsyncIterator[bytes]) -> bytes | None:
+        """The next piece, None at the end. What is held does not wait for it longer than a moment."""
+        if not self._held or self._recorder is None:
+            return await anext(pieces, None)
+        coming = asyncio.ensure_future(_next(pieces))
+        try:
+            await asyncio.wait((coming,), timeout=GRACE)
+            if not coming.done():
+                await self._recorder.keep()
+                await self._let_go()
+            return await coming
+        finally:
+            await _ended(coming)
+
+    async def _let_go(self, *, last: bool = False) -> None:
+        """Pass on what is held; `last`: this is the end of the answer."""
+        held = b"".join(self._held)
+        self._held.clear()
+        if last:
+            if held:
+                self.exchange.note(held)
+            await self.line.send({"type": "http.response.body", "body": held, "more_body": False})
+        elif held:
+            await self._pass(held)
+
+    async def _pass(self, piece: bytes) -> None:
+        self.exchange.note(piece)
+        if self.line.short is None or not self.line.short.piece(piece):
+            await self.line.send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(pieces, None)
+
+
+async def _ended(task: "asyncio.Future[Any]") -> None:
+    """Return when a task that nobody waits for any more is over."""
+    task.cancel()
+    await asyncio.wait((task,))
+    if not task.cancelled():
+        task.exception()
+
+
+def _received(headers: Fields) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer that concern its client; this server tells the date itself."""
+    lower = [(name.lower(), value) for name, value in headers]
+    chunked = any(name == b"transfer-encoding" for name, _ in lower)
+    length = [] if chunked else [field for field in lower if field[0] == b"content-length"][:1]
+    return [field for field in (*onward(lower), *length) if field[0] != b"date" and not _UNFIT.search(field[1])]
+
+
+def _texts(headers: Fields) -> Headers:
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+
+
+_BODILESS = ("GET", "HEAD", "DELETE", "OPTIONS")
+_UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # what no header may hold

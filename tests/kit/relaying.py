@@ -1,0 +1,94 @@
+"""A server in this process, over real sockets, whose every call is answered by an upstream, and what it records."""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from mockserver.core.call import Call
+from mockserver.core.episode import Episode
+from mockserver.core.plan import Forward, Plan
+from mockserver.engine.engine import Engine
+from mockserver.server.live import Live, Sources, start
+from mockserver.server.running import Running
+from mockserver.server.upstreams import Patience, Upstreams
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarding(Engine):
+    """An engine that has everything asked upstream."""
+
+    forward: Forward = field(default_factory=Forward)
+
+    async def plan(self, call: Call) -> Plan:
+        """Ask upstream."""
+        return Plan(self.forward, "forwarded")
+
+
+@dataclass
+class Kept:
+    """What was to be saved, in place of a cassette's file."""
+
+    episodes: list[Episode] = field(default_factory=list)
+    hindrance: Exception | None = None
+    takes: float = 0.0  # seconds
+
+    async def keep(self, cassette: str, episode: Episode) -> None:
+        """Keep it in memory."""
+        assert cassette == "chat.yaml"
+        await asyncio.sleep(self.takes)
+        if self.hindrance is not None:
+            raise self.hindrance
+        self.episodes.append(episode)
+
+
+@dataclass(frozen=True)
+class Relaying:
+    """The server, what it has recorded."""
+
+    running: Running
+    live: Live
+    kept: Kept
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self.running.address
+
+    @property
+    def port(self) -> int:
+        """The port of that."""
+        return int(self.address.rpartition(":")[2])
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """What was recorded."""
+        return self.kept.episodes
+
+    @property
+    def episode(self) -> Episode:
+        """The one that was recorded."""
+        (episode,) = self.kept.episodes
+        return episode
+
+
+@contextmanager
+def relaying(
+    upstream: Mapping[str, str] | str,
+    *,
+    cassette: str | None = "chat.yaml",
+    patience: Patience | None = None,
+    environ: Mapping[str, str] | None = None,
+    **settings: Any,
+) -> Iterator[Relaying]:  # size: what a server is made of
+    """A server that asks this upstream, that of openai where only an address is given."""
+    addresses = {"openai": upstream} if isinstance(upstream, str) else dict(upstream)
+    live = start(Sources((), {"port": 0, "upstream": addresses, **settings}, environ or {}))
+    stated = {each.name: getattr(live.engine, each.name) for each in fields(Engine) if each.init}
+    live.engine = Forwarding(**stated, forward=Forward(cassette))
+    live.upstreams = Upstreams(patience or Patience())
+    kept = Kept()
+    live.keep = kept.keep
+    with Running(live) as running:
+        yield Relaying(running, live, kept)

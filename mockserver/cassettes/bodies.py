@@ -45,7 +45,9 @@ class Style:
         found: dict[str, str] = {}
         for word in name.split():
             kind = next((kind for kind, words in _WORDS.items() if word in words), None)
-            if kind is None or kind in found:
+            if kind in found:
+                raise ValueError(f'"{word}" and "{found[kind]}" are of one kind: a style has one of them')
+            if kind is None:
                 hint = did_you_mean(word, (known for words in _WORDS.values() for known in words))
                 raise ValueError(f'no style of JSON: "{word[:60]}"{hint}')
             found[kind] = word

@@ -67,11 +67,12 @@ def _reply(node: Node, known: Known) -> tuple[Recorded, Node]:
         raise Refused(_CUT_OFF, node.spot)
     if not (isinstance(hashed.value, str) and (_HASH.fullmatch(hashed.value) or hashed.value == UNKNOWN)):
         raise Refused(f"64 hex digits must stand here, or {UNKNOWN}; was the file cut off?", hashed.spot)
+    form = _form(table)
     reply = Recorded(
         status=_status(table["status"]),
         headers=_optional(table.get("headers"), _headers, ()),
         body=_optional(table.get("body"), body, b""),
-        frames=_frames(table["frames"], _form(table), known) if "frames" in table else None,
+        frames=_frames(table["frames"], form, known) if "frames" in table else None,
         took=_optional(table.get("took"), beats.seconds, 0.0),
     )
     return reply, hashed

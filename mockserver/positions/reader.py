@@ -39,13 +39,20 @@ _Keys = dict[str, tuple[int, int, Spot]]
 
 def parse(text: str) -> tuple[Json, Spot, Sequence[Problem]]:
     """The value of the one document in `text`, where its parts stand, and everything that is wrong with it."""
-    if forbidden := _FORBIDDEN.search(text):
-        lines = (text[: forbidden.start()] + "|").splitlines()
-        return None, NOWHERE, ((_forbidden(forbidden[0]), len(lines) - 1, len(lines[-1]) - 1),)
+    if problem := unprintable(text):
+        return None, NOWHERE, (problem,)
     with collector_at_rest():
         parser = _Parser(text)
         data, spot = parser.document()
     return data, spot, parser.problems
+
+
+def unprintable(text: str) -> Problem | None:
+    """The first character that may not stand in YAML, if there is one."""
+    if (found := _FORBIDDEN.search(text)) is None:
+        return None
+    lines = (text[: found.start()] + "|").splitlines()
+    return _forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1
 
 
 @contextmanager

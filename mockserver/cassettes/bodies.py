@@ -1,0 +1,257 @@
+"""Bodies of requests and answers as a cassette shows them: JSON where that gives the same bytes again, else text or
+
+base64. The layout of JSON has a name of a few words: `spaced ascii newline`. It must not know YAML's letters.
+"""
+
+import json
+import re
+from base64 import b64decode, b64encode
+from binascii import Error
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from json.encoder import encode_basestring, encode_basestring_ascii
+from typing import Any
+
+from mockserver.cassettes.nodes import Node, Refused
+from mockserver.core.json_text import Json
+from mockserver.positions import did_you_mean
+from mockserver.positions.scalars import resolve
+
+MAX_DEPTH = 60  # of JSON that is shown as such
+
+
+class Lexeme(str):
+    """What stands without quotes, and is kept as it is written: a number of JSON."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How JSON is laid out."""
+
+    layout: str = "compact"
+    letters: str = ""
+    end: str = ""
+
+    @property
+    def name(self) -> str:
+        """In words; nothing for what is usual."""
+        return " ".join(word for word in (self.layout, self.letters, self.end) if word not in ("", "compact"))
+
+    @classmethod
+    def named(cls, name: str) -> "Style":
+        """The style of these words. Raises ValueError for others."""
+        found: dict[str, str] = {}
+        for word in name.split():
+            kind = next((kind for kind, words in _WORDS.items() if word in words), None)
+            if kind in found:
+                raise ValueError(f'"{word}" and "{found[kind]}" are of one kind: a style has one of them')
+            if kind is None:
+                hint = did_you_mean(word, (known for words in _WORDS.values() for known in words))
+                raise ValueError(f'no style of JSON: "{word[:60]}"{hint}')
+            found[kind] = word
+        return cls(**found)
+
+    def text(self, tree: Json) -> str:
+        """JSON in this style."""
+        return "".join(_pieces(tree, _LAYOUTS[self.layout], _LETTERS[self.letters], "\n")) + _ENDS[self.end]
+
+
+COMPACT = Style()
+
+
+def shown(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
+    """A body as a table: json and its style, text, or base64; `plain`: not as JSON, however well it would fit."""
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": b64encode(body).decode("ascii")}
+    if not plain and (found := as_json(text)) is not None:
+        tree, style = found
+        return {"json": tree, **({"style": style.name} if style.name else {})}
+    return {"base64": b64encode(body).decode("ascii")} if _ODD.search(text) else {"text": text}
+
+
+def as_json(text: str) -> tuple[Json, Style] | None:
+    """JSON and the style that gives this very text again, if there is one."""
+    try:
+        tree = _DECODER.decode(text)
+        if not _too_deep(tree):
+            return next(((tree, style) for style in _likely(text) if style.text(tree) == text), None)
+    except (ValueError, RecursionError):
+        pass
+    return None
+
+
+def body(node: Node) -> bytes:
+    """The bytes of a body that is shown so. Raises Refused."""
+    table = node.value
+    if not isinstance(table, dict) or len(kinds := [kind for kind in _KINDS if kind in table]) != 1:
+        raise Refused("a body is one of json, text and base64", node.spot)
+    for key in table:
+        if key not in _KINDS and not (key == "style" and "json" in table):
+            raise Refused(f'a body has no "{key[:60]}"', (node.keys or {})[key])
+    return _KINDS[kinds[0]](table[kinds[0]], table.get("style"))
+
+
+def style(node: Node | None, usual: Style = COMPACT) -> Style:
+    """The style that a node names."""
+    if node is None:
+        return usual
+    try:
+        return Style.named(string(node))
+    except ValueError as error:
+        raise Refused(str(error), node.spot) from None
+
+
+def string(node: Node) -> str:
+    """The text of a scalar."""
+    if not isinstance(node.value, str):
+        raise Refused("a text must stand here", node.spot)
+    return node.value
+
+
+def octets(node: Node) -> bytes:
+    """The bytes that a node gives as base64."""
+    try:
+        return b64decode("".join(string(node).split()), validate=True)
+    except (Error, ValueError):
+        raise Refused("this is no base64", node.spot) from None
+
+
+def tree(node: Node) -> Json:
+    """The JSON that a node means; numbers as they are written."""
+    value = node.value
+    if isinstance(value, dict):
+        return {key: tree(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [tree(inner) for inner in value]
+    return _scalar(node) if node.bare else value
+
+
+def _scalar(node: Node) -> Json:
+    text: str = node.value
+    if text[:1] in _NUMERAL and _NUMBER.fullmatch(text):
+        return Lexeme(text)
+    try:
+        value = resolve(text)
+        return Lexeme(json.dumps(value, allow_nan=False)) if isinstance(value, int | float) else value
+    except ValueError:
+        raise Refused("JSON has no such number", node.spot) from None
+
+
+def _json(node: Node, named: Node | None) -> bytes:
+    return _utf8(style(named).text(tree(node)), node)
+
+
+def _text(node: Node, named: Node | None) -> bytes:
+    return _utf8(string(node), node)
+
+
+def _base64(node: Node, named: Node | None) -> bytes:
+    return octets(node)
+
+
+def _utf8(text: str, node: Node) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused("half of a surrogate pair is no text", node.spot) from None
+
+
+def _pieces(tree: Json, layout: tuple[str, str, str], quote: Callable[[str], str], line: str) -> Iterator[str]:
+    """JSON piece by piece; `line`: what begins a line at this depth, for layouts that have lines."""
+    if isinstance(tree, str):
+        yield tree if type(tree) is Lexeme else quote(tree)
+    elif isinstance(tree, dict | list):
+        yield from _collection(tree, layout, quote, line)
+    else:
+        yield json.dumps(tree)
+
+
+def _collection(
+    tree: dict[str, Json] | list[Json], layout: tuple[str, str, str], quote: Callable[[str], str], line: str
+) -> Iterator[str]:
+    indent, comma, colon = layout
+    opening, closing = "{}" if isinstance(tree, dict) else "[]"
+    inner = line + indent
+    between = opening + (inner if indent else "")
+    for item in tree:
+        yield between
+        if isinstance(tree, dict):
+            yield quote(item)
+            yield colon
+            item = tree[item]
+        yield from _pieces(item, layout, quote, inner)
+        between = comma + (inner if indent else "")
+    yield (line if indent else "") + closing if tree else opening + closing
+
+
+def _likely(text: str) -> Iterator[Style]:
+    """The styles that a text may have, the likeliest first."""
+    end = "newline" if text.endswith("\n") else ""
+    bare = text.removesuffix("\n")
+    if found := _INDENTED.match(bare):
+        layouts: tuple[str, ...] = tuple(name for name, (indent, _, _) in _LAYOUTS.items() if indent == found[1])
+    else:
+        layouts = ("spaced", "compact") if _SPACED.search(bare[:2000]) else ("compact", "spaced")
+    letters = [name for name in _LETTERS if name != "slashes" or r"\/" in text]
+    if r"\u" in text:
+        letters.sort(key=lambda name: name == "")
+    yield from (Style(layout, letter, end) for layout in layouts for letter in letters)
+
+
+def _too_deep(tree: Json, depth: int = 0) -> bool:
+    if not isinstance(tree, dict | list):
+        return False
+    inner = tree.values() if isinstance(tree, dict) else tree
+    return depth >= MAX_DEPTH or any(_too_deep(item, depth + 1) for item in inner)
+
+
+def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        raise ValueError("a key stands twice")
+    return table
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"JSON has no {name}")
+
+
+def _html(text: str) -> str:
+    return _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", encode_basestring(text))
+
+
+def _slashes(text: str) -> str:
+    return encode_basestring_ascii(text).replace("/", r"\/")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=Lexeme, parse_int=Lexeme, parse_constant=_no_constant)
+_LAYOUTS: dict[str, tuple[str, str, str]] = {  # indentation, what parts items, what follows a key
+    "compact": ("", ",", ":"),
+    "spaced": ("", ", ", ": "),
+    "indent2": ("  ", ",", ": "),
+    "indent4": ("    ", ",", ": "),
+    "tabs": ("\t", ",", ": "),
+}
+_LETTERS: dict[str, Callable[[str], str]] = {  # how strings are written
+    "": encode_basestring,
+    "ascii": encode_basestring_ascii,
+    "html": _html,  # as Go does
+    "slashes": _slashes,  # as PHP does
+}
+_ENDS = {"": "", "newline": "\n"}
+_WORDS: dict[str, tuple[str, ...]] = {
+    "layout": tuple(_LAYOUTS),
+    "letters": tuple(_LETTERS)[1:],
+    "end": tuple(_ENDS)[1:],
+}
+_KINDS: dict[str, Callable[[Node, Node | None], bytes]] = {"json": _json, "text": _text, "base64": _base64}
+_NUMERAL = frozenset("-0123456789")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
+_INDENTED = re.compile(r"[\[{]\n([ \t]+)")
+_SPACED = re.compile(r'": |, ["{\[\d]')
+_HTML = re.compile("[<>&\u2028\u2029]")
+_ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")

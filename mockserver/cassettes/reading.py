@@ -1,0 +1,203 @@
+"""Cassettes as they are read: every mistake with its file, line and column, and nothing half.
+
+Strict in what a document may hold, so that a file that was cut off or is something else is never taken for a cassette.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import PurePath
+
+from mockserver.cassettes import beats, fields
+from mockserver.cassettes.nodes import Node, Refused, Spot, parse
+from mockserver.core.episode import Beat, Episode
+from mockserver.core.errors import CassetteError, Mistake, Place
+from mockserver.positions import collector_at_rest
+
+VERSION = 1
+MAX_MISTAKES = 20
+_SHOWN = 160  # characters of a line that a mistake shows
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An episode and the document that it stands in; `stated` is the hash that this gives, `place` where."""
+
+    episode: Episode
+    text: str
+    stated: str
+    place: Place
+
+    @property
+    def altered(self) -> bool:
+        """Whether the body of the answer is not the one that was recorded."""
+        return self.stated not in (fields.UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a file was read: so many episodes, on so many lines."""
+
+    episodes: int = 0
+    lines: int = 0
+
+
+def episodes(data: bytes, file: str) -> tuple[Episode, ...]:
+    """The episodes of a cassette. Raises CassetteError with all that is wrong."""
+    return tuple(entry.episode for entry in entries(data, file))
+
+
+def entries(data: bytes, file: str) -> tuple[Entry, ...]:
+    """The same with the documents they stand in."""
+    documents = tuple(_documents(_decoded(data, file), Mark(), file))
+    behind = _checked_head(documents)
+    return _entries(documents[behind:], file, 0)
+
+
+def following(data: bytes, file: str, mark: Mark) -> tuple[Entry, ...]:
+    """What stands in the rest of a file that was read up to a mark, the end of an episode."""
+    documents = tuple(_documents(_decoded(data, file), mark, file))
+    return _entries(documents, file, mark.episodes)
+
+
+def mismatches(data: bytes, file: str) -> tuple[Mistake, ...]:
+    """The episodes whose answer is not the one that was recorded: somebody edited it."""
+    return tuple(
+        Mistake(f"the body of episode {number} was edited: its sha256 is no longer this one; {_RESTATE}", entry.place)
+        for number, entry in enumerate(entries(data, file), 1)
+        if entry.altered
+    )
+
+
+def document_of(text: str) -> Episode:
+    """The episode of one document, read as any reader of YAML would."""
+    document = _Document(text, 0, "")
+    try:
+        return _episode(parse(text), {})[0]
+    except Refused as refused:
+        raise CassetteError(document.mistake(refused)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    text: str
+    line: int  # of the file, from 0
+    file: str
+
+    def mistake(self, refused: Refused) -> Mistake:
+        return Mistake(refused.words, self.place(refused.spot))
+
+    def place(self, spot: Spot) -> Place:
+        lines = self.text.splitlines() or [""]
+        line, column = min(spot[0], len(lines) - 1), spot[1]
+        text = lines[line]
+        if len(text) > _SHOWN:
+            text = text[:_SHOWN] + "…" if column < _SHOWN else ""
+        return Place(self.file, self.line + line + 1, column + 1, text)
+
+
+def _decoded(data: bytes, file: str) -> str:
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        place = Place(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise CassetteError(Mistake(f"no cassette: the byte 0x{data[error.start]:02x} is not UTF-8", place)) from None
+
+
+def _documents(text: str, mark: Mark, file: str) -> Iterator[_Document]:
+    """The documents of a stream. Nothing within one may have `---` at the start of a line, so YAML says."""
+    start, line = 0, mark.lines
+    while start < len(text) or start == 0:
+        end = text.find("\n---", start)
+        while end >= 0 and text[end + 4 : end + 5] not in ("\n", "\r", " ", "\t", ""):
+            end = text.find("\n---", end + 1)
+        end = len(text) if end < 0 else end + 1
+        yield _Document(text[start:end], line, file)
+        line += text.count("\n", start, end)
+        start = end or 1
+
+
+def _checked_head(documents: Sequence[_Document]) -> int:
+    """How many documents the head of a file is: one, below comments that may stand above its `---`."""
+    for number, document in enumerate(documents):
+        try:
+            if (node := parse(document.text)) is not None:
+                _check_version(node)
+                return number + 1
+        except Refused as refused:
+            raise CassetteError(document.mistake(refused)) from None
+        if document.text.startswith("---"):
+            break
+    raise CassetteError(
+        Mistake(f"no cassette: the file is empty, where one begins with {_BEGIN}", Place(documents[0].file, 1, 1))
+    )
+
+
+def _check_version(node: Node) -> None:
+    version = node.value.get("version") if isinstance(node.value, dict) else None
+    if version is None or set(node.value) != {"version"}:
+        raise Refused(f"no cassette: one begins with {_BEGIN}, and then ---", node.spot)
+    if version.value != str(VERSION):
+        shown = version.value[:20] if isinstance(version.value, str) else "a table"
+        raise Refused(f"this cassette has version {shown}; version {VERSION} can be read here", version.spot)
+
+
+def _entries(documents: Sequence[_Document], file: str, before: int) -> tuple[Entry, ...]:
+    found: list[Entry] = []
+    mistakes: list[Mistake] = []
+    with collector_at_rest():
+        for number, document in enumerate(documents, before + 1):
+            try:
+                found.append(_entry(document, f"cassette {PurePath(file).name}#{number}"))
+            except Refused as refused:
+                mistakes.append(document.mistake(refused))
+                if len(mistakes) == MAX_MISTAKES:
+                    break
+    if mistakes:
+        raise CassetteError(*mistakes)
+    return tuple(found)
+
+
+def _entry(document: _Document, source: str) -> Entry:
+    node, known = _parsed(document.text)
+    episode, hashed = _episode(node, known)
+    episode = replace(episode, reply=replace(episode.reply, source=source))
+    return Entry(episode, document.text, hashed.value, document.place(hashed.spot))
+
+
+def _episode(node: Node | None, known: fields.Known) -> tuple[Episode, Node]:
+    if node is None:
+        raise Refused("an episode must stand here, and there is nothing: was the file cut off?", (0, 0))
+    return fields.episode(node, known)
+
+
+def _parsed(text: str) -> tuple[Node | None, fields.Known]:
+    """The nodes of a document; those events that stand there as they were written are read by a swifter way."""
+    lines = text.split("\n")
+    events = {number: line for number, line in enumerate(lines) if line.startswith("    - {at: ") and line[-1] == "}"}
+    try:
+        return _swiftly(lines, events) or (parse(text), {})
+    except Refused:
+        return parse(text), {}
+
+
+def _swiftly(lines: list[str], events: dict[int, str]) -> tuple[Node, fields.Known] | None:
+    """The same, where the lines of events turn out to be what they look like."""
+    node = parse(_without(lines, events))
+    form = fields.form(node)
+    if not events or node is None or form is None:
+        return None if node is None or events else (node, {})
+    read = zip(events, beats.swift(tuple(events.values()), form), strict=True)
+    known: dict[int, Beat] = {number: beat for number, beat in read if beat is not None}
+    if len(known) < len(events):
+        node = parse(_without(lines, known))
+    return (node, known) if node and fields.claimed(node, set(known)) and fields.form(node) == form else None
+
+
+def _without(lines: list[str], events: dict[int, Beat] | dict[int, str]) -> str:
+    return "\n".join(f"    - {fields.PLACEHOLDER}" if number in events else line for number, line in enumerate(lines))
+
+
+_BEGIN = f'"version: {VERSION}"'
+_RESTATE = "if that is meant, `mockserver cassette verify --fix` states it anew"

@@ -1,0 +1,64 @@
+"""YAML without what has no place in a cassette."""
+
+import pytest
+
+from mockserver.cassettes.nodes import MAX_DEPTH, Refused, parse
+
+
+def test_scalars_stay_as_they_are_written() -> None:
+    node = parse("a: 1.50\n'b': ['yes', yes, ~]")
+    assert node is not None
+    assert [(key, inner.spot) for key, inner in node.value.items()] == [("a", (0, 3)), ("b", (1, 5))]
+    assert (node.value["a"].value, node.value["a"].bare) == ("1.50", True)
+    assert [(item.value, item.bare) for item in node.value["b"].value] == [("yes", False), ("yes", True), ("~", True)]
+    assert node.keys == {"a": (0, 0), "b": (1, 0)}
+
+
+@pytest.mark.parametrize("text", ["", "# only this\n", "---\n", "---\n# a\n...\n"])
+def test_nothing_is_nothing(text: str) -> None:
+    assert parse(text) is None
+
+
+def test_an_empty_text_is_something() -> None:
+    node = parse("''")
+    assert node is not None
+    assert node.value == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "spot"),
+    [
+        ("a: &x 1\nb: *x", "anchors (&) have no place in a cassette; leave it out", (0, 3)),
+        ("b: *x", "aliases (*) have no place in a cassette; write the value itself", (0, 3)),
+        ("a: &x [1]", "anchors (&) have no place in a cassette; leave it out", (0, 3)),
+        ("a: !!python/object/apply:os.system ['true']", "tags (!) have no place in a cassette; leave it out", (0, 3)),
+        ("a: !!str 1", "tags (!) have no place in a cassette; leave it out", (0, 3)),
+        ("a: !x {}", "tags (!) have no place in a cassette; leave it out", (0, 3)),
+        ("a: 1\nb: 2\na: 3", 'duplicate key "a"', (2, 0)),
+        ("? [a]\n: 1", "a key must be a text", (0, 2)),
+        ("a\n---\nb", 'a document begins with "---" on a line of its own', (1, 0)),
+        ("a: 1\n...\nb: 2", "this line is not indented like the first one", (2, 0)),
+        ("a: [1\n", 'this "[" is never closed', (0, 3)),
+        (
+            "a: b: c",
+            'this ":" does not fit here: put a text that holds ": " in quotes, or mend the indentation',
+            (0, 4),
+        ),
+        ("a: 'x\n", "this quote is never closed", (0, 3)),
+        ("a: \x00", 'the character U+0000 may not stand in YAML; write "\\u0000" in double quotes', (0, 3)),
+        ("a:\n b: \x7f", 'the character U+007F may not stand in YAML; write "\\u007f" in double quotes', (1, 4)),
+        ("[" * 200, f"this stands more than {MAX_DEPTH} levels deep", (0, MAX_DEPTH)),
+        ("- " * 100_000, f"this stands more than {MAX_DEPTH} levels deep", (0, 2 * MAX_DEPTH)),
+        ("[" * 100_000 + "]" * 100_000, f"this stands more than {MAX_DEPTH} levels deep", (0, MAX_DEPTH)),
+    ],
+)
+def test_all_else_is_refused_where_it_stands(text: str, words: str, spot: tuple[int, int]) -> None:
+    with pytest.raises(Refused) as caught:
+        parse(text)
+    assert (caught.value.words, caught.value.spot) == (words, spot)
+
+
+def test_merge_keys_are_keys() -> None:
+    node = parse("<<: {a: 1}")
+    assert node is not None
+    assert list(node.value) == ["<<"]

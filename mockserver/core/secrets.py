@@ -36,6 +36,12 @@ def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Itera
     yield from _in_body(body)
 
 
+@lru_cache(1024)
+def is_secret_header(name: str) -> bool:
+    """Whether a header holds a credential, by its name."""
+    return _is_secret_header(name.encode("latin-1", "replace"))
+
+
 def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
     """The credentials of a request; `more` are known from elsewhere."""
     found = dict.fromkeys((*credentials(headers, query, body), *more))
@@ -162,7 +168,10 @@ def _in_body(body: bytes) -> Iterator[str]:
 def _may_have_fields(body: bytes) -> bool:
     """Whether to look closely: most bodies have no name of a credential."""
     small = body.lower()
-    return any(ending in small for ending in _ENDINGS)
+    for ending in _ENDINGS:  # noqa: SIM110  # much faster than any() is
+        if ending in small:
+            return True
+    return False
 
 
 def _unescaped(text: bytes) -> str:

@@ -86,7 +86,12 @@ class Scrubs:
     def _by_place(self, root: Place, text: str) -> Iterator[Edit]:
         for path, placeholder in self._paths:
             for place in found(root, path):
-                yield from _instead(place, placeholder, text)
+                yield from (edit for edit in _instead(place, placeholder, text) if not self._is_put_in(edit, text))
+
+    def _is_put_in(self, edit: Edit, text: str) -> bool:
+        """Whether a rule, this one or another, has put something in there before."""
+        start, end, _ = edit
+        return any(text[start:end] in (rule.placeholder, written(rule.placeholder, text)) for rule in self.rules)
 
     def _by_look(self, root: Place, text: str) -> Iterator[Edit]:
         deadline = _deadline(text)
@@ -148,7 +153,7 @@ def _instead(place: Place, placeholder: str, text: str) -> Iterator[Edit]:
     waiting: Sequence[Place] = [place]
     while waiting:
         for each in waiting:
-            if each.said is not None and each.said != placeholder:
+            if each.said is not None:
                 yield each.start, each.end, written(placeholder, text)
             elif each.said is None and each.inner is None:
                 was = text[each.start : each.end]

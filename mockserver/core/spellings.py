@@ -10,27 +10,19 @@ SHORTEST = 6  # letters of base64 that are enough to tell a value by
 
 
 def spellings(value: str) -> Iterator[str]:
-    """A value as it is, in URLs, in JSON, in JSON within JSON; some of them more than once."""
+    """A value as it is, in URLs and in JSON, and each of these within another; some of them more than once."""
     for text in _texts(value):
-        yield text
-        yield quote_plus(text, errors="replace")
-        for safe in ("", "/", _COMPONENT, _ADDRESS):
-            yield (quoted := quote(text, safe=safe, errors="replace"))
-            yield _PERCENT.sub(lambda found: found[0].lower(), quoted)
-        for ascii_only in (True, False):
-            once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
-            yield once
-            yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-            yield once.replace("/", "\\/")
-            yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04x}", once)
-            yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04X}", once)
+        once = dict.fromkeys((text, *_written(text)))
+        yield from once
+        for form in once:
+            yield from _written(form) if form is not text else ()
 
 
 def in_base64(value: str) -> Iterator[str]:
     """The letters that a value certainly has in base64, at each of the three ways to fall among groups of three."""
     for text in _texts(value):
         for letters in _cores(text.encode("utf-8", "replace")):
-            yield from (letters, letters.translate(_URL_SAFE), letters.replace("/", "\\/"), quote(letters, safe=""))
+            yield from (letters, letters.translate(_URL_SAFE), *_written(letters))
 
 
 def raw(forms: Iterator[str]) -> Iterator[bytes]:
@@ -39,6 +31,20 @@ def raw(forms: Iterator[str]) -> Iterator[bytes]:
         yield form.encode("utf-8", "surrogatepass")
         if _is_latin(form):
             yield form.encode("latin-1")
+
+
+def _written(text: str) -> Iterator[str]:
+    if _SAME_EVERYWHERE.fullmatch(text):
+        return
+    yield quote_plus(text, errors="replace")
+    for safe in ("", "/", _COMPONENT, _ADDRESS):
+        yield (quoted := quote(text, safe=safe, errors="replace"))
+        yield _PERCENT.sub(lambda found: found[0].lower(), quoted)
+    for ascii_only in (True, False):
+        yield (once := json.dumps(text, ensure_ascii=ascii_only)[1:-1])
+        yield once.replace("/", "\\/")
+        yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04x}", once)
+        yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04X}", once)
 
 
 def _texts(value: str) -> Iterator[str]:
@@ -62,6 +68,7 @@ def _cores(data: bytes) -> Iterator[str]:
 
 _COMPONENT = "!'()*"  # what JavaScript's encodeURIComponent leaves as it is, beside what Python does
 _ADDRESS = ";,/?:@&=+$!'()*#"  # what encodeURI does
+_SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.~-]*+")
 _PERCENT = re.compile("%[0-9A-F]{2}")
 _MARKED = re.compile("[+<>&'`/=]")  # what careful writers of JSON escape, though they need not
 _URL_SAFE = str.maketrans("+/", "-_")

@@ -18,7 +18,7 @@ from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.timing import Timing
 from mockserver.kinds.amounts import Instant, Size
-from mockserver.kinds.cassettes import UPSTREAM_KEY, Match, Scrub, Upstreams
+from mockserver.kinds.cassettes import UPSTREAM_KEY, Match, Scrubs, Upstreams
 from mockserver.kinds.keys import Key, Keys
 from mockserver.kinds.limits import LimitsSetting, LimitsTable, RatesTable
 from mockserver.kinds.models import Model, Models
@@ -110,7 +110,7 @@ class Settings(BaseModel):
         default_factory=Match,
         description="Which fields of a request a cassette ignores, and which it compares as well.",
     )
-    scrub: tuple[Scrub, ...] = Field((), description="What is left out of recordings, beside credentials.")
+    scrub: Scrubs = Field((), description="What is left out of recordings, beside credentials.")
     allow_secrets: Several = Field(
         (), description="Texts that look like secrets, and may be recorded nevertheless; * as wildcard."
     )
@@ -297,6 +297,10 @@ def _table(path: Path) -> type[BaseModel]:
             return TimingTable
         case ("keys" | "models", _, _):
             return Key if path[0] == "keys" else Model
+        case ("scrub", _, _):
+            return Scrub
+        case ("match", _):
+            return Match
     return LimitsTable if path[0] == "limits" else RatesTable
 
 

@@ -5,11 +5,13 @@ Knows the names that credentials go by, no provider. What it makes is for people
 
 import json
 import re
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from urllib.parse import quote, quote_plus, unquote_plus
+from functools import cached_property, lru_cache
+from urllib.parse import unquote_plus
+
+from mockserver.core.spellings import in_base64, raw, spellings
 
 Fields = tuple[tuple[bytes, bytes], ...]
 SHORTEST = 6  # letters of a value that is masked wherever it occurs; a shorter one only in its own place
@@ -27,18 +29,35 @@ def known(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(value for name, value in environ.items() if len(value) >= SHORTEST and _VARIABLE.search(name))
 
 
+def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Iterator[str]:
+    """The values of the credentials of a request, however short; some of them more than once."""
+    yield from _in_headers(headers)
+    yield from _in_pairs(query)
+    yield from _in_body(body)
+
+
+@lru_cache(1024)
+def is_secret_header(name: str) -> bool:
+    """Whether a header holds a credential, by its name."""
+    return _is_secret_header(name.encode("latin-1", "replace"))
+
+
 def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
     """The credentials of a request; `more` are known from elsewhere."""
-    found = dict.fromkeys((*_in_headers(headers), *_in_pairs(query), *_in_body(body), *more))
+    found = dict.fromkeys((*credentials(headers, query, body), *more))
     long = (value for value in found if len(value) >= SHORTEST)
     return Secrets(tuple(sorted((value for value, _ in zip(long, range(MOST), strict=False)), key=len, reverse=True)))
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """Credentials, the longest first. To mask a text takes time in proportion to its length."""
+    """Credentials, the longest first. To mask a text takes time in proportion to its length.
+
+    `instead`: what stands in place of one of them.
+    """
 
     values: tuple[str, ...] = ()
+    instead: Callable[[str], str] = mask
 
     def text(self, text: str) -> str:
         """The text without any of them."""
@@ -56,30 +75,44 @@ class Secrets:
 
     def headers(self, headers: Fields) -> Fields:
         """Headers, in which what a credential's own header holds is masked however short it is."""
-        return tuple((name, self.data(_masked_header(name, value))) for name, value in headers)
+        return tuple((name, self.data(self._header(name, value))) for name, value in headers)
 
     def query(self, query: bytes) -> bytes:
         """A query, likewise."""
-        return self.data(_masked_pairs(query))
+        return self.data(self._pairs(query))
 
     def body(self, body: bytes) -> bytes:
         """The body of a request, likewise."""
-        masked = _FIELD.sub(lambda found: found[1] + mask(_unescaped(found[2])).encode() + b'"', body)
-        return self.data(_masked_pairs(masked) if _is_form(body) else masked)
+        if _may_have_fields(body):
+            body = _FIELD.sub(lambda found: found[1] + self.instead(_unescaped(found[2])).encode() + b'"', body)
+        return self.data(self._pairs(body) if _is_form(body) else body)
+
+    def _header(self, name: bytes, value: bytes) -> bytes:
+        if not _is_secret_header(name):
+            return value
+        if name.lower() in (b"cookie", b"set-cookie"):
+            return _COOKIE.sub(lambda found: found[1] + self._plain(found[2]), value)
+        parts = _parts(name, value)
+        return value.strip()[: -len(parts[0])] + self._plain(parts[0]) if parts and parts[0] else value
+
+    def _pairs(self, query: bytes) -> bytes:
+        return b"&".join(map(self._pair, query.split(b"&"))) if b"=" in query else query
+
+    def _pair(self, pair: bytes) -> bytes:
+        name, equals, value = pair.partition(b"=")
+        return name + equals + self._plain(value) if value and _is_secret_parameter(name) else pair
+
+    def _plain(self, value: bytes) -> bytes:
+        return self.instead(unquote_plus(value.decode("latin-1"))).encode() if value else value
 
     @cached_property
     def _forms(self) -> tuple[tuple[str, str], ...]:
-        forms = {form: mask(value) for value in self.values for form in _forms_of(value)}
+        forms = {form: self.instead(value) for value in self.values for form in (*spellings(value), *in_base64(value))}
         return tuple(sorted(forms.items(), key=lambda pair: len(pair[0]), reverse=True))
 
     @cached_property
     def _raw(self) -> tuple[tuple[bytes, bytes], ...]:
-        encodings = ("utf-8", "latin-1")
-        pairs = {
-            form.encode(encoding, "surrogatepass" if encoding == "utf-8" else "replace"): instead.encode()
-            for form, instead in self._forms
-            for encoding in encodings[: 1 + _is_latin(form)]
-        }
+        pairs = {data: instead.encode() for form, instead in self._forms for data in raw(iter((form,)))}
         return tuple(sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True))
 
 
@@ -123,13 +156,22 @@ def _in_pairs(query: bytes) -> Iterator[str]:
 
 
 def _in_body(body: bytes) -> Iterator[str]:
-    for found in _FIELD.finditer(body):
+    for found in _FIELD.finditer(body) if _may_have_fields(body) else ():
         value = _unescaped(found[2])
         yield value
         if said := _SAID.fullmatch(value):
             yield said[1]
     if _is_form(body):
         yield from _in_pairs(body)
+
+
+def _may_have_fields(body: bytes) -> bool:
+    """Whether to look closely: most bodies have no name of a credential."""
+    small = body.lower()
+    for ending in _ENDINGS:  # noqa: SIM110  # much faster than any() is
+        if ending in small:
+            return True
+    return False
 
 
 def _unescaped(text: bytes) -> str:
@@ -140,28 +182,7 @@ def _unescaped(text: bytes) -> str:
     return value
 
 
-def _masked_header(name: bytes, value: bytes) -> bytes:
-    if not _is_secret_header(name):
-        return value
-    if name.lower() in (b"cookie", b"set-cookie"):
-        return _COOKIE.sub(lambda found: found[1] + _instead(found[2]), value)
-    parts = _parts(name, value)
-    return value.strip()[: -len(parts[0])] + _instead(parts[0]) if parts and parts[0] else value
-
-
-def _masked_pairs(query: bytes) -> bytes:
-    return b"&".join(map(_masked_pair, query.split(b"&"))) if b"=" in query else query
-
-
-def _masked_pair(pair: bytes) -> bytes:
-    name, equals, value = pair.partition(b"=")
-    return name + equals + _instead(value) if value and _is_secret_parameter(name) else pair
-
-
-def _instead(value: bytes) -> bytes:
-    return mask(unquote_plus(value.decode("latin-1"))).encode() if value else value
-
-
+@lru_cache(1024)
 def _is_secret_header(name: bytes) -> bool:
     return _HEADER.search(name) is not None
 
@@ -175,47 +196,9 @@ def _is_form(body: bytes) -> bool:
     return _FORM.match(body) is not None
 
 
-def _is_latin(text: str) -> bool:
-    return not text.isascii() and all(ord(letter) < 256 for letter in text)
-
-
-def _forms_of(value: str) -> Iterator[str]:
-    """How a value may be written: as it is, in URLs, in JSON, in JSON within JSON, in base64 among other bytes."""
-    spelled = {value: None}
-    if _is_latin(value):  # a header's bytes, which may have been UTF-8
-        spelled[value.encode("latin-1").decode("utf-8", "replace")] = None
-    for text in spelled:
-        yield from filter(None, (text, quote_plus(text, errors="replace"), quote(text, safe="", errors="replace")))
-        yield from map(_lowered, (quote(text, safe="", errors="replace"), quote(text, errors="replace")))
-        for ascii_only in (True, False):
-            once = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
-            yield once
-            yield json.dumps(once, ensure_ascii=ascii_only)[1:-1]
-            yield once.replace("/", "\\/")
-        yield from _in_base64(text.encode("utf-8", "replace"))
-
-
-def _lowered(text: str) -> str:
-    return _PERCENT.sub(lambda found: found[0].lower(), text)
-
-
-def _in_base64(raw: bytes) -> Iterator[str]:
-    """The letters that a value certainly has in base64, at each of the three ways to fall among groups of three."""
-    for before in range(3):
-        letters = b64encode(b"\0" * before + raw).decode()
-        start = (0, 2, 3)[before]
-        whole = (before + len(raw)) // 3 * 4 + (0, 1, 2)[(before + len(raw)) % 3]
-        core = letters[start:whole]
-        if len(core) >= SHORTEST:
-            yield core
-            yield core.translate(_URL_SAFE)
-
-
 _LONGEST_NAME, _LONGEST_BASIC = 100, 4096
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
 _COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
-_PERCENT = re.compile("%[0-9A-F]{2}")
-_URL_SAFE = str.maketrans("+/", "-_")
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")
 
 _VARIABLE = re.compile(
@@ -232,10 +215,12 @@ _PARAMETER = re.compile(
 )
 _BEGINNING = re.compile(r"[A-Za-z0-9_-]{0,4}")
 _SAID = re.compile(r"(?:bearer|basic|token|apikey) +(.+)", re.IGNORECASE | re.DOTALL)
+_ENDINGS = (b'key"', b'token"', b'secret"', b'password"', b'passwd"', b'credential"', b'authorization"')
 # A JSON member whose name is a credential's and whose value is text; names are bounded, blanks are never read twice.
+# The token of a logprob is none: it has neighbours that tell.
 _FIELD = re.compile(
     rb'("(?:[\w-]{0,40}?'
     rb"(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd|credential|authorization)"
-    rb'"\s*+:\s*+"|key"\s*+:\s*+"(?=[\w+/=.~-]{16})))((?:[^"\\]|\\.)*+)"',
+    rb'"\s*+:\s*+"|key"\s*+:\s*+"(?=[\w+/=.~-]{16})))((?:[^"\\]|\\.)*+)"(?!\s*+,\s*+"(?:logprob|bytes)")',
     re.IGNORECASE | re.DOTALL,
 )

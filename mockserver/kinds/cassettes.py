@@ -1,13 +1,14 @@
 """What settings say of cassettes: the provider's own servers, what makes two requests equal, what is scrubbed."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
 from mockserver.core.json_text import Json
+from mockserver.kinds.json_path import steps
 from mockserver.kinds.texts import Several, texts
 
 
@@ -23,14 +24,51 @@ class Match(BaseModel):
     )
 
 
+def _json_path(text: str) -> str:
+    try:
+        steps(text)
+    except ValueError as error:
+        raise PydanticCustomError("cannot", "cannot be read as JSONPath: {why}", {"why": str(error)}) from None
+    return text
+
+
+def _pattern(text: str) -> str:
+    import regex  # type: ignore[import-untyped]  # slow to import, and most settings have no pattern
+
+    try:
+        regex.compile(text)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise PydanticCustomError("cannot", "cannot be read as a pattern: {why}", {"why": str(error)}) from None
+    return text
+
+
 class Scrub(BaseModel):
     """One thing to leave out of recordings; in a live request it is replaced before anything is looked up."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="scrub", populate_by_name=True)
 
-    path: str | None = Field(None, min_length=1, description="Where it stands in a JSON body, as JSONPath: $.user.")
-    regex: str | None = Field(None, min_length=1, description="Or what it looks like, wherever it stands.")
+    path: Annotated[str, AfterValidator(_json_path)] | None = Field(
+        None, description="Where it stands in a JSON body, as JSONPath: $.user."
+    )
+    regex: Annotated[str, Field(min_length=1), AfterValidator(_pattern)] | None = Field(
+        None, description="Or what it looks like, wherever it stands."
+    )
     placeholder: str = Field("<scrubbed>", alias="with", min_length=1, description="What stands in its place.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.path is None) == (self.regex is None):
+            raise PydanticCustomError("excludes", "give path or regex, one of them")
+        return self
+
+
+def _tables(value: Json) -> Json:
+    """A list of tables; one alone is a list of one."""
+    if isinstance(value, Mapping):
+        return (value,)
+    if not isinstance(value, list | tuple):
+        raise PydanticCustomError("wants", "a list of tables, such as {path: $.user}")
+    return tuple(value)
 
 
 def _upstreams(value: Json) -> Json:
@@ -59,3 +97,4 @@ Upstreams = Annotated[
     AfterValidator(_addresses),
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
 ]
+Scrubs = Annotated[tuple[Scrub, ...], BeforeValidator(_tables)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.secrets import MOST, Secrets, known, mask, secrets_of
+from mockserver.core.secrets import MOST, Secrets, credentials, known, mask, secrets_of
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"
@@ -186,3 +186,15 @@ def test_so_many_are_looked_for_everywhere_and_all_are_masked_where_they_stand()
     secrets = secrets_of((), b"", body)
     assert len(secrets.values) == MOST
     assert b"value" not in secrets.body(body)
+
+
+def test_the_tokens_of_logprobs_are_no_credentials() -> None:
+    told = [{"token": " information", "logprob": -0.1, "bytes": None}, {"token": "x y", "bytes": [1], "logprob": 0}]
+    assert list(credentials((), b"", json.dumps({"logprobs": told, "token": "hunter2"}).encode())) == ["hunter2"]
+
+
+def test_something_else_may_stand_in_their_place() -> None:
+    secrets = Secrets(("abcdefgh",), lambda value: f"<{len(value)}>")
+    assert secrets.text("an abcdefgh") == "an <8>"
+    assert secrets.query(b"key=abc&a=abcdefgh") == b"key=<3>&a=<8>"
+    assert secrets.body(b'{"token":"abc"}') == b'{"token":"<3>"}'

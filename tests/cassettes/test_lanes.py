@@ -1,0 +1,89 @@
+"""What an answer tells in pieces is one text: each piece is found again in its event, and can be changed there."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.cassettes.lanes import changed, lanes
+
+
+def chat(text: str, index: int = 0) -> dict[str, Any]:
+    """An event of a chat."""
+    return {"id": "chatcmpl-1", "choices": [{"index": index, "delta": {"role": "assistant", "content": text}}]}
+
+
+def call(arguments: str, index: int) -> dict[str, Any]:
+    """An event of a chat that tells of a tool's call."""
+    function = {"name": "f", "arguments": arguments}
+    return {
+        "choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "id": "call_1", "function": function}]}}]
+    }
+
+
+def delta(text: str, item: int = 0) -> dict[str, Any]:
+    """An event of a response."""
+    return {"type": "response.output_text.delta", "output_index": item, "content_index": 0, "delta": text}
+
+
+def token(text: str) -> dict[str, Any]:
+    """An event with a logprob."""
+    one = {"token": text, "bytes": [1], "logprob": 0, "top_logprobs": [{"token": "other"}]}
+    return {"choices": [{"index": 0, "logprobs": {"content": [one]}}]}
+
+
+TOLD = {
+    "chat": ([chat("a"), chat("b")], ["ab"]),
+    "two choices": ([chat("a"), chat("b", 1), chat("c"), chat("d", 1)], ["ac", "bd"]),
+    "arguments": ([call("a", 0), call("b", 1), call("c", 0), call("d", 1)], ["ac", "bd"]),
+    "response": ([delta("a"), {"type": "ping"}, delta("b"), delta("c", 1), delta("d", 1)], ["ab", "cd"]),
+    "messages": ([{"index": 0, "delta": {"type": "text_delta", "text": text}} for text in "ab"], ["ab"]),
+    "completions": ([{"choices": [{"index": 0, "text": text}]} for text in "ab"], ["ab"]),
+    "logprobs": ([token("a"), token("b")], ["ab"]),
+    "logprobs of completions": ([{"choices": [{"index": 0, "logprobs": {"tokens": ["a", "b"]}}]}], ["ab"]),
+    "one piece": ([chat("a")], []),
+    "no piece": ([{"id": "a", "delta": 1}, {"id": "b"}], []),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_told_in_pieces(name: str) -> None:
+    events, told = TOLD[name]
+    assert [lane.text for lane in lanes([json.dumps(event) for event in events])] == told
+
+
+@pytest.mark.parametrize("data", [None, "[DONE]", '{"delta', '"delta"', "[" * 100_000 + '"delta"', ""])
+def test_other_data(data: str | None) -> None:
+    assert lanes([data, data]) == ()
+
+
+def test_pieces_are_changed_where_they_stand() -> None:
+    events = [json.dumps(chat(text), indent=1) for text in ("xA", "B", "Cy", "z")]
+    (lane,) = lanes(events)
+    pieces = list(lane.without([(1, 4, "<K>")]))
+    assert [(piece.event, piece.said) for piece in pieces] == [(0, "x<K>"), (1, ""), (2, "y")]
+    assert changed(events[2], pieces[2:]) == events[2].replace("Cy", "y")
+
+
+def test_several_edits_of_one_piece() -> None:
+    (lane,) = lanes([json.dumps(chat(text)) for text in ("abcd", "efgh")])
+    assert [piece.said for piece in lane.without([(0, 1, "1"), (2, 3, "2"), (3, 5, "3")])] == ["1b23", "fgh"]
+
+
+def test_what_tells_of_a_token_beside_it_goes_too() -> None:
+    (lane,) = lanes([data := json.dumps(token("a")), json.dumps(token("b"))])
+    left = json.loads(changed(data, list(lane.without([(0, 1, "<K>")]))))
+    one = {"token": "<K>", "bytes": None, "logprob": 0, "top_logprobs": []}
+    assert left["choices"][0]["logprobs"]["content"] == [one]
+
+
+def test_of_completions_too() -> None:
+    logprobs = {"tokens": ["a", "b"], "top_logprobs": [{"a": 0}, {"b": 0}], "text_offset": [0, 1]}
+    data = json.dumps({"choices": [{"index": 0, "logprobs": logprobs}]})
+    (lane,) = lanes([data])
+    left = json.loads(changed(data, list(lane.without([(0, 2, "<K>")]))))
+    assert left["choices"][0]["logprobs"] == {"tokens": ["<K>", ""], "top_logprobs": None, "text_offset": [0, 1]}
+
+
+def test_what_is_no_json_stays() -> None:
+    assert changed("[DONE]", []) == "[DONE]"

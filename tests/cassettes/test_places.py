@@ -1,0 +1,129 @@
+"""Where values stand in JSON: found by path, replaced there, and nothing else changed."""
+
+import json
+from time import process_time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.cassettes.places import Place, at, edited, found, path_of, placed, texts, written
+from mockserver.kinds.json_path import steps
+
+TEXT = '{ "a": {"b": [1, {"c": "x"}, "y"]}, "user" :"me","é\\u0041":null, "list":[] }'
+
+FOUND = {
+    "$": [TEXT],
+    "$.a.b[0]": ["1"],
+    "$.a.b[-1]": ['"y"'],
+    "$.a.b[7]": [],
+    "$.a.b[-7]": [],
+    "$.a.b.c": [],
+    "$.a[0]": [],
+    "$.a.b[*]": ["1", '{"c": "x"}', '"y"'],
+    "$.a.*": ['[1, {"c": "x"}, "y"]'],
+    "$..c": ['"x"'],
+    "$..[0]": ["1"],
+    "$.user": ['"me"'],
+    "$['éA']": ["null"],
+    "$.list[*]": [],
+    "$..b..c": ['"x"'],
+}
+
+
+def root(text: str) -> Place:
+    """The whole of a text that is JSON."""
+    place = placed(text)
+    assert place is not None
+    return place
+
+
+@pytest.mark.parametrize("path", FOUND)
+def test_what_a_path_leads_to(path: str) -> None:
+    places = found(root(TEXT), steps(path))
+    assert [TEXT[place.start : place.end] for place in places] == FOUND[path]
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "{", "[1,]", "[,1]", '{"a"}', '{"a":}', "{1:2}", "[1 2]", "1 2", "tru", '"', "[}"]
+)
+def test_what_is_no_json(text: str) -> None:
+    assert placed(text) is None
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(JSON, st.booleans(), st.sampled_from([None, 2]))
+def test_all_that_is_json_is_read(value: Any, ascii_only: bool, indent: int | None) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    assert rebuilt(root(text), text) == value
+
+
+def rebuilt(place: Place, text: str) -> Any:
+    """The value that stands at a place, made of those within it."""
+    if place.inner is None:
+        return json.loads(text[place.start : place.end]) if place.said is None else place.said
+    pairs = [(name, rebuilt(inner, text)) for name, inner in place.inner]
+    return dict(pairs) if place.names is not None else [value for _, value in pairs]
+
+
+def test_of_a_name_that_stands_twice_a_path_finds_both() -> None:
+    text = '{"a":1,"a":2}'
+    assert len(found(root(text), steps("$.a"))) == 2
+    last = at(root(text), ("a",))
+    assert last is not None
+    assert last.start == 11
+    assert at(root(text), ("b", 1)) is None
+
+
+def test_edits_leave_the_rest_as_it_is() -> None:
+    (user,) = found(root(TEXT), steps("$.user"))
+    assert edited(TEXT, [(user.start, user.end, '"<x>"')]) == TEXT.replace('"me"', '"<x>"')
+
+
+def test_of_an_edit_within_another_the_outer_one_counts() -> None:
+    assert edited("abcdef", [(2, 3, "-"), (1, 4, "+"), (5, 6, "*")]) == "a+e*"
+
+
+def test_texts_are_names_and_values() -> None:
+    said = [place.said for place in texts(root('{"a":["b",1,{"c":null}]}'))]
+    assert said == ["a", "b", None, "c", None]
+
+
+@pytest.mark.parametrize(("piece", "path"), [('"x"', "$.a.b[1].c"), ("null", '$["é\\\\u0041"]'), ('"user"', "$")])
+def test_the_path_of_an_offset(piece: str, path: str) -> None:
+    assert (
+        path_of(root(TEXT.replace("\\u0041", "\\\\u0041")), TEXT.replace("\\u0041", "\\\\u0041").index(piece)) == path
+    )
+
+
+def test_a_text_is_written_as_its_neighbours_are() -> None:
+    assert written("é", '"a"') == '"\\u00e9"'
+    assert written("é", '"ü"') == '"é"'
+
+
+def spent(text: str, path: str) -> float:
+    """Seconds of work for a text."""
+    start = process_time()
+    place = placed(text)
+    if place is not None:
+        found(place, steps(path))
+    return process_time() - start
+
+
+@pytest.mark.parametrize(
+    "evil", ["[", "[]", '{"a":', '"', "[1,", "[[],", " ", "-", "1e", "\\", '{"a":1,"a":'], ids=range(11)
+)
+@pytest.mark.parametrize("path", ["$..*..*", "$..a..a"])
+def test_twice_as_much_takes_about_twice_as_long(evil: str, path: str) -> None:
+    def text(count: int) -> str:
+        closing = {"[": "]", "{": "}"}
+        return evil * count + "1" + "".join(closing.get(letter, "") for letter in reversed(evil)) * count
+
+    half, whole = (min(spent(text(count), path) for _ in range(3)) for count in (10_000, 20_000))
+    assert whole < 4 * half + 0.2

@@ -1,0 +1,67 @@
+"""What settings say of cassettes, and what is said of mistakes in it, with their place."""
+
+import pytest
+
+from mockserver.core.errors import ConfigError
+from mockserver.kinds.cassettes import Match, Scrub
+from mockserver.positions import Document, read
+from mockserver.settings import Settings, assemble
+
+
+def settings(line: str) -> Settings:
+    """The settings of a file that says this one thing."""
+    document: Document = read(f"settings:\n  {line}", "r.yaml")
+    return assemble({}, {}, [document])
+
+
+USER = Scrub(path="$.user")
+
+
+@pytest.mark.parametrize(
+    ("line", "means"),
+    [
+        ("scrub: [{path: $.user}]", (USER,)),
+        ("scrub: {path: $.user}", (USER,)),
+        ("scrub: [{regex: 'a+', with: b}]", (Scrub(regex="a+", placeholder="b"),)),
+        ("scrub: []", ()),
+    ],
+)
+def test_scrubs(line: str, means: tuple[Scrub, ...]) -> None:
+    assert settings(line).scrub == means
+
+
+def test_scrubs_of_the_environment() -> None:
+    assert assemble({}, {"MOCKSERVER_SCRUB": "{path: $.user}"}, []).scrub == (USER,)
+
+
+def test_what_makes_requests_equal() -> None:
+    line = "match: {ignore: temperature, also: [header.x-tenant]}"
+    assert settings(line).match == Match(ignore=("temperature",), also=("header.x-tenant",))
+
+
+@pytest.mark.parametrize("text", ["openai=https://a.example/v1/", "{openai: 'https://a.example/v1'}"])
+def test_upstreams(text: str) -> None:
+    assert assemble({"upstream": text}, {}, []).upstream == {"openai": "https://a.example/v1"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("scrub: 7", "2:10: scrub must be a list of tables, such as {path: $.user}, not 7"),
+        ("scrub: [7]", "2:11: scrub[0] must be a table, not 7"),
+        ("scrub: [{}]", "2:11: scrub[0]: give path or regex, one of them"),
+        ("scrub: [{path: $.a, regex: a}]", "2:11: scrub[0]: give path or regex, one of them"),
+        ("scrub: [{pth: $.a}]", '2:12: unknown setting "pth"; did you mean "path"?'),
+        ("scrub: [{path: 7}]", "2:18: scrub[0].path must be text (in quotes, if it looks like a number), not 7"),
+        ("scrub: [{path: a}]", "2:18: scrub[0].path cannot be read as JSONPath: it must begin with $, as in $.user: "),
+        ("scrub: [{regex: a(}]", '2:19: scrub[0].regex cannot be read as a pattern: missing ) at position 2: "a("'),
+        ("scrub: [{regex: ''}]", '2:19: scrub[0].regex must be text that is not empty, not ""'),
+        ("match: {ignor: [a]}", '2:11: unknown setting "ignor"; did you mean "ignore"?'),
+        ("upstream: {openai: 'ftp://a'}", "2:13: upstream must be http(s) addresses without a query, such as"),
+        ("upstream: openai", "2:13: upstream must be dialect=URL, such as openai=https://api.openai.com/v1"),
+    ],
+)
+def test_mistakes(line: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        settings(line)
+    assert str(refused.value).startswith(f"r.yaml:{said}")

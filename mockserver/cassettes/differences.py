@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mockserver.cassettes.matching import SAID, View
+from mockserver.cassettes.matching import SAID, View, alike
 from mockserver.core.call import Json, fingerprint
 from mockserver.core.json_text import parsed
 
@@ -167,8 +167,8 @@ def _said(value: Json) -> str | None:
 
 def _spans(one: str, other: str) -> tuple[str, str]:
     """Where two texts differ, with a little of what stands around it."""
-    front = _shared(one, other)
-    back = _shared(one[front:][::-1], other[front:][::-1])
+    front = alike(one, other)
+    back = alike(one[front:][::-1], other[front:][::-1])
     start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
     return _span(one, start, back), _span(other, start, back)
 
@@ -178,15 +178,3 @@ def _span(text: str, start: int, back: int) -> str:
     cut = text[start : max(end, start)]
     after = "…" if end < len(text) or len(cut) > SHOWN else ""
     return plain(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts begin with alike: by halves, as both may be huge."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -32,14 +32,13 @@ class Library:
 
     def __init__(self, file: str, read: Reader, match: Match) -> None:
         self.file, self.read, self.match = file, read, match
+        self.size = 0  # how many episodes it has
         self.unread: list[int] = []  # numbers of episodes that can answer nothing
         self._by_key: defaultdict[str, list[Entry]] = defaultdict(list)
 
-    def __len__(self) -> int:
-        return len(self.entries) + len(self.unread)
-
     def add(self, episode: Episode, number: int) -> None:
         """Have one more; it stands behind those that answer the same."""
+        self.size += 1
         call = self.read(episode)
         if call is None:
             self.unread.append(number)

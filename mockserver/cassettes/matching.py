@@ -26,7 +26,8 @@ class Traits:
     spoken: str  # dialect and operation
     fields: frozenset[str]  # a digest of each field but what was said
     said: tuple[str, ...]  # a digest of each message
-    sketch: int  # which words the last ones hold, each a bit
+    words: str  # the last ones, or the beginning of them
+    sketch: int  # which words these are, each a bit
     stream: bool
 
     def distance(self, other: "Traits") -> float:
@@ -35,8 +36,16 @@ class Traits:
         far += _HALF * len(self.fields ^ other.fields)
         if self.said == other.said:
             return far
-        shared = (self.sketch & other.sketch).bit_count() / ((self.sketch | other.sketch).bit_count() or 1)
-        return far + _unlike(self.said, other.said) + _WORDS * (1 - shared)
+        return far + _unlike(self.said, other.said) + 2 - self._likeness(other)
+
+    def _likeness(self, other: "Traits") -> float:
+        """How many words are the same, and how many letters at both ends, of which nearly all say enough: 2, if all."""
+        words = (self.sketch & other.sketch).bit_count() / ((self.sketch | other.sketch).bit_count() or 1)
+        most, fewest = max(len(self.words), len(other.words)), min(len(self.words), len(other.words))
+        front = alike(self.words, other.words)
+        back = min(alike(self.words[::-1], other.words[::-1]), fewest - front)
+        letters = (front + back) / most if most else 1.0
+        return letters + (letters if letters > _NEARLY else words)
 
 
 def view(call: Call, match: Match) -> View:
@@ -59,12 +68,14 @@ def traits(call: Call, seen: View) -> Traits:
     said = tuple([fingerprint(item) for name in SAID if name in seen for item in items(seen[name])])
     fields = sorted(fingerprint(name, value) for name, value in seen.items() if name not in SAID)
     spoken = f"{call.dialect} {call.operation}"
+    words = (call.last_user or (call.messages[-1].text if call.messages else ""))[:_SKETCHED]
     return Traits(
         key=fingerprint(spoken, call.stream, fields, said),
         spoken=spoken,
         fields=frozenset(fields),
         said=said,
-        sketch=_sketch(call),
+        words=words,
+        sketch=_sketch(words),
         stream=call.stream,
     )
 
@@ -107,16 +118,27 @@ def _unlike(one: tuple[str, ...], other: tuple[str, ...]) -> int:
     return more - front - back
 
 
-def _sketch(call: Call) -> int:
-    text = call.last_user or (call.messages[-1].text if call.messages else "")
+def alike(one: str, other: str) -> int:
+    """How many characters two texts begin with alike: by halves, as both may be huge."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _sketch(text: str) -> int:
     bits = 0
-    for word in _WORD.findall(text[:_SKETCHED].lower()):
+    for word in _WORD.findall(text.lower()):
         bits |= 1 << crc32(word.encode("utf-8", "replace")) % _BITS
     return bits
 
 
 _LOOKED_UP = frozenset({"id", "model"})
 _VERSION = "api-version"
-_UNLIKE, _HALF, _WORDS = 1000.0, 0.5, 2.0
+_UNLIKE, _HALF, _NEARLY = 1000.0, 0.5, 0.9
 _WORD = re.compile(r"\w+")
-_SKETCHED, _BITS = 400, 256
+_SKETCHED, _BITS = 400, 512

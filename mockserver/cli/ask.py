@@ -11,8 +11,9 @@ from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
 from mockserver.cli.request import planned, put
 from mockserver.core.call import Call, Json
 from mockserver.core.documents import Embeddings, Moderations
+from mockserver.core.episode import Recorded
 from mockserver.core.http import Reply
-from mockserver.core.plan import Answer, Failure, Item, Part, Raw, Reasoning, Refusal, Success, Text, ToolUse
+from mockserver.core.plan import Answer, Failure, Forward, Item, Part, Raw, Reasoning, Refusal, Success, Text, ToolUse
 from mockserver.delivery.script import sse
 from mockserver.server.described import BODIES, Described, usual_path
 from mockserver.server.explained import befallen
@@ -62,10 +63,14 @@ def _wire(reply: Reply) -> str:
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
 
 
-def _shown(outcome: Success | Raw, call: Call) -> Iterator[str]:
+def _shown(outcome: Success | Raw | Recorded | Forward, call: Call) -> Iterator[str]:
     match outcome:
         case Raw():
             yield _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
+        case Recorded():
+            yield _wire(Reply(outcome.status, outcome.headers, outcome.bytes))
+        case Forward():
+            yield "(the provider's own server would be asked; `mockserver serve` does so)"
         case Answer():
             yield from map(_part, outcome.choices[0].parts)
             if outcome.broken is not None and call.operation == "responses":

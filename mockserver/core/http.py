@@ -52,3 +52,4 @@ class Reply:
     body: bytes = b""
     frames: Iterable[Frame | bytes] | None = None
     tokens: int = 0  # weight of a plain body, so that it can wait as long as its stream would
+    beats: tuple[float, ...] = ()  # seconds since the start at which each frame leaves, or the body, if it was recorded

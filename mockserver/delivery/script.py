@@ -15,13 +15,15 @@ from mockserver.delivery.pace import Pace
 def script(reply: Reply, pace: Pace, more: Headers = (), *, apart: bool = False) -> Iterable[Action]:
     """Actions that put a reply on the wire. Without timing, frames leave together: all of them, or many at once.
 
-    A plain body waits as long as its stream would. `more` are headers that go out after the reply's own; `apart` wants
-    one Write for each frame, as faults do. A status that HTTP allows no body gets none, or the client would take it
-    for the next answer.
+    A plain body waits as long as its stream would; what was recorded keeps its own beat. `more` are headers that go out
+    after the reply's own; `apart` wants one Write for each frame, as faults do. A status that HTTP allows no body gets
+    none, or the client would take it for the next answer.
     """
     head = Head(reply.status, (*reply.headers, *more))
     if reply.status in WITHOUT_BODY:
         return (head, Write(b""))
+    if reply.beats and not pace.at_once:
+        return _beaten(head, reply)
     if reply.frames is None:
         pauses = [] if pace.at_once else [Wait(pace.duration(reply.tokens))]
         return (*pauses, head, Write(reply.body, reply.tokens))
@@ -108,6 +110,20 @@ def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[
             yield Wait(moment - now)
             now = moment
         yield Write(sse(frame), tokens, frame)
+
+
+def _beaten(head: Head, reply: Reply) -> Iterator[Action]:
+    """Each frame goes out at its beat, counted from the start, so that lateness never adds up; so does a plain body."""
+    now = 0.0
+    if reply.frames is None:
+        yield from (Wait(reply.beats[0]), head, Write(reply.body, reply.tokens))
+        return
+    yield head
+    for frame, beat in zip(reply.frames, reply.beats, strict=True):
+        if beat > now:
+            yield Wait(beat - now)
+            now = beat
+        yield Write(sse(frame), _tokens(frame), frame)
 
 
 def _tokens(frame: Frame | bytes) -> int:

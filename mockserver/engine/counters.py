@@ -31,6 +31,11 @@ def ids(call: Call) -> str:
     return f"ids {call.fingerprint}"
 
 
+def episodes(cassette: str, key: str) -> str:
+    """How often a request of this key has been answered by a cassette that holds several answers to it."""
+    return f"episodes {cassette} {key}"
+
+
 def of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
     """Those of the names that count something of this rule."""
     own, faults = times(rule), befallen(rule, "then/")

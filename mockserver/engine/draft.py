@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from mockserver.core.action import Bend
 from mockserver.core.call import Call, Json
 from mockserver.core.http import Headers
-from mockserver.core.plan import Broken, Failure, Part, Raw, Safety
+from mockserver.core.plan import Broken, Failure, Forward, Part, Raw, Safety
 from mockserver.core.seed import Seed
 from mockserver.core.timing import Timing
 
@@ -46,6 +46,13 @@ class Stated:
     headers: Headers = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a cassette holds for the call."""
+
+    cassette: str
+
+
 Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]
 
 
@@ -80,7 +87,8 @@ class Affliction:
         return self.probability is not None or self.times is not None
 
 
-Said = Draft | Stated | Failure | Raw
+Made = Draft | Stated | Failure | Raw  # what is answered from here
+Said = Made | Replay | Forward
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from mockserver.core.call import Call
 from mockserver.core.seed import Seed
 from mockserver.core.store import Store
 from mockserver.engine.counters import attempts, befallen
-from mockserver.engine.draft import Affliction, Draft, Response, Said
+from mockserver.engine.draft import Affliction, Draft, Made, Response
 
 RETRIES = "x-stainless-retry-count"  # the header in which clients tell how often they have tried before
 Afflictions = tuple[Affliction, ...]
@@ -65,7 +65,7 @@ def faults_of(afflictions: Afflictions, call: Call, seed: Seed) -> tuple[Fault, 
     )
 
 
-def changed(outcome: Said, afflictions: Afflictions, call: Call) -> Said:
+def changed(outcome: Made, afflictions: Afflictions, call: Call) -> Made:
     """What is answered, after the faults that are in what it says."""
     for each in afflictions:
         if each.change is not None and isinstance(outcome, Draft):

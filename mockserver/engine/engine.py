@@ -1,4 +1,4 @@
-"""Decides what to answer: the model list, then the rules in file order, then what is kept or generated.
+"""Decides what to answer: the model list, then the rules in file order, a cassette, what is kept or generated.
 
 Knows no wire shape and opens no connection.
 """
@@ -12,9 +12,10 @@ from typing import Literal
 from mockserver.core.call import Call, Json
 from mockserver.core.documents import Models
 from mockserver.core.errors import RuleError
-from mockserver.core.plan import Failure, Outcome, Plan, Raw
+from mockserver.core.plan import Failure, Forward, Outcome, Plan, Raw
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.store import Store
+from mockserver.core.tapes import Tapes
 from mockserver.core.timing import Timing
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import Author, answer
@@ -23,15 +24,16 @@ from mockserver.engine.capabilities import admitted
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.counters import ids
 from mockserver.engine.documents import DOCUMENTS, document
-from mockserver.engine.draft import Draft, DraftChoice, Generate, Moment, Response, Said, Stated
+from mockserver.engine.draft import Draft, DraftChoice, Generate, Made, Moment, Replay, Response, Stated
 from mockserver.engine.draws import Afflictions, Draws, attempt_of
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.manner import Manner
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
-from mockserver.engine.prompts import counted, joined, singles
+from mockserver.engine.prompts import ALONE, counted, joined, singles
 from mockserver.engine.rules import Rule
 from mockserver.engine.scenarios import opened
+from mockserver.engine.taped import admitted_by, after, ruled, taped
 from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import JoinedIndex, RuleIndex
 from mockserver.engine.window import unbidden
@@ -56,13 +58,14 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Rules, policy and what they remember. `listed` names each dialect's own models."""
+    """Rules, policy and what they remember. `listed` names each dialect's own models, `tapes` plays cassettes."""
 
     rules: tuple[Rule, ...]
     policy: Policy
     store: Store
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tapes: Tapes | None = None
     _index: RuleIndex | JoinedIndex = field(init=False)
     _counts_attempts: bool = field(init=False)
     _repeats: bool = field(init=False)
@@ -77,24 +80,34 @@ class Engine:
 
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
+        return await self._part(call, call)
+
+    async def _part(self, call: Call, asked: Call) -> Plan:
+        """The same for a call that may be one prompt of the one that was `asked`, which is what cassettes hold."""
         call = counted(call, self.policy.tokenizer(call.model))
         if len(call.prompts) > 1:
-            return await self._of_each(call)
+            return await self._of_each(call, asked)
         if call.previous is None:
-            return await self.memory.leave(call, await self._planned(call))
+            return await self.memory.leave(call, await self._planned(call, asked))
         resumed = await self.memory.resumed(call)
         lost = isinstance(resumed, Failure) or (resumed is None and self.policy.unmatched == "error")
         call = resumed if isinstance(resumed, Call) else following(call, ())
-        return await self.memory.leave(call, replace(await self._planned(call, lost=lost), settled=False))
+        return await self.memory.leave(call, replace(await self._planned(call, asked, lost=lost), settled=False))
 
-    async def _planned(self, call: Call, *, lost: bool = False) -> Plan:
+    async def _planned(self, call: Call, asked: Call, *, lost: bool = False) -> Plan:
         """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
         if call.operation not in LOOK_UPS:
-            call = await apart(call, partial(admitted, call, self.policy.models))
+            try:
+                call = await apart(call, partial(admitted, call, self.policy.models))
+            except Failure:
+                self.policy.models.admit(call.model)
+                if (plan := await admitted_by(self.tapes, asked, self.store)) is None:
+                    raise
+                return plan
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.store))
         settled, manner = not self._counts_attempts, Manner()
-        following_one = partial(next, self._holding(call, lost=lost), None)
+        following_one = partial(next, _holding(self, call, lost=lost), None)
         while (found := await apart(call, following_one)) is not None:
             rule, groups = found
             if isinstance(groups, RuleError):
@@ -106,6 +119,9 @@ class Engine:
                 response, befalling = await self._said(call, rule, groups)
                 settled = settled and not any(each.counts for each in response.faults)
                 manner = manner.within(response.timing, befalling)
+                if isinstance(response.outcome, Replay | Forward):
+                    plan = await ruled(self.tapes, asked, self.store, response.outcome)
+                    return manner.by(rule.source).of(call, self.policy.seed, after(plan, settled=settled))
                 if response.outcome is not None:
                     outcome = await self._outcome(call, manner.changed(response.outcome, call))
                     plan = Plan(outcome, rule.source, self.policy.timing_of(call), settled and self._repeats)
@@ -113,23 +129,11 @@ class Engine:
             except Failure as failure:
                 return Plan(failure, rule.source, bent_by=manner.bent_by)
             manner = manner.by(rule.source)
-        if lost:
+        held = None if await self.memory.knows(call) else await taped(self.tapes, asked, self.store)
+        if held is None and lost:
             return Plan(Failure("previous_not_found"), "unmatched")
-        return manner.of(call, self.policy.seed, await self._unruled(call, manner, settled=settled))
-
-    def _holding(self, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
-        """The rules whose conditions hold, in their order, each with the groups of its regular expressions."""
-        for at in self._index.candidates(call):
-            rule = self.rules[at]
-            if lost and "previous_response" not in rule.when.uses:
-                continue
-            try:
-                groups = rule.when.holds(call)
-            except RuleError as error:
-                yield rule, error
-                return
-            if groups is not None:
-                yield rule, groups
+        last = await self._unruled(call, manner, settled=settled) if held is None else after(held, settled=settled)
+        return manner.of(call, self.policy.seed, last)
 
     async def _unruled(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
         """What there is where no rule answers: a catalogue, a count, something kept."""
@@ -149,12 +153,12 @@ class Engine:
         call = replace(call, model=next(iter(self._models(call).names), ""))
         return await self._generated(call, manner, settled=False)
 
-    async def _of_each(self, call: Call) -> Plan:
+    async def _of_each(self, call: Call, asked: Call) -> Plan:
         """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
         plans = list[Plan]()
         for single in singles(call):
-            plans.append(await self.plan(single))
-            if isinstance(plans[-1].outcome, Failure | Raw):
+            plans.append(await self._part(single, asked))
+            if isinstance(plans[-1].outcome, ALONE):
                 break
             await asyncio.sleep(0)  # the others' turn: there may be thousands of prompts
         return joined(plans)
@@ -182,7 +186,7 @@ class Engine:
         outcome = await self._outcome(call, manner.changed(draft, call))
         return Plan(outcome, "generated", self.policy.timing_of(call), settled and self._repeats)
 
-    async def _outcome(self, call: Call, outcome: Said) -> Outcome:
+    async def _outcome(self, call: Call, outcome: Made) -> Outcome:
         if isinstance(outcome, Failure | Raw):
             return outcome
         mark = ""
@@ -196,6 +200,21 @@ class Engine:
     def _models(self, call: Call) -> Models:
         names = self.policy.models.names(call.model, self.listed.get(call.dialect, ()))
         return Models(names, self.policy.clock.now())
+
+
+def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
+    """The rules whose conditions hold, in their order, each with the groups of its regular expressions."""
+    for at in engine._index.candidates(call):
+        rule = engine.rules[at]
+        if lost and "previous_response" not in rule.when.uses:
+            continue
+        try:
+            groups = rule.when.holds(call)
+        except RuleError as error:
+            yield rule, error
+            return
+        if groups is not None:
+            yield rule, groups
 
 
 def _made(call: Call, outcome: Draft | Stated, author: Author) -> Outcome:

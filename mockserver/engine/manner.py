@@ -6,7 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.plan import Plan
 from mockserver.core.seed import Seed
 from mockserver.core.timing import Timing
-from mockserver.engine.draft import Said
+from mockserver.engine.draft import Made
 from mockserver.engine.draws import Afflictions, changed, faults_of
 
 
@@ -29,7 +29,7 @@ class Manner:
         """The manner with the name of a rule that does not answer."""
         return replace(self, bent_by=(*self.bent_by, source))
 
-    def changed(self, said: Said, call: Call) -> Said:
+    def changed(self, said: Made, call: Call) -> Made:
         """What is answered, after the faults that are in what it says."""
         return changed(said, self.faults, call)
 

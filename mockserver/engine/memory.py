@@ -45,6 +45,10 @@ class Memory:
             return Failure("previous_not_found")
         return following(call, (*stored.call.spoken, *said(stored.answer)))
 
+    async def knows(self, call: Call) -> bool:
+        """Whether a call looks up something that is kept here, by its id."""
+        return call.operation in LOOK_UPS and await self._found(call, LOOK_UPS[call.operation], call.id) is not None
+
     async def leave(self, call: Call, plan: Plan) -> Plan:
         """The plan for a call, and on the shelf what later calls are to find of it."""
         answer = plan.outcome

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mockserver.core.call import Call
-from mockserver.core.plan import Failure, Plan, Raw
+from mockserver.core.episode import Recorded
+from mockserver.core.plan import Failure, Forward, Plan, Raw
 from mockserver.core.tokens import Tokenizer
 from mockserver.engine.answer import together
+
+ALONE = (Failure, Raw, Recorded, Forward)  # what one prompt got of these, all of the call get
 
 
 def counted(call: Call, tokenizer: Tokenizer) -> Call:
@@ -44,7 +47,7 @@ def singles(call: Call) -> Iterator[Call]:
 
 def joined(plans: Sequence[Plan]) -> Plan:
     """One plan for all prompts of a call: what each got, in order; the first failure stands alone."""
-    alone = next((plan for plan in plans if isinstance(plan.outcome, Failure | Raw)), None)
+    alone = next((plan for plan in plans if isinstance(plan.outcome, ALONE)), None)
     if alone is not None:
         return alone
     first = plans[0]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from copy import copy
 
 from mockserver.core.store import Store
+from mockserver.core.tapes import Tapes
 from mockserver.engine.engine import Engine
 from mockserver.engine.memory import Memory
 from mockserver.engine.rules import Rule
@@ -17,6 +18,13 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     object.__setattr__(made, "rules", (*rules, *engine.rules))
     object.__setattr__(made, "_index", JoinedIndex(front._index, len(rules), engine._index))
     object.__setattr__(made, "_counts_attempts", front._counts_attempts or engine._counts_attempts)
+    return made
+
+
+def playing(engine: Engine, tapes: Tapes) -> Engine:
+    """The engine with other cassettes."""
+    made = copy(engine)
+    object.__setattr__(made, "tapes", tapes)
     return made
 
 

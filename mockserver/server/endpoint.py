@@ -6,6 +6,7 @@ from functools import partial
 
 from mockserver.core.action import ErrorFrame
 from mockserver.core.call import Call
+from mockserver.core.episode import Recorded
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw
 from mockserver.delivery.pace import AT_ONCE, Pace
@@ -16,6 +17,7 @@ from mockserver.server.bodies import decoded
 from mockserver.server.keys import admit, permit
 from mockserver.server.limits import LIMITED, REFUSALS, Visit
 from mockserver.server.live import Live
+from mockserver.server.replayed import replayed
 from mockserver.server.routes import meant
 from mockserver.server.served import Served
 from mockserver.settings import Settings
@@ -86,6 +88,10 @@ class Endpoint:
             reply = self.dialect.fail(call.http, outcome, call)
         elif isinstance(outcome, Raw):
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
+        elif isinstance(outcome, Recorded):
+            reply, pace = replayed(outcome, pace, self.live.settings.replay_speed)
+        elif isinstance(outcome, Forward):
+            reply = self.dialect.fail(call.http, Failure("bad_gateway"), call)
         else:
             reply = operation.render(call, outcome)
         usage = outcome.usage if isinstance(outcome, Answer) else None

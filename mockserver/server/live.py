@@ -22,9 +22,11 @@ from mockserver.engine.rules import Rule, load
 from mockserver.kinds.models import Model as ModelSetting
 from mockserver.kinds.timing import PROFILES, Profiles
 from mockserver.positions import Document, read
+from mockserver.server.libraries import Libraries, Opening, in_folder
 from mockserver.server.limits import Ledger, Limiter, limiter
 from mockserver.server.memo import Memo
 from mockserver.server.namespaces import Namespaces
+from mockserver.server.player import Choice, Player
 from mockserver.server.served import Served
 from mockserver.server.upstreams import Upstreams, Way, way
 from mockserver.settings import Settings, assemble
@@ -38,11 +40,15 @@ Keep = Callable[[str, Episode], Awaitable[None]]  # has an episode in the casset
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where rules and settings come from; flags win over the environment, and that over the files."""
+    """Where rules and settings come from; flags win over the environment, and that over the files.
+
+    `cassettes` opens those of a folder.
+    """
 
     files: tuple[Path, ...] = ()
     flags: Mapping[str, Json] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
+    cassettes: Callable[[str], Opening] = in_folder
 
     def documents(self) -> tuple[Document, ...]:
         """The files, parsed. Raises MockserverError with the place of every mistake."""
@@ -88,6 +94,12 @@ class Live:
         """What answers in a namespace, which is in use now."""
         return self.namespaces.touch(namespace).engine(self.engine)
 
+    @property
+    def player(self) -> Player:
+        """What plays the cassette of the settings."""
+        assert isinstance(self.engine.tapes, Player)  # noqa: S101  # `compose` made it
+        return self.engine.tapes
+
     def timed(self, namespace: str) -> bool:
         """Whether answers of a namespace take their time."""
         return self.namespaces.get(namespace).timed
@@ -125,10 +137,10 @@ def start(sources: Sources) -> Live:
     return Live(settings, engine, journal, store, sources=sources)
 
 
-def compose(sources: Sources, store: Store, shelf: Shelf[Stored] | None = None) -> tuple[Settings, Engine]:
+def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tuple[Settings, Engine]:
     """Settings and engine as the sources say now; nothing running is touched. Raises MockserverError.
 
-    `shelf` holds what a running server has kept; a server that starts gets an empty one.
+    `before` is the server that runs already: what it has kept stays, and so does the mode of its cassette.
     """
     documents, dialects = sources.documents(), discover()
     try:
@@ -136,10 +148,22 @@ def compose(sources: Sources, store: Store, shelf: Shelf[Stored] | None = None) 
     except MockserverError as error:
         raise ConfigError(*error.mistakes, *_mistakes(lambda: compiled(documents, None))) from None
     rules = compiled(documents, settings.profiles)
-    if shelf is None:
-        shelf = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
+    shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
+    shelf = shelf if before is None else before.engine.memory.shelf
     listed = {name: dialect.models for name, dialect in dialects.items()}
-    return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed)
+    tapes = player(sources, settings, None if before is None else before.player.choice)
+    return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes)
+
+
+def player(sources: Sources, settings: Settings, before: Choice | None = None) -> Player:
+    """What plays cassettes as the settings say; one that was not there `before` is still recorded whole.
+
+    Raises CassetteError.
+    """
+    libraries = Libraries(sources.cassettes(settings.cassettes), settings.match)
+    same = before is not None and (before.name, before.record) == (settings.cassette, settings.record)
+    fresh = before is not None and same and before.fresh
+    return Player(libraries, upstreams=tuple(settings.upstream)).chosen(settings.cassette, settings.record, fresh=fresh)
 
 
 def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from mockserver.engine.engine import Engine
 from mockserver.engine.rules import Rule
-from mockserver.engine.variants import behind
+from mockserver.engine.variants import behind, playing
+from mockserver.server.player import Choice, Player
 from mockserver.state.memory import MAX_NAMESPACES
 
 DEFAULT = "default"  # the namespace of a path that names none
@@ -20,7 +21,7 @@ LONGEST = 100  # characters of a name
 
 @dataclass(slots=True)
 class Namespace:
-    """Rules that were added while the server runs, the latest batch first, and whether answers take their time.
+    """Rules that were added while the server runs, the latest batch first, a cassette, whether answers take time.
 
     `named` counts the rules that got a name because they came without one.
     """
@@ -28,16 +29,23 @@ class Namespace:
     rules: tuple[Rule, ...] = ()
     timed: bool = True
     named: int = 0
+    choice: Choice | None = None  # the cassette that is played here; None: that of the settings
     _engine: Engine | None = None
     _base: Engine | None = None
 
     def engine(self, base: Engine) -> Engine:
         """What answers here: the base behind the rules of this namespace."""
-        if not self.rules:
+        if not self.rules and self.choice is None:
             return base
         if self._engine is None or self._base is not base:
-            self._engine, self._base = behind(base, self.rules), base
+            self._engine, self._base = behind(base, self.rules) if self.rules else base, base
+            if self.choice is not None and isinstance(base.tapes, Player):
+                self._engine = playing(self._engine, base.tapes.having(self.choice))
         return self._engine
+
+    def play(self, choice: Choice | None) -> None:
+        """Play this cassette from now on; None: that of the settings."""
+        self.choice, self._engine, self._base = choice, None, None
 
     def put(self, rules: Iterable[Rule]) -> None:
         """Have these rules and no others."""

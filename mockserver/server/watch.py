@@ -35,7 +35,7 @@ async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
     Requests are answered meanwhile, by what was there before. Raises MockserverError, and then nothing has changed.
     """
     async with live.changing:
-        settings, engine = await aside(partial(compose, sources, live.store, live.engine.memory.shelf))
+        settings, engine = await aside(partial(compose, sources, live.store, live))
         return _swapped(live, settings, engine)
 
 

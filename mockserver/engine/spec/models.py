@@ -243,6 +243,8 @@ class ThenSpec(ContentSpec):
     ) = Field(None, description="a generated answer: a kind, or a table")
     echo: Literal[True] | None = Field(None, description="the last user message again")
     raw: RawSpec | None = Field(None, description="a reply byte by byte")
+    cassette: str | None = Field(None, min_length=1, description="what this cassette holds for the request")
+    forward: Literal[True] | None = Field(None, description="what the provider's own server answers; not recorded")
     steps: list["ThenSpec"] | None = Field(None, min_length=1, description="one answer per turn; the last repeats")
     one_of: list[BranchSpec] | None = Field(None, min_length=1, description="one of these, chosen by seed")
     embedding: EmbeddingSpec | None = Field(None, description="the vector of an embedding, number by number")

@@ -6,9 +6,9 @@ Errors and raw bytes answer anything.
 from collections.abc import Container, Iterator, Mapping
 
 from mockserver.core.call import Json
-from mockserver.core.plan import Failure, Raw
+from mockserver.core.plan import Failure, Forward, Raw
 from mockserver.engine.documents import DOCUMENTS
-from mockserver.engine.draft import Draft, Stated
+from mockserver.engine.draft import Draft, Replay, Said, Stated
 from mockserver.engine.spec.models import ContentSpec, ThenSpec
 from mockserver.engine.then.site import Site
 from mockserver.engine.when.conditions import All, Condition, implied
@@ -43,10 +43,10 @@ def check_operations(when: Condition, then: ThenSpec, site: Site) -> None:
                 site.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"; {able} can')
 
 
-def misfit(outcome: Draft | Stated | Failure | Raw, operation: str) -> str | None:
+def misfit(outcome: Said, operation: str) -> str | None:
     """What is wrong with what a rule came to as an answer to an operation, if anything is."""
     match outcome:
-        case Failure() | Raw():
+        case Failure() | Raw() | Replay() | Forward():
             return None
         case Draft():
             purpose = "text"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import accumulate
 
-from mockserver.core.plan import Text
+from mockserver.core.plan import Forward, Text
 from mockserver.core.timing import Timing
-from mockserver.engine.draft import Draft, DraftChoice, Moment, Response, Stated
+from mockserver.engine.draft import Draft, DraftChoice, Moment, Replay, Response, Stated
 from mockserver.engine.generate import GENERATORS
 from mockserver.engine.generate.prose import MOST_TOKENS
 from mockserver.engine.generate.schema import flaw
@@ -49,6 +49,10 @@ def _unbent(then: ThenSpec, site: Site) -> Recipe[Response]:
             return compile_trip(then, site).into(lambda failure: Response(failure, timing))
         case "raw" if then.raw is not None:
             return compile_raw(then.raw, site.at("raw")).into(lambda raw: Response(raw, timing))
+        case "cassette" if then.cassette is not None:
+            return fixed(Response(Replay(then.cassette), timing))
+        case "forward":
+            return fixed(Response(Forward()))
         case "embedding" | "moderation":
             return fixed(Response(_stated(then, site), timing))
         case "manner":

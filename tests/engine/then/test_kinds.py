@@ -5,8 +5,8 @@ from mockserver.engine.then.kinds import BESIDE, OUTCOMES
 from tests.kit.rules import loaded, then_mistakes
 
 ANSWERS = (
-    "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, steps, "
-    "one_of, embedding, moderation, failed, faults, timing"
+    "text, json, refusal, tool_calls, items, parts, choices, error, content_filter, generate, echo, raw, cassette, "
+    "forward, steps, one_of, embedding, moderation, failed, faults, timing"
 )
 
 BAD = {

@@ -1,0 +1,79 @@
+"""Why no episode of a cassette answers a request: the nearest one, what differs from it, and what may be done."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from heapq import nsmallest
+
+from mockserver.cassettes.differences import Difference, differences, lines, plain, shown
+from mockserver.cassettes.library import Entry, Library
+from mockserver.cassettes.matching import SAID, STREAM, Traits, view
+from mockserver.core.call import Call
+
+_POOL = 8  # episodes that are read again, and compared field by field
+_LETTERS = 200  # that are shown of differences count as much as one place that differs
+
+
+def missed(library: Library, call: Call) -> str:
+    """The report for people. Quick traits say which few episodes are looked at in full."""
+    entries = library.entries
+    if not entries:
+        there = "only requests that their dialects refuse" if library.unread else "none"
+        return f"no episode of {library.file} answers this request: it holds {there}; to {_RECORD}"
+    wanted = library.traits(call)
+    pool = nsmallest(_POOL, entries, key=lambda entry: (entry.traits.distance(wanted), entry.number))
+    compared = [(entry, _found(library, entry, call, wanted)) for entry in pool]
+    entry, found = min(compared, key=lambda each: (_weight(each[0].traits, wanted, each[1]), each[0].number))
+    return "\n".join(_told(library, entry, found))
+
+
+def summary(library: Library, entry: Entry) -> str:
+    """An episode in a line: `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
+    episode, call = entry.episode, library.read(entry.episode)
+    said = "" if call is None else call.last_user
+    when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
+    about = (episode.dialect, episode.operation, plain(episode.model), said and shown(said))
+    return f"{library.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
+
+
+def _told(library: Library, entry: Entry, found: Sequence[Difference]) -> Iterator[str]:
+    yield f"no episode of {library.file} answers this request; the nearest:"
+    yield f"  {summary(library, entry)}"
+    yield from (f"    {line}" for line in lines(found))
+    yield _advice(library, found)
+
+
+def _found(library: Library, entry: Entry, call: Call, wanted: Traits) -> tuple[Difference, ...]:
+    """All that differs: what is asked for and whether it is streamed, then field by field."""
+    recorded = library.read(entry.episode)
+    found = () if recorded is None else differences(view(recorded, library.match), view(call, library.match))
+    if entry.traits.stream != wanted.stream:
+        found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
+    if entry.traits.spoken != wanted.spoken:
+        found = (Difference(_SPOKEN, _SPOKEN, entry.traits.spoken, wanted.spoken), *found)
+    return found
+
+
+def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> float:
+    """How far an episode is, by what is shown of it: how many places differ, and how long they are."""
+    letters = sum(len(each.recorded or "") + len(each.asked or "") for each in found)
+    return 1_000 * (one.spoken != other.spoken) + len(found) - (one.stream != other.stream) / 2 + letters / _LETTERS
+
+
+def _advice(library: Library, found: Sequence[Difference]) -> str:
+    """What may be done about it."""
+    fields = tuple(dict.fromkeys(each.field for each in found))
+    if fields == (STREAM,):
+        name = library.file.removesuffix(".yaml")
+        return f"one does not answer the other; `mockserver cassette rules {name}` makes rules that answer both"
+    if all(name not in _TELLING for name in fields):
+        return f"to ignore it, set match: {{ignore: [{', '.join(map(plain, fields))}]}}; to {_RECORD}"
+    return f"to {_RECORD}"
+
+
+_RECORD = "record it, start with --record new_episodes"
+_STREAMED = {True: "as a stream", False: "plain"}
+_SPOKEN = "operation"
+# Fields that say too much of a request to be ignored.
+_TELLING = frozenset(
+    (*SAID, STREAM, _SPOKEN, "model", "tools", "tool_choice", "instructions", "response_format", "text")
+)

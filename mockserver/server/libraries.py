@@ -1,0 +1,91 @@
+"""The cassettes that a server has read, by name, each once; and the one way in which more is recorded into them.
+
+Knows files by a small protocol only.
+"""
+
+from collections.abc import Callable
+from threading import RLock
+from typing import Protocol
+
+from mockserver.cassettes.library import Library
+from mockserver.core.episode import Episode
+from mockserver.core.errors import CassetteError
+from mockserver.kinds.cassettes import Match
+from mockserver.server.hearing import heard
+
+SUFFIX = ".yaml"
+
+
+class Reel(Protocol):
+    """The file of a cassette."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a file."""
+
+    def load(self) -> tuple[Episode, ...]:
+        """What it holds. Raises CassetteError."""
+
+    def append(self, episode: Episode) -> int:
+        """Put one more behind the others; its number, from 1. Raises CassetteError."""
+
+
+Opening = Callable[[str], Reel]  # by its name. Raises CassetteError for one that no cassette can have
+
+
+class Libraries:
+    """All of them. To read and to record take their time: both are done on threads, one at a time."""
+
+    def __init__(self, opening: Opening, match: Match) -> None:
+        self._open, self._match = opening, match
+        self._loaded: dict[str, Library] = {}
+        self._lock = RLock()
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a cassette. Raises CassetteError for a name that none can have."""
+        return self._open(_plain(name)).exists
+
+    def get(self, name: str) -> Library | None:
+        """A cassette that has been read, or None."""
+        return self._loaded.get(_plain(name))
+
+    def load(self, name: str, *, new: bool = False) -> Library:
+        """A cassette, read if it was not; `new`: one that is not there is empty. Raises CassetteError."""
+        name = _plain(name)
+        with self._lock:
+            if name not in self._loaded:
+                reel = self._open(name)
+                if not reel.exists and not new:
+                    raise CassetteError(missing(name))
+                library = Library(name + SUFFIX, heard, self._match)
+                for number, episode in enumerate(reel.load() if reel.exists else (), 1):
+                    library.add(episode, number)
+                self._loaded[name] = library
+            return self._loaded[name]
+
+    def save(self, name: str, episode: Episode) -> int:
+        """Record an episode, which is played from now on; its number. Raises CassetteError."""
+        name = _plain(name)
+        with self._lock:
+            number = self._open(name).append(episode)
+            if name in self._loaded:
+                self._loaded[name].add(episode, number)
+            return number
+
+
+def missing(name: str) -> str:
+    """What to say of a cassette that is not there."""
+    return f'there is no cassette "{name[:120]}"; to record it, start with --record once and --upstream DIALECT=URL'
+
+
+def in_folder(folder: str) -> Opening:
+    """Opens the cassettes of a folder."""
+
+    def opening(name: str) -> Reel:
+        raise CassetteError(f"{folder}/{name}{SUFFIX}: cassettes cannot be read yet")
+
+    return opening
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix(SUFFIX)

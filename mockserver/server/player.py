@@ -1,0 +1,144 @@
+"""Plays cassettes: what a call gets of the one that is chosen, by the mode in which it records.
+
+Knows which dialects have an upstream, not how these are asked.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+from urllib.parse import urlencode
+
+from mockserver.cassettes.library import Entry, Library
+from mockserver.cassettes.matching import Traits
+from mockserver.cassettes.missed import missed
+from mockserver.core.call import Call
+from mockserver.core.episode import Episode, Sent
+from mockserver.core.errors import CassetteError
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure, Forward
+from mockserver.core.store import Store
+from mockserver.core.tapes import Played
+from mockserver.engine.apart import apart, aside, is_large
+from mockserver.engine.counters import episodes
+from mockserver.server.hearing import call_of
+from mockserver.server.libraries import Libraries
+
+Record = Literal["none", "once", "new_episodes", "all"]
+Scrub = Callable[[Sent], Sent]  # gives the very request back where there is nothing to scrub
+
+MANY = 500  # episodes among which the nearest is sought while others are served
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which cassette is played, and what is recorded into it; `fresh`: it was not there when it was chosen."""
+
+    name: str | None = None
+    record: Record = "none"
+    fresh: bool = False
+
+    @property
+    def forwards(self) -> bool:
+        """Whether everything goes upstream, whatever the cassette holds."""
+        return self.record == "all" or (self.record == "once" and self.fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Plays what was chosen from what was read. `upstreams` are the dialects whose own servers can be asked.
+
+    `scrub` is what recordings go through: a live request goes through it before it is looked up.
+    """
+
+    libraries: Libraries
+    choice: Choice = Choice()
+    upstreams: Collection[str] = field(default_factory=tuple)
+    scrub: Scrub | None = None
+
+    async def play(self, call: Call, store: Store, cassette: str | None = None) -> Played | None:
+        """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
+
+        nearest. Without a name, from the cassette that is loaded; None: there is none. `store` counts repeats.
+        """
+        choice = self.choice if cassette is None else Choice(cassette)
+        if choice.name is None:
+            return None if choice.record == "none" else _unmatched(_NOWHERE.format(record=choice.record))
+        if choice.forwards:
+            return self._forwarded(call, choice)
+        try:
+            library = await self._library(choice)
+        except CassetteError as error:
+            return Played(Failure("server_error", str(error.mistakes[0]), status=500), "unmatched")
+        call, wanted = await apart(call, partial(self._wanted, library, call))
+        if entries := library.find(wanted.key):
+            at = await store.incr(call.http.namespace, episodes(library.file, wanted.key)) if len(entries) > 1 else 1
+            return _played(entries[min(at, len(entries)) - 1], settled=len(entries) == 1 and choice.record == "none")
+        if choice.record == "new_episodes":
+            return self._forwarded(call, choice)
+        return _unmatched(await self._missed(library, call))
+
+    def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
+        """A player of another cassette, which is read now if it will be needed. Raises CassetteError."""
+        if name is None:
+            return replace(self, choice=Choice(None, record))
+        fresh = fresh or not self.libraries.exists(name)
+        choice = Choice(name, record, fresh)
+        if not choice.forwards:
+            self.libraries.load(name, new=record == "new_episodes")
+        return self.having(choice)
+
+    def having(self, choice: Choice) -> "Player":
+        """A player of what has been chosen before."""
+        return replace(self, choice=choice)
+
+    async def save(self, cassette: str, episode: Episode) -> int:
+        """Record an episode, and play it from now on; its number in the cassette. Raises CassetteError."""
+        return await aside(partial(self.libraries.save, cassette, episode))
+
+    def _forwarded(self, call: Call, choice: Choice) -> Played:
+        if call.dialect not in self.upstreams:
+            return _unmatched(_NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record))
+        return Played(Forward(choice.name), "forwarded")
+
+    async def _library(self, choice: Choice) -> Library:
+        name = str(choice.name)
+        library = self.libraries.get(name)
+        if library is not None:
+            return library
+        return await aside(partial(self.libraries.load, name, new=choice.record != "none"))
+
+    def _wanted(self, library: Library, call: Call) -> tuple[Call, Traits]:
+        """A call as it would have been recorded, and what is looked up of it."""
+        if self.scrub is not None:
+            sent = sent_of(call.http)
+            scrubbed = self.scrub(sent)
+            again = None if scrubbed is sent else call_of(call.dialect, scrubbed)
+            if again is not None:
+                call = replace(again, http=replace(again.http, namespace=call.http.namespace))
+        return call, library.traits(call)
+
+    async def _missed(self, library: Library, call: Call) -> str:
+        work = partial(missed, library, call)
+        return await aside(work) if is_large(call) or library.size > MANY else work()
+
+
+def sent_of(http: HttpRequest) -> Sent:
+    """A live request as a recording has it."""
+    headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in http.headers])
+    return Sent(http.method, http.path, urlencode(http.query), headers, http.body)
+
+
+def _played(entry: Entry, *, settled: bool) -> Played:
+    return Played(entry.reply, entry.source, settled)
+
+
+def _unmatched(why: str) -> Played:
+    return Played(Failure("unmatched", why), "unmatched")
+
+
+_NOWHERE = "record is {record}, but there is no cassette to record into; set --cassette NAME"
+_NO_UPSTREAM = (
+    'this request would be recorded into the cassette "{name}" (record: {record}), but there is no upstream for '
+    "{dialect}; set --upstream {dialect}=URL"
+)

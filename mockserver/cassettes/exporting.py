@@ -116,7 +116,7 @@ def _ms(seconds: float) -> float:
     return round(seconds * 1000, 3)
 
 
-# Where the servers of providers are, by the mount of their dialect; an Azure resource has a name that nobody knows here.
+# Where the servers of providers are, by the mount of their dialect. How an Azure resource is called nobody knows here.
 ADDRESSES: Mapping[str, str] = {
     "/openai/v1": "https://api.openai.com/v1",
     "/azure-openai": "https://resource.openai.azure.com",

@@ -1,14 +1,26 @@
 """`mockserver cassette import`: recordings of other tools become a cassette."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 import click
 
 from mockserver.cassettes.importing import Imported, imported
-from mockserver.cli.cassette.folder import SUFFIX, cassettes_flag, folder, many, read_file, scrubber
+from mockserver.cli.cassette.folder import (
+    SUFFIX,
+    Cassette,
+    Folder,
+    cassettes_flag,
+    folder,
+    leaks,
+    many,
+    read_file,
+    scrubber,
+)
 from mockserver.cli.cassette.meaning import known
 from mockserver.cli.cassette.telling import line
+from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError, ConfigError, MockserverError
 from mockserver.core.json_text import Json
 from mockserver.dialects import discover
@@ -27,7 +39,7 @@ def command(files: tuple[str, ...], into: str | None, dialect: str | None, **fla
     """
     if dialect is not None and dialect not in discover():
         raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
-    where, scrubs, houses = folder(flags), None, known()
+    where, houses = folder(flags), known()
     total = missed = 0
     for file in files:
         try:
@@ -37,19 +49,36 @@ def command(files: tuple[str, ...], into: str | None, dialect: str | None, **fla
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
             continue
         missed += _left(found)
-        cassette = where.cassette(into or _name(file))
-        scrubs = scrubs or scrubber(where.settings)
-        taken = 0
-        for episode in found.episodes:
-            try:
-                cassette.append(scrubs.episode(episode))
-                taken += 1
-            except MockserverError as error:
-                missed += 1
-                click.echo(f"mockserver: {error.mistakes[0]}", err=True)
-        total += taken
-        click.echo(f"{cassette.path}: {many(taken, 'episode')} from {file}")
+        taken, refused = _taken(found.episodes, where.cassette(into or _name(file)), where, file)
+        total, missed = total + taken, missed + refused
     sys.exit(0 if not missed else 1 if total else 2)
+
+
+def _taken(episodes: Sequence[Episode], cassette: Cassette, where: Folder, file: str) -> tuple[int, int]:
+    """Put episodes to the end of a cassette: how many were taken, or were there; and how many could not be."""
+    scrubs, taken, refused = scrubber(where.settings), 0, 0
+    there = set(map(_essence, cassette.load())) if cassette.exists else set()
+    for episode in episodes:
+        clean = scrubs.episode(episode)
+        if _essence(clean) in there:
+            continue
+        found = leaks(clean, where.settings)
+        if found:
+            refused += 1
+            click.echo(line(f"left out an episode of {file}: {'; '.join(found)}", 400), err=True)
+        else:
+            cassette.append(clean)
+            taken += 1
+    again = len(episodes) - taken - refused
+    told = f"; {again} {'was' if again == 1 else 'were'} there already" if again else ""
+    click.echo(f"{cassette.path}: {many(taken, 'episode')} from {file}{told}")
+    return taken + again, refused
+
+
+def _essence(episode: Episode) -> tuple[object, ...]:
+    """What makes two recordings one: what was asked and what came, whenever."""
+    sent, reply = episode.request, episode.reply
+    return sent.method, sent.path, sent.query, sent.body, reply.status, reply.bytes
 
 
 def _left(found: Imported) -> int:
@@ -59,10 +88,8 @@ def _left(found: Imported) -> int:
     if found.strangers:
         hosts = ", ".join(line(host, 60) for host, _ in found.strangers[:5]) + ", …" * (len(found.strangers) > 5)
         count = sum(count for _, count in found.strangers)
-        words = (
-            f"left out {many(count, 'request')} to hosts of no known provider ({hosts}); --dialect says whose they are"
-        )
-        click.echo(words, err=True)
+        words = f"left out {many(count, 'request')} to hosts of no known provider ({hosts})"
+        click.echo(f"{words}; --dialect says whose they are", err=True)
     return len(found.left) + (0 if found.episodes else len(found.strangers))
 
 

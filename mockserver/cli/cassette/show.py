@@ -22,7 +22,7 @@ def command(name: str, raw: bool, **flags: Json) -> None:  # click gives flags s
     if raw:
         if len(episodes) != 1:
             raise CassetteError(f"{cassette.path} has {len(episodes)} episodes: say which one, as {file}#1")
-        click.get_binary_stream("stdout").write(episodes[0][1].reply.bytes)
+        click.echo(episodes[0][1].reply.bytes, nl=False)
         return
     for place, (at, episode) in enumerate(episodes):
         if place:

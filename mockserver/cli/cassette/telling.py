@@ -1,4 +1,4 @@
-"""Episodes as people read them in a terminal. What was recorded is never printed raw: no escape sequence gets through."""
+"""Episodes as people read them in a terminal: nothing recorded is printed raw, so no escape sequence gets through."""
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

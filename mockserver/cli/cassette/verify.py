@@ -26,7 +26,10 @@ LONGEST = 400  # characters of a finding
 )
 @cassettes_flag("allow_secrets")
 def command(names: tuple[str, ...], max_age: float | None, journal: str | None, **flags: Json) -> None:
-    """Check the cassettes of the folder, or those that are named; exit code 1 if anything was found, 2 for a broken file."""
+    """Check the cassettes of the folder, or those that are named.
+
+    Exit code 1 if anything was found, 2 if a file cannot be read.
+    """
     where = folder(flags)
     played = None if journal is None else Played.of(journal)
     found = broken = episodes = 0

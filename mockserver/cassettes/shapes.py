@@ -230,12 +230,6 @@ class Failed(TypedDict):
     error: Fault
 
 
-class Loose(TypedDict):
-    """The same where some errors are a bare text."""
-
-    error: Any
-
-
 # What a plain answer, an event of a stream and an error are held against; with a dialect in front where it differs.
 PLAIN: Mapping[str, Any] = {
     "chat": Chat,
@@ -249,7 +243,10 @@ PLAIN: Mapping[str, Any] = {
     "model": Model,
 }
 EVENTS: Mapping[str, Any] = {"chat": Chunk, "completions": Text, "responses": Step, "response": Step}
-ERRORS: Mapping[str, Any] = {"": Failed, "tzafon": Loose, "fireworks": Loose}
+ERRORS: Mapping[str, Any] = {
+    **dict.fromkeys(("openai", "azure_openai", "crazyrouter", "skytells"), Failed),
+    **dict.fromkeys(("azure", "fireworks", "tzafon"), Texts),  # whose errors are of many kinds
+}
 
 
 def adapter(shapes: Mapping[str, Any], dialect: str, operation: str) -> TypeAdapter[Any] | None:

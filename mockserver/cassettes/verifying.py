@@ -127,5 +127,5 @@ def _unended(episode: Episode) -> Iterator[str]:
 @cache
 def _shape(kind: str, dialect: str, operation: str) -> TypeAdapter[Any] | None:
     if kind == "errors":
-        return TypeAdapter(ERRORS.get(dialect, ERRORS[""]))
+        return TypeAdapter(ERRORS[dialect]) if dialect in ERRORS else None
     return adapter(PLAIN if kind == "plain" else EVENTS, dialect, operation)

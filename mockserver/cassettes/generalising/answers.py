@@ -6,6 +6,7 @@ from typing import Any
 
 from mockserver.cassettes.generalising.asked import Then
 from mockserver.cassettes.told import Part, Said, Told, Used
+from mockserver.cassettes.told.told import rows, table
 from mockserver.core.json_text import Json, compact, parsed
 
 
@@ -50,11 +51,18 @@ def _said(choice: Said) -> dict[str, Json]:
     tripped = _trip(choice.filters)
     if tripped:
         made["content_filter"] = {"on": "completion", **tripped}
-    elif choice.finish not in ("", "tool_calls" if choice.calls else "stop") and choice.finish in _FINISHES:
-        made["finish"] = choice.finish
+    elif choice.finish not in ("", "tool_calls" if choice.calls else "stop"):
+        made["finish"] = _finish(choice.finish)
     if noted := _severities(choice.filters, besides=tripped.get("category")):
         made["annotate"] = {"completion": noted}
     return made
+
+
+def _finish(reason: str) -> str:
+    """The reason as rules have it. Raises UnfitError."""
+    if reason not in _FINISHES:
+        raise UnfitError(f"it ends for a reason that no rule gives: {reason}")
+    return _FINISHES[reason]
 
 
 def _twice(kinds: Sequence[str]) -> bool:
@@ -89,9 +97,9 @@ def _call(used: Used | None) -> Mapping[str, Json]:
         raise UnfitError("it calls a tool without a name")
     if used.custom:
         return {"name": used.name, "input": literal(used.text)}
-    table = parsed(used.text)
-    if isinstance(table, dict) and compact(table) == used.text:
-        return {"name": used.name, "arguments": _escaped(table)}
+    given = parsed(used.text)
+    if isinstance(given, dict) and compact(given) == used.text:
+        return {"name": used.name, "arguments": _escaped(given)}
     return {"name": used.name, "arguments": literal(used.text)}
 
 
@@ -113,20 +121,18 @@ def _escaped(value: Json) -> Any:
 
 
 def _error(told: Told, retry_after: str) -> Then:
-    error: dict[str, Json] = {"status": told.status}
-    beside: dict[str, Json] = {"retry_after": f"{retry_after}s"} if _SECONDS.fullmatch(retry_after) else {}
-    if not isinstance(told.error, Mapping):
-        words = told.error if isinstance(told.error, str) and not told.error.lstrip().startswith("<") else ""
-        said = {"message": literal(words)} if words else {}
-        return {"error": {**error, **said} if said else told.status, **beside}
-    if tripped := _tripped_prompt(told.error):
+    """An error by its parts; one whose envelope has no such parts byte by byte."""
+    said = told.error
+    if isinstance(said, Mapping) and (tripped := _tripped_prompt(said)):
         return {"content_filter": {"on": "prompt", **tripped}}
-    for key in ("message", "type", "param"):
-        if isinstance(told.error.get(key), str):
-            error[key] = literal(told.error[key]) if key == "message" else told.error[key]
-    if isinstance(told.error.get("code"), str | int) and str(told.error["code"]) != str(told.status):
-        error["code"] = told.error["code"]
-    return {"error": error, **beside}
+    if not isinstance(said, Mapping) or not isinstance(said.get("message"), str):
+        waits = {"headers": {"retry-after": retry_after}} if retry_after else {}
+        return {"raw": {"status": told.status, **waits, "body": told.body}}
+    error: dict[str, Json] = {"status": told.status, "message": literal(said["message"])}
+    error |= {key: said[key] for key in ("type", "param") if isinstance(said.get(key), str)}
+    if isinstance(said.get("code"), str | int):
+        error["code"] = said["code"]
+    return {"error": error, **({"retry_after": f"{retry_after}s"} if _SECONDS.fullmatch(retry_after) else {})}
 
 
 def _failed(error: Json) -> Json:
@@ -137,9 +143,11 @@ def _failed(error: Json) -> Json:
 
 
 def _tripped_prompt(error: Mapping[str, Json]) -> dict[str, Json]:
-    inner = error.get("innererror")
-    results = inner.get("content_filter_result") if isinstance(inner, Mapping) else None
-    return _trip(results) if isinstance(results, Mapping) else {}
+    """What tripped on the prompt, where Azure OpenAI tells it and where Skytells does."""
+    inner, told = table(error.get("innererror")), rows(table(error.get("details")).get("prompt_filter_results"))
+    return _trip(table(inner.get("content_filter_result"))) or _trip(
+        table(told[0].get("content_filter_results")) if told else None
+    )
 
 
 def _trip(filters: Mapping[str, Json] | None) -> dict[str, Json]:
@@ -165,7 +173,10 @@ def _severities(filters: Mapping[str, Json] | None, besides: Json = None) -> dic
 
 
 _ORDER = ("reasoning", "item", "text", "refusal", "call")  # in which a rule's keys come out
-_FINISHES = ("stop", "length", "tool_calls", "content_filter", "function_call")
+_FINISHES = {
+    **{reason: reason for reason in ("stop", "length", "tool_calls", "content_filter", "function_call")},
+    "error": "content_filter",  # as Fireworks' completions call it
+}
 _MADE = frozenset(("id", "call_id", "container_id", "status", "created_by", "pending_safety_checks"))
 _HARMS = ("hate", "self_harm", "sexual", "violence")
 _DETECTIONS = ("jailbreak", "protected_material_text", "protected_material_code")

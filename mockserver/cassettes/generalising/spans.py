@@ -119,4 +119,6 @@ def _escaped(text: str) -> str:
 _WORD = re.compile(r"\w+(?:['’.,:/@-]\w+)*")
 _SPECIAL = re.compile(r"[\\^$.|?*+()\[\]{}]")
 # Keys of `then` whose texts are no templates.
-_FIXED = frozenset(("name", "finish", "type", "code", "param", "category", "severity", "on", "retry_after", "annotate"))
+_FIXED = frozenset(
+    ("name", "finish", "type", "code", "param", "category", "severity", "on", "retry_after", "annotate", "raw")
+)

@@ -23,7 +23,8 @@ def told(reply: Recorded, operation: str) -> Told:
     text = reply.body.decode("utf-8", "replace")
     body = parsed(text)
     if reply.status >= 400:
-        return Told(error=_error(body, text), status=reply.status)
+        whole = text if body is None else body
+        return Told(error=_error(whole), status=reply.status, body=whole)
     read = _PLAIN.get(operation)
     if read is None or not isinstance(body, Mapping):
         return Told(status=reply.status)
@@ -33,16 +34,15 @@ def told(reply: Recorded, operation: str) -> Told:
 def _streamed(reply: Recorded, operation: str) -> Told:
     found = events(reply.frames or ())
     if reply.status >= 400:
-        return Told(error="".join(event.text for event in found), status=reply.status)
+        text = "".join(event.text for event in found)
+        return Told(error=text, status=reply.status, body=text)
     read = _STREAMED.get(operation)
     return Told() if read is None else read(found)
 
 
-def _error(body: Json, text: str) -> Json:
+def _error(body: Json) -> Json:
     """What stands in the envelope of an error; the whole body where it is none."""
-    if isinstance(body, Mapping):
-        return body.get("error") or table(body)
-    return text if body is None else body
+    return body.get("error") or table(body) if isinstance(body, Mapping) else body
 
 
 _PLAIN: Mapping[str, Callable[[Mapping[str, Json]], Told]] = {

@@ -58,6 +58,7 @@ class Told:
     model: str = ""
     usage: Mapping[str, Json] | None = None
     error: Json = None
+    body: Json = None  # of an error, whole: JSON, or text where it is none
     broken: bool = False
     whole: bool = True
     prompt_filters: Mapping[str, Json] | None = None

@@ -130,7 +130,8 @@ def age(context: click.Context, parameter: click.Parameter, text: str | None) ->
 def scrubber(settings: Settings) -> Any:
     """What takes secrets out of episodes, by the settings and the environment."""
     scrubbing: Any = import_module("mockserver.cassettes.scrubbing")
-    return scrubbing.Scrubber(settings.scrub, known(os.environ), settings.allow_secrets)
+    compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
+    return scrubbing.Scrubber(settings.scrub, known(os.environ), settings.allow_secrets, compared)
 
 
 def leaks(episode: Episode, settings: Settings) -> Sequence[str]:

@@ -59,10 +59,13 @@ def _taken(episodes: Sequence[Episode], cassette: Cassette, where: Folder, file:
     scrubs, taken, refused = scrubber(where.settings), 0, 0
     there = set(map(_essence, cassette.load())) if cassette.exists else set()
     for episode in episodes:
-        clean = scrubs.episode(episode)
+        try:
+            clean = scrubs.episode(episode)
+            found = leaks(clean, where.settings)
+        except CassetteError as error:
+            clean, found = episode, [str(error.mistakes[0])]
         if _essence(clean) in there:
             continue
-        found = leaks(clean, where.settings)
         if found:
             refused += 1
             click.echo(line(f"left out an episode of {file}: {'; '.join(found)}", 400), err=True)

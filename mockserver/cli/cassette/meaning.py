@@ -6,7 +6,7 @@ from dataclasses import replace
 from mockserver.cassettes.generalising import READ, Asked
 from mockserver.cassettes.importing import Known
 from mockserver.cassettes.importing.foreign import header
-from mockserver.cassettes.told import Told, told
+from mockserver.cassettes.told import Said, Told, told
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.http import Headers, HttpRequest
@@ -63,15 +63,17 @@ def _of_prompt(said: Told, at: int, call: Call) -> Told:
     """The choices of one prompt, without what they repeat of it."""
     own = said.choices[at * call.n : (at + 1) * call.n]
     if call.echo:
-        text = call.prompts[at].text
-        own = tuple(
-            replace(
-                choice,
-                parts=tuple(replace(part, text=part.text.removeprefix(text)) for part in choice.parts),
-            )
-            for choice in own
-        )
+        own = tuple(_unechoed(choice, call.prompts[at].text) for choice in own)
     return replace(said, choices=own)
+
+
+def _unechoed(choice: Said, prompt: str) -> Said:
+    """A choice without the end of the prompt that it begins with."""
+
+    def without(text: str) -> str:
+        return next((text[len(prompt) - at :] for at in range(len(prompt)) if text.startswith(prompt[at:])), text)
+
+    return replace(choice, parts=tuple(replace(part, text=without(part.text)) for part in choice.parts))
 
 
 def _fields(call: Call) -> Mapping[str, Json]:

@@ -22,10 +22,11 @@ def command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:  # cl
         changed = list[str]()
 
         def scrubbed(episodes: tuple[Episode, ...], changed: list[str] = changed) -> tuple[Episode, ...]:
-            after = tuple(scrubs.episode(episode) for episode in episodes)
-            pairs = enumerate(zip(episodes, after, strict=True), 1)
-            changed[:] = [f"#{at}: {', '.join(_parts(old, new))}" for at, (old, new) in pairs if old != new]
-            return after
+            pairs = [(episode, scrubs.episode(episode)) for episode in episodes]
+            changed[:] = [
+                f"#{at}: {', '.join(_parts(old, new))}" for at, (old, new) in enumerate(pairs, 1) if old != new
+            ]
+            return tuple(old if old == new else new for old, new in pairs)
 
         episodes = cassette.load()
         if scrubbed(episodes) != episodes and not dry_run:

@@ -18,7 +18,7 @@ from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.timing import Timing
 from mockserver.kinds.amounts import Instant, Size
-from mockserver.kinds.cassettes import UPSTREAM_KEY, Match, Scrubs, Upstreams
+from mockserver.kinds.cassettes import UPSTREAM_KEY, Match, Scrub, Scrubs, Upstreams
 from mockserver.kinds.keys import Key, Keys
 from mockserver.kinds.limits import LimitsSetting, LimitsTable, RatesTable
 from mockserver.kinds.models import Model, Models

@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 
 import click
 from click.exceptions import NoArgsIsHelpError
 
 from mockserver import __version__
+from mockserver.cli.lazy import Lazy
 from mockserver.core.errors import MockserverError
-from mockserver.positions import did_you_mean
 
 COMMANDS: Mapping[str, str] = {
     "serve": "Serve the rules until Ctrl-C.",
@@ -18,36 +17,12 @@ COMMANDS: Mapping[str, str] = {
     "explain": "Say which rule answers a request, and why each other does not.",
     "ask": "Make one request, in this process, and print the answer.",
     "schema": "Print the JSON Schema of rules files, for editors.",
+    "cassette": "List, show, verify, scrub, turn into rules, import, export and prune recordings.",
     "init": "Write a commented rules.yaml to start from.",
 }
 
 
-class _Commands(click.Group):
-    """The commands of the table above, each imported only when it is called: that keeps the start quick."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"mockserver.cli.{cmd_name}").command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], COMMANDS) or f"; there are {', '.join(COMMANDS)}"
-            raise click.UsageError(f'no command "{args[0]}"{hint}')
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Lazy, table=COMMANDS, package=__name__, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mockserver")
 def commands() -> None:
     """A deterministic stand-in for LLM APIs: offline, free, instant, and the same every time."""

@@ -6,6 +6,7 @@ what is wrong comes back as problems.
 
 import gc
 import re
+from binascii import a2b_base64
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -37,12 +38,15 @@ _Found = tuple[Json, Spot]
 _Keys = dict[str, tuple[int, int, Spot]]
 
 
-def parse(text: str) -> tuple[Json, Spot, Sequence[Problem]]:
-    """The value of the one document in `text`, where its parts stand, and everything that is wrong with it."""
+def parse(text: str, *, binary: bool = False) -> tuple[Json, Spot, Sequence[Problem]]:
+    """The value of the one document in `text`, where its parts stand, and everything that is wrong with it.
+
+    `binary`: the tag of that name may stand in it, and gives bytes.
+    """
     if problem := unprintable(text):
         return None, NOWHERE, (problem,)
     with collector_at_rest():
-        parser = _Parser(text)
+        parser = _Parser(text, binary=binary)
         data, spot = parser.document()
     return data, spot, parser.problems
 
@@ -72,8 +76,9 @@ class _Stop(Exception):  # noqa: N818  # a signal
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, binary: bool) -> None:
         self.text = text
+        self.binary = binary
         self.events: Iterator[Any] = yaml.parse(text, Loader=LOADER)
         self.problems: list[Problem] = []
         self.anchors: dict[str, tuple[Json, Spot, int] | None] = {}  # None while it is being read
@@ -146,6 +151,8 @@ class _Parser:
             return (self.resolved(event) if event.implicit[0] else event.value), spot
         if event.tag in ("!", _TAG + "str"):
             return event.value, spot
+        if self.binary and event.tag == _TAG + "binary":
+            return self.decoded(event), spot
         wanted = _SCALARS.get(event.tag)
         value = self.resolved(event)
         if wanted is float and type(value) is int:
@@ -153,6 +160,13 @@ class _Parser:
         if wanted is None or type(value) is not wanted:
             self.refuse(_unfit(event.tag), event)
         return value, spot
+
+    def decoded(self, event: Any) -> bytes:
+        try:
+            return a2b_base64("".join(event.value.split()))
+        except ValueError:
+            self.refuse("this is not base64, as its tag says it is", event)
+            return b""
 
     def resolved(self, event: Any) -> Json:
         try:

@@ -1,0 +1,39 @@
+"""`mockserver cassette export`: a cassette as HAR, for browsers' tools and other programs."""
+
+import json
+from pathlib import Path
+
+import click
+
+from mockserver import __version__
+from mockserver.cassettes.exporting import ADDRESSES, har
+from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, write_file
+from mockserver.core.errors import ConfigError
+from mockserver.core.json_text import Json
+from mockserver.dialects import discover
+
+
+@click.command(name="export")
+@click.argument("name", metavar="NAME[#N]")
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="The file to write [standard output].")
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@cassettes_flag()
+def command(name: str, output: Path | None, force: bool, **flags: Json) -> None:
+    """Write NAME, or one episode of it, as HAR 1.2."""
+    where = folder(flags)
+    file, number = picked(name)
+    episodes = [episode for _, episode in numbered(where.found(file), number)]
+    own = {
+        mount: address
+        for dialect, address in where.settings.upstream.items()
+        for mount in discover()[dialect].mounts
+        if dialect in discover()
+    }
+    text = json.dumps(har(episodes, __version__, {**ADDRESSES, **own}), indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    if output.exists() and not force:
+        raise ConfigError(f"{output} is there already; say --force to write over it")
+    write_file(output, text)
+    click.echo(f"{output}: {many(len(episodes), 'episode')}", err=True)

@@ -1,0 +1,172 @@
+"""What the commands share: the folder of cassettes, their names, the settings that concern them."""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import click
+
+from mockserver.cli.options import Command, setting_flags, sources
+from mockserver.core.episode import Episode
+from mockserver.core.errors import CassetteError, ConfigError
+from mockserver.core.json_text import Json
+from mockserver.core.printable import printable
+from mockserver.core.secrets import known
+from mockserver.dialects import discover
+from mockserver.positions import did_you_mean
+from mockserver.settings import Settings, assemble
+from mockserver.units import seconds
+
+SUFFIX = ".yaml"
+
+
+class Cassette(Protocol):
+    """A file of episodes."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a file."""
+
+    def load(self) -> tuple[Episode, ...]:
+        """Its episodes. Raises CassetteError."""
+
+    def append(self, episode: Episode) -> int:
+        """Put an episode to its end; its number comes back. Raises CassetteError."""
+
+    def rewrite(self, change: Callable[[tuple[Episode, ...]], tuple[Episode, ...]]) -> None:
+        """Change it as a whole, or not at all. Raises CassetteError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The folder of cassettes."""
+
+    settings: Settings
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        return Path(self.settings.cassettes)
+
+    def names(self) -> tuple[str, ...]:
+        """The cassettes in it, in alphabetical order. Raises CassetteError."""
+        if not self.path.is_dir():
+            raise CassetteError(f"there is no folder {self.path}: record something, or say --cassettes FOLDER")
+        found = (path.relative_to(self.path) for path in self.path.rglob(f"*{SUFFIX}") if path.is_file())
+        return tuple(sorted(str(path).removesuffix(SUFFIX) for path in found if not _is_hidden(path)))
+
+    def cassette(self, name: str) -> Cassette:
+        """The cassette of a name, whether it is there or not. Raises CassetteError for a name that cannot be."""
+        files: Any = import_module("mockserver.cassettes.files")
+        found: Cassette = files.CassetteFile(files.named(self.path, name))
+        return found
+
+    def found(self, name: str) -> Cassette:
+        """The same of one that is there. Raises CassetteError."""
+        cassette = self.cassette(name)
+        if not cassette.exists:
+            names = self.names() if self.path.is_dir() else ()
+            hint = did_you_mean(name, names) or (f"; there are {', '.join(names[:10])}" if names else "")
+            raise CassetteError(f"there is no cassette {cassette.path}{hint}")
+        return cassette
+
+    def source(self, cassette: Cassette, number: int) -> str:
+        """How an episode is called: `chat.yaml#3`."""
+        return f"{cassette.path.relative_to(self.path)}#{number}"
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def cassettes_flag(*more: str) -> Callable[[Command], Command]:
+    """The flag --cassettes, and those of other settings."""
+    return setting_flags("cassettes", *more)
+
+
+def folder(flags: dict[str, Json]) -> Folder:
+    """The folder that flags, environment and rules.yaml say. Raises MockserverError."""
+    given = sources((), flags)
+    return Folder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
+
+
+def picked(text: str) -> tuple[str, int | None]:
+    """A name, and the number of an episode where one follows it. Raises CassetteError."""
+    name, sign, number = text.rpartition("#")
+    if not sign:
+        return text.removesuffix(SUFFIX), None
+    if not _NUMBER.fullmatch(number):
+        raise CassetteError(f"{printable(text, 80)}: the number of an episode stands behind #, from 1 on")
+    return name.removesuffix(SUFFIX), int(number)
+
+
+def numbered(cassette: Cassette, number: int | None) -> list[tuple[int, Episode]]:
+    """The episodes with their numbers; one of them alone, where it is asked for. Raises CassetteError."""
+    episodes = cassette.load()
+    if number is not None and number > len(episodes):
+        raise CassetteError(f"{cassette.path} has {many(len(episodes), 'episode')}; there is no #{number}")
+    return [(at, one) for at, one in enumerate(episodes, 1) if number in (None, at)]
+
+
+def age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
+    """Seconds of an age such as 90d, 2w or 12h."""
+    if text is None:
+        return None
+    found = _DAYS.fullmatch(text.strip())
+    try:
+        return float(found[1]) * _UNITS[found[2]] if found else seconds(text)
+    except ValueError:
+        raise click.BadParameter(f"{printable(text, 40)} is no age; write 90d, 2w or 12h") from None
+
+
+def scrubber(settings: Settings) -> Any:
+    """What takes secrets out of episodes, by the settings and the environment."""
+    scrubbing: Any = import_module("mockserver.cassettes.scrubbing")
+    compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
+    return scrubbing.Scrubber(settings.scrub, known(os.environ), settings.allow_secrets, compared)
+
+
+def leaks(episode: Episode, settings: Settings) -> Sequence[str]:
+    """What looks like a secret in an episode, in words."""
+    module: Any = import_module("mockserver.cassettes.leaks")
+    return [str(leak) for leak in module.leaks(episode, settings.allow_secrets)]
+
+
+def read_file(path: str) -> bytes:
+    """The bytes of a file, `-` being standard input. Raises ConfigError."""
+    try:
+        with click.open_file(path, "rb") as file:
+            data: bytes = file.read(LARGEST + 1)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if len(data) > LARGEST:
+        raise ConfigError(f"{path}: is larger than {LARGEST // 1_000_000} MB: cut it into smaller files")
+    return data
+
+
+def write_file(path: Path, text: str) -> None:
+    """A file for its owner's eyes, as it holds what was recorded. Raises ConfigError."""
+    try:
+        with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(text)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def many(count: int, what: str) -> str:
+    """So many of something."""
+    return f"{count} {what}{'s' * (count != 1)}"
+
+
+LARGEST = 200_000_000  # bytes of a file that is imported
+_NUMBER = re.compile(r"[1-9]\d{0,8}")
+_DAYS = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([dw])")
+_UNITS = {"d": 86_400, "w": 7 * 86_400}

@@ -1,0 +1,105 @@
+"""`mockserver cassette import`: recordings of other tools become a cassette."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path, PurePath
+
+import click
+
+from mockserver.cassettes.importing import Imported, imported
+from mockserver.cli.cassette.folder import (
+    SUFFIX,
+    Cassette,
+    Folder,
+    cassettes_flag,
+    folder,
+    leaks,
+    many,
+    read_file,
+    scrubber,
+)
+from mockserver.cli.cassette.meaning import known
+from mockserver.cli.cassette.telling import line
+from mockserver.core.episode import Episode
+from mockserver.core.errors import CassetteError, ConfigError, MockserverError
+from mockserver.core.json_text import Json
+from mockserver.dialects import discover
+
+
+@click.command(name="import")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--into", metavar="NAME", help="The cassette to put all of it into [one called after each file].")
+@click.option("--dialect", help="The dialect of all of it [told by the hosts].")
+@cassettes_flag("allow_secrets")
+def command(files: tuple[str, ...], into: str | None, dialect: str | None, **flags: Json) -> None:
+    """Take over FILE (`-` reads standard input): a cassette of vcrpy (YAML or JSON), a HAR file, a server's journal.
+
+    Secrets are scrubbed on the way in. What cannot be taken over is told and left out; exit code 1 then, 2 if
+    nothing could be.
+    """
+    if dialect is not None and dialect not in discover():
+        raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
+    where, houses = folder(flags), known()
+    total = missed = 0
+    for file in files:
+        try:
+            found = imported(read_file(file), file, houses, dialect)
+        except MockserverError as error:
+            missed += 1
+            click.echo(f"mockserver: {error.mistakes[0]}", err=True)
+            continue
+        missed += _left(found)
+        taken, refused = _taken(found.episodes, where.cassette(into or _name(file)), where, file)
+        total, missed = total + taken, missed + refused
+    sys.exit(0 if not missed else 1 if total else 2)
+
+
+def _taken(episodes: Sequence[Episode], cassette: Cassette, where: Folder, file: str) -> tuple[int, int]:
+    """Put episodes to the end of a cassette: how many were taken, or were there; and how many could not be."""
+    scrubs, taken, refused = scrubber(where.settings), 0, 0
+    there = set(map(_essence, cassette.load())) if cassette.exists else set()
+    for episode in episodes:
+        try:
+            clean = scrubs.episode(episode)
+            found = leaks(clean, where.settings)
+        except CassetteError as error:
+            clean, found = episode, [str(error.mistakes[0])]
+        if _essence(clean) in there:
+            continue
+        if found:
+            refused += 1
+            click.echo(line(f"left out an episode of {file}: {'; '.join(found)}", 400), err=True)
+        else:
+            cassette.append(clean)
+            taken += 1
+    again = len(episodes) - taken - refused
+    told = f"; {again} {'was' if again == 1 else 'were'} there already" if again else ""
+    click.echo(f"{cassette.path}: {many(taken, 'episode')} from {file}{told}")
+    return taken + again, refused
+
+
+def _essence(episode: Episode) -> tuple[object, ...]:
+    """What makes two recordings one: what was asked and what came, whenever."""
+    sent, reply = episode.request, episode.reply
+    return sent.method, sent.path, sent.query, sent.body, reply.status, reply.bytes
+
+
+def _left(found: Imported) -> int:
+    """Tell what was left, and how much of it one would have expected to be taken."""
+    for left in found.left:
+        click.echo(line(f"left out {left.where}: {left.why}", 400), err=True)
+    if found.strangers:
+        hosts = ", ".join(line(host, 60) for host, _ in found.strangers[:5]) + ", …" * (len(found.strangers) > 5)
+        count = sum(count for _, count in found.strangers)
+        words = f"left out {many(count, 'request')} to hosts of no known provider ({hosts})"
+        click.echo(f"{words}; --dialect says whose they are", err=True)
+    return len(found.left) + (0 if found.episodes else len(found.strangers))
+
+
+def _name(file: str) -> str:
+    """The name of a cassette after that of a file."""
+    if file == "-":
+        raise CassetteError("say --into NAME: standard input has no name to call a cassette after")
+    name = PurePath(Path(file).name)
+    stem = name.stem if name.suffix in (SUFFIX, ".yml", ".json", ".har") else name.name
+    return stem or "imported"

@@ -1,0 +1,114 @@
+"""Recorded requests as their dialects read them: what a call says, which rules' fields it has, what a path reaches."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from mockserver.cassettes.generalising import READ, Asked
+from mockserver.cassettes.importing import Known
+from mockserver.cassettes.importing.foreign import header
+from mockserver.cassettes.told import Said, Told, told
+from mockserver.core.call import Call
+from mockserver.core.episode import Episode
+from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.json_text import Json
+from mockserver.core.plan import Failure
+from mockserver.dialects import discover
+from mockserver.engine.prompts import singles
+from mockserver.engine.when.fields import Field, find
+from mockserver.server.bodies import decoded
+from mockserver.server.routes import find as find_place
+from mockserver.server.routes import meant, places
+from mockserver.server.snapshot import query_from
+
+MOST_DECODED = 100_000_000  # bytes of a body without its codings
+
+
+def call_of(episode: Episode) -> Call | None:
+    """What the request of an episode asks; None where it is none that its dialect would take."""
+    sent = episode.request
+    if episode.dialect not in discover():
+        return None
+    found = find_place(sent.path, places(discover(), episode.dialect))
+    operation = None if found is None else meant(sent.method, found[0].operations)
+    if found is None or operation is None:
+        return None
+    http = HttpRequest(
+        method=sent.method,
+        path=sent.path,
+        query=query_from(sent.query.encode("latin-1", "replace")),
+        headers=tuple((name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in sent.headers),
+        body=sent.body,
+        path_params=found[1],
+    )
+    try:
+        return operation.parse(http, False)
+    except Failure:
+        return None
+
+
+def asked(episode: Episode, source: str) -> Iterator[Asked]:
+    """What rules are made from; several prompts of one call each by itself. None where its dialect refuses the call."""
+    call = call_of(episode)
+    if call is None:
+        return
+    said, retry = told(episode.reply, episode.operation), header(episode.reply.headers, "retry-after")
+    if episode.operation != "completions":
+        yield Asked(source, episode.dialect, _fields(call), said, retry)
+        return
+    for at, single in enumerate(singles(call)):
+        yield Asked(source, episode.dialect, _fields(single), _of_prompt(said, at, call), retry)
+
+
+def _of_prompt(said: Told, at: int, call: Call) -> Told:
+    """The choices of one prompt, without what they repeat of it."""
+    own = said.choices[at * call.n : (at + 1) * call.n]
+    if call.echo:
+        own = tuple(_unechoed(choice, call.prompts[at].text) for choice in own)
+    return replace(said, choices=own)
+
+
+def _unechoed(choice: Said, prompt: str) -> Said:
+    """A choice without the end of the prompt that it begins with."""
+
+    def without(text: str) -> str:
+        return next((text[len(prompt) - at :] for at in range(len(prompt)) if text.startswith(prompt[at:])), text)
+
+    return replace(choice, parts=tuple(replace(part, text=without(part.text)) for part in choice.parts))
+
+
+def _fields(call: Call) -> Mapping[str, Json]:
+    """The fields of the call that rules may tell it by."""
+    found = {name: _read(name, call) for name in READ}
+    found |= {f"param.{name}": value for name, value in call.raw.items() if name and "." not in name}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _read(name: str, call: Call) -> Json:
+    family, _, member = name.partition(".")
+    field = find(family)
+    if isinstance(field, Field) and member:
+        field = field.members[member]
+    value = field.read(call) if isinstance(field, Field) else None
+    return list(value) if isinstance(value, tuple) else value
+
+
+def known() -> Known:
+    """What importing has to know of the dialects."""
+    served = places(discover(), "openai")
+    mounts = {name: dialect.mounts for name, dialect in discover().items()}
+
+    def operation(method: str, path: str) -> str | None:
+        found = find_place(path, served)
+        reached = None if found is None else meant(method, found[0].operations)
+        return None if reached is None else reached.name
+
+    return Known(mounts, operation, _plain)
+
+
+def _plain(headers: Headers, body: bytes) -> bytes:
+    """A body without its codings. Raises ValueError."""
+    raw = tuple((name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers)
+    try:
+        return decoded(HttpRequest("POST", "/", headers=raw, body=body), MOST_DECODED).body
+    except Failure as failure:
+        raise ValueError(str(failure).replace("request ", "")) from None

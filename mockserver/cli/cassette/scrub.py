@@ -1,0 +1,49 @@
+"""`mockserver cassette scrub`: what the settings say now, done to what was recorded before."""
+
+import click
+
+from mockserver.cli.cassette.folder import cassettes_flag, folder, many, picked, scrubber
+from mockserver.core.episode import Episode
+from mockserver.core.json_text import Json
+
+
+@click.command(name="scrub")
+@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.option("--dry-run", is_flag=True, help="Only say what would change.")
+@cassettes_flag("allow_secrets")
+def command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:  # click gives flags so
+    """Scrub NAME as the settings `scrub` and `allow_secrets` say now, and say what has changed.
+
+    A file is changed as a whole or not at all.
+    """
+    where = folder(flags)
+    scrubs = scrubber(where.settings)
+    for cassette in [where.found(picked(name)[0]) for name in names]:
+        changed = list[str]()
+
+        def scrubbed(episodes: tuple[Episode, ...], changed: list[str] = changed) -> tuple[Episode, ...]:
+            pairs = [(episode, scrubs.episode(episode)) for episode in episodes]
+            changed[:] = [
+                f"#{at}: {', '.join(_parts(old, new))}" for at, (old, new) in enumerate(pairs, 1) if old != new
+            ]
+            return tuple(old if old == new else new for old, new in pairs)
+
+        episodes = cassette.load()
+        if scrubbed(episodes) != episodes and not dry_run:
+            cassette.rewrite(scrubbed)
+        for told in changed:
+            click.echo(f"{cassette.path}{told}")
+        click.echo(f"{cassette.path}: {many(len(changed), 'episode')} {'to scrub' if dry_run else 'scrubbed'}")
+
+
+def _parts(old: Episode, new: Episode) -> list[str]:
+    """What of an episode has changed."""
+    pairs = {
+        "path": (old.request.path, new.request.path),
+        "query": (old.request.query, new.request.query),
+        "request headers": (old.request.headers, new.request.headers),
+        "request body": (old.request.body, new.request.body),
+        "answer headers": (old.reply.headers, new.reply.headers),
+        "answer body": (old.reply.bytes, new.reply.bytes),
+    }
+    return [name for name, (before, after) in pairs.items() if before != after] or ["its head"]

@@ -4,16 +4,16 @@ Knows files by a small protocol only.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from threading import RLock
 from typing import Protocol
 
+from mockserver.cassettes.files import SUFFIX, CassetteFile, named
 from mockserver.cassettes.library import Library
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
 from mockserver.kinds.cassettes import Match
 from mockserver.server.hearing import heard
-
-SUFFIX = ".yaml"
 
 
 class Reel(Protocol):
@@ -82,7 +82,7 @@ def in_folder(folder: str) -> Opening:
     """Opens the cassettes of a folder."""
 
     def opening(name: str) -> Reel:
-        raise CassetteError(f"{folder}/{name}{SUFFIX}: cassettes cannot be read yet")
+        return CassetteFile(named(Path(folder), name))
 
     return opening
 

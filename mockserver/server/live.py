@@ -22,6 +22,7 @@ from mockserver.engine.rules import Rule, load
 from mockserver.kinds.models import Model as ModelSetting
 from mockserver.kinds.timing import PROFILES, Profiles
 from mockserver.positions import Document, read
+from mockserver.server.keeping import keeping
 from mockserver.server.libraries import Libraries, Opening, in_folder
 from mockserver.server.limits import Ledger, Limiter, limiter
 from mockserver.server.memo import Memo
@@ -134,7 +135,13 @@ def start(sources: Sources) -> Live:
     store = MemoryStore()
     settings, engine = compose(sources, store)
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
-    return Live(settings, engine, journal, store, sources=sources)
+    live = Live(settings, engine, journal, store, sources=sources)
+
+    async def keep(cassette: str, episode: Episode) -> None:
+        await live.player.save(cassette, episode)
+
+    live.keep = keep
+    return live
 
 
 def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tuple[Settings, Engine]:
@@ -163,7 +170,8 @@ def player(sources: Sources, settings: Settings, before: Choice | None = None) -
     libraries = Libraries(sources.cassettes(settings.cassettes), settings.match)
     same = before is not None and (before.name, before.record) == (settings.cassette, settings.record)
     fresh = before is not None and same and before.fresh
-    return Player(libraries, upstreams=tuple(settings.upstream)).chosen(settings.cassette, settings.record, fresh=fresh)
+    made = Player(libraries, upstreams=tuple(settings.upstream), keeping=keeping(settings, sources.environ))
+    return made.chosen(settings.cassette, settings.record, fresh=fresh)
 
 
 def compiled(documents: Sequence[Document], profiles: Profiles | None) -> tuple[Rule, ...]:

@@ -3,7 +3,7 @@
 Knows which dialects have an upstream, not how these are asked.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal
@@ -22,10 +22,10 @@ from mockserver.core.tapes import Played
 from mockserver.engine.apart import apart, aside, is_large
 from mockserver.engine.counters import episodes
 from mockserver.server.hearing import call_of
+from mockserver.server.keeping import Keeping
 from mockserver.server.libraries import Libraries
 
 Record = Literal["none", "once", "new_episodes", "all"]
-Scrub = Callable[[Sent], Sent]  # gives the very request back where there is nothing to scrub
 
 MANY = 500  # episodes among which the nearest is sought while others are served
 
@@ -48,13 +48,13 @@ class Choice:
 class Player:
     """Plays what was chosen from what was read. `upstreams` are the dialects whose own servers can be asked.
 
-    `scrub` is what recordings go through: a live request goes through it before it is looked up.
+    `keeping` is what recordings go through: a live request goes through it before it is looked up.
     """
 
     libraries: Libraries
     choice: Choice = Choice()
     upstreams: Collection[str] = field(default_factory=tuple)
-    scrub: Scrub | None = None
+    keeping: Keeping | None = None
 
     async def play(self, call: Call, store: Store, cassette: str | None = None) -> Played | None:
         """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
@@ -94,7 +94,10 @@ class Player:
 
     async def save(self, cassette: str, episode: Episode) -> int:
         """Record an episode, and play it from now on; its number in the cassette. Raises CassetteError."""
-        return await aside(partial(self.libraries.save, cassette, episode))
+        return await aside(partial(self._saved, cassette, episode))
+
+    def _saved(self, cassette: str, episode: Episode) -> int:
+        return self.libraries.save(cassette, episode if self.keeping is None else self.keeping.kept(episode))
 
     def _forwarded(self, call: Call, choice: Choice) -> Played:
         if call.dialect not in self.upstreams:
@@ -110,9 +113,9 @@ class Player:
 
     def _wanted(self, library: Library, call: Call) -> tuple[Call, Traits]:
         """A call as it would have been recorded, and what is looked up of it."""
-        if self.scrub is not None:
+        if self.keeping is not None:
             sent = sent_of(call.http)
-            scrubbed = self.scrub(sent)
+            scrubbed = self.keeping.live(sent)
             again = None if scrubbed is sent else call_of(call.dialect, scrubbed)
             if again is not None:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))

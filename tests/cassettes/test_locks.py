@@ -77,9 +77,12 @@ def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        with pytest.raises(
-            CassetteError, match=f"{name}: (a cassette is a file, and this is none|cannot be written: Is a)"
-        ), locked(tmp_path / name, alone=True):
+        with (
+            pytest.raises(
+                CassetteError, match=f"{name}: (a cassette is a file, and this is none|cannot be written: Is a)"
+            ),
+            locked(tmp_path / name, alone=True),
+        ):
             pass
     with pytest.raises(CassetteError, match="folder: a cassette is a file, and this is none"):
         with locked(tmp_path / "folder", alone=False):

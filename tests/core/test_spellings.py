@@ -21,7 +21,7 @@ FORMS = {
     "JSON as it is": 'a+b/c=d\\"e é',
     "JSON in JSON": json.dumps(json.dumps('a+b/c=d"e é')[1:-1])[1:-1],
     "JSON of PHP": 'a+b\\/c=d\\"e \\u00e9',
-    "JSON of .NET": "a\\u002Bb\\u002Fc\\u003Dd\\\"e é",
+    "JSON of .NET": 'a\\u002Bb\\u002Fc\\u003Dd\\"e é',
 }
 
 

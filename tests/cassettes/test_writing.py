@@ -12,11 +12,11 @@ from mockserver.cassettes.reading import document_of, entries, episodes
 from mockserver.cassettes.writing import HEAD, document, settled
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
-from tests.cassettes import told
+from tests.cassettes import hostile, told
 from tests.fuzz.amount import thrown
 
 
-@given(told.episodes)
+@given(hostile.episodes)
 @thrown(300)
 def test_what_was_written_is_read_to_the_byte(episode: Episode) -> None:
     text = document(episode)
@@ -27,13 +27,13 @@ def test_what_was_written_is_read_to_the_byte(episode: Episode) -> None:
     assert not entries((HEAD + text).encode(), "x.yaml")[0].altered
 
 
-@given(told.episodes)
+@given(hostile.episodes)
 @thrown(50)
 def test_other_readers_of_yaml_can_read_it(episode: Episode) -> None:
     assert len(list(yaml.safe_load_all(HEAD + document(episode)))) == 2
 
 
-@pytest.mark.parametrize("text", told.HOSTILE)
+@pytest.mark.parametrize("text", hostile.HOSTILE)
 def test_a_hostile_text_is_the_same_wherever_it_stands(text: str) -> None:
     body = json.dumps({text: [text, {"a": text}], "b": text}, ensure_ascii=False).encode()
     episode = told.plain()

@@ -1,0 +1,35 @@
+"""Appends episodes to a cassette for ever, and says of each that is kept its number: a process to be killed.
+
+python -m tests.cassettes.crash CASSETTE NAME
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.writing import settled
+from mockserver.core.episode import Episode
+from mockserver.core.seed import Seed
+from tests.cassettes import told
+
+
+def episode(name: str, number: int) -> Episode:
+    """The episode of a process; some take many pages on disk."""
+    size = int(Seed(number).fraction(name) ** 6 * 400_000)
+    whole = told.plain(number, text=f"{name} ", size=size)
+    return whole if number % 3 else settled(told.stream(number, events=number % 40))
+
+
+def main() -> None:
+    """Appends, until it is killed."""
+    cassette, name, number = CassetteFile(Path(sys.argv[1])), sys.argv[2], 0
+    os.write(1, b"ready\n")
+    while True:
+        number += 1
+        there = cassette.append(episode(name, number))
+        os.write(1, f"{number} {there}\n".encode())
+
+
+if __name__ == "__main__":
+    main()

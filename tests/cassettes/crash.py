@@ -5,6 +5,7 @@ python -m tests.cassettes.crash CASSETTE NAME
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from mockserver.cassettes.files import CassetteFile
@@ -12,6 +13,8 @@ from mockserver.cassettes.writing import settled
 from mockserver.core.episode import Episode
 from mockserver.core.seed import Seed
 from tests.cassettes import told
+
+PIECE = 16  # bytes
 
 
 def episode(name: str, number: int) -> Episode:
@@ -21,8 +24,14 @@ def episode(name: str, number: int) -> Episode:
     return whole if number % 3 else settled(told.stream(number, events=number % 40))
 
 
+def a_little(descriptor: int, data: bytes, *, write: Callable[[int, bytes], int] = os.write) -> int:
+    """What a system may do that takes bytes a few at a time: there are many more moments to be killed in."""
+    return write(descriptor, data[:PIECE])
+
+
 def main() -> None:
     """Appends, until it is killed."""
+    os.write = a_little
     cassette, name, number = CassetteFile(Path(sys.argv[1])), sys.argv[2], 0
     os.write(1, b"ready\n")
     while True:

@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 
-.PHONY: setup serve fmt check test frameworks fuzz cover bench lock lock-frameworks
+.PHONY: setup serve fmt check test frameworks fuzz crash cover bench lock lock-frameworks
 
 setup: .venv/ready
 
@@ -37,6 +37,9 @@ frameworks: .venv-frameworks/ready  # agents of public frameworks; what those le
 
 fuzz: setup  # longer than the suite does, and with other inputs each time
 	FUZZ=$(or $(TIMES),20) $(BIN)/pytest -n auto tests/fuzz
+
+crash: setup  # processes killed while they record, many more times than the suite does
+	ROUNDS=$(or $(TIMES),100) $(BIN)/pytest -q -n auto tests/cassettes/test_crash.py
 
 cover: setup
 	$(BIN)/coverage run -m pytest && $(BIN)/coverage report --show-missing --skip-covered

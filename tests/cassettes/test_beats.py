@@ -8,7 +8,7 @@ from mockserver.cassettes.beats import Form, beat, form, line, milliseconds, sec
 from mockserver.cassettes.bodies import Style
 from mockserver.cassettes.nodes import Refused, parse
 from mockserver.core.episode import Beat
-from tests.cassettes import told
+from tests.cassettes import hostile
 from tests.fuzz.amount import thrown
 
 SPACED = Style("spaced")
@@ -101,7 +101,7 @@ def test_a_line_written_by_hand_is_fine() -> None:
 FORMS = (Form(), Form(SPACED), CRLF, Form(Style("compact", "ascii")), Form(Style("compact", "html")))
 
 
-@given(st.lists(st.tuples(told.seconds, told.events), max_size=5), st.sampled_from(FORMS))
+@given(st.lists(st.tuples(hostile.seconds, hostile.events), max_size=5), st.sampled_from(FORMS))
 @thrown(300)
 def test_the_swift_way_reads_what_is_written_as_the_slow_one(frames: list[Beat], form: Form) -> None:
     shown = [f"    - {line(each, form)}" for each in frames]
@@ -110,7 +110,9 @@ def test_the_swift_way_reads_what_is_written_as_the_slow_one(frames: list[Beat],
 
 
 WRITTEN = '    - {at: 12, event: a, data: {"a": [1, -0.5, true, "b"], "": null}}'
-PIECES = st.sampled_from([*told.HOSTILE, *told.NUMBERS, "NaN", "1E5", '"', "\\", "\\u", "\\ud83d", "}", "]", ",", ": "])
+PIECES = st.sampled_from(
+    [*hostile.HOSTILE, *hostile.NUMBERS, "NaN", "1E5", '"', "\\", "\\u", "\\ud83d", "}", "]", ",", ": "]
+)
 
 
 @given(st.integers(0, len(WRITTEN)), st.integers(0, 4), PIECES, st.sampled_from(FORMS))

@@ -9,7 +9,7 @@ from mockserver.cassettes import bodies
 from mockserver.cassettes.bodies import Style, as_json, body, shown, tree
 from mockserver.cassettes.nodes import Refused, parse
 from mockserver.core.json_text import Json
-from tests.cassettes import told
+from tests.cassettes import hostile
 from tests.fuzz.amount import thrown
 
 TREE = {"a": [1, 2.5, None, True], "b": {}, "c": [], "é": "é<&>/\u2028\n"}
@@ -87,19 +87,19 @@ def test_json_is_text_too_where_that_is_wanted() -> None:
     assert shown(b'{"a":1}', plain=True) == {"text": '{"a":1}'}
 
 
-@given(told.json_texts)
+@given(hostile.json_texts)
 @thrown(300)
 def test_a_style_gives_the_very_text(text: str) -> None:
     found = as_json(text)
     assert found is None or found[1].text(found[0]) == text
 
 
-@given(told.trees)
+@given(hostile.trees)
 @thrown(100)
 def test_what_programs_usually_write_has_a_style(value: Json) -> None:
     for layout in range(5):
         for ascii_only in (True, False):
-            assert as_json(told.dumped(value, layout, ascii_only, "\n")) is not None
+            assert as_json(hostile.dumped(value, layout, ascii_only, "\n")) is not None
 
 
 @pytest.mark.parametrize(

@@ -76,14 +76,8 @@ def test_a_file_that_went_away_while_one_waited(tmp_path: Path) -> None:
 def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    for name in ("pipe", "folder"):
-        with (
-            pytest.raises(
-                CassetteError, match=f"{name}: (a cassette is a file, and this is none|cannot be written: Is a)"
-            ),
-            locked(tmp_path / name, alone=True),
-        ):
+    for name, words in (("pipe", "a cassette is a file, and this is none"), ("folder", "cannot be written: Is a")):
+        with pytest.raises(CassetteError, match=f"{name}: {words}"), locked(tmp_path / name, alone=True):
             pass
-    with pytest.raises(CassetteError, match="folder: a cassette is a file, and this is none"):
-        with locked(tmp_path / "folder", alone=False):
-            pass
+    with pytest.raises(CassetteError, match="a cassette is a file"), locked(tmp_path / "folder", alone=False):
+        pass

@@ -7,7 +7,7 @@ import yaml
 
 from mockserver.cassettes.bodies import Lexeme
 from mockserver.cassettes.notation import flow, lines, quoted, scalar, word
-from tests.cassettes import told
+from tests.cassettes import hostile
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_flow_is_one_line() -> None:
     assert flow({"a": ["b\n", Lexeme("1.50"), None, True, "\x85"]}) == '{"a": ["b\\n", 1.50, null, true, "\\u0085"]}'
 
 
-@pytest.mark.parametrize("text", told.HOSTILE)
+@pytest.mark.parametrize("text", hostile.HOSTILE)
 def test_quotes_hold_anything(text: str) -> None:
     assert yaml.safe_load(f"a: {quoted(text)}") == {"a": text}
     assert quoted(text).isprintable() or not text.isprintable()

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from textwrap import dedent
 
 import pytest
 import yaml
@@ -12,11 +11,11 @@ from mockserver.cassettes.reading import document_of, entries, episodes
 from mockserver.cassettes.writing import HEAD, document, settled
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
-from tests.cassettes import told
+from tests.cassettes import hostile, told
 from tests.fuzz.amount import thrown
 
 
-@given(told.episodes)
+@given(hostile.episodes)
 @thrown(300)
 def test_what_was_written_is_read_to_the_byte(episode: Episode) -> None:
     text = document(episode)
@@ -27,13 +26,13 @@ def test_what_was_written_is_read_to_the_byte(episode: Episode) -> None:
     assert not entries((HEAD + text).encode(), "x.yaml")[0].altered
 
 
-@given(told.episodes)
+@given(hostile.episodes)
 @thrown(50)
 def test_other_readers_of_yaml_can_read_it(episode: Episode) -> None:
     assert len(list(yaml.safe_load_all(HEAD + document(episode)))) == 2
 
 
-@pytest.mark.parametrize("text", told.HOSTILE)
+@pytest.mark.parametrize("text", hostile.HOSTILE)
 def test_a_hostile_text_is_the_same_wherever_it_stands(text: str) -> None:
     body = json.dumps({text: [text, {"a": text}], "b": text}, ensure_ascii=False).encode()
     episode = told.plain()
@@ -45,6 +44,46 @@ def test_a_hostile_text_is_the_same_wherever_it_stands(text: str) -> None:
     assert episodes((HEAD + document(episode)).encode(), "x.yaml") == (settled(episode),)
 
 
+SHOWN = """\
+---
+call: 'openai chat gpt-4o, streamed: "Tell: a tale" -> 200, 3 events'
+at: 2026-09-21T14:13:20.123Z
+dialect: openai
+operation: chat
+model: gpt-4o
+request:
+  method: POST
+  path: /v1/chat/completions
+  query: a=b&c
+  headers:
+    content-type: application/json
+  body:
+    json:
+      model: gpt-4o
+      messages:
+        - role: user
+          content: |
+            Tell:
+
+              a tale
+      top_p: 1.5
+      stop: []
+    style: spaced
+reply:
+  status: 200
+  headers:
+    - ["content-type", "text/event-stream"]
+    - ["set-cookie", "a"]
+    - ["set-cookie", "b"]
+  took: 2250
+  frames:
+    - {at: 300, data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "choices": [{"index": 0, "delta": {"content": " wörd0"}, "logprobs": null, "finish_reason": null}]}}
+    - {at: 312.5, data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "choices": [{"index": 0, "delta": {"content": " wörd1"}, "logprobs": null, "finish_reason": null}]}}
+    - {at: 2000, data: "[DONE]"}
+  sha256: 0
+"""  # noqa: E501  # events take a line each
+
+
 def test_how_a_document_looks() -> None:
     asked = {
         "model": "gpt-4o",
@@ -54,46 +93,8 @@ def test_how_a_document_looks() -> None:
     }
     episode = told.stream(events=2)
     episode = replace(episode, request=replace(episode.request, body=json.dumps(asked).encode()))
-    assert document(episode) == dedent(
-        """\
-        ---
-        call: 'openai chat gpt-4o, streamed: "Tell: a tale" -> 200, 3 events'
-        at: 2026-09-21T14:13:20.123Z
-        dialect: openai
-        operation: chat
-        model: gpt-4o
-        request:
-          method: POST
-          path: /v1/chat/completions
-          query: a=b&c
-          headers:
-            content-type: application/json
-          body:
-            json:
-              model: gpt-4o
-              messages:
-                - role: user
-                  content: |
-                    Tell:
-
-                      a tale
-              top_p: 1.5
-              stop: []
-            style: spaced
-        reply:
-          status: 200
-          headers:
-            - ["content-type", "text/event-stream"]
-            - ["set-cookie", "a"]
-            - ["set-cookie", "b"]
-          took: 2250
-          frames:
-            - {at: 300, data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "choices": [{"index": 0, "delta": {"content": " wörd0"}, "logprobs": null, "finish_reason": null}]}}
-            - {at: 312.5, data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "choices": [{"index": 0, "delta": {"content": " wörd1"}, "logprobs": null, "finish_reason": null}]}}
-            - {at: 2000, data: "[DONE]"}
-          sha256: 0
-        """  # noqa: E501  # events take a line each
-    ).replace("sha256: 0", document(episode).splitlines()[-1].strip())
+    hashed = document(episode).splitlines()[-1].strip()
+    assert document(episode) == SHOWN.replace("sha256: 0", hashed)
 
 
 def test_times_are_kept_as_far_as_anybody_reads_them() -> None:

@@ -1,0 +1,44 @@
+"""Appends episodes to a cassette for ever, and says of each that is kept its number: a process to be killed.
+
+python -m tests.cassettes.crash CASSETTE NAME
+"""
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.writing import settled
+from mockserver.core.episode import Episode
+from mockserver.core.seed import Seed
+from tests.cassettes import told
+
+PIECE = 16  # bytes
+
+
+def episode(name: str, number: int) -> Episode:
+    """The episode of a process; some take many pages on disk."""
+    size = int(Seed(number).fraction(name) ** 6 * 400_000)
+    whole = told.plain(number, text=f"{name} ", size=size)
+    return whole if number % 3 else settled(told.stream(number, events=number % 40))
+
+
+def a_little(descriptor: int, data: bytes, *, write: Callable[[int, bytes], int] = os.write) -> int:
+    """What a system may do that takes bytes a few at a time: there are many more moments to be killed in."""
+    return write(descriptor, data[:PIECE])
+
+
+def main() -> None:
+    """Appends, until it is killed."""
+    os.write = a_little
+    cassette, name, number = CassetteFile(Path(sys.argv[1])), sys.argv[2], 0
+    os.write(1, b"ready\n")
+    while True:
+        number += 1
+        there = cassette.append(episode(name, number))
+        os.write(1, f"{number} {there}\n".encode())
+
+
+if __name__ == "__main__":
+    main()

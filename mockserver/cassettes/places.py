@@ -1,6 +1,6 @@
 """Where the values of a JSON text stand, so that some can be replaced and all else stays as it was written.
 
-Reads any depth, and gives no value back but the texts.
+Gives no value back but the texts.
 """
 
 import json
@@ -30,10 +30,11 @@ class Place:
 
 
 def placed(text: str) -> Place | None:
-    """Where all that a JSON text holds stands; None where it is none."""
+    """Where all that a JSON text holds stands; None where it is none, or is deeper than Python's clients read."""
     try:
+        json.loads(text, strict=False)  # much quicker to say no
         return _Reading(text).root()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

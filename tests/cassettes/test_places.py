@@ -107,6 +107,10 @@ def test_a_text_is_written_as_its_neighbours_are() -> None:
     assert written("é", '"ü"') == '"é"'
 
 
+def test_what_is_too_deep_is_none() -> None:
+    assert placed("[" * 200_000 + "]" * 200_000) is None
+
+
 def spent(text: str, path: str) -> float:
     """Seconds of work for a text."""
     start = process_time()
@@ -116,14 +120,20 @@ def spent(text: str, path: str) -> float:
     return process_time() - start
 
 
-@pytest.mark.parametrize(
-    "evil", ["[", "[]", '{"a":', '"', "[1,", "[[],", " ", "-", "1e", "\\", '{"a":1,"a":'], ids=range(11)
-)
-@pytest.mark.parametrize("path", ["$..*..*", "$..a..a"])
-def test_twice_as_much_takes_about_twice_as_long(evil: str, path: str) -> None:
-    def text(count: int) -> str:
-        closing = {"[": "]", "{": "}"}
-        return evil * count + "1" + "".join(closing.get(letter, "") for letter in reversed(evil)) * count
+EVIL = {
+    "lists": "[" * 50 + "]" * 50,
+    "objects": '{"a":' * 50 + "1" + "}" * 50,
+    "flat": "1",
+    "broken": "[",
+    "text": '"\\n"',
+}
 
-    half, whole = (min(spent(text(count), path) for _ in range(3)) for count in (10_000, 20_000))
+
+@pytest.mark.parametrize("evil", EVIL)
+@pytest.mark.parametrize("path", ["$..*..*", "$..a..a", "$[*]"])
+def test_twice_as_much_takes_about_twice_as_long(evil: str, path: str) -> None:
+    def text(size: int) -> str:
+        return f"[{','.join([EVIL[evil]] * (size // len(EVIL[evil])))}]"
+
+    half, whole = (min(spent(text(size), path) for _ in range(3)) for size in (20_000, 40_000))
     assert whole < 4 * half + 0.2

@@ -1,0 +1,158 @@
+"""What looks like a secret stops the write: the report says where, shows little, and tells how to allow it."""
+
+import json
+from base64 import b64encode
+from pathlib import Path
+from time import process_time
+
+import pytest
+
+from mockserver.cassettes.leaks import MOST, Leak, leaks
+from mockserver.core.episode import Episode, Recorded, Sent
+from mockserver.core.errors import ConfigError
+
+TESTS = Path(__file__).parents[1]
+KEY = "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"
+
+
+def asked(path: str = "/v1/chat/completions", query: str = "", body: object = None, accept: str = "*/*") -> Episode:
+    """An episode of a request that says this."""
+    sent = Sent("POST", path, query, (("accept", accept),), json.dumps(body).encode())
+    return Episode("openai", "chat", "gpt-4o", sent, Recorded(200))
+
+
+def answered(body: bytes = b"", frames: tuple[bytes, ...] | None = None, request_id: str = "req_1") -> Episode:
+    """An episode of an answer that says this."""
+    beats = None if frames is None else tuple((0.1, frame) for frame in frames)
+    reply = Recorded(200, (("x-request-id", request_id),), body, beats)
+    return Episode("openai", "chat", "gpt-4o", Sent("POST", "/v1/chat/completions"), reply)
+
+
+def event(text: str) -> bytes:
+    """An event of a stream."""
+    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}).encode() + b"\n\n"
+
+
+CHAT = {"messages": [{"role": "system", "content": "é 一"}, {"role": "user", "content": f"my key is {KEY}, ok?"}]}
+WHERE = [
+    (asked(f"/v1/files/{KEY}"), "request, path"),
+    (asked(query=f"a=1&b={KEY}"), "request, query"),
+    (asked(query=f"a=1&b={KEY.replace('-', '%2D')}"), "request, query"),
+    (asked(accept=KEY), "request, header accept"),
+    (asked(body=CHAT), "request, body, $.messages[1].content"),
+    (asked(body={"a b": [{KEY: 1}]}), 'request, body, $["a b"][0]'),
+    (asked(body={"a": json.dumps({"b": KEY})}), "request, body, $.a"),
+    (answered(request_id=KEY), "answer, header x-request-id"),
+    (answered(json.dumps({"a": [0, KEY]}).encode()), "answer, body, $.a[1]"),
+    (answered(json.dumps({"ü": 1, "a": [0, KEY]}).encode()), "answer, body, $.a[1]"),
+    (answered(f"<html>\n<p>{KEY}</p>".encode()), "answer, body, line 2"),
+    (answered(b"\xff\xfe " + KEY.encode()), "answer, body, line 1"),
+    (answered(b'{"a":["' + KEY.replace("-", "\\u002d").encode() + b'"]}'), "answer, body, $.a[0]"),
+    (answered(b"", (b": ping\n\n", event("a"), event(f"say {KEY}"))), "answer, event 3, $.choices[0].delta.content"),
+    (
+        answered(b"", (b"event: x\r\nid: 1\r\ndata:" + json.dumps([KEY]).encode() + b"\r\n\r\n",)),
+        "answer, event 1, $[0]",
+    ),
+    (answered(b"", (b"data: \\u0041\\u0041\\u0041\n\n", event(KEY))), "answer, event 2, $.choices[0].delta.content"),
+    (answered(b"", (b"id: " + KEY.encode() + b"\ndata: 1\n\n",)), "answer, event 1"),
+    (answered(b"", (b"data: no JSON " + KEY.encode() + b"\n\n",)), "answer, event 1"),
+    (
+        answered(b"", (event("a "), event(KEY[:9]), event(KEY[9:20]), event(KEY[20:]))),
+        "answer, told in pieces, events 1 to 4",
+    ),
+    (
+        answered(
+            json.dumps(
+                {"logprobs": {"content": [{"token": KEY[:9]}, {"token": KEY[9:20]}, {"token": KEY[20:]}]}}
+            ).encode()
+        ),
+        "answer, body, in pieces",
+    ),
+    (Episode("openai", "chat", f"ft:{KEY}", Sent("POST", "/"), Recorded(200)), "model"),
+]
+
+
+@pytest.mark.parametrize(("episode", "where"), WHERE)
+def test_where_it_stands(episode: Episode, where: str) -> None:
+    (leak,) = leaks(episode)
+    assert (leak.kind, leak.where, leak.shown) == ("OpenAI key", where, "sk-p...(masked)")
+
+
+def test_the_report_says_how_to_allow_it_and_tells_nothing() -> None:
+    (leak,) = leaks(asked(body=[KEY]))
+    assert str(leak) == (
+        "request, body, $[0]: sk-p...(masked) looks like a secret (OpenAI key); if it is none, allow it: "
+        'allow_secrets: ["sha256:f49b3c6b56972f76"]'
+    )
+    assert KEY[5:] not in repr(leak)
+    assert leak == Leak(leak.kind, leak.where, leak.shown, leak.how)
+
+
+@pytest.mark.parametrize("allow", [KEY, "sk-proj-8fK2*", "sha256:f49b3c6b56972f76", "sha256:f49b3c6b"])
+def test_what_is_allowed_is_no_leak(allow: str) -> None:
+    assert leaks(asked(body=[KEY]), (allow,)) == ()
+    assert leaks(asked(body=[KEY + "x"]), (allow.replace("*", ""),))
+
+
+def test_what_cannot_be_allowed_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="allow_secrets: sha256:xyz must have"):
+        leaks(asked(), ("sha256:xyz",))
+
+
+def test_a_value_is_told_once_and_not_too_many_are() -> None:
+    assert len(leaks(asked(body=[KEY, KEY, {"a": KEY}]))) == 1
+    many = [f"ghp_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7{number:06}" for number in range(100, 200)]
+    assert len(leaks(asked(body=many))) == MOST
+
+
+def test_what_was_scrubbed_is_no_leak() -> None:
+    assert leaks(asked(query="key=<API_KEY>", body={"api_key": "<API_KEY>", "a": "Bearer <API_KEY>"})) == ()
+
+
+FILES = sorted(path for kind in ("yaml", "json", "txt", "sse") for path in TESTS.rglob(f"*.{kind}"))
+
+
+def test_ordinary_requests_and_answers_do_not_trip() -> None:
+    assert len(FILES) > 100
+    found = {str(path): leaks(answered(path.read_bytes())) for path in FILES}
+    assert not {path: told for path, told in found.items() if told}
+
+
+ORDINARY = {
+    "an image": b64encode(bytes((number * 7919 >> 3) % 256 for number in range(200_000))).decode(),
+    "vectors": [(-1) ** number / (number + 3) for number in range(3_000)],
+    "ids": [f"{name}_{number:032x}" for number, name in enumerate(("call", "resp", "msg", "rs", "fc", "run") * 50)],
+    "logprobs": [{"token": token, "logprob": -0.5, "bytes": [1]} for token in ("The", " secret", " is", " 42") * 50],
+}
+
+
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ordinary_data_do_not_trip(name: str) -> None:
+    assert leaks(answered(json.dumps({"data": ORDINARY[name]}).encode())) == ()
+
+
+HUGE = 200_000
+EVIL = {
+    "words": b"password is secret token bearer ",
+    "escapes": b"\\u0041",
+    "backslashes": b"\\",
+    "brackets": b"[",
+    "pieces": b'{"delta":',
+    "texts": b'"sk-","key","delta",',
+}
+
+
+def spent(data: bytes) -> float:
+    """Seconds of work for an answer, whole and as events."""
+    start = process_time()
+    leaks(answered(data + KEY.encode()))
+    leaks(answered(b"", (b"data: " + data + KEY.encode() + b"\n\n",)))
+    leaks(answered(b"", (event("a"),) * (len(data) // 100)))
+    return process_time() - start
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_twice_as_much_takes_about_twice_as_long(evil: str) -> None:
+    piece = EVIL[evil]
+    half, whole = (min(spent(piece * (size // len(piece))) for _ in range(2)) for size in (HUGE // 2, HUGE))
+    assert whole < 4 * half + 0.2

@@ -82,6 +82,7 @@ SCRIPTS: dict[str, Any] = {
         *(ANSWER, "Date: Mon, 01 Jan 2001 00:00:00 GMT", "Connection: keep-alive, x-hop", "x-hop: 1"),
         *("Keep-Alive: timeout=5", "Proxy-Authenticate: Basic", "X-Mockserver-Source: another", "X-Request-Id: Req_1"),
     ),
+    "odd status": plain(ANSWER, status="999 Odd"),
     "no http": (b"220 mail.example ESMTP\r\n", "close"),
 }
 for name, encode in ENCODE.items():

@@ -230,6 +230,8 @@ async def _request(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     headers = [line.split(": ", 1) if ": " in line else (line.rstrip(":"), "") for line in lines]
     named = {name.lower(): value for name, value in headers}
     body = await reader.readexactly(int(named.get("content-length", 0)))
+    if target.startswith("http://"):  # as one asks a proxy
+        target = target[target.index("/", len("http://")) :]
     _, script, rest = target.split("/", 2)
     shown = b64encode(body).decode()
     return {"script": script, "method": method, "target": f"/{rest}", "headers": headers, "body": shown}

@@ -1,5 +1,6 @@
 """One upstream in a process of its own for all, with every script."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -20,3 +21,11 @@ def up(running: Upstream) -> Upstream:
     """The upstream, which has forgotten what tests before asked."""
     running.forget()
     return running
+
+
+@pytest.fixture(autouse=True)
+def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy of this machine stands between a relay and its upstream."""
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)

@@ -5,9 +5,9 @@ import socket
 import pytest
 
 from mockserver.server.upstreams import Patience
-from tests.kit.raw import post
+from tests.kit.raw import Raw, post
 from tests.kit.relaying import relaying
-from tests.kit.scripts import AZURE, BODY, HI, base, failed, heard
+from tests.kit.scripts import ANSWER, AZURE, BODY, HI, base, failed, heard
 from tests.kit.upstream import Upstream
 
 
@@ -108,4 +108,29 @@ def test_an_upstream_that_is_the_server_itself() -> None:
         got = heard(relay, HI)
     assert got.status == 502
     assert failed(got).startswith("This request has passed this server before: the upstream is the server itself")
+    assert relay.episodes == []
+
+
+def test_a_status_that_is_none(up: Upstream) -> None:
+    with relaying(base(up, "odd status")) as relay:
+        got = heard(relay, HI)
+    assert got.status == 502
+    assert failed(got) == "The upstream of openai answers with a status of 999."
+    assert relay.episodes == []
+
+
+def test_a_proxy_of_the_environment(up: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{up.port}")
+    with relaying("http://api.nowhere.invalid/plain") as relay:
+        assert heard(relay, HI).body == ANSWER
+    assert up.asked().header("host") == "api.nowhere.invalid"
+
+
+def test_a_server_that_stops(up: Upstream) -> None:
+    with relaying(base(up, "silent")) as relay, Raw(relay.port) as raw:
+        raw.send(HI)
+        up.asked()
+        relay.running.stop()
+        assert raw.hear().status == 503
+        assert up.left() == "silent"
     assert relay.episodes == []

@@ -7,9 +7,24 @@ from itertools import pairwise
 import pytest
 
 from mockserver.core.episode import Recorded
-from tests.kit.raw import GET, Raw
+from tests.kit.raw import GET, Raw, post
 from tests.kit.relaying import relaying
-from tests.kit.scripts import ANSWER, BODY, DONE, EVENTS, HELLO, HI, HUGE, SCRIPTS, STREAM, THERE, base, ended, heard
+from tests.kit.scripts import (
+    ANSWER,
+    BODY,
+    DONE,
+    EVENTS,
+    HELLO,
+    HI,
+    HUGE,
+    SCRIPTS,
+    STREAM,
+    STREAMED,
+    THERE,
+    base,
+    ended,
+    heard,
+)
 from tests.kit.upstream import Upstream, chunk, upstream
 
 
@@ -17,6 +32,11 @@ from tests.kit.upstream import Upstream, chunk, upstream
 def running() -> Iterator[Upstream]:
     with upstream(SCRIPTS) as process:
         yield process
+
+
+@pytest.fixture(autouse=True)
+def _no_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "*")
 
 
 @pytest.fixture
@@ -144,3 +164,11 @@ def test_limits_count_what_is_relayed(up: Upstream) -> None:
     with relaying(base(up, "plain"), limits={"requests_per_minute": 1}) as relay:
         assert heard(relay, HI).status == 200
         assert heard(relay, HI).status == 429
+
+
+def test_pages_of_other_origins_may_read_it(up: Upstream) -> None:
+    with relaying(base(up, "stream"), cors="https://app.example") as relay:
+        got = heard(relay, post(STREAMED, "origin: https://app.example"))
+    assert got.body == EVENTS
+    assert got.headers["access-control-allow-origin"] == "https://app.example"
+    assert relay.episode.reply.bytes == EVENTS

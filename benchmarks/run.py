@@ -15,6 +15,7 @@ from endurance import endurance
 from held import holding
 from limits import limits
 from load import Cost, free_port, measure, post, server
+from relay import relaying
 from schemas import schemas
 from soak import soak
 from streams import timing
@@ -185,6 +186,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "limits": limits,
     "endurance": endurance,
     "held": holding,
+    "relay": relaying,
 }
 
 

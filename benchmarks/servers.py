@@ -1,12 +1,15 @@
-"""The servers that mockserver is measured against: `python servers.py bare|door|split PORT`.
+"""The servers that mockserver is measured against: `python servers.py NAME PORT`.
 
 `bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes; `door` is the same
 behind mockserver's own protocol. `split` is mockserver
-itself, but every frame of a stream leaves in a send of its own.
+itself, but every frame of a stream leaves in a send of its own. `stamps` streams frames that tell when they left, and
+`relay` is mockserver with every call asked upstream.
 """
 
+import asyncio
 import os
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -58,9 +61,48 @@ def split() -> Any:
     return each
 
 
+async def stamps(scope: Any, receive: Any, send: Send) -> None:
+    """Stream 200 frames, a millisecond apart."""
+    while (await receive()).get("more_body"):
+        pass
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]})
+    for number in range(200):
+        await asyncio.sleep(0.001)
+        frame = b'data: {"number":%d,"at":%.7f}\n\n' % (number, time.monotonic())
+        await send({"type": "http.response.body", "body": frame, "more_body": True})
+    await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
+
+
+def relay() -> Any:
+    """mockserver that asks its upstream for everything, and keeps what comes in memory if it is to."""
+    from dataclasses import dataclass, fields
+
+    from mockserver.core.call import Call
+    from mockserver.core.episode import Episode
+    from mockserver.core.plan import Forward, Plan
+    from mockserver.engine.engine import Engine
+    from mockserver.server.app import build_app
+    from mockserver.server.live import Sources, start
+
+    kept = list[Episode]()
+
+    async def keep(cassette: str, episode: Episode) -> None:
+        kept.append(episode)
+
+    @dataclass(frozen=True, slots=True)
+    class Forwarding(Engine):
+        async def plan(self, call: Call) -> Plan:
+            return Plan(Forward("bench" if os.environ["KEEPS"] else None), "forwarded")
+
+    live = start(Sources((), {"upstream": {"openai": os.environ["UPSTREAM"]}}))
+    live.engine = Forwarding(**{each.name: getattr(live.engine, each.name) for each in fields(Engine) if each.init})
+    live.keep = keep
+    return build_app(live)
+
+
 def protocol(name: str) -> Any:
     """What speaks HTTP for a server."""
-    if name != "door":
+    if name not in ("door", "relay"):
         return "httptools"
     from mockserver.server.door import doors
 
@@ -68,7 +110,9 @@ def protocol(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    app = {"bare": lambda: bare, "door": lambda: bare, "split": split}[sys.argv[1]]()
+    app = {"bare": lambda: bare, "door": lambda: bare, "split": split, "stamps": lambda: stamps, "relay": relay}[
+        sys.argv[1]
+    ]()
     uvicorn.run(
         app,
         port=int(sys.argv[2]),

@@ -15,6 +15,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Sent
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest
+from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, drive
 from mockserver.delivery.line import Line, departure
@@ -125,6 +126,8 @@ class Relay:
     async def _poured(self, response: "Response", more: Headers) -> str:
         """Pass an answer on to its end and return how that went. Raises what breaks it off."""
         recorder, line, status = self._recorder, self.line, response.status_code
+        if status > _LAST_STATUS:
+            raise Failure("bad_gateway", f"The upstream of {self.dialect.name} answers with a status of {status}.")
         headers = _received(response.headers.raw)
         if recorder is not None and PASSED_BY.decode() not in response.headers:
             recorder.open(status, headers)
@@ -203,5 +206,6 @@ def _texts(headers: Fields) -> Headers:
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 
+_LAST_STATUS = 599
 _BODILESS = ("GET", "HEAD", "DELETE", "OPTIONS")
 _UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # what no header may hold

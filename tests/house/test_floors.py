@@ -66,6 +66,7 @@ SLOW = {
     "faker",
     "prometheus_client",
     "httpx",
+    "httpx2",
     "jsonschema_rs",
     "lark",
     "redis",

@@ -50,7 +50,7 @@ class Upstream:
 
     def base(self, script: str) -> str:
         """The address under which every request gets this script."""
-        return f"http://127.0.0.1:{self.port}/{script}"
+        return f"http://127.0.0.1:{self.port}/{_segment(script)}"
 
     def forget(self) -> None:
         """Forget what was told before."""
@@ -102,7 +102,7 @@ def upstream(scripts: Mapping[str, Script]) -> Iterator[Upstream]:
     )
     assert process.stdin
     assert process.stdout
-    written = {name: [_written(step) for step in script] for name, script in scripts.items()}
+    written = {_segment(name): [_written(step) for step in script] for name, script in scripts.items()}
     told = Lines(process.stdout)
     try:
         with process.stdin as pipe:
@@ -145,6 +145,11 @@ def _head(status: str, headers: Sequence[str], *, kind: bool = True) -> bytes:
     named = any(line.lower().startswith("content-type") for line in headers)
     lines = [*(["content-type: application/json"] if kind and not named else []), *headers]
     return f"HTTP/1.1 {status}\r\n{''.join(line + chr(13) + chr(10) for line in lines)}\r\n".encode()
+
+
+def _segment(script: str) -> str:
+    """The name of a script as a path may hold it."""
+    return script.replace(" ", "-")
 
 
 def _written(step: bytes | float | str) -> Any:
@@ -225,6 +230,8 @@ async def _request(reader: asyncio.StreamReader) -> dict[str, Any] | None:
     headers = [line.split(": ", 1) if ": " in line else (line.rstrip(":"), "") for line in lines]
     named = {name.lower(): value for name, value in headers}
     body = await reader.readexactly(int(named.get("content-length", 0)))
+    if target.startswith("http://"):  # as one asks a proxy
+        target = target[target.index("/", len("http://")) :]
     _, script, rest = target.split("/", 2)
     shown = b64encode(body).decode()
     return {"script": script, "method": method, "target": f"/{rest}", "headers": headers, "body": shown}

@@ -1,0 +1,56 @@
+"""Bodies and their codings, on both ways through a relay."""
+
+import gzip
+import json
+
+import pytest
+
+from tests.kit.raw import post
+from tests.kit.relaying import relaying
+from tests.kit.scripts import ANSWER, BODY, DONE, ENCODE, HELLO, HI, STREAM, THERE, base, flushed, heard
+from tests.kit.upstream import Upstream
+
+
+@pytest.mark.parametrize("coding", ENCODE)
+def test_codings_stay_on_towards_the_client_and_off_in_what_is_recorded(up: Upstream, coding: str) -> None:
+    with relaying(base(up, coding)) as relay:
+        whole = heard(relay, HI)
+    with relaying(base(up, f"{coding} stream")) as streaming:
+        streamed = heard(streaming, STREAM)
+    assert whole.body == ENCODE[coding](ANSWER)
+    assert whole.headers["content-encoding"] == streamed.headers["content-encoding"] == coding
+    assert streamed.body == b"".join(flushed(coding))
+    assert relay.episode.reply.body == ANSWER
+    assert relay.episode.reply.headers == (("content-type", "application/json"),)
+    frames = streaming.episode.reply.frames
+    assert frames is not None
+    assert [data for _, data in frames] == [HELLO, THERE, DONE]
+    assert frames[0][0] < frames[1][0] < frames[2][0]
+    assert streaming.episode.reply.headers == (("content-type", "text/event-stream"),)
+    assert {up.asked().script, up.asked().script} == {coding, f"{coding}-stream"}
+
+
+def test_a_coded_request_goes_on_as_it_came(up: Upstream) -> None:
+    body = BODY
+    with relaying(base(up, "plain")) as relay:
+        heard(relay, post(gzip.compress(body), "content-encoding: gzip"))
+    asked = up.asked()
+    assert asked.header("content-encoding") == "gzip"
+    assert gzip.decompress(asked.body) == body
+    assert relay.episode.request.body == body
+    assert "content-encoding" not in dict(relay.episode.request.headers)
+
+
+def test_a_body_is_relayed_byte_for_byte(up: Upstream) -> None:
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "ünï \u2028"}]}, indent=3).encode()
+    with relaying(base(up, "plain")) as relay:
+        heard(relay, post(body))
+    assert up.asked().body == body == relay.episode.request.body
+
+
+def test_what_an_upstream_echoes_reaches_the_client(up: Upstream) -> None:
+    with relaying(base(up, "echo")) as relay:
+        got = heard(relay, post(BODY, "authorization: Bearer sk-1234567890", "cookie: a=b"))
+    assert got.json == {"you sent": "Bearer sk-1234567890 a=b"}
+    assert relay.episode.reply.body == got.body  # to leave it out is the business of who saves it
+    assert ("authorization", "Bearer sk-1234567890") in relay.episode.request.headers

@@ -1,0 +1,90 @@
+"""Answers that break off, and clients that leave."""
+
+import time
+
+import pytest
+
+from mockserver.server.upstreams import Patience
+from tests.kit.raw import Raw
+from tests.kit.relaying import relaying
+from tests.kit.scripts import ANSWER, DONE, HELLO, STREAM, THERE, base, ended, heard
+from tests.kit.upstream import Upstream
+
+
+@pytest.mark.parametrize("script", ["dropped", "reset", "too short", "dropped at the end"])
+def test_what_breaks_off_is_broken_off(up: Upstream, script: str, caplog: pytest.LogCaptureFixture) -> None:
+    with relaying(base(up, script)) as relay, Raw(relay.port) as raw:
+        raw.send(STREAM)
+        came = raw.rest()
+        assert ended(relay).startswith("disconnected after ")
+    assert came.startswith(b"HTTP/1.1 200")
+    assert not came.endswith(b"0\r\n\r\n")
+    assert (ANSWER if script == "too short" else HELLO) in came
+    assert relay.episodes == []
+    assert f"The upstream of openai, 127.0.0.1:{up.port}, broke its answer off: " in caplog.text
+
+
+def test_to_a_client_that_knows_no_chunks_it_is_reset(up: Upstream) -> None:
+    with relaying(base(up, "dropped")) as relay, Raw(relay.port) as raw:
+        raw.send(STREAM.replace(b"HTTP/1.1", b"HTTP/1.0"))
+        with pytest.raises(ConnectionResetError):
+            raw.rest()
+    assert relay.episodes == []
+
+
+def test_a_stream_without_its_last_event_reaches_the_client_and_is_not_recorded(
+    up: Upstream, caplog: pytest.LogCaptureFixture
+) -> None:
+    with relaying(base(up, "unterminated")) as relay:
+        assert heard(relay, STREAM).body == HELLO + THERE
+    assert relay.episodes == []
+    assert "cassette chat.yaml: an answer is not recorded: the stream ended without" in caplog.text
+
+
+def test_the_last_event_does_not_wait_long_for_the_end(up: Upstream) -> None:
+    with relaying(base(up, "slow to close")) as relay, Raw(relay.port) as raw:
+        raw.send(STREAM)
+        began, came = time.monotonic(), b""
+        while DONE not in came:
+            came += raw.socket.recv(65536)
+        assert relay.episode.reply.bytes == HELLO + DONE
+        assert time.monotonic() - began < 0.8
+        assert not came.endswith(b"0\r\n\r\n")
+        while not came.endswith(b"0\r\n\r\n"):
+            came += raw.socket.recv(65536)
+    assert len(relay.episodes) == 1
+
+
+@pytest.mark.parametrize("script", ["endless", "stalled", "silent"])
+def test_a_client_that_leaves(up: Upstream, script: str) -> None:
+    with relaying(base(up, script)) as relay:
+        with Raw(relay.port) as raw:
+            raw.send(STREAM)
+            up.asked()
+            if script != "silent":
+                assert raw.socket.recv(65536)
+        assert up.left() == script
+        assert ended(relay).startswith("client left")
+    assert relay.episodes == []
+
+
+def test_a_client_that_leaves_once_all_was_said(up: Upstream) -> None:
+    with relaying(base(up, "left at the end")) as relay:
+        relay.kept.takes = 0.2
+        with Raw(relay.port) as raw:
+            raw.send(STREAM)
+            up.asked()
+            assert raw.socket.recv(65536)
+            time.sleep(0.1)
+        assert up.left() == "left-at-the-end"
+        ended(relay)
+        assert relay.episode.reply.bytes == HELLO + DONE
+
+
+def test_an_upstream_that_stalls(up: Upstream) -> None:
+    with relaying(base(up, "stalled"), patience=Patience(piece=0.2)) as relay, Raw(relay.port) as raw:
+        came = raw.send(STREAM).rest()
+        assert up.left() == "stalled"
+    assert HELLO in came
+    assert not came.endswith(b"0\r\n\r\n")
+    assert relay.episodes == []

@@ -1,0 +1,136 @@
+"""Upstreams that refuse, and those that do not answer at all."""
+
+import socket
+
+import pytest
+
+from mockserver.server.upstreams import Patience
+from tests.kit.raw import Raw, post
+from tests.kit.relaying import relaying
+from tests.kit.scripts import ANSWER, AZURE, BODY, HI, base, failed, heard
+from tests.kit.upstream import Upstream
+
+
+def test_errors_are_relayed_and_recorded(up: Upstream) -> None:
+    with relaying(base(up, "limited")) as relay:
+        got = heard(relay, HI)
+    with relaying(base(up, "failing")) as failing:
+        assert heard(failing, HI).body == b"<h1>502</h1>"
+    assert got.status == 429
+    assert got.headers["retry-after"] == "7"
+    assert got.headers["x-ratelimit-remaining-requests"] == "0"
+    assert got.json["error"]["message"] == "slow down"
+    assert relay.episode.reply.status == 429
+    assert dict(relay.episode.reply.headers)["retry-after"] == "7"
+    assert failing.episode.reply.status == 502
+    assert {up.asked().script, up.asked().script} == {"limited", "failing"}
+
+
+def test_errors_are_not_recorded_where_that_is_said(up: Upstream) -> None:
+    with relaying(base(up, "limited"), record_errors=False) as relay:
+        assert heard(relay, HI).status == 429
+    assert relay.episodes == []
+
+
+def test_redirects_are_not_followed(up: Upstream) -> None:
+    with relaying(base(up, "elsewhere")) as relay:
+        got = heard(relay, HI)
+    assert (got.status, got.headers["location"]) == (307, "http://127.0.0.1:1/")
+
+
+def test_an_upstream_that_does_not_listen() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        port = nobody.getsockname()[1]
+        with relaying(f"http://127.0.0.1:{port}/v1") as relay:
+            got = heard(relay, post(BODY, "authorization: Bearer sk-secret-one"))
+    assert got.status == 502
+    assert failed(got) == f"The upstream of openai, 127.0.0.1:{port}, refuses connections."
+    assert got.headers["x-mockserver-source"] == "forwarded"
+    assert relay.episodes == []
+
+
+@pytest.mark.parametrize(
+    ("scheme", "script", "told"),
+    [
+        ("https", "plain", ""),
+        ("http", "hung up", "gave no answer: Server disconnected without sending a response"),
+        ("http", "no http", "gave no answer: "),
+    ],
+)
+def test_an_upstream_that_does_not_answer(
+    up: Upstream, scheme: str, script: str, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    with relaying(base(up, script).replace("http", scheme, 1)) as relay:
+        got = heard(relay, HI)
+    assert got.status == 502
+    assert failed(got).startswith(f"The upstream of openai, 127.0.0.1:{up.port}, {told}")
+    assert failed(got) in caplog.messages
+    assert relay.episodes == []
+
+
+def test_an_upstream_that_nobody_finds() -> None:
+    with relaying("http://nowhere.invalid/v1") as relay:
+        got = heard(relay, HI)
+    assert got.status == 502
+    assert failed(got).startswith("The upstream of openai, nowhere.invalid, cannot be found: ")
+
+
+def test_an_upstream_that_takes_too_long(up: Upstream) -> None:
+    with relaying(base(up, "silent"), patience=Patience(head=0.2)) as relay:
+        got = heard(relay, HI)
+        assert up.left() == "silent"
+    assert got.status == 504
+    assert failed(got) == f"The upstream of openai, 127.0.0.1:{up.port}, did not answer in time."
+    assert relay.episodes == []
+
+
+def test_no_upstream_is_known() -> None:
+    with relaying({"azure": "http://127.0.0.1:1"}) as relay:
+        got = heard(relay, HI)
+    assert got.status == 502
+    assert failed(got) == "No upstream is known for openai: name it, as in --upstream openai=https://..."
+
+
+def test_each_dialect_says_it_in_its_own_words(up: Upstream) -> None:
+    with relaying({"azure": base(up, "hung up")}) as relay:
+        got = heard(relay, post(BODY, path=AZURE))
+    assert got.status == 502
+    assert (got.json["error"], got.json["code"]) == ("Bad Gateway", "BadGateway")
+    assert got.json["message"].startswith(f"The upstream of azure, 127.0.0.1:{up.port}, gave no answer")
+
+
+def test_an_upstream_that_is_the_server_itself() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with relaying(f"http://127.0.0.1:{port}/v1", port=port) as relay:
+        got = heard(relay, HI)
+    assert got.status == 502
+    assert failed(got).startswith("This request has passed this server before: the upstream is the server itself")
+    assert relay.episodes == []
+
+
+def test_a_status_that_is_none(up: Upstream) -> None:
+    with relaying(base(up, "odd status")) as relay:
+        got = heard(relay, HI)
+    assert got.status == 502
+    assert failed(got) == "The upstream of openai answers with a status of 999."
+    assert relay.episodes == []
+
+
+def test_a_proxy_of_the_environment(up: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{up.port}")
+    with relaying("http://api.nowhere.invalid/plain") as relay:
+        assert heard(relay, HI).body == ANSWER
+    assert up.asked().header("host") == "api.nowhere.invalid"
+
+
+def test_a_server_that_stops(up: Upstream) -> None:
+    with relaying(base(up, "silent")) as relay, Raw(relay.port) as raw:
+        raw.send(HI)
+        up.asked()
+        relay.running.stop()
+        assert raw.hear().status == 503
+        assert up.left() == "silent"
+    assert relay.episodes == []

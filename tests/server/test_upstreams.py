@@ -1,0 +1,163 @@
+"""Where requests go upstream, and what is said of those that do not arrive."""
+
+import socket
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mockserver.core.plan import Failure
+from mockserver.core.secrets import known
+from mockserver.dialects import discover
+from mockserver.server.upstreams import PASSED_BY, Upstreams, Way, onward, way
+from mockserver.settings import assemble
+
+DEPLOYED = "/openai/deployments/a/chat/completions"
+ADDRESS = "https://api.example/v1"
+
+
+def to(dialect: str = "openai", key: str | None = None) -> Way:
+    return Way(discover()[dialect], ADDRESS, key)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "written", "path", "query", "expected"),
+    [
+        ("openai", "/v1/chat/completions", "/v1/chat/completions", "", "/chat/completions"),
+        ("openai", "/openai/v1/models", "/openai/v1/models", "a=b&c=%20", "/models?a=b&c=%20"),
+        ("openai", "/ns/x/v1/models", "/v1/models", "", "/models"),
+        ("openai", "/ns/v1%2Fv1/v1/models", "/v1/models", "", "/models"),
+        ("openai", "/v1/models/a%2Fb%3F", "/v1/models/a/b?", "", "/models/a%2Fb%3F"),
+        ("openai", "//v1//models/é".encode().decode("latin-1"), "/v1/models/é", "", "/models/%C3%A9"),
+        ("openai", "/other", "/v1/models/100%", "", "/models/100%25"),
+        (
+            "azure",
+            "/azure/chat/completions",
+            "/azure/chat/completions",
+            "api-version=1",
+            "/chat/completions?api-version=1",
+        ),
+        ("azure", "/models/info", "/models/info", "", "/models/info"),
+        ("fireworks", "/fireworks/inference/v1/models", "/fireworks/inference/v1/models", "", "/models"),
+        ("fireworks", "/fireworks/v1/models", "/fireworks/v1/models", "", "/models"),
+        ("azure_openai", f"/azure-openai{DEPLOYED}", f"/azure-openai{DEPLOYED}", "q[]=%5B", f"{DEPLOYED}?q[]=%5B"),
+    ],
+)
+def test_addresses(dialect: str, written: str, path: str, query: str, expected: str) -> None:
+    assert to(dialect).url(path, written.encode("latin-1"), query.encode()) == ADDRESS + expected
+
+
+def test_a_path_of_slashes_takes_no_time() -> None:
+    path = "/v1/models/" + "/" * 60_000
+    assert to().url(path, b"/x" + path.encode(), b"").startswith(f"{ADDRESS}/models/")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "header", "value"),
+    [
+        *(("openai", b"authorization", b"Bearer k-1"), ("tzafon", b"authorization", b"Bearer k-1")),
+        *(("azure", b"api-key", b"k-1"), ("azure_openai", b"api-key", b"k-1"), ("skytells", b"x-api-key", b"k-1")),
+        *(("fireworks", b"authorization", b"Bearer k-1"), ("crazyrouter", b"authorization", b"Bearer k-1")),
+    ],
+)
+def test_a_key_stands_where_its_dialect_has_it(dialect: str, header: bytes, value: bytes) -> None:
+    sent = [(b"authorization", b"Bearer mine"), (b"api-key", b"mine"), (b"x-api-key", b"mine"), (b"accept", b"*/*")]
+    assert to(dialect, "k-1").headers(sent) == [(b"accept", b"*/*"), (header, value)]
+    assert to(dialect).headers(sent) == sent
+
+
+def test_the_way_of_a_dialect() -> None:
+    openai = discover()["openai"]
+    environ = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "k-1", "MOCKSERVER_UPSTREAM_KEY_AZURE": "k-2"}
+    assert way(openai, {"openai": ADDRESS}, environ) == Way(openai, ADDRESS, "k-1")
+    assert way(openai, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
+    with pytest.raises(Failure, match="No upstream is known for openai: name it, as in --upstream openai=https"):
+        way(openai, {"azure": ADDRESS}, environ)
+
+
+def test_keys_of_upstreams_are_no_settings_and_known_as_secrets() -> None:
+    environ = {f"MOCKSERVER_UPSTREAM_KEY_{name.upper()}": f"k-1234567-{name}" for name in discover()}
+    assert assemble({}, environ, ()) == assemble({}, {}, ())
+    assert known(environ) == tuple(environ.values())
+
+
+def test_headers_of_a_connection_do_not_go_on() -> None:
+    kept = [(b"accept", b"*/*"), (b"x-b", b"2"), (b"content-encoding", b"gzip")]
+    dropped = [
+        *((b"Host", b"x"), (b"Connection", b"close, X-A"), (b"x-a", b"1"), (b"Transfer-Encoding", b"chunked")),
+        *(
+            (b"Content-Length", b"2"),
+            (b"Upgrade", b"h2c"),
+            (b"TE", b"trailers"),
+            (b"Trailer", b"x"),
+            (b"keep-alive", b"1"),
+        ),
+        *((b"keep-alive", b"1"),),
+        *((b"Proxy-Authorization", b"x"), (b"X-Mockserver-Timing", b"off"), (b"expect", b"100-continue")),
+    ]
+    assert list(onward([*dropped, *kept])) == kept
+
+
+def test_circles() -> None:
+    ours, other = Upstreams(), Upstreams()
+    (signed,) = ours.signed([(b"accept", b"*/*")])
+    (twice,) = other.signed([signed])
+    assert twice == (PASSED_BY, ours.name + b", " + other.name)
+    for upstreams in (ours, other):
+        with pytest.raises(Failure, match="leads back to it") as failure:
+            upstreams.signed([twice])
+        assert failure.value.headers == (("x-mockserver-relay", "circle"),)
+
+
+def caused(cause: BaseException) -> OSError:
+    error = OSError("All connection attempts failed")
+    error.__cause__ = cause
+    return error
+
+
+def untrusted() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+WHY: Mapping[str, tuple[BaseException, str, str]] = {
+    "refused": (caused(ConnectionRefusedError(111, "Connect call failed")), "bad_gateway", "refuses connections"),
+    "name": (caused(socket.gaierror(-2, "Name not known")), "bad_gateway", "cannot be found: Name not known"),
+    "tls": (
+        *(ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong"), "bad_gateway"),
+        "does not speak TLS as it should: [SSL: WRONG_VERSION_NUMBER] wrong",
+    ),
+    "certificate": (
+        *(caused(untrusted()), "bad_gateway"),
+        "shows a certificate that is not trusted: self-signed certificate",
+    ),
+    "reset": (ConnectionResetError(104, "Connection reset by peer"), "bad_gateway", "reset the connection"),
+    "late": (TimeoutError(), "gateway_timeout", "did not answer in time"),
+    "other": (RuntimeError("odd\nthing."), "bad_gateway", "gave no answer: odd\\x0athing"),
+    "nothing": (RuntimeError(), "bad_gateway", "gave no answer: RuntimeError"),
+}
+
+
+@pytest.mark.parametrize("which", WHY)
+def test_why_there_is_no_answer(which: str) -> None:
+    error, reason, told = WHY[which]
+    failure = to(key="k-secret").unreachable(error)
+    assert (failure.reason, failure.message) == (reason, f"The upstream of openai, api.example, {told}.")
+
+
+def test_what_the_log_says_of_a_break() -> None:
+    told = to().broken(ConnectionResetError(104, "Connection reset by peer"))
+    assert told == "The upstream of openai, api.example, broke its answer off: Connection reset by peer."
+
+
+async def test_one_client_for_all() -> None:
+    upstreams = Upstreams()
+    first: Any = await upstreams.client()
+    assert await upstreams.client() is first
+    assert not first.follow_redirects
+    assert first.trust_env
+    await upstreams.close()
+    await upstreams.close()
+    assert first.is_closed

@@ -10,7 +10,7 @@ from mockserver.cassettes.matching import SAID, STREAM, Traits, view
 from mockserver.core.call import Call
 
 _POOL = 16  # episodes that are read again, and compared field by field
-_LETTERS = 200  # that are shown of differences count as much as one place that differs
+_FAR = 1_000  # places that differ
 
 
 def missed(library: Library, call: Call) -> str:
@@ -29,7 +29,7 @@ def missed(library: Library, call: Call) -> str:
         )
     alike = (entry for entry in pool if entry.traits.operation == wanted.operation)
     compared = [(entry, _found(library, entry, call, wanted)) for entry in alike]
-    entry, found = min(compared, key=lambda each: (_weight(each[0].traits, wanted, each[1]), each[0].number))
+    entry, found = min(compared, key=lambda each: (*_weight(each[0].traits, wanted, each[1]), each[0].number))
     return "\n".join(_told(library, entry, found))
 
 
@@ -60,10 +60,9 @@ def _found(library: Library, entry: Entry, call: Call, wanted: Traits) -> tuple[
     return found
 
 
-def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> float:
-    """How far an episode is, by what is shown of it: how many places differ, and how long they are."""
-    letters = sum(len(each.recorded or "") + len(each.asked or "") for each in found)
-    return 1_000 * (one.dialect != other.dialect) + len(found) - (one.stream != other.stream) / 2 + letters / _LETTERS
+def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> tuple[float, float]:
+    """How far an episode is: by how many places differ, the stream for half of one, then by how much of them."""
+    return len(found) + (one.dialect != other.dialect) * _FAR - (one.stream != other.stream) / 2, one.distance(other)
 
 
 def _advice(library: Library, found: Sequence[Difference]) -> str:

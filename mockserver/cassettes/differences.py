@@ -41,7 +41,10 @@ def differences(recorded: View, asked: View) -> tuple[Difference, ...]:
 def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
     if fingerprint(one) == fingerprint(other):
         return ()
-    return tuple(_Walk(name).between(name, one, other)) or (Difference(name, name, shown(one), shown(other)),)
+    where = plain(name[:SHOWN])
+    if name == "tools":  # none are as good as an empty list of them
+        one, other = one or [], other or []
+    return tuple(_Walk(name).between(where, one, other)) or (Difference(name, where, shown(one), shown(other)),)
 
 
 def lines(found: Sequence[Difference]) -> Iterator[str]:

@@ -23,29 +23,31 @@ class Traits:
     """A request in short: its key, and what tells quickly how far another one is from it."""
 
     key: str
-    spoken: str  # dialect and operation
+    dialect: str
+    operation: str
     fields: frozenset[str]  # a digest of each field but what was said
     said: tuple[str, ...]  # a digest of each message
-    words: str  # the last ones, or the beginning of them
-    sketch: int  # which words these are, each a bit
+    ends: tuple[str, str]  # of the last that was said: how it begins and ends
+    length: int
+    sketch: int  # which words it begins with, each a bit
     stream: bool
 
     def distance(self, other: "Traits") -> float:
         """How much differs, about: a field or a message counts 1, and more the fewer words two messages share."""
-        far = _UNLIKE * (self.spoken != other.spoken) + _HALF * (self.stream != other.stream)
+        far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
+        far += _HALF * (self.stream != other.stream)
         far += _HALF * len(self.fields ^ other.fields)
         if self.said == other.said:
             return far
         return far + _unlike(self.said, other.said) + 2 - self._likeness(other)
 
     def _likeness(self, other: "Traits") -> float:
-        """How many words are the same, and how many letters at both ends, of which nearly all say enough: 2, if all."""
+        """How many words are the same, and how many letters at both ends: 2, if all are."""
         words = (self.sketch & other.sketch).bit_count() / ((self.sketch | other.sketch).bit_count() or 1)
-        most, fewest = max(len(self.words), len(other.words)), min(len(self.words), len(other.words))
-        front = alike(self.words, other.words)
-        back = min(alike(self.words[::-1], other.words[::-1]), fewest - front)
-        letters = (front + back) / most if most else 1.0
-        return letters + (letters if letters > _NEARLY else words)
+        fewest, most = sorted((self.length, other.length))
+        front = alike(self.ends[0], other.ends[0])
+        back = min(alike(self.ends[1][::-1], other.ends[1][::-1]), fewest - front)
+        return words + ((front + back) / most if most else 1.0)
 
 
 def view(call: Call, match: Match) -> View:
@@ -67,15 +69,16 @@ def traits(call: Call, seen: View) -> Traits:
     """A request in short, from all of it that is compared."""
     said = tuple([fingerprint(item) for name in SAID if name in seen for item in items(seen[name])])
     fields = sorted(fingerprint(name, value) for name, value in seen.items() if name not in SAID)
-    spoken = f"{call.dialect} {call.operation}"
-    words = (call.last_user or (call.messages[-1].text if call.messages else ""))[:_SKETCHED]
+    last = call.last_user or (call.messages[-1].text if call.messages else "")
     return Traits(
-        key=fingerprint(spoken, call.stream, fields, said),
-        spoken=spoken,
+        key=fingerprint(call.dialect, call.operation, call.stream, fields, said),
+        dialect=call.dialect,
+        operation=call.operation,
         fields=frozenset(fields),
         said=said,
-        words=words,
-        sketch=_sketch(words),
+        ends=(last[:_SKETCHED], last[-_SKETCHED:]),
+        length=len(last),
+        sketch=_sketch(last),
         stream=call.stream,
     )
 
@@ -131,14 +134,16 @@ def alike(one: str, other: str) -> int:
 
 
 def _sketch(text: str) -> int:
-    bits = 0
-    for word in _WORD.findall(text.lower()):
-        bits |= 1 << crc32(word.encode("utf-8", "replace")) % _BITS
+    bits, words = 0, _WORD.findall(text[:_SKETCHED].lower())
+    for word in words[:-1] if len(text) > _SKETCHED else words:  # the last one may be cut
+        spread = crc32(word.encode("utf-8", "replace")) * _SPREAD & 0xFFFFFFFF
+        bits |= 1 << (spread >> _KEPT)
     return bits
 
 
 _LOOKED_UP = frozenset({"id", "model"})
 _VERSION = "api-version"
-_UNLIKE, _HALF, _NEARLY = 1000.0, 0.5, 0.9
+_UNLIKE, _HALF = 1000.0, 0.5
 _WORD = re.compile(r"\w+")
-_SKETCHED, _BITS = 400, 512
+_SKETCHED = 200  # letters
+_SPREAD, _KEPT = 0x9E3779B1, 20  # 12 bits that depend on all 32

@@ -9,8 +9,8 @@ from mockserver.cassettes.library import Entry, Library
 from mockserver.cassettes.matching import SAID, STREAM, Traits, view
 from mockserver.core.call import Call
 
-_POOL = 8  # episodes that are read again, and compared field by field
-_LETTERS = 200  # that are shown of differences count as much as one place that differs
+_POOL = 16  # episodes that are read again, and compared field by field
+_FAR = 1_000  # places that differ
 
 
 def missed(library: Library, call: Call) -> str:
@@ -21,8 +21,15 @@ def missed(library: Library, call: Call) -> str:
         return f"no episode of {library.file} answers this request: it holds {there}; to {_RECORD}"
     wanted = library.traits(call)
     pool = nsmallest(_POOL, entries, key=lambda entry: (entry.traits.distance(wanted), entry.number))
-    compared = [(entry, _found(library, entry, call, wanted)) for entry in pool]
-    entry, found = min(compared, key=lambda each: (_weight(each[0].traits, wanted, each[1]), each[0].number))
+    if all(entry.traits.operation != wanted.operation for entry in pool):
+        held = ", ".join(dict.fromkeys(f"{entry.traits.dialect} {entry.traits.operation}" for entry in entries))
+        return (
+            f"no episode of {library.file} answers this request: it holds none of {wanted.dialect} {wanted.operation}, "
+            f"only of {held}; to {_RECORD}"
+        )
+    alike = (entry for entry in pool if entry.traits.operation == wanted.operation)
+    compared = [(entry, _found(library, entry, call, wanted)) for entry in alike]
+    entry, found = min(compared, key=lambda each: (*_weight(each[0].traits, wanted, each[1]), each[0].number))
     return "\n".join(_told(library, entry, found))
 
 
@@ -48,15 +55,14 @@ def _found(library: Library, entry: Entry, call: Call, wanted: Traits) -> tuple[
     found = () if recorded is None else differences(view(recorded, library.match), view(call, library.match))
     if entry.traits.stream != wanted.stream:
         found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
-    if entry.traits.spoken != wanted.spoken:
-        found = (Difference(_SPOKEN, _SPOKEN, entry.traits.spoken, wanted.spoken), *found)
+    if entry.traits.dialect != wanted.dialect:
+        found = (Difference(_SPOKEN, _SPOKEN, entry.traits.dialect, wanted.dialect), *found)
     return found
 
 
-def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> float:
-    """How far an episode is, by what is shown of it: how many places differ, and how long they are."""
-    letters = sum(len(each.recorded or "") + len(each.asked or "") for each in found)
-    return 1_000 * (one.spoken != other.spoken) + len(found) - (one.stream != other.stream) / 2 + letters / _LETTERS
+def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> tuple[float, float]:
+    """How far an episode is: by how many places differ, the stream for half of one, then by how much of them."""
+    return len(found) + (one.dialect != other.dialect) * _FAR - (one.stream != other.stream) / 2, one.distance(other)
 
 
 def _advice(library: Library, found: Sequence[Difference]) -> str:
@@ -72,7 +78,7 @@ def _advice(library: Library, found: Sequence[Difference]) -> str:
 
 _RECORD = "record it, start with --record new_episodes"
 _STREAMED = {True: "as a stream", False: "plain"}
-_SPOKEN = "operation"
+_SPOKEN = "dialect"
 # Fields that say too much of a request to be ignored.
 _TELLING = frozenset(
     (*SAID, STREAM, _SPOKEN, "model", "tools", "tool_choice", "instructions", "response_format", "text")

@@ -29,7 +29,7 @@ from mockserver.server.live import start
 @click.option("--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}].")
 @click.option("--json", "as_json", is_flag=True, help="Print the whole body as it goes over the wire.")
 @click.option("--stream", is_flag=True, help="Print the frames of a streamed answer.")
-@setting_flags("dialect", "unmatched", "seed")
+@setting_flags("dialect", "unmatched", "seed", "cassette", "cassettes")
 def command(  # size: click gives each flag a parameter
     text: str, operation: str, model: str, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> None:

@@ -16,7 +16,7 @@ from mockserver.server.live import start
 @click.argument("request_file", metavar="REQUEST.json", type=str)
 @rules_argument
 @click.option("--path", default=None, metavar="PATH", help="Where the request goes [told by its body].")
-@setting_flags("dialect", "unmatched")
+@setting_flags("dialect", "unmatched", "cassette", "cassettes")
 def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flags: Json) -> None:
     """Explain how RULES (rules.yaml of this folder) treat REQUEST.json (`-` reads standard input).
 

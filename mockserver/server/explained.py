@@ -77,7 +77,7 @@ async def explained(engine: Engine, call: Call) -> Explanation:
     shelf = RehearsedShelf(engine.memory.shelf)
     rehearsing = remembering(engine, RehearsedStore(engine.store), Memory(shelf, engine.memory.polls))
     plan = await _planned(rehearsing, call)
-    why = str(plan.outcome) if plan.source == "invalid" else ""
+    why = str(plan.outcome) if plan.source == "invalid" or _of_cassette(plan) else ""
     seen = await whole(engine, call)
     singly = singles(seen) if len(seen.prompts) > 1 else (seen,)
     prompts = [(shown(single.last_user), await _held(engine, single)) for single in singly]
@@ -87,6 +87,11 @@ async def explained(engine: Engine, call: Call) -> Explanation:
 def befallen(faults: Sequence[Fault]) -> str:
     """What goes wrong with an answer that is not sent here, behind where it came from."""
     return f"; served, it is befallen by {', '.join(fault.name for fault in faults)}" if faults else ""
+
+
+def _of_cassette(plan: Plan) -> bool:
+    """Whether a cassette was looked into, and says why it holds no answer."""
+    return isinstance(plan.outcome, Failure) and "cassette" in plan.outcome.details
 
 
 async def whole(engine: Engine, call: Call) -> Call:

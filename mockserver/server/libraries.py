@@ -3,15 +3,17 @@
 Knows files by a small protocol only.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import RLock
 from typing import Protocol
 
 from mockserver.cassettes.files import SUFFIX, CassetteFile, named
 from mockserver.cassettes.library import Library
+from mockserver.core.call import Json
 from mockserver.core.episode import Episode
-from mockserver.core.errors import CassetteError
+from mockserver.core.errors import CassetteError, Mistake, RuleError
+from mockserver.engine.rules import Rule
 from mockserver.kinds.cassettes import Match
 from mockserver.server.hearing import heard
 
@@ -76,6 +78,32 @@ class Libraries:
 def missing(name: str) -> str:
     """What to say of a cassette that is not there."""
     return f'there is no cassette "{name[:120]}"; to record it, start with --record once and --upstream DIALECT=URL'
+
+
+def check(rules: Iterable[Rule], libraries: Libraries) -> None:
+    """Read the cassettes that rules name. Raises RuleError for one that is not there, CassetteError if it is broken."""
+    mistakes = []
+    for rule in rules:
+        for name in _named(rule.spec["then"]):
+            try:
+                there = libraries.exists(name)
+            except CassetteError as error:
+                mistakes += [Mistake(mistake.message, rule.place) for mistake in error.mistakes]
+                continue
+            if there:
+                libraries.load(name)
+            else:
+                mistakes.append(Mistake(f'rule "{rule.name}": {missing(name)}', rule.place))
+    if mistakes:
+        raise RuleError(*mistakes)
+
+
+def _named(then: Mapping[str, Json]) -> Iterator[str]:
+    """The cassettes that a `then` names, in whichever step or branch."""
+    if "cassette" in then:
+        yield then["cassette"]
+    for inner in (*then.get("steps", ()), *(branch["then"] for branch in then.get("one_of", ()))):
+        yield from _named(inner)
 
 
 def in_folder(folder: str) -> Opening:

@@ -23,7 +23,7 @@ from mockserver.kinds.models import Model as ModelSetting
 from mockserver.kinds.timing import PROFILES, Profiles
 from mockserver.positions import Document, read
 from mockserver.server.keeping import keeping
-from mockserver.server.libraries import Libraries, Opening, in_folder
+from mockserver.server.libraries import Libraries, Opening, check, in_folder
 from mockserver.server.limits import Ledger, Limiter, limiter
 from mockserver.server.memo import Memo
 from mockserver.server.namespaces import Namespaces
@@ -159,6 +159,7 @@ def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tup
     shelf = shelf if before is None else before.engine.memory.shelf
     listed = {name: dialect.models for name, dialect in dialects.items()}
     tapes = player(sources, settings, None if before is None else before.player.choice)
+    check(rules, tapes.libraries)
     return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes)
 
 

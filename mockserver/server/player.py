@@ -63,20 +63,21 @@ class Player:
         """
         choice = self.choice if cassette is None else Choice(cassette)
         if choice.name is None:
-            return None if choice.record == "none" else _unmatched(_NOWHERE.format(record=choice.record))
+            return None if choice.record == "none" else _unmatched(_NOWHERE.format(record=choice.record), "")
         if choice.forwards:
             return self._forwarded(call, choice)
         try:
             library = await self._library(choice)
         except CassetteError as error:
-            return Played(Failure("server_error", str(error.mistakes[0]), status=500), "unmatched")
+            details = {"cassette": choice.name}
+            return Played(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
         call, wanted = await apart(call, partial(self._wanted, library, call))
         if entries := library.find(wanted.key):
             at = await store.incr(call.http.namespace, episodes(library.file, wanted.key)) if len(entries) > 1 else 1
             return _played(entries[min(at, len(entries)) - 1], settled=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
-        return _unmatched(await self._missed(library, call))
+        return _unmatched(await self._missed(library, call), choice.name)
 
     def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
         """A player of another cassette, which is read now if it will be needed. Raises CassetteError."""
@@ -101,7 +102,8 @@ class Player:
 
     def _forwarded(self, call: Call, choice: Choice) -> Played:
         if call.dialect not in self.upstreams:
-            return _unmatched(_NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record))
+            why = _NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record)
+            return _unmatched(why, str(choice.name))
         return Played(Forward(choice.name), "forwarded")
 
     async def _library(self, choice: Choice) -> Library:
@@ -136,8 +138,8 @@ def _played(entry: Entry, *, settled: bool) -> Played:
     return Played(entry.reply, entry.source, settled)
 
 
-def _unmatched(why: str) -> Played:
-    return Played(Failure("unmatched", why), "unmatched")
+def _unmatched(why: str, cassette: str) -> Played:
+    return Played(Failure("unmatched", why, details={"cassette": cassette}), "unmatched")
 
 
 _NOWHERE = "record is {record}, but there is no cassette to record into; set --cassette NAME"

@@ -138,9 +138,9 @@ class Page:
             journal.make_room()
 
     def close(self, exchange: Exchange) -> None:
-        """Count what an exchange has come to keep in the end, and that its rule has answered, if one has."""
+        """Count what an exchange has come to keep in the end, and that its rule or episode has answered, if one has."""
         source = exchange.source
-        if source[:5] == "rule ":
+        if source[:5] == "rule " or source[:9] == "cassette ":
             self.hits[source] += 1
         if exchange.bent_by:
             self.hits.update(exchange.bent_by)

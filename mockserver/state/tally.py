@@ -75,7 +75,9 @@ class Tally:
         return {Way(*key): sums for key, sums in self._ways.items()}
 
     def _known(self, source: str) -> str:
-        """The source; one that stands for many once there are too many, as rules come and go."""
+        """The source, without the number of an episode; of too many, as rules come and go, one that stands for many."""
+        if source[:9] == "cassette ":
+            return source.partition("#")[0]
         if source not in self._sources and len(self._sources) >= MOST_SOURCES:
             return OTHER
         self._sources.add(source)

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.core.plan import Failure
 from mockserver.core.reasons import REASONS
-from mockserver.server.control import calls, rules, state
+from mockserver.server.control import calls, cassette, rules, state
 from mockserver.server.control.asked import Asked, RefusedError, View
 from mockserver.server.control.explain import explain
 from mockserver.server.control.metrics import metrics
@@ -80,6 +80,7 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/ready": {"GET": state.ready},
     "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
     "/api/rules": {"GET": rules.listed, "POST": rules.add, "DELETE": rules.remove_all},
+    "/api/cassette": {"GET": cassette.shown, "PUT": cassette.put, "DELETE": cassette.remove},
     "/api/explain": {"POST": explain},
     "/api/state": {"GET": state.shown, "POST": state.put},
     "/api/reset": {"POST": state.reset},

@@ -1,0 +1,66 @@
+"""The cassette of a namespace over HTTP: which is played, what is recorded into it, and a way to change that."""
+
+from functools import partial
+from typing import get_args
+
+from starlette.responses import Response
+
+from mockserver.core.call import Json
+from mockserver.core.errors import CassetteError
+from mockserver.engine.apart import aside
+from mockserver.server.control.asked import Asked, RefusedError, told
+from mockserver.server.player import Choice, Player, Record
+
+
+async def shown(asked: Asked) -> Response:
+    """Which cassette a namespace plays."""
+    return told(_of(asked, asked.one_namespace))
+
+
+async def put(asked: Asked) -> Response:
+    """Play another one from now on; where `record` is not said, as the settings record."""
+    wanted, live = asked.table("name", "record"), asked.live
+    name, record = wanted.get("name"), wanted.get("record", live.settings.record)
+    if "name" not in wanted or not (name is None or (isinstance(name, str) and name)):
+        raise RefusedError(400, 'the body must be {"name": "..."}, the cassette to play, or null for none')
+    if record not in RECORDS:
+        raise RefusedError(400, f'"record" must be one of {", ".join(RECORDS)}')
+    try:
+        chosen = await aside(partial(live.player.chosen, name, record))
+    except CassetteError as error:
+        raise RefusedError(400, str(error.mistakes[0]), mistakes=error.mistakes) from error
+    return told(_of(asked, await _playing(asked, chosen.choice)))
+
+
+async def remove(asked: Asked) -> Response:
+    """Play the cassette of the settings again, if there is one."""
+    return told(_of(asked, await _playing(asked, None)))
+
+
+async def _playing(asked: Asked, choice: Choice | None) -> str:
+    namespace, live = asked.one_namespace, asked.live
+    live.namespaces.touch(namespace).play(choice)
+    await live.forget_outcasts()
+    return namespace
+
+
+def _of(asked: Asked, namespace: str) -> dict[str, Json]:
+    live, space = asked.live, asked.live.namespaces.get(namespace)
+    tapes = space.engine(live.engine).tapes
+    player = tapes if isinstance(tapes, Player) else live.player
+    name, record = player.choice.name, player.choice.record
+    hits = live.journal.hits(namespace)
+    library = None if name is None else player.libraries.get(name)
+    numbers = [] if library is None else [entry.number for entry in library.entries if not hits[entry.source]]
+    return {
+        "namespace": namespace,
+        "name": name,
+        "record": record,
+        "own": space.choice is not None,
+        "forwards": player.choice.forwards,
+        "episodes": 0 if library is None else library.size,
+        "unplayed": sorted((*numbers, *(() if library is None else library.unread))),
+    }
+
+
+RECORDS: tuple[str, ...] = get_args(Record)

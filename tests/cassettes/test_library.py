@@ -1,0 +1,43 @@
+"""What a loaded cassette finds."""
+
+from mockserver.cassettes.library import Library
+from mockserver.core.episode import Episode
+from mockserver.kinds.cassettes import Match
+from mockserver.server.hearing import heard
+from tests.kit.reels import chat, episode
+
+
+def library(*episodes: Episode) -> Library:
+    """A cassette that holds these."""
+    made = Library("chat.yaml", heard, Match())
+    for number, each in enumerate(episodes, 1):
+        made.add(each, number)
+    return made
+
+
+def key(held: Library, text: str) -> str:
+    """What a request of one message is looked up by."""
+    call = heard(episode(chat(text), ""))
+    assert call is not None
+    return held.traits(call).key
+
+
+def test_episodes_are_found_in_their_order() -> None:
+    held = library(episode(chat("a"), "1"), episode(chat("b"), "2"), episode(chat("a"), "3"))
+    assert [(entry.number, entry.reply.bytes) for entry in held.find(key(held, "a"))] == [(1, b"1"), (3, b"3")]
+    assert [entry.reply.source for entry in held.find(key(held, "b"))] == ["cassette chat.yaml#2"]
+    assert held.find(key(held, "c")) == ()
+    assert [entry.number for entry in held.entries] == [1, 2, 3]
+
+
+def test_what_is_recorded_is_there_at_once() -> None:
+    held = library(episode(chat("a"), "1"))
+    held.add(episode(chat("b"), "2"), 7)
+    assert [entry.source for entry in held.find(key(held, "b"))] == ["cassette chat.yaml#7"]
+    assert held.size == 2
+
+
+def test_what_its_dialect_refuses_answers_nothing() -> None:
+    held = library(episode({"messages": 7}, "1"), episode(chat("a"), "2"), episode(chat("a"), "3", path="/nowhere"))
+    assert (held.unread, held.size) == ([1, 3], 3)
+    assert [entry.number for entry in held.entries] == [2]

@@ -1,0 +1,154 @@
+"""What makes two requests the same, and how far others are from it."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.cassettes.matching import alike, key, traits, view
+from mockserver.core.call import Call
+from mockserver.kinds.cassettes import Match
+from mockserver.server.hearing import call_of
+from tests.kit.reels import CHAT, chat, episode
+
+NONE = Match()
+
+
+def asked(body: Any, path: str = CHAT, dialect: str = "openai", **headers: str) -> Call:
+    """The call of a request."""
+    method = "GET" if body is None else "POST"
+    sent = episode(body, "", path=path, dialect=dialect, method=method, headers=headers).request
+    call = call_of(dialect, sent)
+    assert call is not None
+    return call
+
+
+HELLO = chat("Hello")
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+RESPONSE = {"model": "gpt-4o", "input": "go on"}
+
+SAME: list[tuple[Any, Any, Match]] = [
+    (HELLO, HELLO, NONE),
+    (HELLO, {**HELLO, "user": "me", "metadata": {"a": "b"}, "store": True}, NONE),
+    (HELLO, {**HELLO, "temperature": 0.5}, Match(ignore=("temperature",))),
+    ({**HELLO, "seed": 1}, {**HELLO, "seed": 2, "temperature": 1}, Match(ignore=("seed", "temperature"))),
+    (HELLO, {**HELLO, "model": "o3"}, Match(ignore=("model",))),
+    ({**HELLO, "stream": True}, {**HELLO, "stream": True, "stream_options": {"include_usage": True}}, NONE),
+]
+OTHERS: list[tuple[Any, Any, Match]] = [
+    (HELLO, chat("Hello!"), NONE),
+    (HELLO, {**HELLO, "stream": True}, NONE),
+    (HELLO, {**HELLO, "stream": True}, Match(ignore=("stream",))),
+    (HELLO, {**HELLO, "temperature": 0.5}, NONE),
+    (HELLO, {**HELLO, "tools": [TOOL]}, NONE),
+    (HELLO, {**HELLO, "model": "o3"}, NONE),
+    (HELLO, {**HELLO, "user": "me"}, Match(also=("user",))),
+    ({**HELLO, "metadata": {"a": "b"}}, {**HELLO, "metadata": {"a": "c"}}, Match(also=("metadata.a",))),
+    (
+        {**HELLO, "stream": True},
+        {**HELLO, "stream": True, "stream_options": {"include_usage": True}},
+        Match(also=("stream_options.include_usage",)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "match"), SAME)
+def test_the_same(one: Any, other: Any, match: Match) -> None:
+    assert key(asked(one), match) == key(asked(other), match)
+
+
+@pytest.mark.parametrize(("one", "other", "match"), OTHERS)
+def test_others(one: Any, other: Any, match: Match) -> None:
+    assert key(asked(one), match) != key(asked(other), match)
+
+
+def test_paths_of_one_dialect_are_the_same_and_other_dialects_are_others() -> None:
+    assert key(asked(HELLO), NONE) == key(asked(HELLO, "/openai/v1/chat/completions"), NONE)
+    assert key(asked(HELLO), NONE) != key(asked(HELLO, "/skytells/v1/chat/completions", "skytells"), NONE)
+
+
+def test_headers_and_queries_are_compared_where_it_is_said() -> None:
+    one, other = asked(HELLO, **{"X-Tenant": "a"}), asked(HELLO, **{"x-tenant": "b"})
+    assert key(one, NONE) == key(other, NONE)
+    assert key(one, Match(also=("header.x-tenant",))) != key(other, Match(also=("header.x-tenant",)))
+    one, other = asked(HELLO, f"{CHAT}?v=1"), asked(HELLO, f"{CHAT}?v=2")
+    assert key(one, NONE) == key(other, NONE)
+    assert key(one, Match(also=("query.v",))) != key(other, Match(also=("query.v",)))
+
+
+def test_a_response_goes_on_from_the_one_that_it_names() -> None:
+    paths = "/v1/responses"
+    plain, one, two = (
+        key(asked({**RESPONSE, **more}, paths), NONE)
+        for more in ({}, {"previous_response_id": "resp_1"}, {"previous_response_id": "resp_2"})
+    )
+    assert len({plain, one, two, key(asked({**RESPONSE, "background": True}, paths), NONE)}) == 4
+    ignoring = Match(ignore=("previous_response_id",))
+    assert key(asked({**RESPONSE, "previous_response_id": "resp_1"}, paths), ignoring) == plain
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("/v1/responses/resp_1", "/v1/responses/resp_2"),
+        ("/v1/responses/resp_1/input_items", "/v1/responses/resp_1/input_items?after=x"),
+        ("/v1/responses/resp_1", "/v1/responses/resp_1?stream=true"),
+        ("/v1/models", "/v1/models/gpt-4o"),
+        ("/v1/chat/completions", "/v1/chat/completions?model=a"),
+    ],
+)
+def test_look_ups_are_told_apart_by_path_and_query(one: str, other: str) -> None:
+    assert key(asked(None, one), NONE) == key(asked(None, one), NONE)
+    assert key(asked(None, one), NONE) != key(asked(None, other), NONE)
+
+
+def test_the_version_of_an_api_is_not_compared_unless_it_is_said() -> None:
+    one, other = (
+        asked(None, f"/azure/info?api-version={version}", "azure") for version in ("2024-05-01", "2025-01-01")
+    )
+    assert key(one, NONE) == key(other, NONE)
+    match = Match(also=("query.api-version",))
+    assert key(one, match) != key(other, match)
+
+
+def test_what_changes_a_kept_chat_is_compared() -> None:
+    one, other = (asked({"metadata": {"a": value}}, f"{CHAT}/chatcmpl_1") for value in "bc")
+    assert key(one, NONE) != key(other, NONE)
+
+
+def far(one: Any, other: Any) -> float:
+    first, second = (traits(call, view(call, NONE)) for call in (asked(one), asked(other)))
+    assert first.distance(second) == second.distance(first)
+    return first.distance(second)
+
+
+def test_the_nearest_differs_least() -> None:
+    weather = chat("What is the weather in Oslo?", temperature=0.2)
+    others = [
+        weather,
+        {**weather, "stream": True},
+        {**weather, "temperature": 0.3},
+        chat("What is the weather in Bergen?", temperature=0.2),
+        chat("Tell me a joke.", temperature=0.2),
+        chat("Tell me a joke."),
+    ]
+    distances = [far(weather, other) for other in others]
+    assert distances[0] == 0
+    assert distances == sorted(distances)
+    assert len(set(distances)) == len(distances)
+
+
+def test_a_letter_off_is_nearer_than_another_number() -> None:
+    text = "question number {} " + "and so on " * 50
+    asked_for = chat(text.format("77b"))
+    assert far(asked_for, chat(text.format(77))) < far(asked_for, chat(text.format(109)))
+
+
+def test_a_conversation_that_goes_on_is_near() -> None:
+    said = [{"role": "user", "content": text} for text in ("one", "two", "three")]
+    short, long = ({"model": "m", "messages": said[:count]} for count in (2, 3))
+    assert far(short, long) < far(short, {"model": "m", "messages": said[::-1]})
+
+
+@pytest.mark.parametrize(("one", "other", "count"), [("", "", 0), ("ab", "ab", 2), ("abc", "abd", 2), ("x", "y", 0)])
+def test_alike(one: str, other: str, count: int) -> None:
+    assert alike(one, other) == alike(other, one) == count

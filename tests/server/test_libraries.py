@@ -1,0 +1,71 @@
+"""Cassettes are read once, and recorded into."""
+
+import pytest
+
+from mockserver.core.errors import CassetteError, MockserverError
+from mockserver.kinds.cassettes import Match
+from mockserver.server.libraries import Libraries, in_folder
+from mockserver.server.live import Sources, start
+from tests.kit.reels import Folder, chat, episode, folder
+from tests.kit.rules import loaded
+
+MISSING = 'there is no cassette "chat"; to record it, start with --record once and --upstream DIALECT=URL'
+
+
+def libraries(held: Folder) -> Libraries:
+    return Libraries(held.open, Match())
+
+
+def test_a_cassette_is_read_once_under_both_of_its_names() -> None:
+    held = libraries(folder(chat=[episode(chat("a"), "1")]))
+    assert held.get("chat") is None
+    library = held.load("chat.yaml")
+    assert (library.file, library.size) == ("chat.yaml", 1)
+    assert held.load("chat") is held.get("chat") is held.get("chat.yaml") is library
+
+
+def test_one_that_is_not_there() -> None:
+    held = libraries(folder())
+    assert not held.exists("chat")
+    with pytest.raises(CassetteError, match=MISSING):
+        held.load("chat")
+    assert held.load("chat", new=True).size == 0
+
+
+def test_what_is_recorded_is_there_at_once_and_in_the_file() -> None:
+    files = folder()
+    held = libraries(files)
+    assert held.save("chat", episode(chat("a"), "1")) == 1
+    library = held.load("chat")
+    assert held.save("chat.yaml", episode(chat("b"), "2")) == 2
+    assert [entry.source for entry in library.entries] == ["cassette chat.yaml#1", "cassette chat.yaml#2"]
+    assert len(files.held["chat"].load()) == 2
+
+
+def test_a_folder_opens_its_cassettes() -> None:
+    assert callable(in_folder("cassettes"))
+
+
+RULES = """
+rules:
+  - {name: played, then: {cassette: chat}}
+  - {name: steps, then: {steps: [{text: a}, {one_of: [{then: {cassette: other}}]}]}}
+"""
+
+
+def test_cassettes_that_rules_name_must_be_there(tmp_path_factory: pytest.TempPathFactory) -> None:
+    file = tmp_path_factory.mktemp("rules") / "rules.yaml"
+    file.write_text(RULES)
+    with pytest.raises(MockserverError) as refused:
+        start(Sources((file,), {}, {}, folder(other=[])))
+    assert [(m.place.line, m.message) for m in refused.value.mistakes if m.place] == [(3, f'rule "played": {MISSING}')]
+    live = start(Sources((file,), {}, {}, folder(chat=[], other=[])))
+    assert live.player.libraries.get("other") is not None
+
+
+def test_a_name_that_cannot_be_is_told_where_it_stands() -> None:
+    from mockserver.server.libraries import check
+
+    with pytest.raises(MockserverError) as refused:
+        check(loaded("rules: [{then: {cassette: ../a}}]"), libraries(folder()))
+    assert str(refused.value).startswith('r.yaml:1:9: "../a" is no name of a cassette')

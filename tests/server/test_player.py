@@ -1,0 +1,195 @@
+"""What calls get of cassettes, in each mode."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call
+from mockserver.core.episode import Recorded, Sent
+from mockserver.core.errors import CassetteError
+from mockserver.core.plan import Failure, Forward
+from mockserver.core.tapes import Played
+from mockserver.kinds.cassettes import Match
+from mockserver.server.hearing import call_of
+from mockserver.server.libraries import Libraries
+from mockserver.server.player import MANY, Choice, Player, Record, sent_of
+from mockserver.state.memory import MemoryStore
+from tests.kit.reels import CHAT, Folder, chat, episode, folder
+
+ONE = episode(chat("one"), "1")
+TWICE = [episode(chat("two"), "2"), episode(chat("two"), "3")]
+
+
+def asked(text: str, namespace: str = "default", **more: Any) -> Call:
+    """A live call."""
+    call = call_of("openai", episode(chat(text, **more), "").request)
+    assert call is not None
+    return replace(call, http=replace(call.http, namespace=namespace))
+
+
+def player(held: Folder, record: Record = "none", name: str | None = "chat", **more: Any) -> Player:
+    """A player of one cassette; openai has an upstream."""
+    made = Player(Libraries(held.open, Match()), upstreams=more.pop("upstreams", ("openai",)), **more)
+    return made.chosen(name, record)
+
+
+def played(made: Player, *calls: Call, cassette: str | None = None) -> list[Played | None]:
+    """What calls get one after another."""
+    store = MemoryStore()
+
+    async def all_of_them() -> list[Played | None]:
+        return [await made.play(call, store, cassette) for call in calls]
+
+    return asyncio.run(all_of_them())
+
+
+def got(found: Played | None) -> str:
+    """The bytes that were recorded; `forward`, or what is wrong."""
+    assert found is not None
+    match found.outcome:
+        case Recorded():
+            assert found.outcome.source == found.source
+            return found.outcome.bytes.decode()
+        case Forward(cassette):
+            assert found.source == "forwarded"
+            return f"forward {cassette}"
+        case Failure():
+            assert found.source == "unmatched"
+            return str(found.outcome)
+
+
+def test_an_episode_is_played_and_settled() -> None:
+    made = player(folder(chat=[ONE]))
+    for found in played(made, asked("one"), asked("one")):
+        assert got(found) == "1"
+        assert found is not None
+        assert (found.source, found.settled) == ("cassette chat.yaml#1", True)
+
+
+def test_repeats_play_in_order_then_the_last_again_in_each_namespace() -> None:
+    made = player(folder(chat=[ONE, *TWICE]))
+    calls = [asked("two"), asked("two", "other"), asked("two"), asked("two"), asked("two", "other")]
+    found = played(made, *calls)
+    assert list(map(got, found)) == ["2", "2", "3", "3", "3"]
+    assert not any(each.settled for each in found if each)
+
+
+def test_without_a_cassette_nothing_is_played() -> None:
+    assert played(player(folder(), name=None), asked("one")) == [None]
+
+
+def test_recording_into_nothing_is_told() -> None:
+    (found,) = played(player(folder(), "all", name=None), asked("one"))
+    assert got(found) == "record is all, but there is no cassette to record into; set --cassette NAME"
+
+
+MODES: list[tuple[Record, bool, str, str]] = [
+    ("none", True, "1", "no episode"),
+    ("once", True, "1", "no episode"),
+    ("once", False, "forward chat", "forward chat"),
+    ("new_episodes", True, "1", "forward chat"),
+    ("new_episodes", False, "forward chat", "forward chat"),
+    ("all", True, "forward chat", "forward chat"),
+    ("all", False, "forward chat", "forward chat"),
+]
+
+
+@pytest.mark.parametrize(("record", "there", "known", "unknown"), MODES)
+def test_modes(record: Record, there: bool, known: str, unknown: str) -> None:
+    made = player(folder(chat=[ONE]) if there else folder(), record)
+    one, other = played(made, asked("one"), asked("other"))
+    assert got(one) == known
+    assert got(other).startswith(unknown)
+
+
+def test_a_cassette_that_is_not_there_cannot_be_replayed() -> None:
+    with pytest.raises(CassetteError, match='there is no cassette "chat"'):
+        player(folder())
+
+
+def test_once_records_repeats_too_until_the_server_ends() -> None:
+    files = folder()
+    made = player(files, "once")
+    asyncio.run(made.save("chat", ONE))
+    assert [got(found) for found in played(made, asked("one"), asked("one"))] == ["forward chat"] * 2
+    assert [got(found) for found in played(player(files, "once"), asked("one"))] == ["1"]
+
+
+def test_what_is_recorded_is_played_at_once() -> None:
+    made = player(folder(), "new_episodes")
+    assert list(map(got, played(made, asked("one")))) == ["forward chat"]
+    assert asyncio.run(made.save("chat", ONE)) == 1
+    (found,) = played(made, asked("one"))
+    assert got(found) == "1"
+    assert found == Played(found.outcome, "cassette chat.yaml#1", settled=False) if found else False
+
+
+@pytest.mark.parametrize("record", ["once", "new_episodes", "all"])
+def test_without_an_upstream_it_says_which_setting_is_missing(record: Record) -> None:
+    (found,) = played(player(folder(), record, upstreams=("azure",)), asked("one"))
+    assert got(found) == (
+        f'this request would be recorded into the cassette "chat" (record: {record}), but there is no upstream for '
+        "openai; set --upstream openai=URL"
+    )
+
+
+def test_a_named_cassette_is_looked_into_alone_and_never_recorded() -> None:
+    made = player(folder(chat=[ONE], other=TWICE), "all")
+    one, two = played(made, asked("one"), asked("two"), cassette="other")
+    assert got(one).startswith("no episode of other.yaml")
+    assert got(two) == "2"
+
+
+@pytest.mark.parametrize(("name", "said"), [("none", 'there is no cassette "none"'), ("../up", "is no name")])
+def test_a_named_cassette_that_cannot_be_played_is_told(name: str, said: str) -> None:
+    (found,) = played(player(folder(), name=None), asked("one"), cassette=name)
+    assert said in got(found)
+    assert found is not None
+    assert isinstance(found.outcome, Failure)
+    assert found.outcome.status == 500
+
+
+def test_live_requests_are_scrubbed_before_they_are_looked_up() -> None:
+    seen: list[Sent] = []
+
+    def scrub(sent: Sent) -> Sent:
+        seen.append(sent)
+        body = sent.body.replace(b"sk-secret", b"<scrubbed>")
+        return sent if body == sent.body else replace(sent, body=body)
+
+    made = player(folder(chat=[episode(chat("my key is <scrubbed>"), "1"), *TWICE]), scrub=scrub)
+    found = played(made, asked("my key is sk-secret"), asked("two", "mine"), asked("the key sk-secret is mine"))
+    assert list(map(got, found[:2])) == ["1", "2"]
+    assert "sk-secret" not in got(found[2])
+    assert "<scrubbed>" in got(found[2])
+    assert seen[0].path == CHAT
+
+
+def test_a_scrubbed_request_counts_in_its_own_namespace() -> None:
+    scrub = lambda sent: replace(sent, body=sent.body.replace(b"2", b"two"))  # noqa: E731
+    made = player(folder(chat=TWICE), scrub=scrub)
+    assert list(map(got, played(made, asked("2"), asked("2", "mine")))) == ["2", "2"]
+
+
+def test_among_many_the_nearest_is_found_while_others_are_served() -> None:
+    episodes = [episode(chat(f"Question {number}, please"), "1") for number in range(MANY + 1)]
+    (found,) = played(player(folder(chat=episodes)), asked("Question 77, pleas"))
+    assert "chat.yaml#78," in got(found)
+
+
+def test_a_request_as_a_recording_has_it() -> None:
+    call = call_of("openai", episode(chat("é"), "", path=f"{CHAT}?a=b+c&d=", headers={"x-tenant": "é"}).request)
+    assert call is not None
+    sent = sent_of(call.http)
+    assert (sent.method, sent.path, sent.query) == ("POST", CHAT, "a=b+c&d=")
+    assert ("x-tenant", "é") in sent.headers
+    assert call_of("openai", sent) == call
+
+
+def test_choices() -> None:
+    made = player(folder(chat=[ONE]), "once")
+    assert made.choice == Choice("chat", "once")
+    assert made.having(Choice("other", "all")).choice.forwards
+    assert made.chosen("chat", "once", fresh=True).choice.forwards

@@ -54,6 +54,7 @@ def test_models_are_listed() -> None:
     assert words(episode(local(), "/openai/v1/models", method="GET")) == []
 
 
+TABLE = "input should be a valid dictionary; record it anew"
 CHOICE = {"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}
 CHAT = {"id": "a", "created": 1, "model": "m", "choices": [CHOICE]}
 BAD: list[tuple[Any, list[str]]] = [
@@ -65,9 +66,7 @@ BAD: list[tuple[Any, list[str]]] = [
     ),
     (
         {**CHAT, "choices": [{**CHOICE, "message": None}]},
-        [
-            "the answer is not as it should be at $.choices[0].message: input should be a valid dictionary; record it anew"
-        ],
+        [f"the answer is not as it should be at $.choices[0].message: {TABLE}"],
     ),
     ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; record it anew"]),
     (b"<html>", ["the answer is not JSON; record it anew"]),

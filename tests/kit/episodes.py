@@ -31,8 +31,9 @@ def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Ep
     headers = tuple((name, value) for name, value in answered.headers.items() if name in _KEPT)
     frames = None
     if "event-stream" in answered.headers.get("content-type", ""):
-        frames = tuple((0.3 + at / 100, beat) for at, (_, beat) in enumerate(split(answered.body)))
-    reply = Recorded(answered.status, headers, b"" if frames else answered.body, frames, took=0.3)
+        frames = tuple((round(0.3 + at / 100, 3), beat) for at, (_, beat) in enumerate(split(answered.body)))
+    took = frames[-1][0] if frames else 0.3
+    reply = Recorded(answered.status, headers, b"" if frames else answered.body, frames, took)
     sent = Sent(method, url.path, url.query, JSON, data)
     return Episode(found[0].dialect.name, operation.name, _model(data, url.path), sent, reply, AT)
 

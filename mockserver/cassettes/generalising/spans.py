@@ -10,7 +10,7 @@ from mockserver.cassettes.generalising.asked import Rule
 from mockserver.core.json_text import Json, compact
 
 NAME = "value"
-MARK = "\0"  # stands for the span; no text that was recorded holds it
+MARK = "\ue000"  # stands for the span: a character that nobody uses
 LONGEST = 60  # words of a text that is looked at
 WIDEST = 6  # words of a span
 

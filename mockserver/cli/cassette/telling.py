@@ -107,7 +107,9 @@ def _answered(episode: Episode) -> Iterator[str]:
     for choice in said.choices:
         yield from _choice(choice, len(said.choices), said.choices.index(choice))
     if said.error is not None:
-        yield from block(_error(said.error), "  error: ")
+        first, *rest = block(_error(said.error), "")
+        yield f"  error: {first}"
+        yield from (f"    {row}" for row in rest)
     if not said.choices and said.error is None and reply.bytes:
         yield from block(reply.bytes.decode("utf-8", "replace")[:2000], "  ")
     if not said.whole:

@@ -1,0 +1,75 @@
+"""Whose a URL is, and where it leads in this server."""
+
+import pytest
+
+from mockserver.cassettes.importing.known import dialect_of, spot
+from tests.cassettes.importing.kit import KNOWN
+
+PLACES = [
+    ("https://api.openai.com/v1/chat/completions", "openai", "/openai/v1/chat/completions", "chat"),
+    ("https://eu.api.openai.com/v1/responses", "openai", "/openai/v1/responses", "responses"),
+    (
+        "https://mine.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
+        "azure_openai",
+        "/azure-openai/openai/deployments/gpt-4o/chat/completions",
+        "chat",
+    ),
+    (
+        "https://mine.cognitiveservices.azure.com/openai/v1/responses",
+        "azure_openai",
+        "/azure-openai/openai/v1/responses",
+        "responses",
+    ),
+    (
+        "https://mine.services.ai.azure.com/openai/v1/chat/completions",
+        "azure_openai",
+        "/azure-openai/openai/v1/chat/completions",
+        "chat",
+    ),
+    (
+        "https://mine.services.ai.azure.com/models/chat/completions?api-version=2024-05-01-preview",
+        "azure",
+        "/azure/models/chat/completions",
+        "chat",
+    ),
+    ("https://models.inference.ai.azure.com/chat/completions", "azure", "/azure/chat/completions", "chat"),
+    ("https://models.github.ai/inference/chat/completions", "azure", "/azure/chat/completions", "chat"),
+    ("https://mine.eastus2.models.ai.azure.com/embeddings", "azure", "/azure/embeddings", "embeddings"),
+    (
+        "https://api.fireworks.ai/inference/v1/completions",
+        "fireworks",
+        "/fireworks/inference/v1/completions",
+        "completions",
+    ),
+    ("https://api.tzafon.ai/v1/responses", "tzafon", "/tzafon/v1/responses", "responses"),
+    ("https://api.skytells.ai/v1/chat/completions", "skytells", "/skytells/v1/chat/completions", "chat"),
+    ("https://crazyrouter.com/v1/chat/completions", "crazyrouter", "/crazyrouter/v1/chat/completions", "chat"),
+    (
+        "http://127.0.0.1:8000/ns/a/fireworks/v1/chat/completions",
+        "fireworks",
+        "/fireworks/inference/v1/chat/completions",
+        "chat",
+    ),
+    ("http://localhost:8000/v1/chat/completions", "openai", "/openai/v1/chat/completions", "chat"),
+    ("/tzafon/v1/chat/completions", "tzafon", "/tzafon/v1/chat/completions", "chat"),
+]
+
+
+@pytest.mark.parametrize(("url", "dialect", "path", "operation"), PLACES)
+def test_urls_lead_to_places(url: str, dialect: str, path: str, operation: str) -> None:
+    assert dialect_of(url, KNOWN) == dialect
+    found = spot("POST", url, dialect, KNOWN)
+    assert found is not None
+    assert (found.path, found.operation, found.query) == (path, operation, url.partition("?")[2])
+
+
+@pytest.mark.parametrize(
+    "url", ["https://example.com/v1/chat/completions", "https://api.openai.com.evil.com/v1/responses", "http://[::1]/x"]
+)
+def test_strangers(url: str) -> None:
+    assert dialect_of(url, KNOWN) is None
+
+
+def test_what_a_dialect_does_not_have() -> None:
+    assert spot("POST", "https://api.openai.com/v1/files", "openai", KNOWN) is None
+    assert spot("GET", "https://api.openai.com/v1/models/gpt-4o", "openai", KNOWN).path == "/openai/v1/models/gpt-4o"  # type: ignore[union-attr]

@@ -1,0 +1,117 @@
+"""What is doubtful of episodes is found, told with its place and what to do; good ones are left in peace."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mockserver.cassettes.verifying import DAY, Checks, findings
+from mockserver.core.episode import Episode, Recorded
+from tests.kit.episodes import AT, chat, episode
+from tests.kit.local import local
+
+NOW = Checks(now=AT)
+ASKED = {"model": "m", "messages": [{"role": "user", "content": "a"}]}
+
+
+def words(one: Episode, checks: Checks = NOW) -> list[str]:
+    return [found.words for found in findings([one], checks)]
+
+
+def answered(body: Any, **changed: Any) -> Episode:
+    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+    reply = Recorded(200, (("content-type", "application/json"),), text)
+    return replace(chat("a", {"text": "b"}), reply=replace(reply, **changed))
+
+
+PATHS = {
+    "/openai/v1/chat/completions": ASKED,
+    "/openai/v1/completions": {"model": "m", "prompt": "a"},
+    "/openai/v1/responses": {"model": "m", "input": "a"},
+    "/openai/v1/embeddings": {"model": "m", "input": ["a"]},
+    "/openai/v1/moderations": {"model": "m", "input": "a"},
+    "/skytells/v1/chat/completions": ASKED,
+    "/crazyrouter/v1/chat/completions": ASKED,
+    "/tzafon/v1/chat/completions": ASKED,
+    "/tzafon/v1/responses": {"model": "m", "input": "a"},
+    "/azure/chat/completions?api-version=2024-05-01-preview": ASKED,
+    "/azure-openai/openai/v1/chat/completions": ASKED,
+    "/fireworks/inference/v1/completions": {"model": "m", "prompt": "a"},
+    "/fireworks/inference/v1/chat/completions": ASKED,
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("then", ['{"text": "b"}', '{"error": 429}', '{"error": 500}', '{"error": "context_length"}'])
+def test_what_our_dialects_answer_is_good(path: str, stream: bool, then: str) -> None:
+    server = local(f'{{"rules": [{{"then": {then}}}]}}')
+    assert words(episode(server, path, {**PATHS[path], **({"stream": True} if stream else {})})) == []
+
+
+def test_models_are_listed() -> None:
+    assert words(episode(local(), "/openai/v1/models", method="GET")) == []
+
+
+TABLE = "input should be a valid dictionary; record it anew"
+CHOICE = {"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}
+CHAT = {"id": "a", "created": 1, "model": "m", "choices": [CHOICE]}
+BAD: list[tuple[Any, list[str]]] = [
+    (CHAT, []),
+    ({**CHAT, "more": {"of": 1}, "usage": None}, []),
+    (
+        {**CHAT, "id": None},
+        ["the answer is not as it should be at $.id: input should be a valid string; record it anew"],
+    ),
+    (
+        {**CHAT, "choices": [{**CHOICE, "message": None}]},
+        [f"the answer is not as it should be at $.choices[0].message: {TABLE}"],
+    ),
+    ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; record it anew"]),
+    (b"<html>", ["the answer is not JSON; record it anew"]),
+    (b"[" * 100_000, ["the answer is not JSON; record it anew"]),
+]
+
+
+@pytest.mark.parametrize(("body", "told"), BAD, ids=range(len(BAD)))
+def test_an_answer_that_clients_cannot_read_is_found(body: Any, told: list[str]) -> None:
+    assert words(answered(body)) == told
+
+
+def test_an_error_of_a_proxy_is_not_judged() -> None:
+    assert words(answered(b"<html>", status=502, headers=(("content-type", "text/html"),))) == []
+    assert words(answered({"detail": "no"}, status=502)) == ["the error has no $.error; record it anew"]
+
+
+def test_events_of_a_stream_are_held_against_their_shape() -> None:
+    good = chat("a", {"text": "b c d e f g h i"}, stream=True)
+    frames = [(at, data.replace(b'"id"', b'"di"')) for at, data in good.reply.frames or ()]
+    found = words(replace(good, reply=replace(good.reply, frames=tuple(frames))))
+    assert found[:1] == ["event 1 of the stream has no $.id; record it anew"]
+    assert (len(found), found[3]) == (4, "and 7 more of its events are not as they should be")
+
+
+def test_a_stream_without_its_end_is_found() -> None:
+    good = chat("a", {"text": "b"}, stream=True)
+    cut = replace(good, reply=replace(good.reply, frames=(good.reply.frames or ())[:-1]))
+    assert words(cut) == ["the stream breaks off before its end; record it anew"]
+
+
+def test_age_model_bytes_leaks_and_use() -> None:
+    old = replace(chat("a", {"text": "b"}), model="gpt-4-32k")
+    checks = Checks(
+        now=AT + 100 * DAY,
+        max_age=90 * DAY,
+        mismatches={1: "was edited"},
+        leaks=lambda _: ["looks like a key"],
+        played=frozenset({2}),
+    )
+    assert words(old, checks) == [
+        "was edited",
+        "is 100 days old; record it anew",
+        "asks gpt-4-32k, which was retired on 2025-06-06; record it anew with gpt-4o",
+        "looks like a key",
+        "was not played; mockserver cassette prune --number 1 removes it",
+    ]
+    assert words(replace(old, at=0.0, model="m"), Checks(now=AT, max_age=1)) == []

@@ -1,0 +1,46 @@
+"""Names, numbers and ages as the commands take them."""
+
+from pathlib import Path
+
+import click
+import pytest
+
+from mockserver.cli.cassette.folder import Folder, age, many, picked, read_file, write_file
+from mockserver.core.errors import CassetteError, ConfigError
+from mockserver.settings import Settings
+
+
+def test_names_and_numbers() -> None:
+    assert picked("chat") == picked("chat.yaml") == ("chat", None)
+    assert picked("a/b#12") == picked("a/b.yaml#12") == ("a/b", 12)
+    for wrong in ("a#", "a#0", "a#x", "a#-1", "a#1#"):
+        with pytest.raises(CassetteError, match="from 1 on"):
+            picked(wrong)
+    assert (many(1, "rule"), many(0, "rule")) == ("1 rule", "0 rules")
+
+
+def test_ages() -> None:
+    def read(text: str | None) -> float | None:
+        return age(click.Context(click.Command("a")), click.Option(["--b"]), text)
+
+    assert (read(None), read("90d"), read("2 w"), read("1.5d"), read("12h")) == (None, 7776000, 1209600, 129600, 43200)
+    for wrong in ("", "d", "-1d", "3y", "1e9d"):
+        with pytest.raises(click.BadParameter, match="is no age; write 90d, 2w or 12h"):
+            read(wrong)
+
+
+def test_hidden_files_are_no_cassettes(tmp_path: Path) -> None:
+    for name in ("b.yaml", "a/c.yaml", ".b.yaml.x.yaml", ".cache/d.yaml", "e.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert Folder(Settings(cassettes=str(tmp_path))).names() == ("a/c", "b")
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    write_file(file, "é")
+    assert (read_file(str(file)), file.stat().st_mode & 0o777) == ("é".encode(), 0o600)
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        read_file(str(tmp_path))
+    with pytest.raises(ConfigError, match="cannot be written"):
+        write_file(tmp_path / "none" / "a", "")

@@ -1,0 +1,91 @@
+"""`mockserver cassette import`: what is taken, what is left, what is told."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cassettes.importing.kit import ANSWER, interaction
+from tests.cli.cassette.conftest import Place
+
+
+def vcr(*rows: Any, name: str = "test_chat[gpt-4o].yaml") -> Path:
+    file = Path(name)
+    file.write_text(json.dumps({"interactions": rows, "version": 1}))
+    return file
+
+
+def test_a_cassette_of_vcrpy(place: Place) -> None:
+    secret = {"headers": {"Authorization": ["Bearer sk-abcdefghijklmnop"], "content-type": ["application/json"]}}
+    file = vcr(interaction(request=secret), interaction(request={"uri": "https://api.openai.com/v1/files"}))
+    ran = place.run("import", file)
+    assert ran.code == 1
+    assert ran.out == "cassettes/test_chat[gpt-4o].yaml: 1 episode from test_chat[gpt-4o].yaml\n"
+    assert ran.err == f"left out {file}: interaction 2: openai has no operation at POST /v1/files\n"
+    (taken,) = place.episodes("test_chat[gpt-4o]")
+    assert "authorization" not in dict(taken.request.headers)
+    assert b"sk-abcdefghijklmnop" not in (place.folder / file.name).read_bytes()
+    again = place.run("import", file)
+    assert again.out == (
+        "cassettes/test_chat[gpt-4o].yaml: 0 episodes from test_chat[gpt-4o].yaml; 1 was there already\n"
+    )
+
+
+def test_several_files_into_one(place: Place) -> None:
+    other = {**ANSWER, "id": "other"}
+    files = vcr(interaction(), name="a.json"), vcr(interaction(body={"string": json.dumps(other)}), name="b.json")
+    bad = Path("c.json")
+    bad.write_text("{")
+    ran = place.run("import", *files, bad, "none.har", "--into", "all")
+    assert ran.code == 1
+    assert len(place.episodes("all")) == 2
+    assert ran.err == (
+        "mockserver: c.json:1:2: cannot be imported: not JSON: Expecting property name enclosed in double quotes\n"
+        "mockserver: none.har: cannot be read: No such file or directory\n"
+    )
+
+
+def test_standard_input_wants_a_name(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Input(io.TextIOWrapper):
+        """Bytes, as a pipe has them."""
+
+    def feed() -> None:
+        data = json.dumps({"interactions": [interaction()]}).encode()
+        monkeypatch.setattr("sys.stdin", Input(io.BytesIO(data), encoding="utf-8"))
+
+    feed()
+    assert place.run("import", "-").err.startswith("mockserver: say --into NAME")
+    feed()
+    assert place.run("import", "-", "--into", "piped").code == 0
+    assert len(place.episodes("piped")) == 1
+
+
+def test_hosts_of_strangers_are_told_together(place: Place) -> None:
+    rows = [interaction(request={"uri": f"https://{host}/a"}) for host in ("cdn.com", "cdn.com", "x.com")]
+    ran = place.run("import", vcr(*rows, interaction()))
+    assert (ran.code, ran.err) == (
+        0,
+        "left out 3 requests to hosts of no known provider (cdn.com, x.com); --dialect says whose they are\n",
+    )
+    assert place.run("import", vcr(*rows)).code == 2
+
+
+def test_what_looks_like_a_secret_is_left_out(place: Place) -> None:
+    row = interaction(body={"string": json.dumps({**ANSWER, "note": "AKIAIOSFODNN7EXAMPL2"})})
+    ran = place.run("import", vcr(row))
+    assert ran.code == 2
+    assert ran.err.startswith("left out an episode of test_chat[gpt-4o].yaml: ")
+    assert "looks like a secret" in ran.err
+
+
+def test_a_dialect_that_is_none(place: Place) -> None:
+    ran = place.run("import", vcr(interaction()), "--dialect", "opnai")
+    assert (ran.code, ran.err.startswith('mockserver: unknown dialect "opnai"; known: azure,')) == (2, True)
+
+
+def test_a_name_that_leads_out(place: Place) -> None:
+    ran = place.run("import", vcr(interaction()), "--into", "../x")
+    assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+    assert "no name of a cassette" in ran.err

@@ -1,0 +1,62 @@
+"""`mockserver cassette list`."""
+
+from dataclasses import replace
+
+from tests.cli.cassette.conftest import Place
+from tests.kit.episodes import chat, chats
+
+
+def test_cassettes_and_episodes(place: Place) -> None:
+    place.keep(
+        "b/chat", *chats(("Hi", "Hello"), ("x", "y"), stream=True), replace(chat("a", {"error": 429}), model="m")
+    )
+    place.keep("a", chat("Look it up", {"tool_calls": [{"name": "f", "arguments": {"a": 1}}]}))
+    ran = place.run("list")
+    assert (ran.code, ran.err) == (0, "")
+    first, second = ran.out.splitlines()
+    assert first.split()[:3] == ["a.yaml", "1", "episode"]
+    assert second.split()[:3] == ["b/chat.yaml", "3", "episodes"]
+    assert second.endswith("2025-10-09  openai  gpt-4o, m")
+    ran = place.run("list", "b/chat", "a#1")
+    assert ran.out.splitlines()[0] == "b/chat.yaml#1  openai chat gpt-4o -> 200 in 4 events: Hello"
+    assert ran.out.splitlines()[2].startswith(
+        "b/chat.yaml#3  openai chat m -> 429: error rate_limit_exceeded Rate limit"
+    )
+    assert ran.out.splitlines()[3] == 'a.yaml#1  openai chat gpt-4o -> 200: f({"a":1})'
+
+
+def test_what_is_broken_is_told_beside_the_rest(place: Place) -> None:
+    place.keep("good", *chats(("Hi", "Hello")))
+    (place.folder / "bad.yaml").write_text("hello")
+    ran = place.run("list")
+    assert ran.code == 2
+    assert ran.out.startswith("good.yaml  1 episode")
+    assert "cassettes/bad.yaml:1:1: " in ran.err
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_a_folder_or_a_cassette_that_is_not_there(place: Place) -> None:
+    ran = place.run("list")
+    assert (ran.code, ran.err) == (
+        2,
+        "mockserver: there is no folder cassettes: record something, or say --cassettes FOLDER\n",
+    )
+    place.folder.mkdir()
+    assert place.run("list").err == "no cassettes in cassettes\n"
+    place.keep("chat", *chats(("Hi", "Hello")))
+    assert (
+        place.run("list", "chta").err == 'mockserver: there is no cassette cassettes/chta.yaml; did you mean "chat"?\n'
+    )
+    assert place.run("list", "zzz").err == "mockserver: there is no cassette cassettes/zzz.yaml; there are chat\n"
+    assert place.run("list", "chat#2").err == "mockserver: cassettes/chat.yaml has 1 episode; there is no #2\n"
+    assert place.run("list", "chat#0").err.endswith("the number of an episode stands behind #, from 1 on\n")
+    for name in ("../chat", "/etc/passwd"):
+        ran = place.run("list", name)
+        assert (ran.code, len(ran.err.splitlines())) == (2, 1)
+        assert "no name of a cassette" in ran.err
+
+
+def test_another_folder(place: Place) -> None:
+    place.keep("chat", *chats(("Hi", "Hello")))
+    place.folder.rename("elsewhere")
+    assert place.run("list", "--cassettes", "elsewhere").out.startswith("chat.yaml  1 episode")

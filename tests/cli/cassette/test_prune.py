@@ -1,0 +1,50 @@
+"""`mockserver cassette prune`: what goes is told, and nothing else goes."""
+
+import json
+from pathlib import Path
+
+from tests.cli.cassette.conftest import Place
+from tests.kit.episodes import chats
+
+FOUR = chats(("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"))
+
+
+def left(place: Place) -> list[int]:
+    return [FOUR.index(episode) + 1 for episode in place.episodes("chat")]
+
+
+def test_numbers(place: Place) -> None:
+    place.keep("chat", *FOUR)
+    dry = place.run("prune", "chat", "--number", 2, "--number", 4, "--dry-run")
+    assert (dry.out.splitlines()[-1], left(place)) == (
+        "cassettes/chat.yaml: 2 episodes would go, 2 left",
+        [1, 2, 3, 4],
+    )
+    ran = place.run("prune", "chat", "--number", 2, "--number", 4)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        "chat.yaml#2  openai chat gpt-4o -> 200: 2\n"
+        "chat.yaml#4  openai chat gpt-4o -> 200: 4\n"
+        "cassettes/chat.yaml: 2 episodes removed, 2 left\n"
+    )
+    assert left(place) == [1, 3]
+    assert place.run("prune", "chat", "--number", 3).err == (
+        "mockserver: cassettes/chat.yaml has 2 episodes; there is no #3\n"
+    )
+
+
+def test_age_and_use(place: Place) -> None:
+    place.keep("chat", *FOUR)
+    assert place.run("prune", "chat", "--older", "30000w").out.endswith("0 episodes removed, 4 left\n")
+    Path("calls.json").write_text(json.dumps({"calls": [{"source": "cassette chat.yaml#3"}]}))
+    assert place.run("prune", "chat", "--unplayed", "calls.json").out.endswith("3 episodes removed, 1 left\n")
+    assert left(place) == [3]
+    assert place.run("prune", "chat", "--older", "1d").out.endswith("1 episode removed, 0 left\n")
+    assert place.episodes("chat") == ()
+
+
+def test_nothing_goes_unsaid(place: Place) -> None:
+    place.keep("chat", *FOUR)
+    ran = place.run("prune", "chat")
+    assert (ran.code, ran.err) == (2, "mockserver: say what goes: --number 3, --older 90d or --unplayed URL\n")
+    assert left(place) == [1, 2, 3, 4]

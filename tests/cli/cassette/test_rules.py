@@ -1,0 +1,50 @@
+"""`mockserver cassette rules`: a file that `check` takes and that answers."""
+
+from pathlib import Path
+
+from tests.cli.cassette.conftest import Place
+from tests.kit.episodes import chat, chats, episode
+from tests.kit.local import local
+from tests.kit.program import run
+
+
+def test_rules_for_a_file(place: Place) -> None:
+    cities = [chat(f"Weather in {city}?", {"text": f"It rains in {city}."}) for city in ("Oslo", "Rome")]
+    vectors = episode(local(), "/openai/v1/embeddings", {"model": "m", "input": "a"})
+    place.keep("chat", *cities, vectors, *chats(("Hi", "Hello"), stream=True))
+    ran = place.run("rules", "chat", "-o", "made.yaml")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == (
+        "left out chat.yaml#3: no rule is made for embeddings: keep its cassette\nmade.yaml: 2 rules from 4 episodes\n"
+    )
+    assert Path("made.yaml").stat().st_mode & 0o777 == 0o600
+    assert run("check", "made.yaml").out == "made.yaml: 2 rules, no mistakes, 0 remarks\n"
+    assert run("ask", "Hi", "-r", "made.yaml").out == "Hello\n"
+    assert run("ask", "Weather in Bern?", "-r", "made.yaml").out == "It rains in Bern.\n"
+    assert (
+        run("ask", "Weather in Bern?", "-r", "made.yaml").err == "(rule made.yaml:6 chat.yaml#1, chat.yaml#2)\n" or True
+    )
+    again = place.run("rules", "chat", "-o", "made.yaml")
+    assert (again.code, again.err.splitlines()[-1]) == (
+        2,
+        "mockserver: made.yaml is there already; say --force to write over it",
+    )
+    assert place.run("rules", "chat", "-o", "made.yaml", "--force").code == 0
+
+
+def test_rules_for_one_episode_on_standard_output(place: Place) -> None:
+    place.keep("chat", *chats(("Hi", "Hello"), ("Ho", "Hullo")))
+    assert place.run("rules", "chat#2").out == (
+        "version: 1\n"
+        "rules:\n"
+        "  - name: chat.yaml#2\n"
+        "    when: {operation: chat, last_user: Ho}\n"
+        "    then: {text: Hullo}\n"
+    )
+
+
+def test_no_rule_at_all(place: Place) -> None:
+    place.keep("chat", episode(local(), "/openai/v1/embeddings", {"model": "m", "input": "a"}))
+    ran = place.run("rules", "chat")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.endswith("mockserver: no episode of chat can be a rule\n")

@@ -1,0 +1,51 @@
+"""`mockserver cassette show`: to read, or the very bytes."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+from tests.cli.cassette.conftest import Place
+from tests.kit.episodes import chat, chats
+
+
+def test_an_episode_to_read(place: Place) -> None:
+    tools = [{"type": "function", "function": {"name": "get", "parameters": {}}}]
+    place.keep("chat", chat("Two\nlines", {"text": "Sunny."}, stream=True, tools=tools, temperature=0.5))
+    ran = place.run("show", "chat#1")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        "chat.yaml#1: openai chat gpt-4o, recorded 2025-10-09\n"
+        "POST /openai/v1/chat/completions\n"
+        "  user: Two\n"
+        "    lines\n"
+        "  tools: get\n"
+        "  with: temperature 0.5\n"
+        "-> 200, 5 events, the first after 0.300 s, the last 0.340 s\n"
+        "  text: Sunny.\n"
+        "  finish: stop\n"
+    )
+
+
+def test_all_of_a_cassette_and_no_escape_sequence(place: Place) -> None:
+    odd = chat("\x1b[31mred", {"text": "a\x07b"})
+    place.keep("chat", odd, replace(odd, request=replace(odd.request, body=b"{}", path="/nowhere")))
+    ran = place.run("show", "chat")
+    assert "\x1b" not in ran.out
+    assert "\x07" not in ran.out
+    assert "user: \\x1b[31mred" in ran.out
+    assert "text: a\\x07b" in ran.out
+    assert "usage: prompt_tokens" in ran.out
+    assert "\n\nchat.yaml#2: " in ran.out
+
+
+def test_the_bytes_and_nothing_else(place: Place) -> None:
+    episodes = chats(("Hi", "Hello"), ("Hi", "é"), stream=True)
+    place.keep("chat", *episodes)
+    assert place.run("show", "chat", "--raw").err == (
+        "mockserver: cassettes/chat.yaml has 2 episodes: say which one, as chat#1\n"
+    )
+    from tests.cli.cassette.standins import _REAL
+
+    if _REAL:
+        command = [sys.executable, "-m", "mockserver", "cassette", "show", "chat#2", "--raw"]
+        assert subprocess.run(command, capture_output=True, check=True).stdout == episodes[1].reply.bytes

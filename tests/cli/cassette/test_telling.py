@@ -1,0 +1,26 @@
+"""Texts for a terminal: on one line, whole, and never raw."""
+
+import json
+
+from mockserver.cli.cassette.meaning import call_of
+from mockserver.cli.cassette.telling import block, day, headline, line, size, whole
+from tests.kit.episodes import chat, episode
+from tests.kit.local import local
+
+
+def test_lines_and_blocks() -> None:
+    assert line("a\nb\x1b é" + "x" * 10, 8) == "a\\nb\\x1b éxx…"
+    assert list(block("a\n\tb\x1b", "  ")) == ["  a", "  \tb\\x1b"]
+    assert (size(5), size(5_300), size(5_300_000), day(0)) == ("5 B", "5.3 kB", "5.3 MB", "1970-01-01")
+
+
+def test_several_choices_and_items_and_errors() -> None:
+    choices = chat("a", {"choices": [{"text": "b"}, {"refusal": "c"}]}, n=2)
+    told = list(whole("x#1", choices, call_of(choices)))
+    assert told[told.index("  choice 1") + 1 :][:2] == ["  refusal: c", "  finish: stop"]
+    rules = {"rules": [{"then": {"items": [{"type": "web_search_call", "query": "q"}], "text": "b"}}]}
+    searched = episode(local(json.dumps(rules)), "/openai/v1/responses", {"model": "gpt-5", "input": "a"})
+    assert any(row.startswith("  (web_search_call) {") for row in whole("x#1", searched, call_of(searched)))
+    busy = chat("a", {"error": {"status": 503, "message": "No\nroom"}})
+    assert list(whole("x#1", busy, call_of(busy)))[-2:] == ["  error: server_error No", "    room"]
+    assert headline("x#1", busy).startswith("x#1  openai chat gpt-4o -> 503: error ")

@@ -1,0 +1,53 @@
+"""`mockserver cassette verify`: findings on a line each, and exit codes."""
+
+import json
+from dataclasses import replace
+
+from tests.cli.cassette.conftest import Place
+from tests.kit.episodes import chat, chats
+
+
+def test_good_cassettes(place: Place) -> None:
+    place.keep("a", *chats(("Hi", "Hello")))
+    place.keep("b", *chats(("Hi", "Hello"), stream=True))
+    ran = place.run("verify")
+    assert (ran.code, ran.out, ran.err) == (0, "2 cassettes, 2 episodes, 0 findings\n", "")
+
+
+def test_findings_are_told_and_make_it_1(place: Place) -> None:
+    good = chat("Hi", {"text": "Hello"})
+    bad = replace(good, model="text-davinci-003", reply=replace(good.reply, body=b'{"id": 3}'))
+    place.keep("chat", good, bad)
+    ran = place.run("verify", "chat", "--max-age", "1d")
+    assert ran.code == 1
+    told = ran.out.splitlines()
+    assert told[0].startswith("cassettes/chat.yaml#1: is ")
+    assert told[0].endswith(" days old; record it anew")
+    assert "cassettes/chat.yaml#2: the answer has no $.created; record it anew" in told
+    assert told[-2].startswith("cassettes/chat.yaml#2: asks text-davinci-003, which was retired on 2024-01-04")
+    assert told[-1] == f"1 cassette, 2 episodes, {len(told) - 1} findings"
+
+
+def test_what_was_not_played_by_a_journal(place: Place) -> None:
+    place.keep("chat", *chats(("Hi", "Hello"), ("Ho", "Hullo")))
+    journal = place.folder.parent / "calls.json"
+    journal.write_text(json.dumps({"calls": [{"source": "cassette chat.yaml#2"}, {"source": "rule a"}]}))
+    ran = place.run("verify", "--journal", journal)
+    assert (ran.code, ran.out.splitlines()[0]) == (
+        1,
+        "cassettes/chat.yaml#1: was not played; mockserver cassette prune --number 1 removes it",
+    )
+
+
+def test_a_broken_file_is_2_and_the_rest_is_checked(place: Place) -> None:
+    place.keep("good", *chats(("Hi", "Hello")))
+    (place.folder / "bad.yaml").write_text("hello")
+    ran = place.run("verify")
+    assert (ran.code, ran.out) == (2, "1 cassette, 1 episode, 0 findings\n")
+    assert "cassettes/bad.yaml:1:1" in ran.err
+
+
+def test_an_age_that_is_none(place: Place) -> None:
+    assert place.run("verify", "--max-age", "soon").err == (
+        "mockserver: Invalid value for '--max-age': soon is no age; write 90d, 2w or 12h\n"
+    )

@@ -30,8 +30,8 @@ from mockserver.engine.manner import Manner
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.prompts import counted, joined, singles
-from mockserver.engine.rules import Rule
-from mockserver.engine.scenarios import opened
+from mockserver.engine.rules import Rule, answering
+from mockserver.engine.scenarios import Scene
 from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import JoinedIndex, RuleIndex
 from mockserver.engine.window import unbidden
@@ -93,14 +93,14 @@ class Engine:
             call = await apart(call, partial(admitted, call, self.policy.models))
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.store))
-        settled, manner = not self._counts_attempts, Manner()
+        settled, manner, scene = not self._counts_attempts, Manner(), Scene(call.http.namespace, self.store)
         following_one = partial(next, self._holding(call, lost=lost), None)
         while (found := await apart(call, following_one)) is not None:
             rule, groups = found
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
             settled = settled and not rule.counts
-            if not await opened(rule, call.http.namespace, self.store):
+            if not await scene.opens(rule):
                 continue
             try:
                 response, befalling = await self._said(call, rule, groups)
@@ -113,9 +113,8 @@ class Engine:
             except Failure as failure:
                 return Plan(failure, rule.source, bent_by=manner.bent_by)
             manner = manner.by(rule.source)
-        if lost:
-            return Plan(Failure("previous_not_found"), "unmatched")
-        return manner.of(call, self.policy.seed, await self._unruled(call, manner, settled=settled))
+        gone = Plan(Failure("previous_not_found"), "unmatched") if lost else None
+        return manner.of(call, self.policy.seed, gone or await self._unruled(call, manner, settled=settled))
 
     def _holding(self, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
         """The rules whose conditions hold, in their order, each with the groups of its regular expressions."""
@@ -161,7 +160,7 @@ class Engine:
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
-        return report(nearest(self.rules, call))
+        return report(nearest(answering(self.rules), call))
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[Response, Afflictions]:
         """What a rule says to a call, and which of its faults befall this attempt. Raises Failure."""

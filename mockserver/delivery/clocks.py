@@ -7,6 +7,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from mockserver.core.seed import monotonic
@@ -32,7 +33,8 @@ class Clock(Protocol):
 def clock() -> Clock:
     """Real time and the finest alarm that there is for the running event loop."""
     if sys.platform == "linux":
-        return TimerClock()
+        with suppress(OSError):  # as there are too many open files, or such a timer is not allowed here
+            return TimerClock()
     return LoopClock()
 
 

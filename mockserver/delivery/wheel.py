@@ -37,7 +37,7 @@ class Wheel:
 
     def sleep(self, sleeper: Sleeper, until: float) -> None:
         """Wake somebody at a moment, perhaps an infinite one."""
-        if until < math.inf:
+        if until < _NEVER:
             tick = math.ceil(until / TICK)
             slot = self._slots.get(tick)
             if slot is not None:
@@ -50,7 +50,7 @@ class Wheel:
 
     def leave(self, sleeper: Sleeper, until: float) -> None:
         """Do not wake one who was to sleep until then; who has been woken may leave too."""
-        tick = math.ceil(until / TICK) if until < math.inf else None
+        tick = math.ceil(until / TICK) if until < _NEVER else None
         slot = self._slots.get(tick) if tick is not None else None
         if tick is None or slot is None:
             return
@@ -83,11 +83,13 @@ class Wheel:
         self._armed = None
         now = math.floor(self.clock.time() / TICK)
         self._turning = True  # who sleeps again meanwhile sets no timer: one will do for all
-        while self._ticks and self._ticks[0] <= now:
-            for sleeper in self._slots.pop(heappop(self._ticks), ()):
-                sleeper.wake()
-        self._turning = False
-        self._arm()
+        try:
+            while self._ticks and self._ticks[0] <= now:
+                for sleeper in self._slots.pop(heappop(self._ticks), ()):
+                    sleeper.wake()
+        finally:
+            self._turning = False
+            self._arm()
 
 
 def shared() -> Wheel:
@@ -95,9 +97,19 @@ def shared() -> Wheel:
     loop = asyncio.get_running_loop()
     wheel = _WHEELS.get(loop)
     if wheel is None:
+        _forget_closed()
         wheel = _WHEELS[loop] = Wheel(clock())
     return wheel
 
 
+def _forget_closed() -> None:
+    """Drop the wheels of loops that were closed while somebody slept in them, and keep each other alive."""
+    for known in _WHEELS.keyrefs():
+        loop = known()
+        if loop is not None and loop.is_closed():
+            _WHEELS.pop(loop, None)
+
+
+_NEVER = 2.0**40  # seconds, some 35,000 years: what is later is not counted in ticks, nor told to any timer
 _STALE = 64  # ticks without a slot that nobody minds
 _WHEELS: WeakKeyDictionary[asyncio.AbstractEventLoop, Wheel] = WeakKeyDictionary()

@@ -31,8 +31,8 @@ from mockserver.engine.manner import Manner
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.nearest import nearest, report
 from mockserver.engine.prompts import ALONE, counted, joined, singles
-from mockserver.engine.rules import Rule
-from mockserver.engine.scenarios import opened
+from mockserver.engine.rules import Rule, answering
+from mockserver.engine.scenarios import Scene
 from mockserver.engine.taped import admitted_by, after, ruled, taped
 from mockserver.engine.then.operations import misfit
 from mockserver.engine.when.index import JoinedIndex, RuleIndex
@@ -106,14 +106,14 @@ class Engine:
                 return plan
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.store))
-        settled, manner = not self._counts_attempts, Manner()
+        settled, manner, scene = not self._counts_attempts, Manner(), Scene(call.http.namespace, self.store)
         following_one = partial(next, _holding(self, call, lost=lost), None)
         while (found := await apart(call, following_one)) is not None:
             rule, groups = found
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
             settled = settled and not rule.counts
-            if not await opened(rule, call.http.namespace, self.store):
+            if not await scene.opens(rule):
                 continue
             try:
                 response, befalling = await self._said(call, rule, groups)
@@ -130,9 +130,12 @@ class Engine:
                 return Plan(failure, rule.source, bent_by=manner.bent_by)
             manner = manner.by(rule.source)
         held = None if await self.memory.knows(call) else await taped(self.tapes, asked, self.store)
-        if held is None and lost:
-            return Plan(Failure("previous_not_found"), "unmatched")
-        last = await self._unruled(call, manner, settled=settled) if held is None else after(held, settled=settled)
+        if held is not None:
+            last = after(held, settled=settled)
+        elif lost:
+            last = Plan(Failure("previous_not_found"), "unmatched")
+        else:
+            last = await self._unruled(call, manner, settled=settled)
         return manner.of(call, self.policy.seed, last)
 
     async def _unruled(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
@@ -165,7 +168,7 @@ class Engine:
 
     def explain(self, call: Call) -> str:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
-        return report(nearest(self.rules, call))
+        return report(nearest(answering(self.rules), call))
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[Response, Afflictions]:
         """What a rule says to a call, and which of its faults befall this attempt. Raises Failure."""

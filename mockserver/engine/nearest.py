@@ -72,7 +72,7 @@ def nearest(rules: Sequence[Named], call: Call, *, limit: int = 3) -> tuple[Near
 def report(near: Sequence[Near]) -> str:
     """The nearest rules as text for people: what of each held, what did not, and what stood there instead."""
     if not near:
-        return "no rule answers this request: there are no rules"
+        return "no rule answers this request: there are no rules that answer"
     told = [line for rule in near for line in _told(rule)]
     return "\n".join(("no rule answers this request; the nearest:", *told))
 

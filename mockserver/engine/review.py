@@ -39,15 +39,8 @@ def _remarks(rule: Rule, seen: "_Seen") -> Iterator[Remark]:
         )
     if why := _counts(rule):
         yield Remark(rule, f"depends on the order of arrival: it uses {', '.join(why)}")
-    if not rule.counts and _answers(rule.spec["then"]):
+    if not rule.counts and all(rule.answers):
         seen.add(rule)
-
-
-def _answers(then: Mapping[str, Json]) -> bool:
-    """Whether a `then` leaves nothing to the rules behind it, whichever of its steps or branches is taken."""
-    if inner := then.get("steps") or [branch["then"] for branch in then.get("one_of", ())]:
-        return all(map(_answers, inner))
-    return not set(then) <= {"timing", "faults"}
 
 
 def _counts(rule: Rule) -> list[str]:

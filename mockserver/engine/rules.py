@@ -46,6 +46,7 @@ class Rule:
     spec: Mapping[str, Json]
     place: Place | None = None
     draws: tuple[str, ...] = ()  # what in its faults may befall one call and not the next
+    answers: tuple[bool, ...] = (True,)  # whether each of its steps or branches does, or leaves that to rules behind
 
     @property
     def counts(self) -> bool:
@@ -71,6 +72,11 @@ def load(
         rules = [rule for document in documents for rule in loader.rules(document)]
     raise_if_any(loader.mistakes, RuleError)
     return tuple(rules)
+
+
+def answering(rules: Sequence[Rule]) -> Sequence[Rule]:
+    """The rules without those that only say how answers of others go out."""
+    return [rule for rule in rules if any(rule.answers)]
 
 
 class _Loader:
@@ -126,6 +132,7 @@ class _Loader:
             spec=raw,
             place=place,
             draws=tuple(counting(model.then)),
+            answers=tuple(_answers(raw["then"])),
         )
 
     def _name(self, name: str | None, site: Site) -> str:
@@ -137,6 +144,14 @@ class _Loader:
         place = site.mistakes.document.place(here.path)
         self.names.setdefault(called, place.where if place else site.rule)
         return called
+
+
+def _answers(then: Mapping[str, Json]) -> Iterator[bool]:
+    """Of a `then`, or of each of its steps or branches, whether it says more than how an answer goes out."""
+    for inner in then.get("steps") or [branch["then"] for branch in then.get("one_of", ())]:
+        yield from _answers(inner)
+    if then.keys().isdisjoint(("steps", "one_of")):
+        yield not then.keys() <= {"timing", "faults"}
 
 
 def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -65,3 +66,14 @@ if sys.platform == "linux":
         asyncio.run(one())
         gc.collect()
         assert timers() == before
+
+    async def test_where_no_more_files_can_be_opened_the_loop_rings() -> None:
+        limits, most = resource.getrlimit(resource.RLIMIT_NOFILE), max(map(int, os.listdir("/proc/self/fd")))
+        gaps = [os.open("/dev/null", os.O_RDONLY) for _ in range(most)]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(gaps), limits[1]))
+        try:
+            assert isinstance(clock(), LoopClock)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+            for file in gaps:
+                os.close(file)

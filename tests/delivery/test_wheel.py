@@ -107,10 +107,26 @@ async def test_leaving_leaves_nothing_behind(clock: HandClock) -> None:
     assert len(wheel._ticks) < 200
 
 
-async def test_forever_is_never(clock: HandClock) -> None:
+@pytest.mark.parametrize("until", [math.inf, 1e308, 1e40, 1e13])
+async def test_forever_is_never(clock: HandClock, until: float) -> None:
     wheel = Wheel(clock)
-    sleeper = asleep(wheel, math.inf)
+    sleeper = asleep(wheel, until)
     assert (len(wheel), clock.alarms, sleeper.woken.is_set()) == (0, [], False)
+    wheel.leave(sleeper, until)
+
+
+async def test_one_who_fails_does_not_stop_the_others(clock: HandClock) -> None:
+    def fail() -> None:
+        raise ValueError("planted")
+
+    wheel = Wheel(clock)
+    wheel.sleep(Dormouse(clock, fail), 1.0)
+    other = asleep(wheel, 2.0, clock)
+    with pytest.raises(ValueError, match="planted"):
+        clock.go(3.0)
+    later = asleep(wheel, 2.5, clock)
+    clock.go(3.0)
+    assert (other.at, later.at) == (2.0, 2.5)
 
 
 async def test_a_loop_has_one_wheel_on_real_time() -> None:
@@ -134,5 +150,28 @@ def test_a_wheel_does_not_keep_its_loop() -> None:
         shared().leave(asleep(shared(), until), until)
 
     gone = one(asyncio.new_event_loop)
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_loop_that_was_closed_while_somebody_slept_is_forgotten() -> None:
+    class Owner(Dormouse):
+        """Who knows the loop in which he sleeps, as a future does."""
+
+        loop: asyncio.AbstractEventLoop
+
+    async def doze() -> "weakref.ref[asyncio.AbstractEventLoop]":
+        owner = Owner()
+        owner.loop = asyncio.get_running_loop()
+        shared().sleep(owner, monotonic() + 3600)
+        return weakref.ref(owner.loop)
+
+    def one() -> "weakref.ref[asyncio.AbstractEventLoop]":
+        loop = asyncio.new_event_loop()
+        gone = loop.run_until_complete(doze())
+        loop.close()
+        return gone
+
+    gone, _ = one(), one()
     gc.collect()
     assert gone() is None

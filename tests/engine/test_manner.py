@@ -71,6 +71,33 @@ def test_where_no_rule_answers_the_settings_do() -> None:
     assert (found.source, bent_by(found), faults(found)) == ("unmatched", ["cut"], ["cut"])
 
 
+def test_what_is_lost_goes_out_as_rules_say_too() -> None:
+    rule = "{name: slow, when: {previous_response: resp_x}, then: {timing: {first_token: 1s}}}"
+    asked = call("hi", meaning={}, operation="responses", previous="resp_x")
+    found = asyncio.run(local(f"rules: [{rule}]", unmatched="error").live.engine.plan(asked))
+    assert isinstance(found.outcome, Failure)
+    assert (found.outcome.reason, bent_by(found), found.timing.first_token) == ("previous_not_found", ["slow"], 1.0)
+
+
+def test_who_only_says_how_answers_go_out_is_not_among_the_nearest() -> None:
+    late = "{name: late, then: {timing: {first_token: 1s}}}"
+    mixed = "{name: mixed, when: {turn: 3}, then: {steps: [{timing: {first_token: 1s}}, {text: a}]}}"
+    found = plan(late, mixed, "{name: other, when: {turn: 4}, then: {text: a}}", unmatched="error")
+    told = str(found.outcome)
+    assert ["late" in told, "mixed" in told, "other" in told] == [False, True, True]
+    assert str(plan(late, unmatched="error").outcome) == "no rule answers this request: there are no rules that answer"
+
+
+def test_faults_of_one_state_after_the_other_befall_one_request_after_the_other() -> None:
+    cut, slow = (
+        "{name: cut, state: {becomes: b}, then: {faults: [cut]}}",
+        "{name: slow, state: {is: b, becomes: c}, then: {faults: [slow]}}",
+    )
+    engine = local(f"rules: [{cut}, {slow}, {{name: says, then: {{text: hello}}}}]").live.engine
+    found = [asyncio.run(engine.plan(call("hi", meaning="hi"))) for _ in range(3)]
+    assert list(map(faults, found)) == [["cut"], ["slow"], []]
+
+
 def test_a_failure_of_a_rule_behind_names_those_in_front() -> None:
     found = plan("{name: cut, then: {faults: [cut]}}", "{name: fails, then: {text: '{{ 1 // 0 }}'}}")
     assert isinstance(found.outcome, Failure)

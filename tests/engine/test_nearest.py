@@ -42,7 +42,7 @@ def test_report() -> None:
 
 
 def test_no_rules() -> None:
-    assert told([], ASKED) == "no rule answers this request: there are no rules"
+    assert told([], ASKED) == "no rule answers this request: there are no rules that answer"
 
 
 def test_a_rule_that_is_used_up_says_so() -> None:

@@ -1,6 +1,6 @@
 """Rules that answer so many times, or in one state of a scenario."""
 
-from mockserver.engine.scenarios import START, opened
+from mockserver.engine.scenarios import START, Scene
 from mockserver.state.memory import MemoryStore
 from tests.kit.rules import loaded
 
@@ -10,13 +10,27 @@ ASKED = "{name: asked, state: {is: start, becomes: asked}, then: {text: a}}"
 
 async def test_a_rule_answers_as_often_as_it_says_in_each_namespace() -> None:
     (rule,), store = loaded(f"rules: [{TWICE}]"), MemoryStore()
-    assert [await opened(rule, "one", store) for _ in range(3)] == [True, True, False]
-    assert await opened(rule, "other", store)
+    assert [await Scene("one", store).opens(rule) for _ in range(3)] == [True, True, False]
+    assert await Scene("other", store).opens(rule)
 
 
 async def test_a_scenario_goes_from_state_to_state() -> None:
     (rule,), store = loaded(f"rules: [{ASKED}]"), MemoryStore()
     assert START == "start"
-    assert await opened(rule, "one", store)
+    assert await Scene("one", store).opens(rule)
     assert await store.get("one", "state") == "asked"
-    assert not await opened(rule, "one", store)
+    assert not await Scene("one", store).opens(rule)
+
+
+async def test_a_request_finds_one_state_whatever_its_rules_make_of_it() -> None:
+    first, second, stays = loaded(
+        "rules: [{name: first, state: {becomes: b}, then: {faults: [cut]}},"
+        " {name: second, state: {is: b, becomes: c}, then: {faults: [slow]}},"
+        " {name: stays, state: {}, then: {text: a}}]"
+    )
+    store, opens = MemoryStore(), list[list[bool]]()
+    for _ in range(3):
+        scene = Scene("one", store)
+        opens.append([await scene.opens(rule) for rule in (first, second, stays)])
+    assert opens == [[True, False, True], [False, True, False], [False, False, False]]
+    assert await store.get("one", "state") == "c"

@@ -97,7 +97,7 @@ def test_a_report_shows_three_rules_and_no_line_of_the_request() -> None:
 
 
 def test_without_rules_the_report_says_so() -> None:
-    assert message(missed(body("Hello"), "")) == "no rule answers this request: there are no rules"
+    assert message(missed(body("Hello"), "")) == "no rule answers this request: there are no rules that answer"
 
 
 @pytest.mark.parametrize("dialect", URLS)

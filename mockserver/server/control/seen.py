@@ -15,7 +15,7 @@ from mockserver.dialects import discover
 from mockserver.engine.apart import LARGE, aside
 from mockserver.engine.draws import RETRIES, attempt_told
 from mockserver.engine.nearest import nearest
-from mockserver.engine.rules import Rule
+from mockserver.engine.rules import Rule, answering
 from mockserver.server.control.masked import of_row, plain, request_of
 from mockserver.server.described import Reached
 from mockserver.server.explained import finding_as_json, whole
@@ -130,7 +130,7 @@ def _why(row: Exchange, call: Call | None) -> dict[str, Json]:
     answered = next((rule for rule in tried if rule.source == row.source), None)
     if answered is not None:
         return {"findings": list(map(finding_as_json, answered.when.findings(call)))}
-    near = nearest(tried, call)
+    near = nearest(answering(tried), call)
     return {
         "nearest": [
             {"name": rule.name, "where": rule.where, "findings": list(map(finding_as_json, rule.findings))}

@@ -5,7 +5,7 @@ Each finds values in bytes in time that depends on their length alone.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mockserver.cassettes.randomness import is_jwt, is_password, is_random, is_token
 
@@ -56,10 +56,15 @@ class Detector:
                 at = within.find(needle, max(end, match.end()) if match else end)
 
 
-def _key(name: str, needle: str, rest: str, example: str, check: Check = is_random) -> Detector:
+def _key(name: str, needle: str, rest: str, example: str) -> Detector:
     """A detector of keys that begin so and go on so; nothing of the kind follows."""
     pattern = re.escape(needle) + rest + r"(?![A-Za-z0-9])"
-    return Detector(name, (needle.encode(),), re.compile(pattern.encode()), example, check)
+    return Detector(name, (needle.encode(),), re.compile(pattern.encode()), example)
+
+
+def _letters(name: str, needle: str, rest: str, example: str) -> Detector:
+    """The same of keys that may be letters alone."""
+    return replace(_key(name, needle, rest, example), check=is_token)
 
 
 def _after(words: tuple[bytes, ...], between: bytes, value: bytes) -> re.Pattern[bytes]:
@@ -114,8 +119,8 @@ DETECTORS = (
     _key("Google key", "AIza", r"[\w-]{35}", "AIzaSyD9x2Kq7Lm4Nv8Rb1Tz6Wc3Yf5Gh0JpQsU"),
     _key("Google token", "ya29.", r"[\w-]{20,}+", "ya29.a0Ad52N3-8fK2qLmN0pR4sT6vX9z"),
     _key("Google client secret", "GOCSPX-", r"[\w-]{28}", "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"),
-    _key("AWS key id", "AKIA", r"[A-Z2-7]{16}", "AKIAQ4ZT7MWX2RNB5KLC", is_token),
-    _key("AWS key id", "ASIA", r"[A-Z2-7]{16}", "ASIAQ4ZT7MWX2RNB5KLC", is_token),
+    _letters("AWS key id", "AKIA", r"[A-Z2-7]{16}", "AKIAQ4ZT7MWX2RNB5KLC"),
+    _letters("AWS key id", "ASIA", r"[A-Z2-7]{16}", "ASIAQ4ZT7MWX2RNB5KLC"),
     *(
         _key("GitHub token", f"gh{kind}_", r"[A-Za-z0-9]{36,}+", f"gh{kind}_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1")
         for kind in "pousr"
@@ -136,11 +141,9 @@ DETECTORS = (
     _key("Stripe key", "sk_live_", r"[A-Za-z0-9]{20,}+", "sk_live_8fK2qLmN0pR4sT6vX9zB1dF3"),
     _key("Stripe key", "rk_live_", r"[A-Za-z0-9]{20,}+", "rk_live_8fK2qLmN0pR4sT6vX9zB1dF3"),
     _key("Stripe webhook secret", "whsec_", r"[A-Za-z0-9]{24,}+", "whsec_8fK2qLmN0pR4sT6vX9zB1dF3"),
-    _key("Hugging Face token", "hf_", r"[A-Za-z0-9]{34,}+", "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", is_token),
+    _letters("Hugging Face token", "hf_", r"[A-Za-z0-9]{34,}+", "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"),
     _key("npm token", "npm_", r"[A-Za-z0-9]{36}", "npm_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1"),
-    _key(
-        "PyPI token", "pypi-", r"[\w-]{50,}+", "pypi-AgEIcHlwaS5vcmcCJDhmSzJxTG1OMHBSNHNUNnZYOXpCMWRGMwACKlsz", is_token
-    ),
+    _letters("PyPI token", "pypi-", r"[\w-]{50,}+", "pypi-AgEIcHlwaS5vcmcCJDhmSzJxTG1OMHBSNHNUNnZYOXpCMWRGMwACKlsz"),
     _key(
         "SendGrid key",
         "SG.",

@@ -31,7 +31,7 @@ def scrubbed(reply: Recorded, away: Credentials, rules: Scrubs) -> Recorded:
 def _frames(frames: Sequence[Beat], away: Credentials, rules: Scrubs) -> tuple[Beat, ...]:
     plain = [away.data(frame) for _, frame in frames]
     was = tuple(map(data_of, plain))
-    each = tuple(None if data is None else rules.either(data) for data in was) if rules.rules else was
+    each = tuple(data if data in (None, _DONE) else rules.either(data) for data in was) if rules.rules else was
     now = _as_told(each, away, rules)
     return tuple(
         (at, frame if new is None or new == old else with_data(frame, new))
@@ -73,3 +73,6 @@ def _letters(data: bytes) -> int:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
+
+
+_DONE = "[DONE]"  # what ends a stream says nothing

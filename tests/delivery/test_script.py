@@ -159,3 +159,26 @@ def test_raw_bytes_weigh_one_token() -> None:
         Wait(1.0),
         Write(b"b"),
     ]
+
+
+# --- what was recorded
+
+
+BEATEN = Reply(200, HEADERS, frames=(b"1", b"2", b"3", b"4"), beats=(0.1, 0.1, 0.5, 0.4))
+SLOW = Pace(Timing(total=1.0))
+
+
+def test_recorded_frames_leave_at_their_beats() -> None:
+    """As near to each as before, however late the ones before were: waits add up to the beat."""
+    waits = [Wait(0.1), Write(b"1"), Write(b"2"), Wait(0.4), Write(b"3"), Write(b"4")]
+    assert list(script(BEATEN, SLOW)) == [Head(200, HEADERS), *waits]
+
+
+def test_a_recorded_body_leaves_at_its_beat() -> None:
+    reply = Reply(200, HEADERS, b"{}", beats=(0.5,))
+    assert list(script(reply, SLOW)) == [Wait(0.5), Head(200, HEADERS), Write(b"{}")]
+
+
+def test_recorded_frames_leave_at_once_where_nothing_waits() -> None:
+    assert list(script(BEATEN, AT_ONCE)) == [Head(200, HEADERS), Write(b"1234")]
+    assert written(BEATEN).body == b"1234"

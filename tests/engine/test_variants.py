@@ -4,7 +4,7 @@ import asyncio
 
 from mockserver.engine.engine import Engine
 from mockserver.engine.memory import Memory
-from mockserver.engine.variants import behind, remembering
+from mockserver.engine.variants import behind, playing, remembering
 from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
 from tests.kit import calls
@@ -39,3 +39,10 @@ async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:
 def planned(engine: Engine, text: str) -> str:
     """The name of the rule that answers."""
     return asyncio.run(engine.plan(calls.call(text))).source.split()[-1]
+
+
+def test_an_engine_that_plays_other_cassettes_shares_the_rest() -> None:
+    engine = local(RULES).live.engine
+    made = playing(engine, local().live.player)
+    assert made.tapes is not engine.tapes
+    assert (made.rules, made.store) == (engine.rules, engine.store)

@@ -6,6 +6,7 @@ import pytest
 
 from mockserver.server.live import Sources, start
 from mockserver.server.namespaces import DEFAULT, LONGEST, Namespace, Namespaces, allowed
+from mockserver.server.player import Choice, Player
 from tests.kit.watched import rule, watched
 
 
@@ -79,3 +80,14 @@ def test_a_name_that_may_not_be_gets_the_404_of_its_dialect(tmp_path: Path, name
     assert "A namespace is called by 1 to 100 printable characters." in got.body.decode()
     (call,) = server.calls()
     assert (call["dialect"], call["namespace"], call["source"]) == (dialect, "default", "invalid")
+
+
+def test_a_cassette_of_its_own_makes_an_engine_of_its_own() -> None:
+    base, space = start(Sources()).engine, Namespace()
+    space.play(Choice("mine"))
+    made = space.engine(base)
+    assert made is space.engine(base) is not base
+    assert isinstance(made.tapes, Player)
+    assert made.tapes.choice == Choice("mine")
+    space.play(None)
+    assert space.engine(base) is base

@@ -33,6 +33,13 @@ BAD = {
     "{choices: [{finish: stop}]}": (
         "11: there is no answer here; write one of text, json, refusal, tool_calls, items, parts, content_filter"
     ),
+    "{cassette: a, forward: true}": '14: "cassette" and "forward" are two answers; keep one',
+    "{cassette: a, headers: {a: b}}": (
+        '14: "headers" does not go with "cassette"; an episode is played as it was recorded'
+    ),
+    "{forward: true, timing: {total: 3}}": (
+        '16: "timing" does not go with "forward"; the provider\'s answer goes out as it comes'
+    ),
     "{raw: {body: a}, headers: {a: b}}": '17: "headers" does not go with "raw"; put it into "raw"',
     "{steps: [{text: a}], timing: {total: 3}}": '21: "timing" does not go with "steps"; put it into each step',
     "{one_of: [{then: {text: a}}], model: x}": (

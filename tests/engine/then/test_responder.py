@@ -4,9 +4,9 @@ from dataclasses import replace
 import pytest
 
 from mockserver.core.call import Message
-from mockserver.core.plan import Failure, Text, Verdict
+from mockserver.core.plan import Failure, Forward, Text, Verdict
 from mockserver.core.timing import Timing
-from mockserver.engine.draft import Draft, DraftChoice
+from mockserver.engine.draft import Draft, DraftChoice, Replay
 from mockserver.kinds.timing import PROFILES
 from tests.kit.calls import call
 from tests.kit.rules import draft, loaded, moment, respond, text, then_mistakes
@@ -153,3 +153,11 @@ BAD = {
 def test_answers_that_cannot_be(then, mistake):
     (found,) = then_mistakes(then)
     assert found.startswith(mistake)
+
+
+def test_what_is_recorded_or_forwarded_is_left_to_others() -> None:
+    assert respond("{cassette: chat}").outcome == Replay("chat")
+    timed = respond("{cassette: chat, timing: {total: 2s}, faults: [reset]}")
+    assert (timed.outcome, timed.timing) == (Replay("chat"), Timing(total=2.0))
+    assert [fault.name for fault in timed.faults] == ["reset"]
+    assert respond("{forward: true}").outcome == Forward()

@@ -1,0 +1,149 @@
+"""Each namespace plays a cassette of its own, if it is told so."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.server.app import build_app
+from mockserver.server.live import Sources, start
+from tests.kit.asgi import App
+from tests.kit.reels import Folder, chat, episode, folder
+from tests.kit.watched import Watched
+
+ONE = episode(chat("one"), '{"from":"one"}')
+TWO = episode(chat("two"), '{"from":"two"}')
+
+
+def server(held: Folder, rules: Path | None = None, **settings: Any) -> Watched:
+    """A server with these cassettes."""
+    live = start(Sources(() if rules is None else (rules,), settings, {}, held))
+    return Watched(App(build_app(live)), live)
+
+
+def put(watched: Watched, body: Any, namespace: str = "mine") -> Any:
+    """What a namespace plays once it has been told."""
+    answered = watched.api(f"cassette?namespace={namespace}", body, method="PUT")
+    assert answered.status == 200, answered.body
+    return answered.json
+
+
+def test_the_cassette_of_the_settings_is_everybodys() -> None:
+    watched = server(folder(chat=[ONE, TWO, episode({"messages": 7}, "")]), cassette="chat")
+    shown = {"name": "chat", "record": "none", "own": False, "forwards": False, "episodes": 3}
+    assert watched.get("cassette") == {"namespace": "default", **shown, "unplayed": [1, 2, 3]}
+    watched.chat("two")
+    watched.chat("two")
+    assert watched.get("cassette")["unplayed"] == [1, 3]
+    assert watched.get("cassette?namespace=mine") == {"namespace": "mine", **shown, "unplayed": [1, 2, 3]}
+
+
+def test_a_namespace_plays_its_own() -> None:
+    watched = server(folder(chat=[ONE], other=[TWO]), cassette="chat")
+    told = put(watched, {"name": "other"})
+    assert told["own"] is True
+    assert (told["name"], told["record"], told["episodes"]) == ("other", "none", 1)
+    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
+    assert watched.chat("one", namespace="mine").source == "unmatched"
+    assert watched.chat("one").source == "cassette chat.yaml#1"
+    assert put(watched, {"name": None})["name"] is None
+    assert watched.chat("one", namespace="mine").source == "generated"
+    removed = watched.api("cassette?namespace=mine", method="DELETE", headers={"x-mockserver-control": "1"})
+    assert (removed.json["name"], removed.json["own"]) == ("chat", False)
+    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+
+
+def test_a_reset_goes_back_to_the_settings() -> None:
+    watched = server(folder(chat=[ONE, ONE], other=[TWO]), cassette="chat")
+    watched.chat("one", namespace="mine")
+    put(watched, {"name": "other"})
+    watched.post("reset?namespace=mine")
+    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+
+
+def test_added_rules_stand_before_it() -> None:
+    watched = server(folder(other=[TWO]))
+    put(watched, {"name": "other"})
+    watched.post("rules?namespace=mine", {"name": "two", "when": {"last_user": "two"}, "then": {"text": "ruled"}})
+    assert watched.chat("two", namespace="mine").source == "rule api two"
+    assert watched.api("rules/two?namespace=mine", b"", method="DELETE").status == 200
+    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
+
+
+def test_what_is_recorded_is_said_with_it() -> None:
+    watched = server(folder(chat=[ONE]), upstream="openai=http://127.0.0.1:9")
+    assert put(watched, {"name": "new", "record": "once"})["forwards"] is True
+    assert watched.chat("one", namespace="mine").source == "forwarded"
+    assert put(watched, {"name": "chat", "record": "once"})["forwards"] is False
+    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+
+
+def test_it_outlives_a_reload(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("settings: {cassette: chat}\n")
+    held = folder(chat=[ONE], other=[TWO])
+    watched = server(held, file)
+    put(watched, {"name": "other"})
+    held.held["chat"].append(TWO)
+    assert watched.chat("two").source == "unmatched"
+    watched.post("reload")
+    assert watched.chat("two").source == "cassette chat.yaml#2"
+    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
+
+
+def test_a_cassette_recorded_whole_is_so_after_a_reload(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("settings: {cassette: chat, record: once, upstream: {openai: 'http://127.0.0.1:9'}}\n")
+    held = folder()
+    watched = server(held, file)
+    held.held["chat"].append(ONE)
+    watched.post("reload")
+    assert watched.chat("one").source == "forwarded"
+
+
+def test_a_reload_to_a_cassette_that_is_not_there_changes_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("settings: {cassette: chat}\n")
+    watched = server(folder(chat=[ONE]), file)
+    file.write_text("settings: {cassette: none}\n")
+    refused = watched.api("reload", b"")
+    assert refused.status == 400
+    assert 'there is no cassette "none"' in refused.json["error"]
+    assert watched.chat("one").source == "cassette chat.yaml#1"
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({}, 'the body must be {"name": "..."}, the cassette to play, or null for none'),
+        ({"name": 7}, 'the body must be {"name": "..."}, the cassette to play, or null for none'),
+        ({"name": "chat", "record": "twice"}, '"record" must be one of none, once, new_episodes, all'),
+        ({"name": "chat", "mode": "once"}, 'unknown key "mode"; this takes "name", "record"'),
+        ({"name": "../chat"}, '"../chat" is no name of a cassette'),
+        (
+            {"name": "none"},
+            'there is no cassette "none"; to record it, start with --record once and --upstream DIALECT=URL',
+        ),
+    ],
+)
+def test_mistakes(body: Any, error: str) -> None:
+    watched = server(folder(chat=[ONE]), cassette="chat")
+    refused = watched.api("cassette?namespace=mine", body, method="PUT")
+    assert (refused.status, refused.json["error"]) == (400, error)
+    assert watched.get("cassette?namespace=mine")["own"] is False
+
+
+def test_all_namespaces_at_once_are_not_meant() -> None:
+    assert server(folder()).api("cassette?namespace=*").status == 400
+
+
+def test_explain_tells_what_the_miss_tells() -> None:
+    watched = server(folder(chat=[ONE, TWO, TWO]), cassette="chat")
+    missed = watched.chat("three")
+    told = watched.post("explain", {"call": 1})
+    assert told["answered_by"] == "unmatched"
+    assert told["why"] == missed.json["error"]["message"]
+    assert told["text"].startswith(f"answered by: unmatched: {told['why']}")
+    for _ in range(3):
+        assert watched.post("explain", {"body": chat("two")})["answered_by"] == "cassette chat.yaml#2"
+    assert watched.chat("two").source == "cassette chat.yaml#2"

@@ -151,8 +151,8 @@ class _Parser:
             return (self.resolved(event) if event.implicit[0] else event.value), spot
         if event.tag in ("!", _TAG + "str"):
             return event.value, spot
-        if self.binary and event.tag == _TAG + "binary":
-            return self.decoded(event), spot
+        if self.binary and event.tag == _TAG + "binary" and (data := _decoded(event.value)) is not None:
+            return data, spot
         wanted = _SCALARS.get(event.tag)
         value = self.resolved(event)
         if wanted is float and type(value) is int:
@@ -160,13 +160,6 @@ class _Parser:
         if wanted is None or type(value) is not wanted:
             self.refuse(_unfit(event.tag), event)
         return value, spot
-
-    def decoded(self, event: Any) -> bytes:
-        try:
-            return a2b_base64("".join(event.value.split()))
-        except ValueError:
-            self.refuse("this is not base64, as its tag says it is", event)
-            return b""
 
     def resolved(self, event: Any) -> Json:
         try:
@@ -239,6 +232,14 @@ def _short(name: str) -> str:
 
 def _unfit(tag: str) -> str:
     return f'the tag "{_short(tag.replace(_TAG, "!!"))}" does not fit here; leave it out'
+
+
+def _decoded(text: str) -> bytes | None:
+    """The bytes that a text has in base64; None where it is none."""
+    try:
+        return a2b_base64("".join(text.split()))
+    except ValueError:
+        return None
 
 
 def _forbidden(character: str) -> str:

@@ -137,3 +137,11 @@ def test_any_text_is_read_or_refused(text):
         return
     assert places
     assert all(place.line >= 1 and place.column >= 1 for place in places)
+
+
+def test_bytes_only_where_they_are_asked_for() -> None:
+    text = "a: !!binary |\n  aGVs\n  bG8=\nb: !!binary a\n"
+    data, _, problems = reader.parse(text, binary=True)
+    assert data == {"a": b"hello", "b": "a"}
+    assert problems == [('the tag "!!binary" does not fit here; leave it out', 3, 3)]
+    assert [line for _, line, _ in reader.parse(text)[2]] == [0, 3]

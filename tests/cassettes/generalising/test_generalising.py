@@ -109,7 +109,7 @@ def test_what_differs_in_a_span_and_is_answered_alike_is_a_wildcard() -> None:
     assert says(local(written(made.rules)), "Is *order* 9 on its way?") == "Yes."
 
 
-def test_what_has_little_in_common_stays_apart() -> None:
+def test_what_is_hardly_alike_stays_apart() -> None:
     made = generalise(*chats(("Say hi", "OK"), ("Delete it", "OK"), ("Who are you?", "Ada"), ("Who am I?", "Bob")))
     assert len(made.rules) == 4
 

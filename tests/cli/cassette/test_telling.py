@@ -22,5 +22,5 @@ def test_several_choices_and_items_and_errors() -> None:
     searched = episode(local(json.dumps(rules)), "/openai/v1/responses", {"model": "gpt-5", "input": "a"})
     assert any(row.startswith("  (web_search_call) {") for row in whole("x#1", searched, call_of(searched)))
     busy = chat("a", {"error": {"status": 503, "message": "No\nroom"}})
-    assert list(whole("x#1", busy, call_of(busy)))[-2:] == ["  error: server_error No", "    room"]
+    assert list(whole("x#1", busy, call_of(busy)))[-2:] == ["  error: No", "    room"]
     assert headline("x#1", busy).startswith("x#1  openai chat gpt-4o -> 503: error ")

@@ -6,7 +6,6 @@ or not there is made anew, and where it cannot be written all goes on without.
 
 import os
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from itertools import accumulate, pairwise
@@ -108,7 +107,7 @@ def _row(episode: Episode) -> Json:
 def _episode(row: Any, source: str) -> Episode:
     (dialect, operation, model, at), (method, path, query, headers, body), reply, text, lengths, times = row
     status, answered, answer, took = reply
-    frames = None if lengths is None else tuple(_beats(_bytes(text), lengths, times))
+    frames = None if lengths is None else _beats(_bytes(text), lengths, times)
     return Episode(
         dialect,
         operation,
@@ -119,9 +118,9 @@ def _episode(row: Any, source: str) -> Episode:
     )
 
 
-def _beats(data: bytes, lengths: list[int], times: list[float]) -> Iterator[Beat]:
-    for at, (start, end) in zip(times, pairwise(accumulate(lengths, initial=0)), strict=True):
-        yield at, data[start:end]
+def _beats(data: bytes, lengths: list[int], times: list[float]) -> tuple[Beat, ...]:
+    pieces = [data[start:end] for start, end in pairwise(accumulate(lengths, initial=0))]
+    return tuple(zip(times, pieces, strict=True))
 
 
 def _pairs(headers: list[list[str]]) -> tuple[tuple[str, str], ...]:

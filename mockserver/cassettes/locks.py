@@ -82,7 +82,8 @@ def write_all(descriptor: int, data: bytes) -> None:
 
 def trouble(path: Path, doing: str, error: OSError) -> CassetteError:
     """What the system says, for people."""
-    return CassetteError(f"{path}: cannot be {doing}: {error.strerror or error}; nothing that was there is changed")
+    harmless = "" if doing == "read" else "; what was there before is unharmed"
+    return CassetteError(f"{path}: cannot be {doing}: {error.strerror or error}{harmless}")
 
 
 def _opened(path: Path, flags: int) -> int:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from time import process_time  # what others do at the same time does not count
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,6 @@ from mockserver.cassettes.reading import episodes
 from mockserver.cassettes.writing import HEAD, document
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
-from mockserver.core.seed import monotonic
 from tests.cassettes import hostile, told
 from tests.fuzz.amount import thrown
 
@@ -136,13 +136,13 @@ def test_a_thousand_episodes_load_in_a_blink(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
     text = document(told.stream(1, events=29))
     data = (HEAD + "".join(text.replace("chatcmpl-1", f"chatcmpl-{at}") for at in range(1000))).encode()
-    cold = monotonic()
+    cold = process_time()
     assert len(through(path, data)) == 1000
-    between = monotonic()
+    between = process_time()
     took = []
     for _ in range(5):
-        begun = monotonic()
+        begun = process_time()
         assert len(indexed(path, data, "a.yaml")) == 1000
-        took.append(monotonic() - begun)
+        took.append(process_time() - begun)
     assert min(took) < 0.2
     assert min(took) < (between - cold) / 3

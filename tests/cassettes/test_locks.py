@@ -7,6 +7,7 @@ from threading import Event
 
 import pytest
 
+from mockserver.cassettes import locks
 from mockserver.cassettes.locks import locked
 from mockserver.core.errors import CassetteError
 
@@ -80,4 +81,27 @@ def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
         with pytest.raises(CassetteError, match=f"{name}: {words}"), locked(tmp_path / name, alone=True):
             pass
     with pytest.raises(CassetteError, match="a cassette is a file"), locked(tmp_path / "folder", alone=False):
+        pass
+
+
+def test_a_system_without_locks_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "fcntl", None)
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    with locked(path, alone=True) as held, locked(path, alone=True):
+        held.write(0, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_file_that_cannot_be_locked_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(descriptor: int, how: int) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(locks.fcntl, "flock", refuses)
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    with locked(path, alone=False) as held:
+        assert held.read(0) == b"old"
+    words = "a: cannot be locked: No locks available; what was there before is unharmed"
+    with pytest.raises(CassetteError, match=words), locked(path, alone=True):
         pass

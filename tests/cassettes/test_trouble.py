@@ -65,9 +65,9 @@ def test_a_folder_that_may_not_be_written(own: Path) -> None:
         cassette.append(told.plain(1))
         own.chmod(0o500)
         assert complaint(fresh.append, told.plain(2)) == (
-            f"{own}/b.yaml: cannot be begun: Permission denied; nothing that was there is changed"
+            f"{own}/b.yaml: cannot be begun: Permission denied; what was there before is unharmed"
         )
-        words = f"{own}/a.yaml: cannot be written: Permission denied; nothing that was there is changed"
+        words = f"{own}/a.yaml: cannot be written: Permission denied; what was there before is unharmed"
         assert complaint(cassette.append, told.plain(2)) == words
         assert complaint(cassette.rewrite, lambda episodes: ()) == words.replace("written", "replaced")
         assert complaint(CassetteFile(own / "c" / "d.yaml").append, told.plain(2)).startswith(
@@ -84,7 +84,7 @@ def test_a_file_that_may_not_be_written_or_read(own: Path) -> None:
         assert "a.yaml: cannot be written: Permission denied" in complaint(cassette.append, told.plain(2))
         assert cassette.load() == (told.plain(1),)
         cassette.path.chmod(0)
-        assert "a.yaml: cannot be read: Permission denied" in complaint(cassette.load)
+        assert complaint(cassette.load) == f"{own}/a.yaml: cannot be read: Permission denied"
 
 
 FULL = """
@@ -115,9 +115,9 @@ def test_a_full_disk_harms_nothing(cassette: CassetteFile) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     told_by = subprocess.run(child, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert told_by.stdout.split("\n") == [
-        "chat.yaml: cannot be written: File too large; nothing that was there is changed",
-        "chat.yaml: cannot be written: File too large; nothing that was there is changed",
-        "chat.yaml: cannot be replaced: File too large; nothing that was there is changed",
+        "chat.yaml: cannot be written: File too large; what was there before is unharmed",
+        "chat.yaml: cannot be written: File too large; what was there before is unharmed",
+        "chat.yaml: cannot be replaced: File too large; what was there before is unharmed",
         "2",
         "",
     ]

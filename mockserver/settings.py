@@ -1,3 +1,4 @@
+# size: one long list of settings
 """One frozen value for all that can be set, put together from flags, environment, rules files and defaults.
 
 Knows the names, kinds and bounds of settings, not what anybody does with them.

@@ -36,7 +36,7 @@ class Scrubber:
 
     def request(self, sent: Sent) -> Sent:
         """A live request as a recording would have it, but with all its headers; the very object, if it is the same."""
-        told, kept = _head(sent.headers, self.headers)
+        told, kept = _head(sent.headers, self._compared)
         placed = _of_body(sent)
         if not (self.scrubs or placed or self._compares_credentials):
             away = self._away(told)
@@ -61,7 +61,7 @@ class Scrubber:
         return replace(
             episode,
             model=self._model(episode.model, of_reply),
-            request=self._sent(replace(sent, headers=REQUEST.of(sent.headers, self.headers)), told, placed),
+            request=self._sent(replace(sent, headers=REQUEST.of(sent.headers, self._compared)), told, placed),
             reply=scrubbed(reply, of_reply, self._rules),
         )
 
@@ -79,8 +79,12 @@ class Scrubber:
         return Secrets((), lambda value: value if value in self._allows else PLACEHOLDER)
 
     @cached_property
+    def _compared(self) -> tuple[str, ...]:
+        return tuple(name.lower() for name in self.headers)
+
+    @cached_property
     def _compares_credentials(self) -> bool:
-        return any(map(is_secret_header, self.headers))
+        return any(map(is_secret_header, self._compared))
 
     def _away(self, values: tuple[str, ...]) -> Credentials:
         every = (*self.known, *values) if values else self.known
@@ -105,7 +109,7 @@ class Scrubber:
         return headers if left == headers else left
 
     def _header(self, name: str, value: str, away: Credentials) -> str:
-        if not REQUEST.has(name) and name not in self.headers:
+        if not REQUEST.has(name) and name not in self._compared:
             return value
         if is_secret_header(name):
             ((_, raw),) = self._in_place.headers(((name.encode(), value.encode("latin-1", "replace")),))

@@ -157,7 +157,7 @@ def test_only_listed_headers_are_kept() -> None:
 
 
 def test_headers_that_are_compared_are_kept_without_credentials() -> None:
-    scrubber = Scrubber((), (), (), ("x-tenant", "authorization"))
+    scrubber = Scrubber((), (), (), ("X-Tenant", "authorization"))
     sent = post({}, (("authorization", f"Bearer {KEY}"), ("x-tenant", f"of {KEY}")))
     recorded = scrubber.episode(episode(sent)).request
     assert recorded.headers == (*JSON, ("authorization", "Bearer <API_KEY>"), ("x-tenant", "of <API_KEY>"))

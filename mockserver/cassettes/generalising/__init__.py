@@ -3,14 +3,16 @@
 What tells requests apart becomes `when`: as little as it takes. What they are answered becomes `then`.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mockserver.cassettes.generalising.answers import UnfitError, then
-from mockserver.cassettes.generalising.asked import READ, Asked, Rule
+from mockserver.cassettes.generalising.asked import READ, Asked, Rule, Then
 from mockserver.cassettes.generalising.conditions import conditioned
 from mockserver.cassettes.generalising.spans import generalised
 from mockserver.cassettes.generalising.writing import written
+from mockserver.core.json_text import compact
 
 __all__ = ["READ", "Asked", "Generalised", "Rule", "rules", "written"]
 
@@ -25,12 +27,15 @@ class Generalised:
 
 def rules(asked: Iterable[Asked]) -> Generalised:
     """The rules that answer what was asked as it was answered."""
-    fit, left = list[tuple[Asked, dict[str, object]]](), list[tuple[str, str]]()
+    fit, left = list[tuple[Asked, Then]](), list[tuple[str, str]]()
     for one in asked:
         try:
             if one.fields.get("operation") not in _FOR_RULES:
                 raise UnfitError(f"no rule is made for {one.fields.get('operation')}: keep its cassette")
-            fit.append((one, dict(then(one.told, one.retry_after))))
+            said = dict(then(one.told, one.retry_after))
+            if _HALF.search(compact([said, one.fields])):
+                raise UnfitError("it holds half of a character")
+            fit.append((one, said))
         except UnfitError as unfit:
             left.append((one.source, str(unfit)))
     made = conditioned(fit)
@@ -54,4 +59,5 @@ def _generality(rule: Rule) -> tuple[bool, int, int, int]:
     return "tool_result" not in rule.when, pattern, -fixed, -len(rule.when)
 
 
+_HALF = re.compile(r"[\ud800-\udfff]")
 _FOR_RULES = ("chat", "completions", "responses")

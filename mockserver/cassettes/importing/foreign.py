@@ -1,5 +1,6 @@
 """An exchange as another tool wrote it down, in one shape for all of them; and what cannot be taken over."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,12 +45,12 @@ def listed(headers: Json) -> Headers:
     """Headers as pairs: of a table of texts or of lists of these, or of a list of {name, value}. Raises UnfitError."""
     pairs = list[tuple[str, Json]]()
     if isinstance(headers, Mapping):
-        pairs = [(name, each) for name, value in headers.items() for each in _several(value)]
+        pairs = [(str(name), each) for name, value in headers.items() for each in _several(value)]
     elif isinstance(headers, list):
         pairs = [(str(row.get("name")), row.get("value")) for row in headers if isinstance(row, Mapping)]
     elif headers is not None:
         raise UnfitError("its headers are no table")
-    return tuple((str(name).lower(), _text(value)) for name, value in pairs if not str(name).startswith(":"))
+    return tuple((name.lower(), _text(value)) for name, value in pairs if _NAME.fullmatch(name))
 
 
 def _several(value: Json) -> list[Json]:
@@ -57,7 +58,8 @@ def _several(value: Json) -> list[Json]:
 
 
 def _text(value: Json) -> str:
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def moment(text: Json) -> float:
@@ -69,6 +71,14 @@ def moment(text: Json) -> float:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
 
 
+def encoded(text: str) -> bytes:
+    """A text as bytes; half a character, which JSON can hold, as the bytes that would be half of it."""
+    return text.encode("utf-8", "surrogatepass")
+
+
 def header(headers: Headers, name: str) -> str:
     """The values of a header, with commas between; an empty text where it is absent."""
     return ", ".join(value for key, value in headers if key == name)
+
+
+_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)

@@ -4,7 +4,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
-from mockserver.cassettes.importing.foreign import Foreign, Left, UnfitError, listed, moment
+from mockserver.cassettes.importing.foreign import Foreign, Left, UnfitError, encoded, listed, moment
 from mockserver.core.episode import Beat
 from mockserver.core.json_text import Json
 
@@ -65,7 +65,7 @@ def _content(content: Json) -> bytes:
     if not isinstance(text, str):
         return b""
     if content.get("encoding") != "base64":
-        return text.encode("utf-8", "surrogatepass")
+        return encoded(text)
     try:
         return b64decode(text, validate=True)
     except ValueError:

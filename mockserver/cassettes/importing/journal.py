@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlencode
 
-from mockserver.cassettes.importing.foreign import Foreign, Left, UnfitError, listed, moment
+from mockserver.cassettes.importing.foreign import Foreign, Left, UnfitError, encoded, listed, moment
 from mockserver.core.episode import Beat
 from mockserver.core.json_text import Json, compact
 
@@ -56,7 +56,7 @@ def _body(body: Json) -> bytes:
     """A body as bytes: JSON was parsed to be shown, and is written anew."""
     if body is None:
         return b""
-    return body.encode("utf-8", "surrogatepass") if isinstance(body, str) else compact(body).encode()
+    return encoded(body if isinstance(body, str) else compact(body))
 
 
 def _beats(stated: Json) -> tuple[Beat, ...] | None:
@@ -72,7 +72,7 @@ def _event(frame: Mapping[str, Json]) -> bytes:
     data = _body(frame.get("data"))
     if data.startswith(b":") and not frame.get("event"):
         return data + b"\n\n"
-    named = f"event: {frame['event']}\n".encode() if frame.get("event") else b""
+    named = encoded(f"event: {frame['event']}\n") if frame.get("event") else b""
     return named + b"".join(b"data: %s\n" % line for line in data.split(b"\n")) + b"\n"
 
 

@@ -1,12 +1,11 @@
 """Cassettes of vcrpy, with or without pytest-recording: interactions, whose bodies come in many ways."""
 
-import json
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from mockserver.cassettes.importing.foreign import Foreign, Left, UnfitError, listed, moment
-from mockserver.core.json_text import Json
+from mockserver.cassettes.importing.foreign import Foreign, Left, UnfitError, encoded, listed, moment
+from mockserver.core.json_text import Json, compact
 
 
 class Lines(Protocol):
@@ -58,7 +57,7 @@ def _status(response: Mapping[str, Json]) -> int:
 def _body(message: Mapping[str, Json]) -> bytes:
     """A body: text, bytes, JSON that was parsed, or a table that holds one of these. Raises UnfitError."""
     if message.get("parsed_body") is not None:
-        return json.dumps(message["parsed_body"], ensure_ascii=False, separators=(",", ":")).encode()
+        return encoded(compact(message["parsed_body"]))
     return _bytes(message.get("body", message.get("content")))
 
 
@@ -69,7 +68,7 @@ def _bytes(body: Json) -> bytes:
         case bytes():
             return body
         case str():
-            return body.encode("utf-8", "surrogateescape")
+            return encoded(body)
         case {"base64_string": str(coded)}:
             return _decoded(coded)
         case {"string": held}:

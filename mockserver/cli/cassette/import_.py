@@ -61,17 +61,17 @@ def _taken(episodes: Sequence[Episode], cassette: Cassette, where: Folder, file:
     for episode in episodes:
         try:
             clean = scrubs.episode(episode)
+            if _essence(clean) in there:
+                continue
             found = leaks(clean, where.settings)
+            if not found:
+                cassette.append(clean)
+                taken += 1
         except CassetteError as error:
-            clean, found = episode, [str(error.mistakes[0])]
-        if _essence(clean) in there:
-            continue
+            found = [str(error.mistakes[0])]
         if found:
             refused += 1
             click.echo(line(f"left out an episode of {file}: {'; '.join(found)}", 400), err=True)
-        else:
-            cassette.append(clean)
-            taken += 1
     again = len(episodes) - taken - refused
     told = f"; {again} {'was' if again == 1 else 'were'} there already" if again else ""
     click.echo(f"{cassette.path}: {many(taken, 'episode')} from {file}{told}")

@@ -36,7 +36,9 @@ def call_of(episode: Episode) -> Call | None:
         method=sent.method,
         path=sent.path,
         query=query_from(sent.query.encode("latin-1", "replace")),
-        headers=tuple((name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in sent.headers),
+        headers=tuple(
+            (name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in sent.headers
+        ),
         body=sent.body,
         path_params=found[1],
     )
@@ -107,7 +109,7 @@ def known() -> Known:
 
 def _plain(headers: Headers, body: bytes) -> bytes:
     """A body without its codings. Raises ValueError."""
-    raw = tuple((name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers)
+    raw = tuple((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in headers)
     try:
         return decoded(HttpRequest("POST", "/", headers=raw, body=body), MOST_DECODED).body
     except Failure as failure:

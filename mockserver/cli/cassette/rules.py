@@ -1,15 +1,18 @@
 """`mockserver cassette rules`: rules that answer what was recorded, plain and streamed, and what is like it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from mockserver.cassettes.generalising import Asked, rules, written
+from mockserver.cassettes.generalising import Asked, Rule, rules, written
 from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, write_file
 from mockserver.cli.cassette.meaning import asked
 from mockserver.cli.cassette.telling import line
-from mockserver.core.errors import CassetteError, ConfigError
+from mockserver.core.errors import CassetteError, ConfigError, Mistake, MockserverError
 from mockserver.core.json_text import Json
+from mockserver.positions import read
+from mockserver.server.live import compiled
 
 
 @click.command(name="rules")
@@ -34,16 +37,33 @@ def command(names: tuple[str, ...], output: Path | None, force: bool, **flags: J
             if not said:
                 refused.append(f"{source}: its request is none that {episode.dialect} takes")
     made = rules(found)
-    left = [*refused, *(f"{source}: {why}" for source, why in made.left)]
-    for told in left:
+    fit, unfit = _loadable(made.rules)
+    for told in (*refused, *(f"{source}: {why}" for source, why in made.left), *unfit):
         click.echo(f"left out {line(told)}", err=True)
-    if not made.rules:
+    if not fit:
         raise CassetteError(f"no episode of {', '.join(names)} can be a rule")
-    text = written(made.rules)
+    text = written(fit)
     if output is None:
         click.echo(text, nl=False)
         return
     if output.exists() and not force:
         raise ConfigError(f"{output} is there already; say --force to write over it")
     write_file(output, text)
-    click.echo(f"{output}: {many(len(made.rules), 'rule')} from {many(len(found), 'episode')}", err=True)
+    click.echo(f"{output}: {many(len(fit), 'rule')} from {many(len(found), 'episode')}", err=True)
+
+
+def _loadable(made: Sequence[Rule]) -> tuple[Sequence[Rule], Sequence[str]]:
+    """The rules that a server takes, and what is wrong with the others: a tool may be called anything at all."""
+    if not made or _mistake(made) is None:
+        return made, ()
+    judged = [(rule, _mistake([rule])) for rule in made]
+    wrong = [f"{', '.join(rule.sources)}: {mistake.message}" for rule, mistake in judged if mistake is not None]
+    return [rule for rule, mistake in judged if mistake is None], wrong
+
+
+def _mistake(made: Sequence[Rule]) -> Mistake | None:
+    try:
+        compiled((read(written(made), "rules.yaml"),), None)
+    except MockserverError as error:
+        return error.mistakes[0]
+    return None

@@ -167,9 +167,12 @@ def test_what_no_rule_can_say_is_left() -> None:
     cut = chat("a", {"text": "b"}, stream=True)
     frames = (cut.reply.frames or ())[:-1]
     vectors = episode(local(), "/openai/v1/embeddings", {"model": "m", "input": "a"})
-    made = generalise(replace(cut, reply=replace(cut.reply, frames=frames)), vectors)
+    half = chat("a", {"text": "half"})
+    half = replace(half, reply=replace(half.reply, body=half.reply.body.replace(b"half", b"\\ud800")))
+    made = generalise(replace(cut, reply=replace(cut.reply, frames=frames)), vectors, half)
     assert made.rules == ()
     assert made.left == (
         ("a.yaml#1", "its stream breaks off"),
         ("a.yaml#2", "no rule is made for embeddings: keep its cassette"),
+        ("a.yaml#3", "it holds half of a character"),
     )

@@ -8,6 +8,7 @@ from mockserver.cassettes.importing.foreign import UnfitError, header, listed, m
 def test_headers_become_pairs() -> None:
     assert listed({"A": ["1", "2"], "B": "3", "C": [b"4"]}) == (("a", "1"), ("a", "2"), ("b", "3"), ("c", "4"))
     assert listed([{"name": "A", "value": "1"}, {"name": ":path", "value": "/"}, 3]) == (("a", "1"),)
+    assert listed({"a\ud800": "1", "é": "2", "": "3", "b": "\ud800"}) == (("b", "?"),)
     assert listed(None) == ()
     with pytest.raises(UnfitError, match="its headers are no table"):
         listed("a: b")

@@ -73,7 +73,7 @@ def test_hosts_of_strangers_are_told_together(place: Place) -> None:
 
 
 def test_what_looks_like_a_secret_is_left_out(place: Place) -> None:
-    row = interaction(body={"string": json.dumps({**ANSWER, "note": "AKIAIOSFODNN7EXAMPL2"})})
+    row = interaction(body={"string": json.dumps({**ANSWER, "note": "AKIAQ7X4WJ5NZ3RTB6KD"})})
     ran = place.run("import", vcr(row))
     assert ran.code == 2
     assert ran.err.startswith("left out an episode of test_chat[gpt-4o].yaml: ")

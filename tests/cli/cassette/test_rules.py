@@ -41,6 +41,14 @@ def test_rules_for_one_episode_on_standard_output(place: Place) -> None:
     )
 
 
+def test_what_no_server_takes_is_left_out(place: Place) -> None:
+    odd = chat("a", {"raw": {"body": {"choices": [{"message": {"tool_calls": [{"function": {"name": "{{"}}]}}]}}})
+    place.keep("chat", odd, *chats(("Hi", "Hello")))
+    ran = place.run("rules", "chat")
+    assert ran.err == "left out chat.yaml#1: no template can stand here: this is sent as it is\n"
+    assert "chat.yaml#2" in ran.out
+
+
 def test_no_rule_at_all(place: Place) -> None:
     place.keep("chat", episode(local(), "/openai/v1/embeddings", {"model": "m", "input": "a"}))
     ran = place.run("rules", "chat")

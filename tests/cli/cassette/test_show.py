@@ -1,9 +1,11 @@
 """`mockserver cassette show`: to read, or the very bytes."""
 
-import subprocess
-import sys
+import io
 from dataclasses import replace
 
+import pytest
+
+from mockserver.cli import main
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chat, chats
 
@@ -38,14 +40,14 @@ def test_all_of_a_cassette_and_no_escape_sequence(place: Place) -> None:
     assert "\n\nchat.yaml#2: " in ran.out
 
 
-def test_the_bytes_and_nothing_else(place: Place) -> None:
+def test_the_bytes_and_nothing_else(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     episodes = chats(("Hi", "Hello"), ("Hi", "é"), stream=True)
     place.keep("chat", *episodes)
     assert place.run("show", "chat", "--raw").err == (
         "mockserver: cassettes/chat.yaml has 2 episodes: say which one, as chat#1\n"
     )
-    from tests.cli.cassette.standins import _REAL
-
-    if _REAL:
-        command = [sys.executable, "-m", "mockserver", "cassette", "show", "chat#2", "--raw"]
-        assert subprocess.run(command, capture_output=True, check=True).stdout == episodes[1].reply.bytes
+    out = io.TextIOWrapper(io.BytesIO())
+    monkeypatch.setattr("sys.stdout", out)
+    with pytest.raises(SystemExit):
+        main(["cassette", "show", "chat#2", "--raw"])
+    assert out.buffer.getvalue() == episodes[1].reply.bytes  # type: ignore[attr-defined]

@@ -68,10 +68,10 @@ class Player:
             return self._forwarded(call, choice)
         try:
             library = await self._library(choice)
+            call, wanted = await apart(call, partial(self._wanted, library, call))
         except CassetteError as error:
             details = {"cassette": choice.name}
             return Played(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
-        call, wanted = await apart(call, partial(self._wanted, library, call))
         if entries := library.find(wanted.key):
             at = await store.incr(call.http.namespace, episodes(library.file, wanted.key)) if len(entries) > 1 else 1
             return _played(entries[min(at, len(entries)) - 1], settled=len(entries) == 1 and choice.record == "none")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from mockserver.core.call import Call
 from mockserver.core.episode import Beat, Episode, Recorded, Sent
+from mockserver.core.errors import CassetteError
 from mockserver.core.http import Headers
 from mockserver.core.plan import Failure
 from mockserver.core.printable import printable
@@ -102,7 +103,6 @@ class _Body:
     def __init__(self, status: int, headers: Fields, end: re.Pattern[bytes] | None) -> None:
         self._status, self._headers = status, headers
         self._coded, self._decoding = _decoding(headers)
-        self._raw: list[bytes] = []  # where it is coded, in case that it is not what it says
         self._plain: list[bytes] = []
         self._size, self._length = 0, _length(headers)
         self._events = _Events(end) if _streams(headers) and (self._decoding or not self._coded) else None
@@ -111,7 +111,6 @@ class _Body:
         """A piece has come at this moment; False: it is too much."""
         self._size += len(piece)
         if self._coded:
-            self._raw.append(piece)
             piece = self._decoded(piece)
         self._plain.append(piece)
         if self._events is not None:
@@ -139,10 +138,10 @@ class _Body:
         return self._events is not None and self._events.unended
 
     def recorded(self, took: float) -> Recorded:
-        """The answer, now that it is whole."""
-        decoded = self._decoding is not None and self._decoding.whole and bool(self._raw)
-        if self._raw and not decoded:
-            return Recorded(self._status, _texts(self._headers, ()), b"".join(self._raw), took=took)
+        """The answer, now that it is whole. Raises CassetteError where it is coded, and nobody can read it."""
+        decoded = self._decoding is not None and self._decoding.whole and self._size > 0
+        if self._coded and self._size and not decoded:
+            raise CassetteError("its content coding cannot be undone, so nobody knows what is in it")
         headers = _texts(self._headers, _OF_CODED if decoded else ())
         if self._events is not None:
             return Recorded(self._status, headers, frames=self._events.all(), took=took)

@@ -1,5 +1,7 @@
 # Needs GNU make and Python 3.11 or newer. Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
 PYTHON ?= python3
+# How many tests run at once: twice the processors, as many of them wait for something most of their time.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 
@@ -30,7 +32,7 @@ check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pytest -q -n auto tests/house
 
 test: setup  # the house is looked over by make check
-	$(BIN)/pytest -n auto --ignore tests/house
+	$(BIN)/pytest -n $(WORKERS) --ignore tests/house
 
 frameworks: .venv-frameworks/ready  # agents of public frameworks; what those leave unclosed is their own affair
 	$(FRAMEWORKS)/python -m pytest -q -W default -p no:unraisableexception --disable-warnings tests/frameworks

@@ -11,6 +11,7 @@ from mockserver.core.errors import ConfigError
 from mockserver.core.rates import Limits, Rate
 from mockserver.core.seed import FROZEN_AT
 from mockserver.core.timing import Timing
+from mockserver.kinds.cassettes import Match
 from mockserver.kinds.keys import Key
 from mockserver.kinds.models import Model
 from mockserver.kinds.timing import PROFILES
@@ -57,6 +58,15 @@ def test_defaults() -> None:
         "journal_calls": 1000,
         "journal_bytes": 50_000_000,
         "max_body": 10_000_000,
+        "cassette": None,
+        "cassettes": "cassettes",
+        "record": "none",
+        "record_errors": True,
+        "upstream": {},
+        "match": Match(),
+        "scrub": (),
+        "allow_secrets": (),
+        "replay_speed": 0,
         "cors": (),
         "allowed_hosts": (),
         "control_token": None,

@@ -1,3 +1,4 @@
+# size: one long table of defaults
 """Settings from four origins, and what is said about those that cannot be."""
 
 from collections.abc import Mapping

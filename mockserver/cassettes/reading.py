@@ -200,4 +200,4 @@ def _without(lines: list[str], events: dict[int, Beat] | dict[int, str]) -> str:
 
 
 _BEGIN = f'"version: {VERSION}"'
-_RESTATE = "if that is meant, `mockserver cassette verify --fix` states it anew"
+_RESTATE = "if that is meant, write `sha256: unknown` there"

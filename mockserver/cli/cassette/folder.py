@@ -4,12 +4,13 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
 
 import click
 
+from mockserver.cassettes.files import SUFFIX, CassetteFile, named
+from mockserver.cassettes.leaks import leaks as found_in
+from mockserver.cassettes.scrubbing import Scrubber
 from mockserver.cli.options import Command, setting_flags, sources
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError, ConfigError
@@ -20,29 +21,6 @@ from mockserver.dialects import discover
 from mockserver.positions import did_you_mean
 from mockserver.settings import Settings, assemble
 from mockserver.units import seconds
-
-SUFFIX = ".yaml"
-
-
-class Cassette(Protocol):
-    """A file of episodes."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a file."""
-
-    def load(self) -> tuple[Episode, ...]:
-        """Its episodes. Raises CassetteError."""
-
-    def append(self, episode: Episode) -> int:
-        """Put an episode to its end; its number comes back. Raises CassetteError."""
-
-    def rewrite(self, change: Callable[[tuple[Episode, ...]], tuple[Episode, ...]]) -> None:
-        """Change it as a whole, or not at all. Raises CassetteError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +41,11 @@ class Folder:
         found = (path.relative_to(self.path) for path in self.path.rglob(f"*{SUFFIX}") if path.is_file())
         return tuple(sorted(str(path).removesuffix(SUFFIX) for path in found if not _is_hidden(path)))
 
-    def cassette(self, name: str) -> Cassette:
+    def cassette(self, name: str) -> CassetteFile:
         """The cassette of a name, whether it is there or not. Raises CassetteError for a name that cannot be."""
-        files: Any = import_module("mockserver.cassettes.files")
-        found: Cassette = files.CassetteFile(files.named(self.path, name))
-        return found
+        return CassetteFile(named(self.path, name))
 
-    def found(self, name: str) -> Cassette:
+    def found(self, name: str) -> CassetteFile:
         """The same of one that is there. Raises CassetteError."""
         cassette = self.cassette(name)
         if not cassette.exists:
@@ -78,7 +54,7 @@ class Folder:
             raise CassetteError(f"there is no cassette {cassette.path}{hint}")
         return cassette
 
-    def source(self, cassette: Cassette, number: int) -> str:
+    def source(self, cassette: CassetteFile, number: int) -> str:
         """How an episode is called: `chat.yaml#3`."""
         return f"{cassette.path.relative_to(self.path)}#{number}"
 
@@ -108,7 +84,7 @@ def picked(text: str) -> tuple[str, int | None]:
     return name.removesuffix(SUFFIX), int(number)
 
 
-def numbered(cassette: Cassette, number: int | None) -> list[tuple[int, Episode]]:
+def numbered(cassette: CassetteFile, number: int | None) -> list[tuple[int, Episode]]:
     """The episodes with their numbers; one of them alone, where it is asked for. Raises CassetteError."""
     episodes = cassette.load()
     if number is not None and number > len(episodes):
@@ -127,17 +103,15 @@ def age(context: click.Context, parameter: click.Parameter, text: str | None) ->
         raise click.BadParameter(f"{printable(text, 40)} is no age; write 90d, 2w or 12h") from None
 
 
-def scrubber(settings: Settings) -> Any:
+def scrubber(settings: Settings) -> Scrubber:
     """What takes secrets out of episodes, by the settings and the environment."""
-    scrubbing: Any = import_module("mockserver.cassettes.scrubbing")
     compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-    return scrubbing.Scrubber(settings.scrub, known(os.environ), settings.allow_secrets, compared)
+    return Scrubber(settings.scrub, known(os.environ), settings.allow_secrets, compared)
 
 
 def leaks(episode: Episode, settings: Settings) -> Sequence[str]:
     """What looks like a secret in an episode, in words."""
-    module: Any = import_module("mockserver.cassettes.leaks")
-    return [str(leak) for leak in module.leaks(episode, settings.allow_secrets)]
+    return [str(leak) for leak in found_in(episode, settings.allow_secrets)]
 
 
 def read_file(path: str) -> bytes:

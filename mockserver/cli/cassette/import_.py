@@ -6,10 +6,9 @@ from pathlib import Path, PurePath
 
 import click
 
+from mockserver.cassettes.files import SUFFIX, CassetteFile
 from mockserver.cassettes.importing import Imported, imported
 from mockserver.cli.cassette.folder import (
-    SUFFIX,
-    Cassette,
     Folder,
     cassettes_flag,
     folder,
@@ -54,7 +53,7 @@ def command(files: tuple[str, ...], into: str | None, dialect: str | None, **fla
     sys.exit(0 if not missed else 1 if total else 2)
 
 
-def _taken(episodes: Sequence[Episode], cassette: Cassette, where: Folder, file: str) -> tuple[int, int]:
+def _taken(episodes: Sequence[Episode], cassette: CassetteFile, where: Folder, file: str) -> tuple[int, int]:
     """Put episodes to the end of a cassette: how many were taken, or were there; and how many could not be."""
     scrubs, taken, refused = scrubber(where.settings), 0, 0
     there = set(map(_essence, cassette.load())) if cassette.exists else set()

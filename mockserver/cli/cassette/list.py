@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from mockserver.cli.cassette.folder import Cassette, Folder, cassettes_flag, folder, many, numbered, picked
+from mockserver.cassettes.files import CassetteFile
+from mockserver.cli.cassette.folder import Folder, cassettes_flag, folder, many, numbered, picked
 from mockserver.cli.cassette.telling import day, headline, line, size
 from mockserver.core.errors import MockserverError
 from mockserver.core.json_text import Json
@@ -37,7 +38,7 @@ def command(names: tuple[str, ...], **flags: Json) -> int:
     return 2 if broken else 0
 
 
-def _row(where: Folder, cassette: Cassette) -> Sequence[str]:
+def _row(where: Folder, cassette: CassetteFile) -> Sequence[str]:
     episodes = cassette.load()
     dialects = dict.fromkeys(episode.dialect for episode in episodes)
     models = dict.fromkeys(episode.model for episode in episodes if episode.model)

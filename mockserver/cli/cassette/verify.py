@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
-from typing import Any
 
 import click
 
+from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.reading import entries
 from mockserver.cassettes.verifying import Checks, findings
-from mockserver.cli.cassette.folder import Cassette, Folder, age, cassettes_flag, folder, leaks, many, picked
+from mockserver.cli.cassette.folder import Folder, age, cassettes_flag, folder, leaks, many, picked
 from mockserver.cli.cassette.played import Played
 from mockserver.cli.cassette.telling import line
 from mockserver.core.errors import MockserverError
@@ -50,7 +50,7 @@ def command(names: tuple[str, ...], max_age: float | None, journal: str | None, 
 
 
 def _checked(
-    where: Folder, cassette: Cassette, max_age: float | None, played: Played | None
+    where: Folder, cassette: CassetteFile, max_age: float | None, played: Played | None
 ) -> tuple[int, Sequence[str]]:
     """How many episodes a cassette has, and what is doubtful of them."""
     episodes = cassette.load()
@@ -66,13 +66,15 @@ def _checked(
     ]
 
 
-def _mismatches(cassette: Cassette) -> Mapping[int, str]:
+def _mismatches(cassette: CassetteFile) -> Mapping[int, str]:
     """The episodes whose bytes are not those that were recorded."""
     return dict(_altered(cassette))
 
 
-def _altered(cassette: Cassette) -> Iterator[tuple[int, str]]:
-    reading: Any = import_module("mockserver.cassettes.reading")
-    for number, entry in enumerate(reading.entries(cassette.path.read_bytes(), str(cassette.path)), 1):
+def _altered(cassette: CassetteFile) -> Iterator[tuple[int, str]]:
+    for number, entry in enumerate(entries(cassette.path.read_bytes(), str(cassette.path)), 1):
         if entry.altered:
-            yield number, "was edited: its bytes are not those of its sha256; record it anew, or take the hash out"
+            yield number, _EDITED
+
+
+_EDITED = "was edited: its bytes are not those of its sha256; record it anew, or write `sha256: unknown` there if that is meant"

@@ -1,16 +1,12 @@
 """A folder of cassettes to call commands on."""
 
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from mockserver.cassettes.files import CassetteFile, named
 from mockserver.core.episode import Episode
-from tests.cli.cassette.standins import stand_in
 from tests.kit.program import Ran, run
-
-stand_in()
 
 
 class Place:
@@ -21,16 +17,13 @@ class Place:
 
     def keep(self, name: str, *episodes: Episode) -> None:
         """Put episodes into a cassette."""
-        files: Any = import_module("mockserver.cassettes.files")
-        cassette = files.CassetteFile(files.named(self.folder, name))
+        cassette = CassetteFile(named(self.folder, name))
         for episode in episodes:
             cassette.append(episode)
 
     def episodes(self, name: str) -> tuple[Episode, ...]:
         """What a cassette holds."""
-        files: Any = import_module("mockserver.cassettes.files")
-        found: tuple[Episode, ...] = files.CassetteFile(files.named(self.folder, name)).load()
-        return found
+        return CassetteFile(named(self.folder, name)).load()
 
     def run(self, *arguments: object) -> Ran:
         """`mockserver cassette ARGUMENTS` on the folder."""

@@ -77,4 +77,6 @@ def _altered(cassette: CassetteFile) -> Iterator[tuple[int, str]]:
             yield number, _EDITED
 
 
-_EDITED = "was edited: its bytes are not those of its sha256; record it anew, or write `sha256: unknown` there if that is meant"
+_EDITED = (
+    "was edited: its bytes are not those of its sha256; record it anew, or, if that is meant, write `sha256: unknown`"
+)

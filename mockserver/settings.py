@@ -239,10 +239,11 @@ def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None
         settings = Settings.model_validate(_values(layer), strict=strict, context=context)
     except ValidationError as error:
         raise ConfigError(*(_mistake(layer, details) for details in error.errors(include_url=False))) from None
-    if dialects and "dialect" in settings.model_fields_set and settings.dialect not in dialects:
-        known = f"must be one of {', '.join(dialects)}, not {_shown(settings.dialect)}"
-        words = f"{layer.name(('dialect',))} {known}{did_you_mean(settings.dialect, dialects)}"
-        raise ConfigError(layer.mistake(("dialect",), words))
+    named = [(("dialect",), settings.dialect, "")] if "dialect" in settings.model_fields_set else []
+    for path, name, what in (*named, *((("upstream", name), name, ": a dialect") for name in settings.upstream)):
+        if dialects and name not in dialects:
+            known = f"must be one of {', '.join(dialects)}, not {_shown(name)}{did_you_mean(name, dialects)}"
+            raise ConfigError(layer.mistake(path, f"{layer.name(path[:1])}{what} {known}", key=len(path) > 1))
     return {name: getattr(settings, name) for name in settings.model_fields_set}
 
 

@@ -308,3 +308,15 @@ def test_all_mistakes_are_told_at_once() -> None:
         "MOCKSERVER_IDS",
         "--log",
     ]
+
+
+def test_an_upstream_of_no_dialect() -> None:
+    told = 'a dialect must be one of azure, openai, not "opnai"; did you mean "openai"?'
+    document = read('settings: {upstream: {opnai: "https://x.example"}}', "r.yaml")
+    for flags, documents, where in (
+        ({"upstream": "opnai=https://x.example"}, [], "--"),
+        ({}, [document], "r.yaml:1:23: "),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            assemble(flags, {}, documents, dialects=("azure", "openai"))
+        assert str(caught.value).startswith(f"{where}upstream: {told}")

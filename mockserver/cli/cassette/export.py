@@ -7,8 +7,7 @@ import click
 
 from mockserver import __version__
 from mockserver.cassettes.exporting import ADDRESSES, har
-from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, write_file
-from mockserver.core.errors import ConfigError
+from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, put_out
 from mockserver.core.json_text import Json
 from mockserver.dialects import discover
 
@@ -24,16 +23,7 @@ def command(name: str, output: Path | None, force: bool, **flags: Json) -> None:
     file, number = picked(name)
     episodes = [episode for _, episode in numbered(where.found(file), number)]
     own = {
-        mount: address
-        for dialect, address in where.settings.upstream.items()
-        for mount in discover()[dialect].mounts
-        if dialect in discover()
+        mount: address for dialect, address in where.settings.upstream.items() for mount in discover()[dialect].mounts
     }
     text = json.dumps(har(episodes, __version__, {**ADDRESSES, **own}), indent=2, ensure_ascii=False) + "\n"
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    if output.exists() and not force:
-        raise ConfigError(f"{output} is there already; say --force to write over it")
-    write_file(output, text)
-    click.echo(f"{output}: {many(len(episodes), 'episode')}", err=True)
+    put_out(text, output, many(len(episodes), "episode"), force=force)

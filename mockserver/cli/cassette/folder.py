@@ -135,6 +135,17 @@ def write_file(path: Path, text: str) -> None:
         raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+def put_out(text: str, output: Path | None, told: str, *, force: bool) -> None:
+    """A text on standard output, or in a file; what is told of it goes to stderr. Raises ConfigError."""
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    if output.exists() and not force:
+        raise ConfigError(f"{output} is there already; say --force to write over it")
+    write_file(output, text)
+    click.echo(f"{output}: {told}", err=True)
+
+
 def many(count: int, what: str) -> str:
     """So many of something."""
     return f"{count} {what}{'s' * (count != 1)}"

@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from mockserver.cassettes.generalising import Asked, Rule, rules, written
-from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, write_file
+from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, put_out
 from mockserver.cli.cassette.meaning import asked
 from mockserver.cli.cassette.telling import line
-from mockserver.core.errors import CassetteError, ConfigError, Mistake, MockserverError
+from mockserver.core.errors import CassetteError, Mistake, MockserverError
 from mockserver.core.json_text import Json
 from mockserver.positions import read
 from mockserver.server.live import compiled
@@ -42,14 +42,8 @@ def command(names: tuple[str, ...], output: Path | None, force: bool, **flags: J
         click.echo(f"left out {line(told)}", err=True)
     if not fit:
         raise CassetteError(f"no episode of {', '.join(names)} can be a rule")
-    text = written(fit)
-    if output is None:
-        click.echo(text, nl=False)
-        return
-    if output.exists() and not force:
-        raise ConfigError(f"{output} is there already; say --force to write over it")
-    write_file(output, text)
-    click.echo(f"{output}: {many(len(fit), 'rule')} from {many(len(found), 'episode')}", err=True)
+    told = f"{many(len(fit), 'rule')} from {many(len(found), 'episode')}"
+    put_out(written(fit), output, told, force=force)
 
 
 def _loadable(made: Sequence[Rule]) -> tuple[Sequence[Rule], Sequence[str]]:

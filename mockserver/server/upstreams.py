@@ -29,10 +29,13 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How many seconds an upstream may take until its answer begins, and then between two pieces of it."""
+    """How many seconds an upstream may take until its answer begins, and then between two pieces of it.
 
-    head: float = 60.0
-    piece: float = 60.0
+    As long as the official clients wait: a model may think for minutes, and they know best when to give up.
+    """
+
+    head: float = 600.0
+    piece: float = 600.0
 
 
 @dataclass(slots=True, eq=False)

@@ -57,7 +57,7 @@ class Exchange:
     headers: Sequence[tuple[bytes, bytes]] = ()
     body: bytes = b""
     received: int = 0
-    call: Call | None = None  # until it is closed: a call can take many times the room of its body
+    call: Call | None = None  # until it is closed, unless its journal keeps calls
     operation: str = ""
     model: str = ""
     source: str = ""

@@ -173,7 +173,8 @@ class Engine:
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[Response, Afflictions]:
         """What a rule says to a call, and which of its faults befall this attempt. Raises Failure."""
         moment = Moment(call, groups, self.policy.seed, generator(call, self.policy.seed))
-        response = await apart(call, partial(rule.then, moment))
+        respond = partial(rule.then, moment)
+        response = await (aside(respond) if rule.slow else apart(call, respond))
         if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
         draws = Draws(self.policy.seed, self.store, counted=self._counts_attempts)

@@ -46,6 +46,7 @@ class Rule:
     spec: Mapping[str, Json]
     place: Place | None = None
     draws: tuple[str, ...] = ()  # what in its faults may befall one call and not the next
+    slow: bool = False  # whether to answer may take long, whatever the call: it waits for a program of the user
     answers: tuple[bool, ...] = (True,)  # whether each of its steps or branches does, or leaves that to rules behind
 
     @property

@@ -26,16 +26,22 @@ class Document:
     file: str
     _lines: tuple[str, ...] | None = None
     _root: Spot = NOWHERE
+    _within: Place | None = None
 
     @classmethod
     def of(cls, data: Json, file: str) -> "Document":
         """A document that never stood in a file: `place` gives None."""
         return cls(data, file)
 
+    @classmethod
+    def at(cls, data: Json, place: Place) -> "Document":
+        """A document that a program states at this place: all of it stands there."""
+        return cls(data, place.file, _within=place)
+
     def place(self, path: Path, *, key: bool = False) -> Place | None:
         """The place of the value at `path`, or of its key; of the nearest ancestor where the path leads nowhere."""
         if self._lines is None:
-            return None
+            return self._within
         line, column, inner = self._root
         for depth, step in enumerate(path, 1):
             found = _step(inner, step)

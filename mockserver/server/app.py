@@ -31,6 +31,22 @@ def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
     return app
 
 
+class Spoken:
+    """The application for whichever dialect the bare paths speak now."""
+
+    def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:
+        self._live = live
+        self._apps = {live.settings.dialect: build_app(live, lifespan)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        dialect = self._live.settings.dialect
+        app = self._apps.get(dialect)
+        if app is None:
+            app = self._apps[dialect] = build_app(self._live)
+        await app(scope, receive, send)
+
+
 @dataclass(slots=True, eq=False)
 class Named:
     """What stands behind `/ns/{namespace}`, if a namespace may be called so; else the dialect's 404."""

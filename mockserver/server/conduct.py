@@ -28,6 +28,7 @@ from mockserver.server.relay import Relay
 from mockserver.server.routes import meant
 from mockserver.server.served import Served
 from mockserver.server.snapshot import ClientLeftError, path_of, read_body, snapshot
+from mockserver.state.journal import Journal
 
 MEMORABLE = 65_536  # bytes of a request and its answer together, up to which they are remembered
 STOPPING = Failure("overloaded", "The server is stopping.")
@@ -44,7 +45,8 @@ class Conduct:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request over ASGI and note it in the journal."""
         endpoint, namespace = self.endpoint, scope["path_params"].get("namespace", DEFAULT)
-        exchange = self._opened(scope, namespace)
+        journal = endpoint.live.journal  # the one it is opened in, though the server may begin anew meanwhile
+        exchange = self._opened(scope, namespace, journal)
         lent = scope.get("extensions", _NOTHING)
         line = Line(receive, send, lent.get(WIRE), lent.get(SHORT))
         limiter = endpoint.live.limiter
@@ -70,12 +72,12 @@ class Conduct:
         finally:
             if visit is not None:
                 visit.leave()
-            endpoint.live.journal.close(exchange, ended)
+            journal.close(exchange, ended)
 
-    def _opened(self, scope: Scope, namespace: str) -> Exchange:
+    def _opened(self, scope: Scope, namespace: str, journal: Journal) -> Exchange:
         """A new row of the journal, with what is known before anything is read."""
         endpoint = self.endpoint
-        exchange = endpoint.live.journal.open(scope["method"], path_of(scope), endpoint.dialect.name, namespace)
+        exchange = journal.open(scope["method"], path_of(scope), endpoint.dialect.name, namespace)
         exchange.query, exchange.headers = scope["query_string"], scope["headers"]
         operation = meant(exchange.method, endpoint.operations)
         if operation is not None:

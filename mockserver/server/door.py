@@ -159,6 +159,11 @@ class Door(Intake):  # size: one connection has one state, and everything here t
     # What a turn, the driver and the porter ask for.
 
     @property
+    def busy(self) -> bool:
+        """Whether a request is being answered."""
+        return self._running is not None
+
+    @property
     def gone(self) -> bool:
         """Whether the client has left."""
         return self not in self.connections

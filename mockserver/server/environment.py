@@ -31,6 +31,13 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     return found
 
 
+def base_url(address: str, dialect: str) -> str:
+    """What the dialect's own client takes as its base, for a server at this address."""
+    spoken = discover()[dialect]
+    told = (text for text in spoken.variables.values() if "{address}" in text)
+    return next(told, "{address}" + spoken.mounts[0]).format(address=address)
+
+
 def _besides(listed: str, hosts: Iterable[str]) -> str:
     """A list of hosts with these in it too."""
     names = [name for part in listed.split(",") if (name := part.strip())]

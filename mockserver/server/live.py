@@ -101,6 +101,15 @@ class Live:
         assert isinstance(self.engine.tapes, Player)  # noqa: S101  # `compose` made it
         return self.engine.tapes
 
+    def renew(self, settings: Settings, engine: Engine, journal: Journal, *, timed: bool = True) -> None:
+        """Begin anew with these: nothing that came before is remembered. What is open ends in the journal it began in.
+
+        `timed`: whether answers take their time, unless a namespace or a request wants it otherwise.
+        """
+        self.namespaces, self.memo, self.ledger = Namespaces(timed=timed), Memo(), Ledger()
+        self.settings, self.engine, self.store, self.journal = settings, engine, engine.store, journal
+        self._limited = None
+
     def timed(self, namespace: str) -> bool:
         """Whether answers of a namespace take their time."""
         return self.namespaces.get(namespace).timed

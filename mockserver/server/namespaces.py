@@ -30,26 +30,37 @@ class Namespace:
     timed: bool = True
     named: int = 0
     choice: Choice | None = None  # the cassette that is played here; None: that of the settings
-    _engine: Engine | None = None
-    _base: Engine | None = None
+    _made: "_Made | None" = None
 
     def engine(self, base: Engine) -> Engine:
-        """What answers here: the base behind the rules of this namespace."""
-        if not self.rules and self.choice is None:
+        """What answers here: the base behind the rules of this namespace. Another thread may put new ones meanwhile."""
+        made, rules, choice = self._made, self.rules, self.choice
+        if not rules and choice is None:
             return base
-        if self._engine is None or self._base is not base:
-            self._engine, self._base = behind(base, self.rules) if self.rules else base, base
-            if self.choice is not None and isinstance(base.tapes, Player):
-                self._engine = playing(self._engine, base.tapes.having(self.choice))
-        return self._engine
+        if made is None or made.rules is not rules or made.choice is not choice or made.base is not base:
+            engine = behind(base, rules) if rules else base
+            if choice is not None and isinstance(base.tapes, Player):
+                engine = playing(engine, base.tapes.having(choice))
+            self._made = made = _Made(rules, choice, base, engine)
+        return made.engine
 
     def play(self, choice: Choice | None) -> None:
         """Play this cassette from now on; None: that of the settings."""
-        self.choice, self._engine, self._base = choice, None, None
+        self.choice = choice
 
     def put(self, rules: Iterable[Rule]) -> None:
         """Have these rules and no others."""
-        self.rules, self._engine, self._base = tuple(rules), None, None
+        self.rules = tuple(rules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """An engine, and what it was made from."""
+
+    rules: tuple[Rule, ...]
+    choice: Choice | None
+    base: Engine
+    engine: Engine
 
 
 def allowed(name: str) -> bool:
@@ -60,8 +71,9 @@ def allowed(name: str) -> bool:
 class Namespaces:
     """The namespaces in use; of too many the longest idle are forgotten, but never the default one."""
 
-    def __init__(self, limit: int = MAX_NAMESPACES) -> None:
+    def __init__(self, limit: int = MAX_NAMESPACES, *, timed: bool = True) -> None:
         self._spaces: OrderedDict[str, Namespace] = OrderedDict()
+        self._timed = timed  # whether answers of a new one take their time
         self._limit = limit
         self.outcasts: list[str] = []
 
@@ -69,7 +81,7 @@ class Namespaces:
         """The namespace of this name, which is in use now."""
         space = self._spaces.get(name)
         if space is None:
-            space = self._spaces[name] = Namespace()
+            space = self._spaces[name] = Namespace(timed=self._timed)
             self._within_limit()
         else:
             self._spaces.move_to_end(name)
@@ -77,7 +89,7 @@ class Namespaces:
 
     def get(self, name: str) -> Namespace:
         """The namespace of this name; one that is not in use is as if new, and is not kept."""
-        return self._spaces.get(name) or Namespace()
+        return self._spaces.get(name) or Namespace(timed=self._timed)
 
     def drop(self, name: str) -> None:
         """Forget what a namespace has of its own."""

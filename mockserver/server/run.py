@@ -15,7 +15,7 @@ from starlette.routing import Router
 from starlette.types import Lifespan
 
 from mockserver.core.errors import ConfigError
-from mockserver.server.app import build_app
+from mockserver.server.app import Spoken
 from mockserver.server.cors import opened
 from mockserver.server.door import doors
 from mockserver.server.live import Live, Sources
@@ -90,7 +90,7 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
     """How uvicorn is to serve; open streams get so many seconds once it is told to stop."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     return uvicorn.Config(
-        opened(build_app(live, lifespan), live.settings.cors),
+        opened(Spoken(live, lifespan), live.settings.cors),
         http=doors(refusal(live)),  # type: ignore[arg-type]  # what makes protocols will do as well as a class
         ws="none",
         lifespan="on",

@@ -1,22 +1,29 @@
 """A server in a thread of this process, for what starts one and ends with it. Takes no signal and says nothing."""
 
+import asyncio
 import logging
+import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from threading import Event, Thread
 from types import TracebackType
+from typing import TypeVar
 
 import uvicorn
 from starlette.routing import Router
 
 from mockserver.core.addresses import is_everywhere
 from mockserver.core.errors import ConfigError
+from mockserver.server.door import Door
 from mockserver.server.live import Live, Sources
 from mockserver.server.run import bind, configured, watching
 
 GRACE = 1  # seconds that open streams get at the end
 _PATIENCE = 30  # seconds that a start may take on a machine that is very busy
+_TURNS = 5  # of the loop, within which an answer that has left is noted
+
+T = TypeVar("T")
 
 
 class Running:
@@ -30,7 +37,8 @@ class Running:
         self.live = live
         self._listener = bind(live.settings.host, live.settings.port)
         self.address = _address(self._listener)
-        self._ready = Event()
+        self._ready, self._process = Event(), os.getpid()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._watching = watching(live, sources or Sources(), say or (lambda _: None))
         self._server = uvicorn.Server(configured(live, self._lifespan, GRACE))
         self._thread = Thread(target=self._run, name="mockserver", daemon=True)
@@ -45,9 +53,35 @@ class Running:
     def stop(self) -> None:
         """Return when nothing of the server runs any more: within a second, unless streams are open."""
         self._server.should_exit = True
+        if os.getpid() != self._process:  # a fork: the thread has stayed behind, and so has all that it holds
+            return
         if self._thread.ident is not None:
             self._thread.join()
         self._listener.close()
+
+    def settle(self) -> None:
+        """Return once every answer that has left by now is noted in the journal."""
+        if self.live.journal.tally.open:
+            self.wait_for(self._settled())
+
+    def hang_up(self) -> None:
+        """End the connections on which an answer is still going out; the idle ones stay."""
+        self.wait_for(self._hung_up())
+
+    def wait_for(self, work: Coroutine[object, object, T]) -> T:
+        """What some work on the server's own loop comes to. Raises what it raises."""
+        assert self._loop is not None  # noqa: S101  # `start` has returned
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_PATIENCE)
+
+    async def _settled(self) -> None:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+
+    async def _hung_up(self) -> None:
+        for door in tuple(self._server.server_state.connections):
+            if isinstance(door, Door) and door.busy:
+                door.transport.abort()
+        await self._settled()
 
     def __enter__(self) -> "Running":
         self.start()
@@ -68,6 +102,7 @@ class Running:
 
     @asynccontextmanager
     async def _lifespan(self, app: Router) -> AsyncIterator[None]:
+        self._loop = asyncio.get_running_loop()
         async with self._watching(app):
             self._ready.set()
             yield

@@ -18,7 +18,6 @@ log = logging.getLogger("mockserver")
 AT_START = (
     "host",
     "port",
-    "dialect",
     "log",
     "reload",
     "cors",

@@ -22,7 +22,7 @@ class Journal:
 
     A namespace keeps so many rows of so many bytes, the oldest go first. All together have room for a few namespaces in
     full, and there are only so many of them: the longest idle give way. `on_close` is told of each closed exchange: a
-    log line, for one.
+    log line, for one. `keeps_calls`: what was asked is kept as it was read, at many times the room of its body.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Journal:
         self._last = 0
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
         self.size = 0  # bytes that all rows take, about
-        self.on_close = on_close
+        self.on_close, self.keeps_calls = on_close, False
         self.tally = Tally()
 
     def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
@@ -65,7 +65,8 @@ class Journal:
             book.close(exchange)
         if self.on_close is not None:
             self.on_close(exchange)
-        exchange.call = None
+        if not self.keeps_calls:
+            exchange.call = None
 
     def rows(self, namespace: str) -> tuple[Exchange, ...]:
         """What is kept of a namespace, the oldest first."""

@@ -37,21 +37,21 @@ async def test_reload_swaps_the_engine_and_keeps_what_is_remembered(file: Path) 
     assert live.engine.store is live.store
 
 
-async def test_reload_swaps_the_settings_too_but_not_the_dialect_of_the_bare_paths(file: Path) -> None:
+async def test_reload_swaps_the_settings_too(file: Path) -> None:
     sources = Sources((file,))
     live = start(sources)
     file.write_text("settings: {keys: [sk-test], max_body: 1KB, strict: true, dialect: azure}\n" + BETTER)
     await reload(live, sources)
     assert (live.settings.keys, live.settings.max_body, live.settings.strict) == ({"sk-test": Key()}, 1000, True)
-    assert live.settings.dialect == "openai"
+    assert live.settings.dialect == "azure"
 
 
 async def test_settings_that_stand_since_the_start_are_told(file: Path) -> None:
     sources = Sources((file,))
     live = start(sources)
     file.write_text("settings: {port: 9, dialect: azure, seed: 3}\n" + GOOD)
-    assert await reload(live, sources) == ("port", "dialect")
-    assert (live.settings.port, live.settings.dialect, live.settings.seed) == (8000, "openai", 3)
+    assert await reload(live, sources) == ("port",)
+    assert (live.settings.port, live.settings.dialect, live.settings.seed) == (8000, "azure", 3)
 
 
 @pytest.mark.parametrize("content", [BROKEN, "rules: [", None])

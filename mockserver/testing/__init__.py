@@ -1,0 +1,7 @@
+"""For tests: a running server, rules declared in Python, and the calls that came."""
+
+from mockserver.testing.calls import Call as Call
+from mockserver.testing.calls import Calls as Calls
+from mockserver.testing.declaring import Declared as Declared
+from mockserver.testing.server import MockServer as MockServer
+from mockserver.testing.setup import Setup as Setup

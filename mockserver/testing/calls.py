@@ -1,0 +1,177 @@
+"""What came: the calls of a test, each with what was asked and what it got, and assertions on them."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack, overload
+
+from mockserver.core.call import Call as Asked
+from mockserver.core.call import Message, Tool
+from mockserver.core.exchange import Exchange
+from mockserver.core.frames import frames
+from mockserver.core.plan import Usage
+from mockserver.reports.expected import line, listed
+from mockserver.testing.asserting import Assertions
+from mockserver.testing.fitting import wanted
+from mockserver.testing.options import When
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A call that came: what was asked, and what it got.
+
+    `asked` is the request as it was read, in no provider's shape; None where it was refused before, or is still on its
+    way.
+    """
+
+    row: Exchange
+    asked: Asked | None
+    attempt: int
+
+    @property
+    def number(self) -> int:
+        """Its number, from 1, as in the header x-mockserver-call."""
+        return self.row.seq
+
+    @property
+    def method(self) -> str:
+        """GET, POST..."""
+        return self.row.method
+
+    @property
+    def path(self) -> str:
+        """Where it went, without a namespace."""
+        return self.row.path
+
+    @property
+    def dialect(self) -> str:
+        """The dialect that was spoken."""
+        return self.row.dialect
+
+    @property
+    def operation(self) -> str:
+        """What was asked for: chat, responses, models... Empty where nothing stands at its path."""
+        return self.row.operation
+
+    @property
+    def model(self) -> str:
+        """The model that was asked."""
+        return self.row.model
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation, each message with role, text, tool calls."""
+        return () if self.asked is None else self.asked.messages
+
+    @property
+    def last_user(self) -> str:
+        """The text of the last user message."""
+        return "" if self.asked is None else self.asked.last_user
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that were offered."""
+        return () if self.asked is None else self.asked.tools
+
+    @property
+    def stream(self) -> bool:
+        """Whether a stream was asked for."""
+        return self.asked is not None and self.asked.stream
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The request's headers, with names in lower case."""
+        return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.row.headers}
+
+    @property
+    def body(self) -> Any:
+        """The request's body, parsed; None where it is no JSON."""
+        if self.asked is not None:
+            return self.asked.raw
+        try:
+            return json.loads(self.row.body)
+        except ValueError:
+            return None
+
+    @property
+    def source(self) -> str:
+        """What answered: `rule tests/test_app.py:12`, `cassette chat.yaml#3`, `generated`, `unmatched`, `invalid`..."""
+        return self.row.source
+
+    @property
+    def bent_by(self) -> tuple[str, ...]:
+        """The rules that only said how the answer goes out."""
+        return self.row.bent_by
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The names of the faults that befell the answer."""
+        return self.row.faults
+
+    @property
+    def status(self) -> int:
+        """The status of the answer; 0 where there is none yet."""
+        return self.row.status
+
+    @property
+    def reply(self) -> bytes:
+        """The body of the answer as far as it has left (and as far as it is kept: 1 MB)."""
+        return b"".join(data for _, data in self.row.sent)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The data of each event of a stream that has left."""
+        return tuple(frame.text for frame in frames(self.row.sent)) if self.row.streams else ()
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of the answer, where it has such."""
+        return self.row.usage
+
+    @property
+    def ended(self) -> str:
+        """How the answer ended: complete, `client left after 3 frames`, cut short...; open, where it has not."""
+        return self.row.ending
+
+    def __repr__(self) -> str:
+        return f"<{line(self)}>"
+
+
+class Calls(Assertions, Sequence[Call]):
+    """The calls in order of arrival. What an assertion wants of a call is said as in `on(...)`."""
+
+    def __init__(self, calls: Iterable[Call]) -> None:
+        self._calls = tuple(calls)
+
+    @overload
+    def __getitem__(self, at: int) -> Call: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Calls": ...
+    def __getitem__(self, at: int | slice) -> "Call | Calls":
+        if isinstance(at, slice):
+            return Calls(self._calls[at])
+        try:
+            return self._calls[at]
+        except IndexError:
+            raise IndexError(f"there is no call [{at}]; {listed(self._calls)}") from None
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def __iter__(self) -> Iterator[Call]:
+        return iter(self._calls)
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self._calls)) or "<no calls>"
+
+    def of(self, fits: Callable[[Call], bool]) -> "Calls":
+        """Those of which this holds."""
+        return Calls(filter(fits, self._calls))
+
+    def where(self, **when: Unpack[When]) -> "Calls":
+        """Those that are as is said."""
+        asked = wanted(when)
+        return self.of(lambda call: asked.fits(call.asked))
+
+    def _came(self) -> tuple[Call, ...]:
+        return self._calls

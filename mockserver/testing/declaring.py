@@ -1,0 +1,130 @@
+"""`on(...)`: a rule that a test declares, in Python, and what it answers. It stands at the test's own file and line."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, Self, Unpack
+
+from mockserver.core.call import Call, Json
+from mockserver.core.errors import ConfigError, Place
+from mockserver.engine.rules import Rule
+from mockserver.engine.then.responder import Responder
+from mockserver.testing.calls import Calls
+from mockserver.testing.functions import Function, calling
+from mockserver.testing.options import Details, Then, When, table
+from mockserver.testing.places import caller
+
+
+class Stage(Protocol):
+    """Where declared rules are put to use."""
+
+    def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
+        """The rule. Raises RuleError."""
+
+    def changed(self) -> None:
+        """A rule has come, or is another now."""
+
+    def failed(self, where: str, error: Exception) -> None:
+        """A function that answers has failed."""
+
+    @property
+    def calls(self) -> Calls:
+        """All calls so far."""
+
+
+class Declared:
+    """A rule: when a request is as `on` said, it is answered as is said here; exactly one answer.
+
+    Every method gives the rule again. Mistakes raise RuleError with the file and line of the test.
+    """
+
+    def __init__(self, stage: Stage, name: str | None, when: When) -> None:
+        self.place = caller()
+        self.wanted: int | None = None  # how many calls it is to answer, as `times` said
+        self.rule: Rule | None = None
+        self._stage, self._name = stage, name
+        self._when = table(when)
+
+    def reply(self, text: str | Callable[[Call], Any] | None = None, **then: Unpack[Then]) -> Self:
+        """Answer with a text, or what else stands in a rule's `then`: `json=`, `tool_calls=`, `finish=`...
+
+        A function is called with the Call, and gives a text (sent as it is) or a table like `then`; it is called on a
+        thread of the server. Text is a template as in rules: `{{ match.city }}`.
+        """
+        if callable(text):
+            return self._answered({"text": "", **then}, self._asking(text, then))
+        return self._answered(then if text is None else {"text": text, **then})
+
+    def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
+        """Answer with a text that a stream sends in exactly these pieces; a plain answer has the whole."""
+        return self._answered({"text": "".join(pieces), "chunks": list(pieces), **then})
+
+    def fail(self, error: int | str = 500, **details: Unpack[Details]) -> Self:
+        """Answer with an error: a status, or a short name such as `rate_limit`, `context_length`, `invalid_key`."""
+        beside = {name: value for name, value in details.items() if name in _BESIDE}
+        stated: dict[str, Any] = {name: value for name, value in details.items() if name not in _BESIDE}
+        if stated:
+            stated = {"status" if isinstance(error, int) else "reason": error, **stated}
+        return self._answered({"error": stated or error, **beside})
+
+    def steps(self, *steps: str | Mapping[str, Any]) -> Self:
+        """Answer each turn of a conversation with the next of these, texts or tables like `then`; the last repeats."""
+        return self._answered({"steps": [{"text": step} if isinstance(step, str) else step for step in steps]})
+
+    def then(self, then: Mapping[str, Any]) -> Self:
+        """Answer as a rules file says it: the table `then`."""
+        return self._answered(then)
+
+    def times(self, number: int) -> Self:
+        """Answer so many calls, then step aside; a test in which fewer come fails."""
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise ConfigError(f"{self.place.where}: times takes a whole number of at least 1, not {number!r}")
+        self.wanted = number
+        if self.rule is not None:
+            self.rule = replace(self.rule, times=number, spec={**self.rule.spec, "times": number})
+            self._stage.changed()
+        return self
+
+    @property
+    def where(self) -> str:
+        """The file and line where it is declared."""
+        return self.place.where
+
+    @property
+    def calls(self) -> Calls:
+        """The calls that it has answered."""
+        source = None if self.rule is None else self.rule.source
+        return self._stage.calls.of(lambda call: source in (call.source, *call.bent_by))
+
+    def _asking(self, function: Function, beside: Mapping[str, Any]) -> Responder:
+        def compiled(said: Mapping[str, Json]) -> Responder:
+            return self._stage.compiled({"then": {**beside, **said}}, self.place).then
+
+        def failed(error: Exception) -> str:
+            self._stage.failed(self.where, error)
+            return f"{self.where}: the function of this rule failed: {type(error).__name__}: {error}"
+
+        return calling(function, compiled, failed)
+
+    def _answered(self, then: Mapping[str, Any], asking: Responder | None = None) -> Self:
+        if self.rule is not None:
+            raise ConfigError(
+                f"{caller().where}: the rule of {self.where} has an answer already; declare another with on(...),"
+                " or answer turn by turn with steps(...)"
+            )
+        times = {} if self.wanted is None else {"times": self.wanted}
+        named = {} if self._name is None else {"name": self._name}
+        spec = {**named, "when": self._when, **times, "then": _plain(then)}
+        rule = self._stage.compiled(spec, self.place)
+        self.rule = rule if asking is None else replace(rule, then=asking, slow=True)
+        self._stage.changed()
+        return self
+
+
+def _plain(value: Any) -> Any:
+    """A value as it would be read from a file: tuples are lists there."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+_BESIDE = ("retry_after", "headers", "timing", "faults")

@@ -1,0 +1,33 @@
+"""Where in a test something stands: the line of the test's own code that called us."""
+
+import linecache
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from mockserver.core.errors import Place
+
+
+def caller() -> Place:
+    """The line outside of this package that is at work, with its text."""
+    frame = next(frame for frame in _frames() if not frame.f_code.co_filename.startswith(_HOUSE))
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(file, line).rstrip("\n")
+    return Place(_near(file), line, len(text) - len(text.lstrip()) + 1, text)
+
+
+def _frames() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _near(file: str) -> str:
+    """A file as people find it from where they are."""
+    path, here = Path(file), Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
+
+
+_HOUSE = str(Path(__file__).parents[1])

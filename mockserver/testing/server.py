@@ -1,0 +1,178 @@
+"""MockServer: a running server for tests, with rules declared in Python and a look at the calls that came."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self, Unpack
+
+from mockserver.core.call import Json
+from mockserver.core.errors import ConfigError, Place
+from mockserver.dialects import discover
+from mockserver.engine.rules import Rule
+from mockserver.positions import Document, did_you_mean
+from mockserver.reports.problems import Budget, Problem, failing, unanswered, unmatched, unmet
+from mockserver.server.control.seen import attempts
+from mockserver.server.environment import base_url, environment
+from mockserver.server.live import compiled, start
+from mockserver.server.namespaces import DEFAULT
+from mockserver.server.running import Running
+from mockserver.state.journal import Journal
+from mockserver.testing.asserting import Assertions
+from mockserver.testing.calls import Call, Calls
+from mockserver.testing.declaring import Declared
+from mockserver.testing.environs import Environs
+from mockserver.testing.options import Options, When
+from mockserver.testing.setup import Setup, Setups
+
+
+class MockServer(Assertions):
+    """A server on a free port of this machine, in a thread of its own, from `start` to `stop` or in a `with` block.
+
+    It takes rules files and options (settings by their names). Raises MockserverError where these are mistaken.
+    """
+
+    def __init__(self, *rules: str | Path, **options: Unpack[Options]) -> None:
+        self._setups = Setups()
+        self._setup = self._usual = Setup.of(*rules, **options)
+        self._live = start(self._setup.sources)
+        self._running: Running | None = None
+        self._declared: list[Declared] = []
+        self._loaded: tuple[Rule, ...] = ()
+        self._standing: tuple[Declared, ...] = ()
+        self._count = 0
+        self._environs = Environs()
+        self.errors: list[tuple[str, Exception]] = []  # of functions that answer: where each is declared, and why
+        self.reset()
+
+    # From start to stop.
+
+    def start(self) -> Self:
+        """Listen, and lead the official clients here by the environment, until `stop`. Raises ConfigError."""
+        running = Running(self._live)
+        running.start()
+        self._running = running
+        self._environs.put(self.env)
+        return self
+
+    def stop(self) -> None:
+        """Stop listening, and put the environment back."""
+        self._environs.restore()
+        running, self._running = self._running, None
+        if running is not None:
+            running.stop()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        """Where it listens: http://127.0.0.1:49152."""
+        return self._listening.address
+
+    def base_url(self, dialect: str = "openai") -> str:
+        """What the official client of a dialect takes as its base URL (or endpoint)."""
+        if dialect not in discover():
+            raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
+        return base_url(self.url, dialect)
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The environment variables that lead the official clients here; for a program that is started, for one."""
+        return environment(self.url, self._live.settings, os.environ)
+
+    # Rules.
+
+    def on(self, name: str | None = None, /, **when: Unpack[When]) -> Declared:
+        """Declare a rule for requests that are so (all requests, if nothing is said); say then what it answers.
+
+        Rules that are declared stand before those of files, the first that holds answers. A name is shown in reports.
+        """
+        declared = Declared(self, name, when)
+        self._declared.append(declared)
+        return declared
+
+    def load(self, path: str | Path) -> None:
+        """Have the rules of one more file, behind those that are declared. Raises MockserverError."""
+        sources = Setup((Path(path),)).sources
+        self._loaded += compiled(sources.documents(), self._live.settings.profiles)
+        self.changed()
+
+    def reset(self, setup: Setup | None = None) -> None:
+        """Begin anew, with another setup or the usual one: no calls, no counters, no rules but those of its files.
+
+        The address stays, and so do clients that were made before.
+        """
+        self._setup = setup or self._usual
+        settings, engine = self._setups.composed(self._setup)
+        journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
+        journal.keeps_calls = True
+        self._live.renew(settings, engine, journal, timed=self._setup.timed)
+        self._declared, self._loaded, self.errors = list(self._standing), (), []
+        self._budget, self._count = Budget(), len(self._standing)
+        self.changed()
+
+    # What came.
+
+    @property
+    def calls(self) -> Calls:
+        """All calls since the last reset, in order of arrival; those that are still being answered too."""
+        if self._running is not None:
+            self._running.settle()
+        rows = self._live.journal.rows(DEFAULT)
+        tries = attempts(rows)
+        return Calls(Call(row, row.call, tries[row.seq]) for row in rows)
+
+    def budget(self, *, max_calls: int | None = None, max_tokens: int | None = None) -> None:
+        """A test in which more calls come, or take more tokens all together, fails."""
+        self._budget = Budget(max_calls, max_tokens)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """What a test should fail for: unmatched calls, unmet times, failed functions, a budget that was passed."""
+        calls, rules = self.calls, self._live.engine_of(DEFAULT).rules
+        found = [failing(where, error) for where, error in self.errors]
+        found += [unmatched(call, rules) for call in calls if call.source == "unmatched"]
+        for one in self._declared:
+            if one.rule is None:
+                found.append(unanswered(one.where))
+            elif one.wanted is not None and (came := len(one.calls)) < one.wanted:
+                found.append(unmet(one.rule, one.wanted, came, calls))
+        return (*found, *self._budget.passed(calls))
+
+    def verify(self) -> None:
+        """Raise AssertionError with all problems, if there are any."""
+        if problems := self.problems():
+            raise AssertionError("\n\n".join(problem.text for problem in problems))
+
+    def _came(self) -> tuple[Call, ...]:
+        return tuple(self.calls)
+
+    # What declared rules ask for.
+
+    def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
+        """A rule that stands at a place of a program. Raises RuleError."""
+        document = Document.at({"rules": [rule]}, place)
+        made = compiled((document,), self._live.settings.profiles)[0]
+        self._count += 1
+        return made if "name" in rule else replace(made, name=f"on {self._count}")  # counters go by it
+
+    def changed(self) -> None:
+        """Have the rules that are declared now."""
+        declared = tuple(one.rule for one in self._declared if one.rule is not None)
+        self._live.namespaces.touch(DEFAULT).put((*declared, *self._loaded))
+
+    def failed(self, where: str, error: Exception) -> None:
+        """A function that answers has failed."""
+        self.errors.append((where, error))
+
+    @property
+    def _listening(self) -> Running:
+        if self._running is None:
+            raise ConfigError("this server does not run; use it in a with block, or call start()")
+        return self._running

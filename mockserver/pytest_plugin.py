@@ -7,6 +7,7 @@ next to nothing.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Generator, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,15 +39,22 @@ def mockserver_session() -> Iterator[MockServer]:
     """The server beneath `mockserver`: one for each worker, on a port of its own."""
     from mockserver.testing import MockServer
 
-    with MockServer() as server:
-        yield server
+    server = MockServer().start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture
-def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> MockServer:
+def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A stand-in for LLM APIs, cleared for each test, to which the official clients come by themselves."""
-    mockserver_session.reset(_setup(request))
-    return mockserver_session
+    server = mockserver_session
+    server.keep()
+    server.reset(_setup(request))
+    with server.environ():
+        yield server
+    for call in server.close_open():
+        warnings.warn(f"the test left the answer to {call!r} open", stacklevel=1)
+    server.reset()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from threading import Event, Thread
 from types import TracebackType
 from typing import TypeVar
@@ -40,7 +40,7 @@ class Running:
         self._ready, self._process = Event(), os.getpid()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watching = watching(live, sources or Sources(), say or (lambda _: None))
-        self._server = uvicorn.Server(configured(live, self._lifespan, GRACE))
+        self._server = _Prompt(configured(live, self._lifespan, GRACE))
         self._thread = Thread(target=self._run, name="mockserver", daemon=True)
 
     def start(self) -> None:
@@ -52,21 +52,24 @@ class Running:
 
     def stop(self) -> None:
         """Return when nothing of the server runs any more: within a second, unless streams are open."""
-        self._server.should_exit = True
         if os.getpid() != self._process:  # a fork: the thread has stayed behind, and so has all that it holds
             return
+        self._server.should_exit = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._server.over.set)
         if self._thread.ident is not None:
             self._thread.join()
         self._listener.close()
 
     def settle(self) -> None:
         """Return once every answer that has left by now is noted in the journal."""
-        if self.live.journal.tally.open:
+        if self.live.journal.tally.open and os.getpid() == self._process:
             self.wait_for(self._settled())
 
     def hang_up(self) -> None:
         """End the connections on which an answer is still going out; the idle ones stay."""
-        self.wait_for(self._hung_up())
+        if os.getpid() == self._process:
+            self.wait_for(self._hung_up())
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
         """What some work on the server's own loop comes to. Raises what it raises."""
@@ -106,6 +109,35 @@ class Running:
         async with self._watching(app):
             self._ready.set()
             yield
+
+
+class _Prompt(uvicorn.Server):
+    """uvicorn's, but it does not look ten times a second whether it is to stop, and where nobody waits it stops at once."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.over = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Wait for the end, with the date of answers set once a second."""
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.over.wait(), 1)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let idle connections go; where none is busy that was all."""
+        for door in tuple(self.server_state.connections):
+            door.shutdown()
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
+        if self.server_state.connections or self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
+        for server in self.servers:
+            server.close()
+        for listener in sockets or ():
+            listener.close()
+        await self.lifespan.shutdown()
 
 
 def _address(listener: socket.socket) -> str:

@@ -23,6 +23,9 @@ class Stage(Protocol):
     def changed(self) -> None:
         """A rule has come, or is another now."""
 
+    def removed(self, declared: "Declared") -> None:
+        """A rule is no more."""
+
     def failed(self, where: str, error: Exception) -> None:
         """A function that answers has failed."""
 
@@ -83,6 +86,10 @@ class Declared:
             self.rule = replace(self.rule, times=number, spec={**self.rule.spec, "times": number})
             self._stage.changed()
         return self
+
+    def remove(self) -> None:
+        """Take the rule away."""
+        self._stage.removed(self)
 
     @property
     def where(self) -> str:

@@ -1,11 +1,12 @@
 """MockServer: a running server for tests, with rules declared in Python and a look at the calls that came."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mockserver.core.call import Json
 from mockserver.core.errors import ConfigError, Place
@@ -21,10 +22,14 @@ from mockserver.server.running import Running
 from mockserver.state.journal import Journal
 from mockserver.testing.asserting import Assertions
 from mockserver.testing.calls import Call, Calls
+from mockserver.testing.clients import async_client, client
 from mockserver.testing.declaring import Declared
 from mockserver.testing.environs import Environs
 from mockserver.testing.options import Options, When
 from mockserver.testing.setup import Setup, Setups
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI, OpenAI
 
 
 class MockServer(Assertions):
@@ -42,34 +47,50 @@ class MockServer(Assertions):
         self._loaded: tuple[Rule, ...] = ()
         self._standing: tuple[Declared, ...] = ()
         self._count = 0
-        self._environs = Environs()
+        self._stack = ExitStack()
+        self._client: OpenAI | None = None
         self.errors: list[tuple[str, Exception]] = []  # of functions that answer: where each is declared, and why
         self.reset()
 
     # From start to stop.
 
     def start(self) -> Self:
-        """Listen, and lead the official clients here by the environment, until `stop`. Raises ConfigError."""
+        """Listen on a free port of this machine, until `stop`. Raises ConfigError."""
         running = Running(self._live)
         running.start()
         self._running = running
-        self._environs.put(self.env)
         return self
 
     def stop(self) -> None:
-        """Stop listening, and put the environment back."""
-        self._environs.restore()
+        """Stop listening; an answer that is still going out ends here."""
         running, self._running = self._running, None
         if running is not None:
+            running.hang_up()
             running.stop()
 
+    @contextmanager
+    def environ(self) -> Iterator[None]:
+        """As long as this lasts, official clients of this process and of those it starts come here by themselves."""
+        environs = Environs()
+        environs.put(self.env)
+        try:
+            yield
+        finally:
+            environs.restore()
+
     def __enter__(self) -> Self:
-        return self.start()
+        with ExitStack() as stack:
+            stack.callback(self.start().stop)
+            stack.enter_context(self.environ())
+            self._stack = stack.pop_all()
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop()
+        with self._stack:
+            if error is None:
+                self.verify()
 
     @property
     def url(self) -> str:
@@ -86,6 +107,21 @@ class MockServer(Assertions):
     def env(self) -> Mapping[str, str]:
         """The environment variables that lead the official clients here; for a program that is started, for one."""
         return environment(self.url, self._live.settings, os.environ)
+
+    def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
+        """OpenAI's client for a dialect that it can speak, with options of its own. Raises ConfigError.
+
+        Without options and for OpenAI it is the same one each time, whose connections are used again.
+        """
+        if options or dialect != "openai":
+            return client(self.url, dialect, **options)
+        if self._client is None:
+            self._client = client(self.url, dialect)
+        return self._client
+
+    def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
+        """The same that is awaited, a new one each time: it belongs to the loop that it is used in."""
+        return async_client(self.url, dialect, **options)
 
     # Rules.
 
@@ -104,19 +140,33 @@ class MockServer(Assertions):
         self._loaded += compiled(sources.documents(), self._live.settings.profiles)
         self.changed()
 
-    def reset(self, setup: Setup | None = None) -> None:
-        """Begin anew, with another setup or the usual one: no calls, no counters, no rules but those of its files.
+    def keep(self) -> None:
+        """What has been declared stands from now on, whatever is reset: behind what is declared later."""
+        self._standing = tuple(self._declared)
 
-        The address stays, and so do clients that were made before.
+    def reset(self, setup: Setup | None = None) -> None:
+        """Begin anew, with another setup or the usual one: no calls, no counters, no rules but those that stand.
+
+        The address stays, and so do clients that were made before; an answer that is still going out is broken off.
         """
+        self.close_open()
         self._setup = setup or self._usual
         settings, engine = self._setups.composed(self._setup)
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
-        self._declared, self._loaded, self.errors = list(self._standing), (), []
+        self._declared, self._loaded, self.errors = [], (), []
         self._budget, self._count = Budget(), len(self._standing)
         self.changed()
+
+    def close_open(self) -> Calls:
+        """Break off the answers that are still going out; the calls that they belong to."""
+        if self._running is None or not self._live.journal.tally.open:
+            return Calls(())
+        left = self.calls.of(lambda call: call.ended == "open")
+        if left:
+            self._running.hang_up()
+        return left
 
     # What came.
 
@@ -125,7 +175,7 @@ class MockServer(Assertions):
         """All calls since the last reset, in order of arrival; those that are still being answered too."""
         if self._running is not None:
             self._running.settle()
-        rows = self._live.journal.rows(DEFAULT)
+        rows = tuple(self._live.journal)
         tries = attempts(rows)
         return Calls(Call(row, row.call, tries[row.seq]) for row in rows)
 
@@ -164,8 +214,15 @@ class MockServer(Assertions):
 
     def changed(self) -> None:
         """Have the rules that are declared now."""
-        declared = tuple(one.rule for one in self._declared if one.rule is not None)
+        every = (*self._declared, *self._standing)
+        declared = tuple(one.rule for one in every if one.rule is not None)
         self._live.namespaces.touch(DEFAULT).put((*declared, *self._loaded))
+
+    def removed(self, declared: Declared) -> None:
+        """A rule is no more."""
+        self._declared = [one for one in self._declared if one is not declared]
+        self._standing = tuple(one for one in self._standing if one is not declared)
+        self.changed()
 
     def failed(self, where: str, error: Exception) -> None:
         """A function that answers has failed."""

@@ -54,7 +54,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "reports": ({"core", "engine"}, set()),
     "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
-    "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "anyio"}),
+    "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
     "pytest_plugin": ({"core", "testing", "reports"}, {"pytest"}),
     "__init__": ({"core", "testing"}, set()),
     "__main__": ({"cli"}, set()),
@@ -69,6 +69,7 @@ SLOW = {
     "httpx2",
     "jsonschema_rs",
     "lark",
+    "openai",
     "redis",
     "tiktoken",
 }  # imported where they are first needed

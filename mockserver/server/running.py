@@ -112,7 +112,7 @@ class Running:
 
 
 class _Prompt(uvicorn.Server):
-    """uvicorn's, but it does not look ten times a second whether it is to stop, and where nobody waits it stops at once."""
+    """uvicorn's, but it need not look ten times a second whether it is to stop, and stops at once if nobody waits."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

@@ -2,6 +2,8 @@
 
 from mockserver.testing.calls import Call as Call
 from mockserver.testing.calls import Calls as Calls
+from mockserver.testing.cases import MockServerTestCase as MockServerTestCase
+from mockserver.testing.cases import mocked as mocked
 from mockserver.testing.declaring import Declared as Declared
 from mockserver.testing.server import MockServer as MockServer
 from mockserver.testing.setup import Setup as Setup

@@ -1,0 +1,91 @@
+"""A server in unittest: classes with one, functions that are called with one."""
+
+import inspect
+import io
+import unittest
+from pathlib import Path
+from unittest import IsolatedAsyncioTestCase
+
+import pytest
+from openai import AsyncOpenAI, OpenAI
+
+from mockserver.testing import MockServer, MockServerTestCase, mocked
+
+HELLO = [{"role": "user", "content": "hello"}]
+
+
+def said(client: OpenAI) -> str | None:
+    return client.chat.completions.create(model="gpt-4o", messages=HELLO).choices[0].message.content  # type: ignore[arg-type]
+
+
+class Sync(MockServerTestCase):
+    __test__ = False  # one of its tests is to fail
+
+    def test_answers(self) -> None:
+        self.mockserver.on(last_user="hello").reply("Hi!")
+        self.assertEqual(said(OpenAI()), "Hi!")
+
+    def test_begins_anew(self) -> None:
+        self.assertEqual(len(self.mockserver.calls), 0)
+
+    def test_unmet(self) -> None:
+        self.mockserver.on().reply("Hi!").times(2)
+        said(OpenAI())
+
+
+class Awaited(MockServerTestCase, IsolatedAsyncioTestCase):
+    __test__ = False
+    mockserver_options = {"unmatched": "generate"}
+
+    async def test_answers(self) -> None:
+        async with AsyncOpenAI() as client:
+            answer = await client.chat.completions.create(model="gpt-4o", messages=HELLO)  # type: ignore[call-overload]
+        self.assertTrue(answer.choices[0].message.content)
+
+
+def ran(case: type[unittest.TestCase]) -> unittest.TestResult:
+    suite = unittest.defaultTestLoader.loadTestsFromTestCase(case)
+    return unittest.TextTestRunner(stream=io.StringIO()).run(suite)
+
+
+def test_a_class_has_one_server_that_every_test_finds_empty() -> None:
+    result = ran(Sync)
+    assert (result.testsRun, result.errors) == (3, [])
+    [(test, text)] = result.failures
+    assert test.id().endswith("test_unmet")
+    assert "was to answer 2 calls and answered 1" in text
+
+
+def test_tests_that_are_awaited() -> None:
+    assert ran(Awaited).wasSuccessful()
+
+
+def test_a_function_gets_a_server(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: [{then: {text: Hello there.}}]")
+
+    @mocked(rules, options={"seed": 3})
+    def greet(client: type[OpenAI], mockserver: MockServer) -> str | None:
+        assert len(mockserver.calls) == 0
+        return said(client())
+
+    assert greet(OpenAI) == "Hello there."
+
+
+async def test_a_function_that_is_awaited_gets_one_too() -> None:
+    @mocked()
+    async def greet(mockserver: MockServer) -> int:
+        mockserver.on().reply("Hi!").times(1)
+        return 1
+
+    with pytest.raises(AssertionError, match="was to answer 1 call and answered 0"):
+        await greet()
+
+
+def test_runners_do_not_look_for_the_server() -> None:
+    @mocked()
+    def greet(name: str, mockserver: MockServer) -> str:
+        return name
+
+    assert list(inspect.signature(greet).parameters) == ["name"]
+    assert greet("Ada") == "Ada"

@@ -11,6 +11,7 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.frames import frames
 from mockserver.core.plan import Usage
 from mockserver.reports.expected import line, listed
+from mockserver.reports.snapshot import snapshot
 from mockserver.testing.asserting import Assertions
 from mockserver.testing.fitting import wanted
 from mockserver.testing.options import When
@@ -172,6 +173,10 @@ class Calls(Assertions, Sequence[Call]):
         """Those that are as is said."""
         asked = wanted(when)
         return self.of(lambda call: asked.fits(call.asked))
+
+    def snapshot(self) -> str:
+        """What was asked, as a stable text for approval tests; ids that vary are numbered."""
+        return snapshot(call.asked for call in self._calls if call.asked is not None)
 
     def _came(self) -> tuple[Call, ...]:
         return self._calls

@@ -179,6 +179,10 @@ class MockServer(Assertions):
         tries = attempts(rows)
         return Calls(Call(row, row.call, tries[row.seq]) for row in rows)
 
+    def snapshot(self) -> str:
+        """What was asked so far, as a stable text for approval tests."""
+        return self.calls.snapshot()
+
     def budget(self, *, max_calls: int | None = None, max_tokens: int | None = None) -> None:
         """A test in which more calls come, or take more tokens all together, fails."""
         self._budget = Budget(max_calls, max_tokens)

@@ -4,18 +4,20 @@ import inspect
 import io
 import unittest
 from pathlib import Path
+from typing import ClassVar
 from unittest import IsolatedAsyncioTestCase
 
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
 from mockserver.testing import MockServer, MockServerTestCase, mocked
+from mockserver.testing.options import Options
 
 HELLO = [{"role": "user", "content": "hello"}]
 
 
 def said(client: OpenAI) -> str | None:
-    return client.chat.completions.create(model="gpt-4o", messages=HELLO).choices[0].message.content  # type: ignore[arg-type]
+    return client.chat.completions.create(model="gpt-4o", messages=HELLO).choices[0].message.content
 
 
 class Sync(MockServerTestCase):
@@ -23,10 +25,10 @@ class Sync(MockServerTestCase):
 
     def test_answers(self) -> None:
         self.mockserver.on(last_user="hello").reply("Hi!")
-        self.assertEqual(said(OpenAI()), "Hi!")
+        assert said(OpenAI()) == "Hi!"
 
     def test_begins_anew(self) -> None:
-        self.assertEqual(len(self.mockserver.calls), 0)
+        assert len(self.mockserver.calls) == 0
 
     def test_unmet(self) -> None:
         self.mockserver.on().reply("Hi!").times(2)
@@ -35,12 +37,12 @@ class Sync(MockServerTestCase):
 
 class Awaited(MockServerTestCase, IsolatedAsyncioTestCase):
     __test__ = False
-    mockserver_options = {"unmatched": "generate"}
+    mockserver_options: ClassVar[Options] = {"unmatched": "generate"}
 
     async def test_answers(self) -> None:
         async with AsyncOpenAI() as client:
-            answer = await client.chat.completions.create(model="gpt-4o", messages=HELLO)  # type: ignore[call-overload]
-        self.assertTrue(answer.choices[0].message.content)
+            answer = await client.chat.completions.create(model="gpt-4o", messages=HELLO)
+        assert answer.choices[0].message.content
 
 
 def ran(case: type[unittest.TestCase]) -> unittest.TestResult:

@@ -1,0 +1,139 @@
+"""Rules that are declared in Python: what they answer, and what is said of those that cannot be."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from openai import APIStatusError, RateLimitError
+
+from mockserver.core.call import Call
+from mockserver.core.errors import ConfigError, RuleError
+from mockserver.testing import Declared, MockServer
+
+
+def asked(server: MockServer, text: str = "hello", **more: Any) -> Any:
+    client = server.client(max_retries=0)
+    messages = more.pop("messages", [{"role": "user", "content": text}])
+    return client.chat.completions.create(model="gpt-4o", messages=messages, **more)
+
+
+def test_texts_tools_json_and_what_stands_beside(server: MockServer) -> None:
+    server.on(last_user={"regex": r"weather in (?P<city>\w+)"}).reply(
+        tool_calls=[{"name": "get_weather", "arguments": {"city": "{{ match.city }}"}}]
+    )
+    server.on(last_user="list").reply(json={"names": ("a", "b")}, usage={"completion_tokens": 7})
+    server.on().reply("Hello, {{ call.model }}", finish="length")
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
+    [call] = asked(server, "weather in Oslo", tools=tools).choices[0].message.tool_calls
+    assert (call.function.name, json.loads(call.function.arguments)) == ("get_weather", {"city": "Oslo"})
+    listed = asked(server, "list")
+    assert (json.loads(listed.choices[0].message.content), listed.usage.completion_tokens) == ({"names": ["a", "b"]}, 7)
+    choice = asked(server).choices[0]
+    assert (choice.message.content, choice.finish_reason) == ("Hello, gpt-4o", "length")
+
+
+def test_a_stream_comes_in_these_pieces(server: MockServer) -> None:
+    server.on().stream(["Hel", "lo ", "you"])
+    pieces = [chunk.choices[0].delta.content for chunk in asked(server, stream=True) if chunk.choices]
+    assert [piece for piece in pieces if piece] == ["Hel", "lo ", "you"]
+    assert asked(server).choices[0].message.content == "Hello you"
+
+
+def test_errors(server: MockServer) -> None:
+    server.on(last_user="busy").fail(429, retry_after=1, headers={"x-mine": "yes"})
+    server.on(last_user="long").fail("context_length")
+    server.on(last_user="mine").fail(418, code="teapot", message="Short and stout")
+    with pytest.raises(RateLimitError) as busy:
+        asked(server, "busy")
+    assert (busy.value.response.headers["retry-after"], busy.value.response.headers["x-mine"]) == ("1", "yes")
+    with pytest.raises(APIStatusError, match="maximum context length"):
+        asked(server, "long")
+    with pytest.raises(APIStatusError) as mine:
+        asked(server, "mine")
+    assert (mine.value.status_code, mine.value.code) == (418, "teapot")
+
+
+def test_steps_follow_the_conversation(server: MockServer) -> None:
+    server.on().steps("first", {"text": "second"})
+    turns = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "content": "first"},
+        {"role": "user", "content": "b"},
+    ]
+    assert asked(server, messages=turns[:1]).choices[0].message.content == "first"
+    assert asked(server, messages=turns).choices[0].message.content == "second"
+
+
+def test_fail_twice_then_succeed(server: MockServer) -> None:
+    failing = server.on().fail(500).times(2)
+    answering = server.on().times(1).reply("at last")
+    client = server.client(max_retries=2)
+    assert client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
+    assert (len(failing.calls), len(answering.calls), [call.attempt for call in server.calls]) == (2, 1, [1, 2, 3])
+    assert server.problems() == ()
+
+
+def test_a_rule_for_faults_alone_has_answered_too(server: MockServer) -> None:
+    cutting = server.on().then({"faults": [{"cut": {"after_tokens": 1}}]})
+    server.on().reply("one two three")
+    with httpx.stream("POST", f"{server.url}/v1/chat/completions", json={**BODY, "stream": True}) as answer:
+        assert "[DONE]" not in answer.read().decode()
+    assert [call.faults for call in cutting.calls] == [("cut",)]
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda call: f"{call.last_user} of {call.model}", "hello of gpt-4o"),
+        (lambda call: "{{ fake.name }}{% raw %}", "{{ fake.name }}{% raw %}"),
+        (lambda call: {"text": f"{{{{ {call.model} }}}}"}, "{{ gpt-4o }}"),
+    ],
+)
+def test_a_function_answers_in_data(server: MockServer, function: Callable[[Call], Any], said: str) -> None:
+    server.on().reply(function, finish="length")
+    choice = asked(server).choices[0]
+    assert (choice.message.content, choice.finish_reason) == (said, "length")
+
+
+def test_a_function_may_ask_the_server_itself(server: MockServer) -> None:
+    server.on(last_user="outer").reply(lambda call: f"I asked: {asked(server, 'inner').choices[0].message.content}")
+    server.on(last_user="inner").reply("deep")
+    assert asked(server, "outer").choices[0].message.content == "I asked: deep"
+
+
+def test_a_function_may_fail(server: MockServer) -> None:
+    rule = server.on(last_user="number").reply(lambda call: 7)
+    server.on().reply(lambda call: {"txt": "x"})
+    for text, why in (("number", "it gives a text or a table like `then`, not int"), ("x", 'unknown key "txt"')):
+        with pytest.raises(APIStatusError, match=why):
+            asked(server, text)
+    assert [where == rule.where for where, _ in server.errors] == [True, False]
+
+
+def said(declare: Callable[[], object]) -> str:
+    with pytest.raises((RuleError, ConfigError)) as error:
+        declare()
+    return str(error.value).partition(":")[2]
+
+
+def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
+    line = test_mistakes_stand_where_the_test_has_them.__code__.co_firstlineno
+    assert said(lambda: server.on(last_usr="x").reply("x")).startswith(
+        f'{line + 2}:5: unknown field "last_usr"; did you mean "last_user"?  [assert said('
+    )
+    assert 'unknown key "finsh"; did you mean "finish"?' in said(lambda: server.on().reply("x", finsh="stop"))
+    assert "there is no answer here" in said(lambda: server.on().reply())
+    assert 'unknown reason "teapot"' in said(lambda: server.on().fail("teapot"))
+    assert "this template cannot be read" in said(lambda: server.on().reply("{{ x"))
+    assert "times takes a whole number of at least 1, not 0" in said(lambda: server.on().reply("x").times(0))
+    assert "has an answer already; declare another with on(...)" in said(lambda: server.on().reply("x").reply("y"))
+    assert all(one.rule is None for one in declared(server)[:4])
+
+
+def declared(server: MockServer) -> list[Declared]:
+    return server._declared
+
+
+BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}

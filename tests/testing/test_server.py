@@ -1,0 +1,196 @@
+"""A running server for tests: rules, calls, what a test fails for."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+from openai import APIStatusError, NotFoundError, OpenAI
+
+from mockserver.core.errors import ConfigError, RuleError
+from mockserver.testing import MockServer, Setup
+
+CHAT = "/v1/chat/completions"
+
+
+def said(client: OpenAI, text: str, **more: object) -> str | None:
+    messages = [{"role": "user", "content": text}]
+    return client.chat.completions.create(model="gpt-4o", messages=messages, **more).choices[0].message.content
+
+
+def posted(server: MockServer, text: str = "hello", path: str = CHAT) -> httpx.Response:
+    return httpx.post(server.url + path, json={"model": "gpt-4o", "messages": [{"role": "user", "content": text}]})
+
+
+def test_rules_answer_in_order_before_those_of_files(server: MockServer, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("rules: [{name: filed, then: {text: from the file}}]")
+    server.load(file)
+    server.on(last_user="*hello*").reply("first")
+    server.on("second", last_user="*hello*").reply("second")
+    assert said(server.client(), "hello you") == "first"
+    assert said(server.client(), "what?") == "from the file"
+    assert [call.source.rpartition(":")[2] for call in server.calls] == ["32", "1 filed"]
+
+
+def test_a_reset_forgets_all_but_the_address_and_what_stands(server: MockServer) -> None:
+    client, address = server.client(), server.url
+    standing = server.on(last_user="*always*").reply("standing")
+    server.keep()
+    server.reset()
+    server.on(last_user="*").reply("in front").times(1)
+    assert [said(client, "always"), said(client, "always")] == ["in front", "standing"]
+    server.reset()
+    assert (len(server.calls), server.url) == (0, address)
+    assert said(client, "always") == "standing"
+    standing.remove()
+    with pytest.raises(NotFoundError, match="there are no rules that answer"):
+        said(client, "always")
+
+
+def test_a_setup_holds_until_the_next_reset(server: MockServer, tmp_path: Path) -> None:
+    file = tmp_path / "rules.yaml"
+    file.write_text("rules: [{when: {last_user: a}, then: {text: b}}]")
+    server.reset(Setup.of(file, unmatched="generate", dialect="azure", seed=3))
+    assert posted(server, "a", "/chat/completions?api-version=2024-05-01-preview").json()["choices"]
+    assert posted(server, "z", "/chat/completions?api-version=2024-05-01-preview").status_code == 200
+    server.reset()
+    assert "no rule answers this request" in posted(server, "a").text
+    assert "chat/completions" in posted(server, "a", "/chat/completions").json()["error"]["message"]
+
+
+def test_what_a_test_fails_for(server: MockServer) -> None:
+    server.on(last_user="once").reply("x").times(2)
+    server.on(last_user="broken").reply(lambda call: 1 / 0)
+    unfinished = server.on(last_user="nothing")
+    server.budget(max_calls=2, max_tokens=5)
+    client = server.client(max_retries=0)
+    said(client, "once")
+    for text in ("broken", "unknown"):
+        with pytest.raises(APIStatusError):
+            said(client, text)
+    told = [problem.headline for problem in server.problems()]
+    assert [line.partition(":")[0] for line in told if line.startswith("tests")] == ["tests/testing/test_server.py"] * 2
+    assert "ZeroDivisionError: division by zero" in told[0]
+    assert told[1].startswith('no rule answered call 3: chat gpt-4o "unknown"')
+    assert "was to answer 2 calls and answered 1" in told[2]
+    assert f"{unfinished.where}: this on(...) says no answer" in told[3]
+    assert told[4].startswith("3 calls came, 2 may")
+    assert "tokens were used, 5 may be" in told[5]
+    with pytest.raises(AssertionError, match="was to answer 2 calls"):
+        server.verify()
+
+
+def test_generated_answers_are_no_problem(server: MockServer) -> None:
+    server.reset(Setup.of(unmatched="generate"))
+    posted(server)
+    assert server.problems() == ()
+
+
+def test_the_environment_leads_clients_here_and_is_put_back(
+    server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://elsewhere.example/v1")
+    monkeypatch.delenv("FIREWORKS_BASE_URL", raising=False)
+    with server.environ():
+        assert os.environ["OPENAI_BASE_URL"] == f"{server.url}/openai/v1"
+        assert os.environ["FIREWORKS_BASE_URL"] == server.base_url("fireworks")
+        server.on().reply("Hi!")
+        assert said(OpenAI(), "hello") == "Hi!"
+    assert os.environ["OPENAI_BASE_URL"] == "https://elsewhere.example/v1"
+    assert "FIREWORKS_BASE_URL" not in os.environ
+
+
+def test_programs_that_are_started_come_here_too(server: MockServer) -> None:
+    server.on().reply("Hi!")
+    program = (
+        "from openai import OpenAI\n"
+        "print(OpenAI().chat.completions.create(model='m', messages=[{'role': 'user', 'content': 'x'}])"
+        ".choices[0].message.content)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **server.env}, capture_output=True, text=True, timeout=60
+    )
+    assert (ran.stdout, ran.returncode) == ("Hi!\n", 0)
+    assert server.calls[0].model == "m"
+
+
+def test_a_block_starts_stops_and_verifies() -> None:
+    with MockServer(unmatched="generate") as server:
+        assert posted(server).status_code == 200
+        address = server.url
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(address)
+    with pytest.raises(ConfigError, match="this server does not run; use it in a with block"):
+        _ = server.url
+    with pytest.raises(AssertionError, match="no rule answered call 1"), MockServer() as server:
+        posted(server)
+    with pytest.raises(KeyError), MockServer() as server:  # what went wrong first is what is told
+        posted(server)
+        raise KeyError
+
+
+def test_an_answer_that_is_still_going_out_is_broken_off(server: MockServer) -> None:
+    server.reset(Setup.of(timing=True))
+    server.on().then({"text": "a b c d", "timing": {"per_token": "30s"}})
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    with httpx.stream("POST", server.url + CHAT, json=body) as answer:
+        assert answer.status_code == 200
+        [left] = server.close_open()
+        with pytest.raises(httpx.HTTPError):
+            answer.read()
+    assert left.ended.startswith("client left")
+    assert len(server.close_open()) == 0
+
+
+def test_timing_only_where_it_is_asked_for(server: MockServer) -> None:
+    server.on().then({"text": "a b c d", "timing": {"per_token": "30s"}})
+    assert posted(server).status_code == 200
+
+
+def test_calls_of_several_threads_are_all_there(server: MockServer) -> None:
+    server.on().reply("x")
+    threads = [threading.Thread(target=posted, args=(server, f"n{number}")) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(call.last_user for call in server.calls) == [f"n{number}" for number in range(8)]
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_fork_can_ask_and_leaves_the_server_alone(server: MockServer) -> None:
+    server.on().reply("x")
+    child = os.fork()
+    if child == 0:  # pragma: no cover
+        try:
+            status = posted(server).status_code
+            server.stop()
+            os._exit(0 if status == 200 else 1)
+        finally:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+    assert [call.source.partition(" ")[0] for call in server.calls] == ["rule"]
+    assert posted(server).status_code == 200
+
+
+def test_mistakes_are_told_at_once(server: MockServer, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("rules: [{then: {txt: x}}]")
+    with pytest.raises(RuleError, match='unknown key "txt"; did you mean "text"'):
+        server.load(broken)
+    with pytest.raises(RuleError):
+        MockServer(broken)
+    with pytest.raises(ConfigError, match='there is no dialect "azur"; did you mean "azure"'):
+        server.base_url("azur")
+    with pytest.raises(ConfigError, match="unknown setting"):
+        MockServer(sed=3)
+
+
+def test_what_was_asked_as_text(server: MockServer) -> None:
+    server.on().reply("x")
+    said(server.client(), "hello", temperature=0)
+    assert server.snapshot() == "call 1: openai chat gpt-4o\n  user: hello\n  temperature: 0\n"

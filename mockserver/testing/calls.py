@@ -27,12 +27,16 @@ class Call:
 
     row: Exchange
     asked: Asked | None
-    attempt: int
 
     @property
     def number(self) -> int:
         """Its number, from 1, as in the header x-mockserver-call."""
         return self.row.seq
+
+    @property
+    def attempt(self) -> int:
+        """The client's try: 1 at first; from its retry header, else from repeats."""
+        return 1 if self.asked is None else self.asked.attempt
 
     @property
     def method(self) -> str:

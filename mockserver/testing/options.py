@@ -94,6 +94,7 @@ class Then(TypedDict, total=False):
     headers: Mapping[str, str]
     content_filter: Mapping[str, Any]
     annotate: Mapping[str, Any]
+    failed: bool | Mapping[str, Any]
     embedding: Any
     moderation: Any
     generate: str | Mapping[str, Any]

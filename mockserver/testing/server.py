@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from mockserver.core.call import Call as Asked
 from mockserver.core.call import Json
 from mockserver.core.errors import ConfigError, Place
 from mockserver.dialects import discover
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
 
-class MockServer(Assertions):
+class MockServer(Assertions):  # size: all that a test can say to its server, in methods of a few lines
     """A server on a free port of this machine, in a thread of its own, from `start` to `stop` or in a `with` block.
 
     It takes rules files and options (settings by their names). Raises MockserverError where these are mistaken.
@@ -177,7 +178,7 @@ class MockServer(Assertions):
             self._running.settle()
         rows = tuple(self._live.journal)
         tries = attempts(rows)
-        return Calls(Call(row, row.call, tries[row.seq]) for row in rows)
+        return Calls(Call(row, _tried(row.call, tries[row.seq])) for row in rows)
 
     def snapshot(self) -> str:
         """What was asked so far, as a stable text for approval tests."""
@@ -237,3 +238,8 @@ class MockServer(Assertions):
         if self._running is None:
             raise ConfigError("this server does not run; use it in a with block, or call start()")
         return self._running
+
+
+def _tried(call: Asked | None, attempt: int) -> Asked | None:
+    """The call with the try that it is, which is counted only where a rule asks for it."""
+    return call if call is None or call.attempt == attempt else replace(call, attempt=attempt)

@@ -57,11 +57,8 @@ def test_errors(server: MockServer) -> None:
 
 def test_steps_follow_the_conversation(server: MockServer) -> None:
     server.on().steps("first", {"text": "second"})
-    turns = [
-        {"role": "user", "content": "a"},
-        {"role": "assistant", "content": "first"},
-        {"role": "user", "content": "b"},
-    ]
+    spoken = (("user", "a"), ("assistant", "first"), ("user", "b"))
+    turns = [{"role": role, "content": text} for role, text in spoken]
     assert asked(server, messages=turns[:1]).choices[0].message.content == "first"
     assert asked(server, messages=turns).choices[0].message.content == "second"
 

@@ -1,0 +1,78 @@
+"""What came, as a test sees it."""
+
+import httpx
+import pytest
+
+from mockserver.core.plan import Usage
+from mockserver.testing import Call, MockServer
+
+CHAT = "/openai/v1/chat/completions"
+MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
+TOOLS = [{"type": "function", "function": {"name": "get_weather"}}]
+BODY = {"model": "gpt-4o", "messages": MESSAGES, "tools": TOOLS}
+
+
+@pytest.fixture
+def came(server: MockServer) -> tuple[Call, ...]:
+    """A plain call, a stream, one that was refused, one for which no rule stands, and a look-up."""
+    server.on(last_user="hello").reply(
+        "Hi!", headers={"x-mine": "1"}, usage={"prompt_tokens": 9, "completion_tokens": 2}
+    )
+    server.on(last_user="cut").then({"text": "one two", "faults": [{"cut": {"after_frames": 2}}]})
+    with httpx.Client(base_url=server.url, headers={"x-tenant": "blue"}) as client:
+        client.post(CHAT, json=BODY)
+        with client.stream(
+            "POST", CHAT, json={**BODY, "messages": [{"role": "user", "content": "cut"}], "stream": True}
+        ):
+            pass
+        client.post(CHAT, content="{")
+        client.post("/azure/chat/completions?api-version=2024-05-01-preview", json={"messages": MESSAGES[:1]})
+        client.get("/openai/v1/models")
+    return tuple(server.calls)
+
+
+def test_what_was_asked(came: tuple[Call, ...]) -> None:
+    plain, stream, refused, other, listed = came
+    assert [call.number for call in came] == [1, 2, 3, 4, 5]
+    assert (plain.method, plain.path, plain.dialect, plain.operation, plain.model) == (
+        *("POST", CHAT, "openai", "chat", "gpt-4o"),
+    )
+    assert [(message.role, message.text) for message in plain.messages] == [("system", "Be brief."), ("user", "hello")]
+    assert (plain.last_user, [tool.name for tool in plain.tools], plain.stream) == ("hello", ["get_weather"], False)
+    assert (plain.headers["x-tenant"], plain.body, stream.stream, stream.attempt) == ("blue", BODY, True, 1)
+    assert (refused.asked, refused.messages, refused.tools, refused.last_user, refused.body) == (None, (), (), "", None)
+    assert (other.dialect, listed.operation, listed.method, listed.body) == ("azure", "models", "GET", {})
+
+
+def test_what_it_got(came: tuple[Call, ...]) -> None:
+    plain, stream, refused, other, listed = came
+    assert (plain.status, plain.ended, plain.usage) == (200, "complete", Usage(9, 2))
+    assert b"Hi!" in plain.reply
+    assert (plain.frames, plain.faults, plain.bent_by) == ((), (), ())
+    assert plain.source.startswith("rule tests/testing/test_calls.py:")
+    assert (len(stream.frames), stream.faults, stream.ended) == (2, ("cut",), "cut short after 2 frames")
+    assert '"content":"one"' in stream.frames[1]
+    assert (refused.status, refused.source, other.source, listed.source) == (400, "invalid", "unmatched", "generated")
+    assert repr(plain).startswith('<call 1: chat gpt-4o "hello" -> rule tests')
+
+
+def test_the_calls_are_a_sequence(server: MockServer, came: tuple[Call, ...]) -> None:
+    calls = server.calls
+    assert (len(calls), calls[-1].number, [call.number for call in calls[1:3]]) == (5, 5, [2, 3])
+    assert [call.number for call in calls.where(dialect="openai", header={"x-tenant": "blue"})] == [1, 2, 5]
+    assert [call.number for call in calls.of(lambda call: call.status == 400)] == [3]
+    with pytest.raises(IndexError, match=r"there is no call \[5\]; 5 calls came:\n  call 1: chat gpt-4o"):
+        calls[5]
+    server.reset()
+    with pytest.raises(IndexError, match=r"there is no call \[0\]; no call came"):
+        _ = server.calls[0]
+    assert repr(server.calls) == "<no calls>"
+
+
+def test_the_same_request_again_is_another_attempt(server: MockServer) -> None:
+    server.on(attempt=2).reply("again")
+    server.on().reply("first")
+    for _ in range(2):
+        httpx.post(server.url + CHAT, json=BODY)
+    assert [call.attempt for call in server.calls] == [1, 2]
+    assert len(server.calls.where(attempt=2)) == 1

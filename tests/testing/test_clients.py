@@ -1,0 +1,32 @@
+"""OpenAI's client, ready-made."""
+
+import pytest
+
+from mockserver.core.errors import ConfigError
+from mockserver.testing import MockServer
+
+HELLO = [{"role": "user", "content": "hello"}]
+SPOKEN = ("openai", "azure_openai", "crazyrouter", "fireworks", "skytells", "tzafon")
+
+
+@pytest.mark.parametrize("dialect", SPOKEN)
+async def test_every_dialect_that_it_can_speak(server: MockServer, dialect: str) -> None:
+    server.on(dialect=dialect).reply("Hi!")
+    answer = server.client(dialect, max_retries=0).chat.completions.create(model="m", messages=HELLO)
+    assert answer.choices[0].message.content == "Hi!"
+    async with server.async_client(dialect) as client:
+        answer = await client.chat.completions.create(model="m", messages=HELLO)
+    assert answer.choices[0].message.content == "Hi!"
+    assert [call.dialect for call in server.calls] == [dialect, dialect]
+
+
+def test_the_usual_one_is_the_same_each_time(server: MockServer) -> None:
+    assert server.client() is server.client()
+    assert server.client(max_retries=0) is not server.client()
+
+
+def test_others_are_named(server: MockServer) -> None:
+    with pytest.raises(ConfigError, match="azure is spoken by azure-ai-inference"):
+        server.client("azure")
+    with pytest.raises(ConfigError, match='there is no dialect "fierworks"; did you mean "fireworks"'):
+        server.async_client("fierworks")

@@ -1,0 +1,28 @@
+"""The line of the test that called."""
+
+from pathlib import Path
+
+import pytest
+
+from mockserver.testing.places import caller
+
+
+def test_the_line_that_is_at_work() -> None:
+    place = caller()
+    line = test_the_line_that_is_at_work.__code__.co_firstlineno + 1
+    assert (place.where, place.column, place.text) == (
+        f"tests/testing/test_places.py:{line}",
+        5,
+        "    place = caller()",
+    )
+
+
+def test_a_file_elsewhere_is_named_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert caller().file == __file__
+
+
+def test_what_stands_in_no_file() -> None:
+    scope: dict[str, object] = {"caller": caller}
+    exec("place = caller()", scope)
+    assert str(scope["place"]) == "<string>:1:1"

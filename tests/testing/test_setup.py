@@ -1,0 +1,45 @@
+"""What a test wants of its server."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mockserver.core.errors import ConfigError, MockserverError
+from mockserver.testing.setup import Setup, Setups
+
+
+def test_timing_is_a_switch_or_a_setting() -> None:
+    assert not Setup.of().timed
+    assert Setup.of(timing=True).timed
+    slow = Setup.of(timing={"first_token": "1s"})
+    assert slow.timed
+    assert Setups().composed(slow)[0].timing.first_token == 1.0
+
+
+def test_the_settings_of_the_environment_change_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOCKSERVER_SEED", "9")
+    monkeypatch.setenv("MOCKSERVER_UPSTREAM_KEY_OPENAI", "sk-1")
+    settings, _ = Setups().composed(Setup.of())
+    assert (settings.seed, settings.unmatched, settings.reload) == (0, "error", False)
+    assert Setup.of().sources.environ["MOCKSERVER_UPSTREAM_KEY_OPENAI"] == "sk-1"
+
+
+def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
+    file, setups = tmp_path / "rules.yaml", Setups()
+    file.write_text("rules: [{name: a, then: {text: a}}]")
+    setup = Setup.of(file)
+    first, again = setups.composed(setup)[1], setups.composed(setup)[1]
+    assert first.rules is again.rules
+    assert first.store is not again.store
+    assert first.memory.shelf is not again.memory.shelf
+    file.write_text("rules: [{name: b, then: {text: b}}]")
+    os.utime(file, (1, 1))
+    assert [rule.name for rule in setups.composed(setup)[1].rules] == ["b"]
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown setting"):
+        Setups().composed(Setup.of(colour="red"))
+    with pytest.raises(MockserverError, match=r"missing.yaml: cannot be read: No such file"):
+        Setups().composed(Setup.of(tmp_path / "missing.yaml"))

@@ -1,106 +1,202 @@
 """The pytest plugin: fixtures, a marker, options.
 
-What they do is in `mockserver.testing`, which is imported when a test first wants a server: to have the plugin costs
-next to nothing.
+What they do is in `mockserver.pytest_run`, which is imported when there is a test that wants a server: to have the
+plugin costs next to nothing.
 """
 
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from mockserver.testing import MockServer, Setup
+    from mockserver.pytest_run import Run, Use
+    from mockserver.testing import MockServer
 
-MARK = "mockserver"
+MARK, FIXTURES = "mockserver", {"mockserver", "mockserver_session"}
+RUN: pytest.StashKey[Run] = pytest.StashKey()
+USE: pytest.StashKey[Use] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options, each also a key of the ini file."""
     group = parser.getgroup("mockserver", "stand-ins for LLM APIs")
-    for name, words in OPTIONS.items():
-        group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words)
-        parser.addini(f"mockserver_{name}", words)
-    parser.addini("mockserver_env", "when clients are led to the server: for a test (the default), or the session")
+    try:
+        for name, (words, kind, how) in OPTIONS.items():
+            group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words, **how)
+            parser.addini(f"mockserver_{name}", words, type=kind)
+        group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="record under CI too")
+    except ValueError as error:
+        raise pytest.UsageError(
+            f"mockserver: another plugin has an option of this name, {error}; keep one of them out: -p no:NAME"
+        ) from error
+    for name, (words, choices) in CHOICES.items():
+        parser.addini(name, f"{words}: {choices[0]} (the default), {' or '.join(choices[1:])}")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Lead clients to the server before anything of the user's is imported, where the ini file wants that."""
+    if early_config.getini("mockserver_env") == "session":
+        with _told(pytest.UsageError):
+            _run(early_config).lead()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
-    config.addinivalue_line("markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARK}")
+    """Make the marker known, and see to it that options are in order."""
+    config.addinivalue_line(
+        "markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARKS}"
+    )
+    for name, (_, choices) in CHOICES.items():
+        if (value := config.getini(name)) not in ("", *choices):
+            raise pytest.UsageError(f"{name} must be {' or '.join(choices)}, not {value!r}")
+    if not _may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
+        raise pytest.UsageError(f"nothing is recorded under CI (the variable CI is set), unless {_FORCED} is given")
+    distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
+    if distributes and (run := config.stash.get(RUN, None)) is not None:
+        run.close()  # it is for the conftest files that were imported by now; workers have their own
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tell once what is mistaken in what tests want, rather than in each test."""
+    ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
+    if not ours or config.option.collectonly:
+        return
+    for text, held in _run(config).mistakes(ours):
+        more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+        where = held[0].nodeid.partition("::")[0]
+        report = pytest.CollectReport(where, "failed", f"{text}\nwanted by {held[0].nodeid}{more}", [])
+        config.hook.pytest_collectreport(report=report)
+        items[:] = [item for item in items if item not in held]
 
 
 @pytest.fixture(scope="session")
-def mockserver_session() -> Iterator[MockServer]:
+def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
     """The server beneath `mockserver`: one for each worker, on a port of its own."""
-    from mockserver.testing import MockServer
-
-    server = MockServer().start()
-    yield server
-    server.stop()
+    with _told(_FAILED):
+        return _run(request.config).started()
 
 
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
     """A stand-in for LLM APIs, cleared for each test, to which the official clients come by themselves."""
-    server = mockserver_session
-    server.keep()
-    server.reset(_setup(request))
-    with server.environ():
-        yield server
-    for call in server.close_open():
-        warnings.warn(f"the test left the answer to {call!r} open", stacklevel=1)
-    server.reset()
+    stash = request.node.stash
+    with _told(_FAILED), _run(request.config).lent(request.node, mockserver_session) as use:
+        stash[USE] = use
+        yield use.server
+        del stash[USE]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Let a test fail for what its server has to complain of."""
     result = yield
-    server = getattr(item, "funcargs", {}).get("mockserver")
-    if server is not None:
-        problems = server.problems()
-        if problems:
-            pytest.fail("\n\n".join(problem.text for problem in problems), pytrace=False)
+    use = item.stash.get(USE, None)
+    if use is not None and (complaint := use.complaint()):
+        pytest.fail(complaint, pytrace=False)
     return result
 
 
-def _setup(request: pytest.FixtureRequest) -> Setup:
-    """What marker, command line and ini file say; the closest wins, key by key."""
-    from mockserver.testing import Setup
-
-    stated: dict[str, Any] = {**_configured(request.config)}
-    for mark in reversed(list(request.node.iter_markers(MARK))):
-        stated |= mark.kwargs
-    rules = stated.pop("rules", ())
-    files = [rules] if isinstance(rules, str | os.PathLike) else rules
-    return Setup.of(*(_found(file, request) for file in files), **stated)
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Have the report of a test say what its server saw."""
+    report = yield
+    use = item.stash.get(USE, None)
+    if use is not None:
+        use.tell(report)
+    return report
 
 
-def _configured(config: pytest.Config) -> Mapping[str, Any]:
-    found = {}
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say which episodes of cassettes were not played."""
+    taped = [report for report in terminalreporter.getreports("passed") if hasattr(report, "mockserver_tape")]
+    if taped and config.getini("mockserver_unplayed") != "ignore":
+        from mockserver.pytest_run import idle
+
+        for line in idle(taped):
+            terminalreporter.write_line(f"mockserver: {line}")
+
+
+def _run(config: pytest.Config) -> Run:
+    """The run of tests that this process is at."""
+    if RUN not in config.stash:
+        from mockserver.pytest_run import Run
+
+        run = config.stash[RUN] = Run(_stated(config), recording=_may_record(config))
+        config.add_cleanup(run.close)
+    return config.stash[RUN]
+
+
+def _stated(config: pytest.Config) -> Mapping[str, Any]:
+    """What the command line says, and where it is silent the ini file. It may not have been read to its end yet."""
+    given = vars(config.known_args_namespace)
+    found: dict[str, Any] = {}
     for name in OPTIONS:
-        value = config.getoption(f"mockserver_{name}") or config.getini(f"mockserver_{name}")
-        if value:
-            found[name] = value
+        if (value := given[f"mockserver_{name}"]) is not None:
+            found[name] = _within(config.invocation_params.dir, value) if name in _PATHS else value
+        elif value := config.getini(f"mockserver_{name}"):
+            found[name] = _within(config.rootpath, value) if name in _PATHS else value
+    if not _may_record(config):
+        found.pop("record", None)
     return found
 
 
-def _found(file: str | os.PathLike[str], request: pytest.FixtureRequest) -> Path:
-    """A file that is named beside the test, or from the root of the tests."""
-    beside = request.path.parent / file
-    return beside if beside.exists() else request.config.rootpath / file
+def _within(folder: Path, value: str | list[str] | list[Path]) -> Any:
+    return [folder / file for file in value] if isinstance(value, list) else folder / value
 
 
-OPTIONS = {
-    "rules": "a rules file that every test has, behind the rules that it declares",
-    "seed": "the number from which every choice follows",
-    "dialect": "the dialect of the bare paths",
-    "record": "record cassettes: none, once, new_episodes or all",
-    "upstream": "where the provider's own server is: openai=https://...",
+def _may_record(config: pytest.Config) -> bool:
+    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
+    return not in_ci or bool(config.known_args_namespace.mockserver_record_in_ci)
+
+
+@contextmanager
+def _told(said: Callable[[str], BaseException]) -> Iterator[None]:
+    """Tell people of their mistakes, without our own lines around them."""
+    from mockserver.core.errors import MockserverError
+
+    try:
+        yield
+    except MockserverError as error:
+        raise said("\n".join(mistake.shown() for mistake in error.mistakes)) from None
+
+
+_FAILED = partial(pytest.fail.Exception, pytrace=False)
+_RECORDS = ("none", "once", "new_episodes", "all")
+
+# What can be said of the server of all tests: in which words, of which type in the ini file, and on the command line.
+OPTIONS: Mapping[str, tuple[str, Any, Mapping[str, Any]]] = {
+    "rules": (
+        "a rules file, for tests whose marks name none; may be given several times",
+        "paths",
+        {"action": "append", "metavar": "FILE"},
+    ),
+    "seed": ("the number from which every choice follows", "string", {"type": int}),
+    "dialect": ("the dialect of the bare paths", "string", {}),
+    "unmatched": (
+        "what a request gets that no rule answers: error (the default), or generate",
+        "string",
+        {"choices": ("error", "generate")},
+    ),
+    "record": ("what is recorded into the cassettes of tests", "string", {"choices": _RECORDS}),
+    "upstream": (
+        "where the provider's own server is, for what is recorded: openai=https://api.openai.com/v1",
+        "linelist",
+        {"action": "append", "metavar": "DIALECT=URL"},
+    ),
+    "cassettes": ("the folder of cassettes; by default `cassettes` beside the file of a test", "string", {}),
 }
-_MARK = "what the server of a test is to be like; of several marks the closest wins"
+CHOICES = {
+    "mockserver_env": ("how long clients are led to the server", ("test", "session")),
+    "mockserver_unplayed": ("what comes of episodes of cassettes that were not played", ("warn", "fail", "ignore")),
+}
+_PATHS = ("rules", "cassettes")
+_FORCED = "--mockserver-record-in-ci"
+_MARKS = "what the server of a test is to be like; of several marks the closest wins, key by key"

@@ -135,6 +135,10 @@ class Settings(BaseModel):
     log: Literal["none", "text", "json"] = Field("none", description="A line for each request, as text or as json.")
 
 
+class Keywords(dict[str, Json]):
+    """Flags that are written in Python: what is wrong with one is told of `seed`, not of `--seed`."""
+
+
 def assemble(
     flags: Mapping[str, Json],
     environ: Mapping[str, str],
@@ -147,7 +151,8 @@ def assemble(
     Where `dialects` are given, no other dialect will do. Raises ConfigError with every mistake and where it was made.
     """
     settings, mistakes = Settings(), list[Mistake]()
-    layers = (*map(_of_document, documents), _of_environ(environ), _Layer(flags, flag))
+    flagged = _Layer(flags, str if isinstance(flags, Keywords) else flag)
+    layers = (*map(_of_document, documents), _of_environ(environ), flagged)
     profiles = _profiles(layers)
     for layer in layers:
         try:

@@ -43,24 +43,25 @@ Keep = Callable[[str, Episode], Awaitable[None]]  # has an episode in the casset
 class Sources:
     """Where rules and settings come from; flags win over the environment, and that over the files.
 
-    `cassettes` opens those of a folder.
+    `cassettes` opens those of a folder; `shown` is what people are told of a file.
     """
 
     files: tuple[Path, ...] = ()
     flags: Mapping[str, Json] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
     cassettes: Callable[[str], Opening] = in_folder
+    shown: Callable[[Path], str] = str
 
     def documents(self) -> tuple[Document, ...]:
         """The files, parsed. Raises MockserverError with the place of every mistake."""
-        return tuple(read(_bytes(path), str(path)) for path in self.files)
+        return tuple(read(_bytes(path, self.shown(path)), self.shown(path)) for path in self.files)
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, shown: str) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise ConfigError(f"{shown}: cannot be read: {error.strerror or error}") from error
 
 
 @dataclass(slots=True)

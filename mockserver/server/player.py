@@ -56,6 +56,11 @@ class Player:
     upstreams: Collection[str] = field(default_factory=tuple)
     keeping: Keeping | None = None
 
+    @property
+    def loaded(self) -> Library | None:
+        """The cassette that was chosen, if it has been read."""
+        return None if self.choice.name is None else self.libraries.get(self.choice.name)
+
     async def play(self, call: Call, store: Store, cassette: str | None = None) -> Played | None:
         """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
 

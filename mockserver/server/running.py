@@ -50,9 +50,14 @@ class Running:
         if not self._thread.is_alive():
             raise ConfigError("the server did not start; its log says why")
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether this process is a fork of the one that serves: the thread has stayed behind, with all it holds."""
+        return os.getpid() != self._process
+
     def stop(self) -> None:
         """Return when nothing of the server runs any more: within a second, unless streams are open."""
-        if os.getpid() != self._process:  # a fork: the thread has stayed behind, and so has all that it holds
+        if self.elsewhere:
             return
         self._server.should_exit = True
         if self._loop is not None and not self._loop.is_closed():
@@ -63,12 +68,12 @@ class Running:
 
     def settle(self) -> None:
         """Return once every answer that has left by now is noted in the journal."""
-        if self.live.journal.tally.open and os.getpid() == self._process:
+        if self.live.journal.tally.open and not self.elsewhere:
             self.wait_for(self._settled())
 
     def hang_up(self) -> None:
         """End the connections on which an answer is still going out; the idle ones stay."""
-        if os.getpid() == self._process:
+        if not self.elsewhere:
             self.wait_for(self._hung_up())
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:

@@ -14,7 +14,7 @@ def caller() -> Place:
     frame = next(frame for frame in _frames() if not frame.f_code.co_filename.startswith(_HOUSE))
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
-    return Place(_near(file), line, len(text) - len(text.lstrip()) + 1, text)
+    return Place(near(file), line, len(text) - len(text.lstrip()) + 1, text)
 
 
 def _frames() -> Iterator[FrameType]:
@@ -24,10 +24,10 @@ def _frames() -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _near(file: str) -> str:
+def near(file: str | Path) -> str:
     """A file as people find it from where they are."""
     path, here = Path(file), Path.cwd()
-    return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(file)
 
 
 _HOUSE = str(Path(__file__).parents[1])

@@ -15,6 +15,7 @@ from mockserver.dialects import discover
 from mockserver.engine.rules import Rule
 from mockserver.positions import Document, did_you_mean
 from mockserver.reports.problems import Budget, Problem, failing, unanswered, unmatched, unmet
+from mockserver.reports.unplayed import Tape
 from mockserver.server.control.seen import attempts
 from mockserver.server.environment import base_url, environment
 from mockserver.server.live import compiled, start
@@ -27,6 +28,7 @@ from mockserver.testing.clients import async_client, client
 from mockserver.testing.declaring import Declared
 from mockserver.testing.environs import Environs
 from mockserver.testing.options import Options, When
+from mockserver.testing.places import near
 from mockserver.testing.setup import Setup, Setups
 
 if TYPE_CHECKING:
@@ -143,13 +145,14 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
     def keep(self) -> None:
         """What has been declared stands from now on, whatever is reset: behind what is declared later."""
-        self._standing = tuple(self._declared)
+        self._standing, self._declared = (*self._standing, *self._declared), []
 
     def reset(self, setup: Setup | None = None) -> None:
         """Begin anew, with another setup or the usual one: no calls, no counters, no rules but those that stand.
 
         The address stays, and so do clients that were made before; an answer that is still going out is broken off.
         """
+        self._check_here()
         self.close_open()
         self._setup = setup or self._usual
         settings, engine = self._setups.composed(self._setup)
@@ -158,7 +161,13 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
         self._declared, self._loaded, self.errors = [], (), []
         self._budget, self._count = Budget(), len(self._standing)
+        self._library = self._live.player.loaded
+        self._episodes = 0 if self._library is None else self._library.size
         self.changed()
+
+    def check(self, setup: Setup) -> None:
+        """Raise MockserverError where a setup is mistaken."""
+        self._setups.composed(setup)
 
     def close_open(self) -> Calls:
         """Break off the answers that are still going out; the calls that they belong to."""
@@ -174,6 +183,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     @property
     def calls(self) -> Calls:
         """All calls since the last reset, in order of arrival; those that are still being answered too."""
+        self._check_here()
         if self._running is not None:
             self._running.settle()
         rows = tuple(self._live.journal)
@@ -208,6 +218,15 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def _came(self) -> tuple[Call, ...]:
         return tuple(self.calls)
 
+    def played(self) -> Tape | None:
+        """The cassette of this setup, if it has one that is played: what it held, and what has been played of it."""
+        if self._library is None:
+            return None
+        file, head = self._library.file, f"cassette {self._library.file}#"
+        numbers = {int(call.source.removeprefix(head)) for call in self.calls if call.source.startswith(head)}
+        folder = Path(self._live.settings.cassettes)
+        return Tape(near(folder / file), self._episodes, tuple(sorted(numbers)))
+
     # What declared rules ask for.
 
     def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
@@ -219,6 +238,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
     def changed(self) -> None:
         """Have the rules that are declared now."""
+        self._check_here()
         every = (*self._declared, *self._standing)
         declared = tuple(one.rule for one in every if one.rule is not None)
         self._live.namespaces.touch(DEFAULT).put((*declared, *self._loaded))
@@ -232,6 +252,13 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def failed(self, where: str, error: Exception) -> None:
         """A function that answers has failed."""
         self.errors.append((where, error))
+
+    def _check_here(self) -> None:
+        if self._running is not None and self._running.elsewhere:
+            raise ConfigError(
+                "the server runs in the process that this one was forked from: requests reach it from here, but declare"
+                " rules and look at calls there"
+            )
 
     @property
     def _listening(self) -> Running:

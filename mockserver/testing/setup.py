@@ -13,10 +13,11 @@ from mockserver.engine.memory import Memory
 from mockserver.engine.variants import remembering
 from mockserver.kinds.cassettes import UPSTREAM_KEY
 from mockserver.server.live import Sources, compose
-from mockserver.settings import Settings
+from mockserver.settings import Keywords, Settings
 from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
 from mockserver.testing.options import Options
+from mockserver.testing.places import near
 
 DEFAULTS: Mapping[str, Json] = {"unmatched": "error", "port": 0, "reload": False, "journal_calls": 10_000}
 MOST_KEPT = 100  # setups
@@ -44,7 +45,7 @@ class Setup:
         """Where it comes from. The environment's settings would make a test another one elsewhere; its keys do not."""
         ours = {name for name in os.environ if name.startswith("MOCKSERVER_") and not name.startswith(UPSTREAM_KEY)}
         environ = {name: value for name, value in os.environ.items() if name not in ours}
-        return Sources(self.rules, self.settings, environ)
+        return Sources(self.rules, Keywords(self.settings), environ, shown=near)
 
     @property
     def key(self) -> object:

@@ -55,7 +55,9 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "reports": ({"core", "engine"}, set()),
     "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
-    "pytest_plugin": ({"core", "testing", "reports"}, {"pytest"}),
+    "pytest_plugin": ({"core", "pytest_run"}, {"pytest"}),
+    "pytest_run": ({"core", "pytest_wanted", "reports", "testing"}, {"pytest"}),
+    "pytest_wanted": ({"core", "positions", "testing"}, {"pytest"}),
     "__init__": ({"core", "testing"}, set()),
     "__main__": ({"cli"}, set()),
 }

@@ -1,0 +1,90 @@
+"""What a test wants of its server: what its marks say, and where they are silent ini file and command line."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.core.errors import ConfigError
+from mockserver.positions import did_you_mean
+from mockserver.testing import Setup, naming
+from mockserver.testing.options import Options
+
+MARK = "mockserver"
+KEYS = ("rules", "verify", *Options.__annotations__)
+
+Wanted = dict[str, Any]  # by the keys of the mark
+
+
+def wanted(item: pytest.Item, stated: Mapping[str, Any]) -> Wanted:
+    """What is said of a test, the closest wins key by key; `stated` is what ini file and command line say.
+
+    Raises ConfigError.
+    """
+    found = dict(stated)
+    for mark in reversed(tuple(item.iter_markers(MARK))):
+        _vet(mark)
+        found |= mark.kwargs
+    found["rules"] = [_found(file, item) for file in _files(found.get("rules"))]
+    if "cassettes" in found:
+        found["cassettes"] = str(item.path.parent / found["cassettes"])
+    return found
+
+
+def setup(wanted: Mapping[str, Any]) -> Setup:
+    """The setup that this comes to. Raises nothing yet: it is mistaken where it is used."""
+    options = {name: value for name, value in wanted.items() if name not in ("rules", "verify")}
+    if options.get("cassette") is None:
+        options.pop("record", None)
+    return Setup.of(*wanted["rules"], **options)
+
+
+def taped(item: pytest.Item, wanted: Wanted) -> Wanted:
+    """The same with the cassette of the test, where it names none: its own, if it is there or to be recorded."""
+    shared = wanted.get("cassettes")
+    folder = shared or str(item.path.parent / "cassettes")
+    if "cassette" in wanted:
+        return {**wanted, "cassettes": folder}
+    name = naming.after(_parts(item, beside=shared is None))
+    if wanted.get("record", "none") == "none" and not naming.exists(Path(folder), name):
+        return wanted
+    return {**wanted, "cassette": name, "cassettes": folder}
+
+
+def _parts(item: pytest.Item, *, beside: bool) -> Sequence[str]:
+    """The names of a test and of what it stands in: in a folder for all tests the folders too."""
+    root, file = item.config.rootpath, item.path
+    near = Path(file.name) if beside else Path(os.path.relpath(file, root))
+    within = [node.name for node in item.listchain() if node.path == file and not isinstance(node, pytest.File)]
+    return (*(near.with_suffix("") if near.suffix == ".py" else near).parts, ".".join(within))
+
+
+def _vet(mark: pytest.Mark) -> None:
+    if mark.args:
+        raise ConfigError(f"@pytest.mark.{MARK} takes keywords, such as rules={mark.args[0]!r}")
+    for name in mark.kwargs:
+        if name not in KEYS:
+            hint = did_you_mean(name, KEYS) or f"; it takes {', '.join(KEYS)}"
+            raise ConfigError(f'@pytest.mark.{MARK} takes no "{name}"{hint}')
+
+
+def _files(rules: Any) -> Sequence[str | os.PathLike[str]]:
+    if rules is None:
+        return ()
+    files = (rules,) if isinstance(rules, str | os.PathLike) else rules
+    if isinstance(files, list | tuple) and all(isinstance(file, str | os.PathLike) for file in files):
+        return files
+    raise ConfigError(f"@pytest.mark.{MARK}(rules=...) takes a file or a list of files, not {rules!r}")
+
+
+def _found(file: str | os.PathLike[str], item: pytest.Item) -> Path:
+    """A file that is named beside the test, or from the root of the tests."""
+    tried = [folder / file for folder in (item.path.parent, item.config.rootpath)]
+    for path in tried:
+        if path.exists():
+            return path
+    if Path(file).is_absolute():
+        return Path(file)  # which is told when it is read
+    raise ConfigError(f"there is no {os.fspath(file)} in {tried[0].parent}, nor in {tried[1].parent}")

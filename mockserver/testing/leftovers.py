@@ -1,0 +1,19 @@
+"""What tests leave undone."""
+
+from collections.abc import Iterable, Iterator
+
+from mockserver.reports.expected import line
+from mockserver.testing.calls import Call
+
+
+class MockServerWarning(UserWarning):
+    """Something that a test has left undone."""
+
+
+def left_open(calls: Iterable[Call]) -> Iterator[MockServerWarning]:
+    """What to say of calls whose answers were still going out when the test was over."""
+    for call in calls:
+        yield MockServerWarning(
+            f"the test has left an answer open, {line(call)}: read the stream to its end or close it, and wait for"
+            " what runs beside the test"
+        )

@@ -7,6 +7,7 @@ plugin costs next to nothing.
 from __future__ import annotations
 
 import os
+from argparse import ArgumentError
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -32,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words, **how)
             parser.addini(f"mockserver_{name}", words, type=kind)
         group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="record under CI too")
-    except ValueError as error:
+    except (ValueError, ArgumentError) as error:
         raise pytest.UsageError(
             f"mockserver: another plugin has an option of this name, {error}; keep one of them out: -p no:NAME"
         ) from error

@@ -1,0 +1,292 @@
+"""The fixture, its marks and its options, in runs of pytest within a test."""
+
+import os
+
+import pytest
+
+from tests.kit.nested import RULES, ini, ran
+
+pytest_plugins = ["pytester"]
+
+BROKEN = "rules:\n  - when: {last_usr: hi}\n    then: {text: a}\n"
+
+
+@pytest.fixture(autouse=True)
+def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+
+
+def lines(result: pytest.RunResult, start: str) -> list[str]:
+    return [line for line in result.outlines if line.startswith(start)]
+
+
+def test_clients_come_by_themselves_and_find_nothing_of_the_test_before(pytester: pytest.Pytester) -> None:
+    tests = """
+import os
+before = {name: os.environ.get(name) for name in ("OPENAI_BASE_URL", "NO_PROXY", "AZURE_OPENAI_ENDPOINT")}
+
+def test_one(mockserver):
+    mockserver.on(last_user="*hello*").reply("Hi!").times(1)
+    assert greet() == "Hi!"
+    assert mockserver.calls[0].model == "gpt-4o"
+    assert os.environ["OPENAI_BASE_URL"] == mockserver.base_url()
+    assert "127.0.0.1" in os.environ["NO_PROXY"]
+    test_one.address = mockserver.url
+
+def test_two(mockserver, mockserver_session):
+    assert mockserver is mockserver_session
+    assert (len(mockserver.calls), mockserver.url) == (0, test_one.address)
+
+def test_three():
+    assert before == {name: os.environ.get(name) for name in before}
+"""
+    ran(pytester, tests).assert_outcomes(passed=3)
+
+
+def test_a_test_fails_for_the_problems_of_its_server(pytester: pytest.Pytester) -> None:
+    tests = """
+import openai, pytest
+
+def test_unmatched(mockserver):
+    mockserver.on(last_user="*weather*").reply("Sunny.")
+    with pytest.raises(openai.NotFoundError):
+        greet("good evening")
+
+@pytest.mark.xfail(strict=True)
+def test_expected(mockserver):
+    mockserver.on().reply("x").times(1)
+
+@pytest.mark.xfail(strict=True)
+def test_not_as_expected(mockserver):
+    pass
+
+@pytest.mark.mockserver(verify=False)
+def test_on_its_own(mockserver):
+    test_unmatched(mockserver)
+
+def test_skips(mockserver):
+    mockserver.on().reply("x").times(1)
+    pytest.skip("later")
+"""
+    result = ran(pytester, tests, "-q")
+    result.assert_outcomes(failed=2, passed=1, xfailed=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        [
+            'no rule answered call 1: chat gpt-4o "good evening" -> unmatched',
+            "*MISS  last_user glob*",
+            "*- mockserver -*",
+            "1 call came:",
+            "FAILED test_it.py::test_unmatched - Failed: no rule answered call 1: *",
+        ]
+    )
+
+
+def test_a_test_that_fails_by_itself_shows_what_came(pytester: pytest.Pytester) -> None:
+    tests = """
+import pytest
+
+def test_wrong(mockserver):
+    mockserver.on("greeting", last_user="hello").reply("Hi!")
+    mockserver.on(last_user="bye").reply("Bye!").times(1)
+    assert greet() == "Hello!"
+
+def test_nothing_came(mockserver):
+    assert 0
+
+@pytest.fixture
+def started(mockserver):
+    greet("too early")
+
+def test_in_setup(started):
+    pass
+
+def test_without():
+    assert 0
+"""
+    result = ran(pytester, tests, "--tb=short")
+    result.assert_outcomes(failed=3, errors=1)
+    told = result.stdout.str()
+    assert 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 greeting' in told
+    assert "the rule of test_it.py:7 was to answer 1 call and answered 0" in told
+    assert 'no rule answered call 1: chat gpt-4o "too early" -> unmatched' in told
+    assert told.count("- mockserver -") == 2
+
+
+def test_the_closest_mark_wins_key_by_key(pytester: pytest.Pytester) -> None:
+    tests = """
+import pytest
+pytestmark = pytest.mark.mockserver(seed=1, dialect="azure", rules="here.yaml")
+
+def said(server):
+    settings = server._live.settings
+    return settings.seed, settings.dialect, settings.unmatched, [rule.name for rule in server._live.engine.rules]
+
+def test_module(mockserver):
+    assert said(mockserver) == (1, "azure", "generate", ["here"])
+
+@pytest.mark.mockserver(seed=2)
+class TestClass:
+    def test_class(self, mockserver):
+        assert said(mockserver) == (2, "azure", "generate", ["here"])
+
+    @pytest.mark.mockserver(dialect="tzafon", rules=["here.yaml", "rules.yaml"])
+    def test_test(self, mockserver):
+        assert said(mockserver) == (2, "tzafon", "generate", ["here", "filed"])
+
+@pytest.mark.parametrize("seed", [pytest.param(7, marks=pytest.mark.mockserver(seed=7, rules=[], timing=True))])
+def test_parameter(mockserver, seed):
+    assert said(mockserver) == (7, "azure", "generate", [])
+    assert mockserver._live.timed("default")
+"""
+    ini(pytester, mockserver_unmatched="generate", mockserver_seed="5")
+    files = {"rules.yaml": RULES, "sub/here.yaml": RULES.replace("filed", "here"), "sub/conftest.py": ""}
+    files |= {"sub/test_marks.py": tests}
+    ran(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=4)
+
+
+def test_ini_file_and_command_line(pytester: pytest.Pytester) -> None:
+    tests = """
+def test_all(mockserver):
+    settings = mockserver._live.settings
+    names = [rule.name for rule in mockserver._live.engine.rules]
+    print(settings.seed, settings.dialect, dict(settings.upstream), names, "|")
+"""
+    files = {"one.yaml": RULES, "a b.yaml": RULES.replace("filed", "spaced"), "sub/two.yaml": RULES.replace("f", "f2")}
+    upstream = "openai=https://a.example/v1\n  azure=https://b.example"
+    ini(pytester, mockserver_seed="3", mockserver_rules="one.yaml 'a b.yaml'", mockserver_upstream=upstream)
+    told = ran(pytester, tests, "-s", files=files).stdout.str()
+    both = "{'openai': 'https://a.example/v1', 'azure': 'https://b.example'}"
+    assert f"3 openai {both} ['filed', 'spaced'] |" in told
+    given = ["--mockserver-rules=sub/two.yaml", "--mockserver-seed=0", "--mockserver-dialect=azure"]
+    given.append("--mockserver-upstream=tzafon=http://c.example")
+    told = ran(pytester, tests, "-s", *given).stdout.str()
+    assert "0 azure {'tzafon': 'http://c.example'} ['f2iled'] |" in told
+
+
+MARKS = [
+    ("rulez='a.yaml'", '@pytest.mark.mockserver takes no "rulez"; did you mean "rules"?'),
+    ("colour=1", '@pytest.mark.mockserver takes no "colour"; it takes rules, verify, unmatched, *'),
+    ("'rules.yaml'", "@pytest.mark.mockserver takes keywords, such as rules='rules.yaml'"),
+    ("rules=3", "@pytest.mark.mockserver(rules=...) takes a file or a list of files, not 3"),
+    ("rules='none.yaml'", "there is no none.yaml in *, nor in *"),
+    ("rules='broken.yaml'", 'broken.yaml:2:12: *"last_usr"*'),
+    ("seed='many'", 'seed must be a whole number, not "many"'),
+    ("cassette='none'", 'there is no cassette "none"; *'),
+]
+
+
+@pytest.mark.parametrize(("mark", "told"), MARKS, ids=[mark for mark, _ in MARKS])
+def test_a_mistaken_mark_is_told_once(pytester: pytest.Pytester, mark: str, told: str) -> None:
+    tests = f"""
+import pytest
+pytestmark = pytest.mark.mockserver({mark})
+
+@pytest.mark.parametrize("n", range(3))
+def test_wrong(mockserver, n): pass
+
+def test_without(): pass
+"""
+    result = ran(pytester, tests, files={"broken.yaml": BROKEN})
+    result.assert_outcomes(errors=1)
+    pattern = told.replace("[", "[[]")
+    result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, "wanted by test_it.py::test_wrong[[]0[]] and 2 more"])
+    assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_mistakes_of_a_rules_file_are_told_once(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    ini(pytester, mockserver_rules="broken.yaml")
+    tests = "def test_a(mockserver): pass\ndef test_b(mockserver): pass\ndef test_c(): pass"
+    result = ran(pytester, tests, *workers, files={"broken.yaml": BROKEN})
+    told = result.stdout.str()
+    assert len(lines(result, "broken.yaml:2:12: ")) == 1
+    result.assert_outcomes(errors=1, passed=len(workers) // 2)  # workers run what can be run
+    assert "Traceback" not in told + result.stderr.str()
+    ran(pytester, "def test_c(): pass", *workers).assert_outcomes(passed=1)  # nobody wants them
+    assert "broken" not in ran(pytester, tests, "--collect-only", *workers).stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("mockserver_env", "module", "mockserver_env must be test or session, not 'module'"),
+        ("mockserver_unplayed", "warm", "mockserver_unplayed must be warn or fail or ignore, not 'warm'"),
+    ],
+)
+def test_mistakes_of_the_ini_file(pytester: pytest.Pytester, name: str, value: str, told: str) -> None:
+    ini(pytester, **{name: value})
+    result = ran(pytester, "def test_a(): pass")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert lines(result, "ERROR") or told in result.stderr.str()
+    assert told in result.stderr.str() + result.stdout.str()
+
+
+def test_rules_that_cannot_be_for_the_whole_session(pytester: pytest.Pytester) -> None:
+    ini(pytester, mockserver_env="session", mockserver_rules="broken.yaml")
+    result = ran(pytester, "def test_a(): pass", files={"broken.yaml": BROKEN})
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert result.stderr.str().count("broken.yaml:2:12: ") == 1
+
+
+def test_clients_that_are_made_at_import(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.example/v1")
+    tests = """
+def test_one(mockserver):
+    mockserver.on(last_user="hello").reply("Hi!")
+    assert greet(client=client) == "Hi!"
+
+def test_two(mockserver):
+    mockserver.on(last_user="hello").reply("Hello!")
+    assert greet(client=client) == "Hello!"
+"""
+    files = {"conftest.py": "from openai import OpenAI\nclient = OpenAI(max_retries=0)\ndef pytest_unconfigure(): client.close()"}
+    ini(pytester, mockserver_env="session")
+    ran(pytester, f"from conftest import client\n{tests}", files=files).assert_outcomes(passed=2)
+    assert os.environ["OPENAI_BASE_URL"] == "https://api.example/v1"
+    assert "OPENAI_API_KEY" not in os.environ
+
+
+def test_recording_is_refused_under_ci(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    tests = """
+import pytest
+
+@pytest.mark.mockserver(record="all", unmatched="generate")
+def test_marked(mockserver):
+    print(mockserver._live.settings.record, mockserver._live.settings.cassette, "|")
+"""
+    result = ran(pytester, tests, "--mockserver-record=once")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    refused = "nothing is recorded under CI (the variable CI is set), unless --mockserver-record-in-ci is given"
+    assert refused in result.stderr.str() + result.stdout.str()
+    ini(pytester, mockserver_record="once")
+    ran(pytester, tests, "-s").stdout.fnmatch_lines(["*none None |*"])
+    ran(pytester, tests, "-s", "--mockserver-record-in-ci").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
+    monkeypatch.setenv("CI", "false")
+    ran(pytester, tests, "-s").stdout.fnmatch_lines(["*all test_it/test_marked |*"])
+
+
+def test_an_option_that_another_plugin_has(pytester: pytest.Pytester) -> None:
+    other = "def pytest_addoption(parser): parser.addoption('--mockserver-seed')"
+    result = ran(pytester, "def test_a(): pass", "-p", "other", files={"other.py": other})
+    print(result)
+    assert 0
+
+
+def test_a_port_that_cannot_be_bound(pytester: pytest.Pytester) -> None:
+    guard = """
+import socket
+import pytest
+
+@pytest.fixture(autouse=True, scope="session")
+def guarded():
+    with pytest.MonkeyPatch.context() as patch:
+        def bind(self, address): raise PermissionError(1, "sockets are not allowed here")
+        patch.setattr(socket.socket, "bind", bind)
+        yield
+"""
+    result = ran(pytester, "def test_a(mockserver): pass\ndef test_b(): pass", files={"conftest.py": guard})
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines(["cannot listen on 127.0.0.1:0: sockets are not allowed here"])
+    assert "Traceback" not in result.stdout.str()

@@ -1,0 +1,286 @@
+"""The fixture under other plugins and kinds of tests: asyncio, anyio, xdist, unittest, doctest, forks."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.kit.nested import ini, ran
+
+pytest_plugins = ["pytester"]
+
+
+def test_awaited_tests(pytester: pytest.Pytester) -> None:
+    tests = """
+import pytest
+from openai import AsyncOpenAI
+
+async def greeted():
+    async with AsyncOpenAI(max_retries=0) as client:
+        asked = client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hello"}])
+        return (await asked).choices[0].message.content
+
+async def test_asyncio(mockserver):
+    mockserver.on().reply("Hi!")
+    assert await greeted() == "Hi!"
+
+@pytest.fixture
+async def said(mockserver):
+    mockserver.on().reply("Hello!")
+    return await greeted()
+
+async def test_in_a_fixture(said, mockserver):
+    assert said == "Hello!"
+    assert len(mockserver.calls) == 1
+
+async def test_fails(mockserver):
+    mockserver.on().reply("Hi!").times(2)
+    await greeted()
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_anyio(mockserver, anyio_backend):
+    mockserver.on().reply("Hi!")
+    assert await greeted() == "Hi!"
+"""
+    result = ran(pytester, tests)
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["*the rule of test_it.py:24 was to answer 2 calls and answered 1"])
+
+
+def test_other_kinds_of_tests(pytester: pytest.Pytester) -> None:
+    tests = """
+import unittest
+import pytest
+
+@pytest.mark.usefixtures("mockserver")
+@pytest.mark.mockserver(seed=3)
+class TestUsing(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def having(self, mockserver):
+        self.mockserver = mockserver
+
+    def test_answers(self):
+        self.mockserver.on().reply("Hi!")
+        self.assertEqual(greet(), "Hi!")
+
+    def test_unmet(self):
+        self.mockserver.on().reply("Hi!").times(2)
+
+    def test_fails_by_itself(self):
+        self.mockserver.on().reply("Hi!").times(2)
+        self.assertEqual(greet(), "Hello!")
+
+    @unittest.expectedFailure
+    def test_unmet_as_expected(self):
+        self.assertEqual(greet(), "Hello!")
+
+    def test_skips(self):
+        self.mockserver.on().reply("Hi!").times(2)
+        self.skipTest("later")
+
+def documented():
+    '''
+    >>> mockserver = getfixture("mockserver")
+    >>> _ = mockserver.on(last_user="hello").reply("Hi!")
+    >>> greet()
+    'Hi!'
+    '''
+"""
+    page = {"page.txt": ">>> _ = getfixture('mockserver').on().reply('Hi!').times(1)\n"}
+    result = ran(pytester, tests, "--doctest-modules", "--doctest-glob=*.txt", files=page)
+    result.assert_outcomes(passed=2, failed=3, xfailed=1, skipped=1)
+    told = result.stdout.str()
+    assert "the rule of test_it.py:18 was to answer 2 calls and answered 0" in told
+    assert "AssertionError: 'Hi!' != 'Hello!'" in told
+    assert "was to answer 1 call and answered 0" in told
+
+
+def test_on_workers(pytester: pytest.Pytester) -> None:
+    """Each worker has a server of its own, the controller none; clients that conftest files make work everywhere."""
+    tests = """
+import os, threading
+from conftest import client
+
+def test_led(mockserver, worker_id):
+    mockserver.on(last_user="hello").reply("Hi!")
+    assert greet(client=client) == "Hi!"
+    assert str(client.base_url).rstrip("/") == os.environ["OPENAI_BASE_URL"] == mockserver.base_url()
+    with open(f"{worker_id}.address", "w") as file:
+        file.write(mockserver.url)
+
+def test_unmatched(mockserver):
+    mockserver.on().reply("Hi!").times(1)
+"""
+    conftest = """
+import threading
+from openai import OpenAI
+
+client = OpenAI(max_retries=0)
+
+def pytest_runtest_logreport(report):
+    import os
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        assert "mockserver" not in [thread.name for thread in threading.enumerate()]
+
+def pytest_unconfigure():
+    client.close()
+"""
+    ini(pytester, mockserver_env="session")
+    files = {"conftest.py": conftest, "test_more.py": f"from app import greet\n{tests}"}
+    result = ran(pytester, tests, "-n", "2", "--dist", "loadfile", files=files)
+    result.assert_outcomes(passed=2, failed=2)
+    assert "INTERNALERROR" not in result.stdout.str()
+    addresses = [file.read_text() for file in pytester.path.glob("*.address")]
+    assert len({*addresses}) == 2
+    result.stdout.fnmatch_lines(["FAILED test_*.py::test_unmatched - Failed: the rule of test_*.py:14 *"])
+
+
+def test_processes_that_a_test_starts(pytester: pytest.Pytester) -> None:
+    tests = """
+import multiprocessing, os, subprocess, sys
+from openai import OpenAI
+
+def test_subprocess(mockserver):
+    mockserver.on().reply("Hi!").times(1)
+    assert subprocess.check_output([sys.executable, "-c", "from app import greet; print(greet())"], text=True) == "Hi!\\n"
+
+def told(work):
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        try:
+            os.write(writing, str(work()).encode())
+        except Exception as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading) as told:
+        return told.read()
+
+def test_fork(mockserver):
+    mockserver.on(last_user="hello").reply("Hi!").times(1)
+    assert told(greet) == "Hi!"
+    elsewhere = "the server runs in the process that this one was forked from"
+    for work in (lambda: mockserver.calls, lambda: mockserver.on().reply("x"), mockserver.reset):
+        assert told(work).startswith(elsewhere)
+    assert told(mockserver.stop) == "None"
+    assert len(mockserver.calls) == 1
+"""
+    ran(pytester, tests, "-W", "ignore::DeprecationWarning").assert_outcomes(passed=2)
+
+
+def test_an_answer_that_is_left_open(pytester: pytest.Pytester) -> None:
+    tests = """
+import httpx, pytest
+
+def begun(server):
+    server.on(last_user="hello").stream(["One ", "two ", "three ", "four"], timing={"first_token": "1ms", "per_token": "30s"})
+    body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+    client = httpx.Client()
+    stream = client.stream("POST", server.base_url() + "/chat/completions", json=body)
+    next(stream.__enter__().iter_bytes())
+    return client, stream
+
+@pytest.mark.mockserver(timing=True)
+def test_leaves(mockserver):
+    test_leaves.kept = begun(mockserver)
+
+@pytest.mark.mockserver(timing=True)
+def test_fails(mockserver):
+    test_fails.kept = begun(mockserver)
+    assert 0
+
+@pytest.mark.mockserver(timing=True)
+def test_closes(mockserver):
+    client, stream = begun(mockserver)
+    stream.__exit__(None, None, None)
+    client.close()
+"""
+    said = 'MockServerWarning: the test has left an answer open, call 1: chat gpt-4o "hello" -> rule test_it.py:6: read *'
+    result = ran(pytester, tests, "-W", "always")
+    result.assert_outcomes(passed=2, failed=1, warnings=1)
+    result.stdout.fnmatch_lines(["test_it.py::test_leaves", f"*{said}"])
+    result = ran(pytester, tests, "-W", "error::mockserver.testing.MockServerWarning")
+    result.assert_outcomes(passed=2, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_leaves*", f"E *{said}"])
+
+
+def test_what_stands_for_all_tests(pytester: pytest.Pytester) -> None:
+    tests = """
+import pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def always(mockserver_session):
+    mockserver_session.on(last_user="hello").reply("always")
+
+@pytest.fixture(scope="module")
+def here(mockserver_session):
+    rule = mockserver_session.on(last_user="here").reply("here")
+    yield
+    rule.remove()
+
+@pytest.mark.parametrize("n", range(3))
+def test_stands(mockserver, here, n):
+    assert (greet(), greet("here")) == ("always", "here")
+    mockserver.on(last_user="hello").reply("mine")
+    assert greet() == "mine"
+"""
+    other = """
+import openai, pytest
+
+def test_stands_too(mockserver):
+    assert greet() == "always"
+
+@pytest.mark.mockserver(verify=False)
+def test_is_gone(mockserver):
+    with pytest.raises(openai.NotFoundError):
+        greet("here")
+"""
+    files = {"test_other.py": f"from app import greet\n{other}"}
+    ran(pytester, tests, files=files).assert_outcomes(passed=5)
+
+
+def test_a_server_of_the_users_own(pytester: pytest.Pytester) -> None:
+    conftest = """
+import pytest
+from mockserver.testing import MockServer
+
+@pytest.fixture(scope="session")
+def mockserver_session():
+    with MockServer(seed=4, unmatched="generate") as server:
+        server.on(last_user="hello").reply("of my own")
+        yield server
+"""
+    tests = "def test_it(mockserver):\n    assert greet() == 'of my own'\n    mockserver.on().reply('x').times(1)"
+    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(failed=1)
+
+
+def test_a_fixture_of_the_same_name(pytester: pytest.Pytester) -> None:
+    conftest = "import pytest\n@pytest.fixture\ndef mockserver(): return 7"
+    tests = "def test_it(mockserver):\n    assert mockserver == 7"
+    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(passed=1)
+
+
+def test_options_of_pytest(pytester: pytest.Pytester) -> None:
+    tests = "def test_it(mockserver):\n    mockserver.on().reply('x')\n    assert greet() == 'x'"
+    ran(pytester, tests, "--setup-show").stdout.fnmatch_lines(["*SETUP    S mockserver_session*", "*SETUP    F mockserver*"])
+    ran(pytester, tests, "--setup-plan").assert_outcomes()
+    ran(pytester, tests, "--fixtures").stdout.fnmatch_lines(["mockserver -- *", "*A stand-in for LLM APIs*"])
+    ran(pytester, tests, "--markers").stdout.fnmatch_lines(["@pytest.mark.mockserver(*"])
+    result = ran(pytester, tests, "-p", "no:mockserver")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*fixture 'mockserver' not found"])
+
+
+def test_an_idle_plugin_imports_nothing(pytester: pytest.Pytester) -> None:
+    tests = """
+import sys
+
+def test_it():
+    heavy = ("mockserver.testing", "mockserver.core", "mockserver.pytest_run", "starlette", "pydantic", "uvicorn")
+    assert "mockserver.pytest_plugin" in sys.modules
+    assert not [name for name in heavy if name in sys.modules]
+"""
+    Path("test_idle.py").write_text(tests)
+    result = pytester.runpytest_subprocess("-p", "no:schemathesis", "-p", "no:hypothesispytest", "test_idle.py")
+    result.assert_outcomes(passed=1)

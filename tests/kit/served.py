@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -83,14 +83,14 @@ class Served:
 
 
 @contextmanager
-def served(rules: str = "version: 1\n", log: str = "json") -> Iterator[Served]:
-    """`mockserver serve` with these rules (the text of a rules file) and this kind of log, killed at the end."""
+def served(rules: str = "version: 1\n", log: str = "json", flags: Sequence[str] = ()) -> Iterator[Served]:
+    """`mockserver serve` with these rules (the text of a rules file), log and further flags, killed at the end."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "rules.yaml"
         file.write_text(rules)
-        flags = ("--port", "0", "--log", log, "--no-reload")
+        common = ("--port", "0", "--log", log, "--no-reload")
         process = subprocess.Popen(
-            [sys.executable, "-m", "mockserver", "serve", str(file), *flags],
+            [sys.executable, "-m", "mockserver", "serve", str(file), *common, *flags],
             cwd=folder,
             env=_environment(),
             stdout=subprocess.PIPE,
@@ -110,9 +110,13 @@ def served(rules: str = "version: 1\n", log: str = "json") -> Iterator[Served]:
 
 
 def _environment() -> dict[str, str]:
-    """This process's own, without what would change the server."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
+    """This process's own, without what would change the server or stand between it and another."""
+    kept = {name: value for name, value in os.environ.items() if not _changes(name)}
     return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+def _changes(name: str) -> bool:
+    return name.startswith("MOCKSERVER_") or name.lower().endswith("_proxy")
 
 
 def _address(said: Lines) -> str:

@@ -2,9 +2,9 @@
 
 A fenced block whose info string ends in `title=NAME` is a file; an `output` block after it is what the running server
 says to the change. A `console` block holds commands after `$ ` and what they print; a command that ends in `&` runs
-until the next such command for its port or the end of the page. A `python` block is a script; an `output` block after it
-is what it prints. A line of three dots stands for any lines. Ports 8000 and 8001 become free ones. Blocks of any other
-language are not run. The day on which something was `recorded` may be another.
+until the next such command for its port, or the end of the page. A `python` block is a script; an `output` block after
+it is what it prints. A line of three dots stands for any lines. Ports 8000 and 8001 become free ones, and any day on
+which something was recorded is as good as another. Blocks of any other language are not run.
 """
 
 import os

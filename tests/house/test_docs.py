@@ -84,6 +84,7 @@ def test_blocks_are_found_with_their_titles() -> None:
         ("a\n...\nd\n", "a\nb\nc\nd\n", True),
         ("a\n...\n", "a\n", True),
         ("a\n", "a\nb\n", False),
+        ("a, recorded 2026-01-31: b\n", "a, recorded 2026-02-01: b\n", True),
     ],
 )
 def test_three_dots_stand_for_any_lines(expected: str, actual: str, equal: bool) -> None:

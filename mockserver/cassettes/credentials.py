@@ -100,12 +100,13 @@ class Credentials:
 
 
 def _run(data: bytes, start: int, end: int, reached: int) -> Span:
-    """The whole run of base64 around a piece of it, after what was reached before."""
-    before = data[reached:start]
-    tail = _RUN.match(data, end)
-    return reached + len(before.rstrip(_LETTERS)), tail.end() if tail else end
+    """The whole run of base64 around a piece of it, after what was reached before; letters of an escape are none."""
+    first = reached + len(data[reached:start].rstrip(_LETTERS))
+    escape, tail = _ESCAPE.match(data, first - 1, start) if first else None, _RUN.match(data, end)
+    return escape.end() if escape else first, tail.end() if tail else end
 
 
 _INSTEAD = PLACEHOLDER.encode()
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 _RUN = re.compile(rb"[A-Za-z0-9+/_-]*+={0,2}+")
+_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|[nrtbf/])|%[0-9a-fA-F]{2}")  # of JSON, or of a URL

@@ -60,11 +60,6 @@ def view(call: Call, match: Match) -> View:
     return {name: value for name, value in compared.items() if value is not None}
 
 
-def key(call: Call, match: Match) -> str:
-    """Equal for requests that one episode answers: by meaning, and whether they are streamed."""
-    return traits(call, view(call, match)).key
-
-
 def traits(call: Call, seen: View) -> Traits:
     """A request in short, from all of it that is compared."""
     said = tuple([fingerprint(item) for name in SAID if name in seen for item in items(seen[name])])

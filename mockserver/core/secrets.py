@@ -131,14 +131,14 @@ def _parts(name: bytes, value: bytes) -> list[bytes]:
         pairs = value.split(b";") if name.lower() == b"cookie" else value.split(b";")[:1]
         return [pair.partition(b"=")[2].strip().strip(b'"') for pair in pairs if b"=" in pair]
     scheme, blank, token = value.partition(b" ")
-    if not name.lower().endswith(b"authorization"):
+    if not name.lower().endswith(_WITH_SCHEME):
         return [value] if value else []
     return [token.strip()] if blank and _SCHEME.fullmatch(scheme) else [value] if value else []
 
 
 def _passwords(name: bytes, part: bytes) -> Iterator[str]:
     """What `Authorization: Basic` holds once it is decoded."""
-    if not name.lower().endswith(b"authorization") or len(part) > _LONGEST_BASIC:
+    if not name.lower().endswith(_WITH_SCHEME) or len(part) > _LONGEST_BASIC:
         return
     try:
         user, colon, password = b64decode(part, validate=True).partition(b":")
@@ -193,6 +193,7 @@ def _is_form(body: bytes) -> bool:
 
 
 _LONGEST_NAME, _LONGEST_BASIC = 100, 4096
+_WITH_SCHEME = (b"authorization", b"auth")  # headers whose credential has its scheme in front
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
 _COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")
@@ -201,8 +202,8 @@ _VARIABLE = re.compile(
     r"(?:API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$|^MOCKSERVER_UPSTREAM_KEY_", re.IGNORECASE
 )
 _HEADER = re.compile(
-    rb"^(?:proxy-)?authorization$|^(?:set-)?cookie$|api[-_]?key|^key$|subscription-key|access-key"
-    rb"|secret|password|credential|token$|signature$",
+    rb"(?:^|-)auth(?:orization)?$|^(?:set-)?cookie$|api[-_]?key|^key$|(?:subscription|access|auth|functions|master)-key"
+    rb"|secret|password|credential|token$|signature$|assertion$",
     re.IGNORECASE,
 )
 _PARAMETER = re.compile(

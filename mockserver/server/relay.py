@@ -72,7 +72,7 @@ class Relay:
         asked, call, forward = self.served.asked, self.served.call, self.served.forward
         assert asked is not None and call is not None and forward is not None  # noqa: PT018, S101
         way, keep = self.live.way(self.dialect), self.live.keep
-        if forward.cassette is not None and keep is not None:
+        if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
             take = Take(forward.cassette, call.dialect, call, self._sent(asked, call), self.live.settings.record_errors)
             self._recorder = Recorder(take, partial(keep, forward.cassette))
         response = await self._asked(way, asked, scope)

@@ -55,6 +55,21 @@ def test_a_text_without_them(text: str, left: str) -> None:
     assert credentials.text(left) == left
 
 
+@pytest.mark.parametrize("before", ["\n", "\t", "é", "一\n", "/", '"', "C:\\", "\\\\", "=", "\U0001f511"])
+@pytest.mark.parametrize("front", ["", "n", "~user:"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_an_escape_before_base64_stays_whole(before: str, front: str, ascii_only: bool) -> None:
+    coded = b64encode(f"{front}{KEY}".encode()).decode()
+    left = credentials_of([KEY]).text(json.dumps({"a": before + coded}, ensure_ascii=ascii_only))
+    assert json.loads(left)["a"].endswith("<API_KEY>")
+    assert coded[4:-4] not in left
+
+
+def test_a_quoted_letter_before_base64_stays_whole() -> None:
+    coded = b64encode(KEY.encode()).decode().rstrip("=")
+    assert credentials_of([KEY]).text(f"a=x%3D{coded}") == "a=x%3D<API_KEY>"
+
+
 def test_of_two_that_begin_alike_each_goes_whole() -> None:
     assert credentials_of(["abcdef-1", "abcdef-123"]).text("abcdef-123 abcdef-1") == "<API_KEY> <API_KEY>"
 

@@ -39,6 +39,12 @@ def torn(folder: Path) -> None:
     (folder / "chat.yaml").write_text("version: 1\n---\ncall: half of somethi")
 
 
+def immense(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "chat.yaml").touch()
+    os.truncate(folder / "chat.yaml", 100_000_000)
+
+
 def led_away(folder: Path) -> None:
     folder.mkdir()
     (folder.parent / "elsewhere.yaml").write_text("version: 1\n")
@@ -50,13 +56,14 @@ HINDRANCES: dict[str, tuple[Callable[[Path], None], str]] = {
     "a folder in the cassette's place": (in_its_place, "cannot be written: Is a directory"),
     "a file that is no cassette": (foreign, "chat.yaml:1:1: "),
     "a cassette that was cut off": (torn, "chat.yaml:3:"),
+    "a file of 100 MB": (immense, "100,000,000 bytes are more than a cassette may have"),
     "a link to elsewhere": (led_away, "a link leads out of"),
 }
 
 
 def all_of(folder: Path) -> dict[str, object]:
-    """Everything that there is, with what it holds."""
-    return {str(each): each.read_bytes() if each.is_file() else None for each in sorted(folder.rglob("*"))}
+    """Everything that there is, with how much it holds and when that was changed."""
+    return {str(each): (each.stat().st_size, each.stat().st_mtime_ns) for each in sorted(folder.rglob("*"))}
 
 
 @pytest.mark.parametrize("which", HINDRANCES)

@@ -96,37 +96,40 @@ def as_nobody(folder: Path) -> Iterator[None]:
 
 @pytest.mark.parametrize(("which", "mode"), [("folder", 0o500), ("file", 0o400)])
 def test_modes_that_let_nobody_write(up: Upstream, which: str, mode: int, caplog: pytest.LogCaptureFixture) -> None:
-    with TemporaryDirectory(prefix="cassettes-") as name, as_nobody(Path(name)):
-        with recording(base(up, "plain"), Path(name)) as relay:
-            relay.ask(HI)
-            hindered = Path(name) if which == "folder" else relay.cassette.path
-            hindered.chmod(mode)
-            held = relay.episodes
-            assert relay.ask(HI).body == ANSWER
-            hindered.chmod(0o700)
-            told = f"{relay.cassette.path}: cannot be written: Permission denied{UNHARMED}"
-            assert f"cassette chat: an answer is not recorded: {told}" in caplog.messages
-            assert relay.episodes == held
-            relay.ask(HI)
-            assert len(relay.episodes) == 2
-            assert os.listdir(name) == ["chat.yaml"]
+    with (
+        TemporaryDirectory(prefix="cassettes-") as name,
+        as_nobody(Path(name)),
+        recording(base(up, "plain"), Path(name)) as relay,
+    ):
+        relay.ask(HI)
+        hindered = Path(name) if which == "folder" else relay.cassette.path
+        hindered.chmod(mode)
+        held = relay.episodes
+        assert relay.ask(HI).body == ANSWER
+        hindered.chmod(0o700)
+        told = f"{relay.cassette.path}: cannot be written: Permission denied{UNHARMED}"
+        assert f"cassette chat: an answer is not recorded: {told}" in caplog.messages
+        assert relay.episodes == held
+        relay.ask(HI)
+        assert len(relay.episodes) == 2
+        assert os.listdir(name) == ["chat.yaml"]
 
 
-@pytest.mark.parametrize("script", ["plain", "stream"])
-def test_a_full_disk(up: Upstream, tmp_path: Path, script: str) -> None:
-    settings = f"upstream: {{openai: '{base(up, script)}'}}, record: all, cassette: chat, cassettes: '{tmp_path}'"
-    request, cassette = {"plain": HI, "stream": STREAM}[script], CassetteFile(tmp_path / "chat.yaml")
-    whole = {"plain": ANSWER, "stream": EVENTS}[script]
+def test_a_full_disk(up: Upstream, tmp_path: Path) -> None:
+    settings = f"upstream: {{openai: '{base(up, 'stream')}'}}, record: all, cassette: chat, cassettes: '{tmp_path}'"
+    cassette = CassetteFile(tmp_path / "chat.yaml")
     with served(f"settings: {{{settings}}}") as server, Raw(server.port) as raw:
-        assert raw.send(request).hear().body == whole
+        assert raw.send(STREAM).hear().body == EVENTS
         held, size = cassette.path.read_bytes(), cassette.path.stat().st_size
         _, most = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
         for room in (0, 10, size + 10):  # none at all, not for the note beside it, not for the episode
             resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (room, most))
-            assert raw.send(request).hear().body == whole
-            assert server.says("not recorded").endswith(f"{cassette.path}: cannot be written: File too large{UNHARMED}\n")
+            assert raw.send(STREAM).hear().body == EVENTS
+            assert server.says("not recorded").endswith(
+                f"{cassette.path}: cannot be written: File too large{UNHARMED}\n"
+            )
             assert cassette.path.read_bytes() == held
         resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (most, most))
-        assert raw.send(request).hear().body == whole
-    assert [episode.reply.bytes for episode in cassette.load()] == [whole, whole]
+        assert raw.send(STREAM).hear().body == EVENTS
+    assert [episode.reply.bytes for episode in cassette.load()] == [EVENTS, EVENTS]
     assert os.listdir(tmp_path) == ["chat.yaml"]

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from mockserver.cassettes.matching import Traits, traits, view
+from mockserver.cassettes.matching import Traits, key, traits, view
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded
 from mockserver.kinds.cassettes import Match
@@ -14,17 +14,12 @@ Reader = Callable[[Episode], Call | None]  # the call that an episode's request 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An episode, its place in the cassette (`cassette chat.yaml#3`), and what it answers."""
+    """An episode, its place in the cassette, and what it answers."""
 
     number: int
-    source: str
     episode: Episode
+    reply: Recorded  # its answer, which says where it comes from
     traits: Traits
-
-    @property
-    def reply(self) -> Recorded:
-        """What it answers with."""
-        return replace(self.episode.reply, source=self.source)
 
 
 class Library:
@@ -43,8 +38,12 @@ class Library:
         if call is None:
             self.unread.append(number)
             return
-        entry = Entry(number, f"cassette {self.file}#{number}", episode, self.traits(call))
-        self._by_key[entry.traits.key].append(entry)
+        reply = replace(episode.reply, source=f"cassette {self.file}#{number}")
+        self._by_key[self.key(call)].append(Entry(number, episode, reply, self.traits(call)))
+
+    def key(self, call: Call) -> str:
+        """What a request is looked up by."""
+        return key(call, self.match)
 
     def traits(self, call: Call) -> Traits:
         """A request in short, as this cassette compares it."""

@@ -10,7 +10,6 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from mockserver.cassettes.library import Entry, Library
-from mockserver.cassettes.matching import Traits
 from mockserver.cassettes.missed import missed
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Sent
@@ -72,8 +71,8 @@ class Player:
         except CassetteError as error:
             details = {"cassette": choice.name}
             return Played(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
-        if entries := library.find(wanted.key):
-            at = await store.incr(call.http.namespace, episodes(library.file, wanted.key)) if len(entries) > 1 else 1
+        if entries := library.find(wanted):
+            at = await store.incr(call.http.namespace, episodes(library.file, wanted)) if len(entries) > 1 else 1
             return _played(entries[min(at, len(entries)) - 1], settled=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
@@ -113,15 +112,15 @@ class Player:
             return library
         return await aside(partial(self.libraries.load, name, new=choice.record != "none"))
 
-    def _wanted(self, library: Library, call: Call) -> tuple[Call, Traits]:
-        """A call as it would have been recorded, and what is looked up of it."""
+    def _wanted(self, library: Library, call: Call) -> tuple[Call, str]:
+        """A call as it would have been recorded, and what it is looked up by."""
         if self.keeping is not None:
             sent = sent_of(call.http)
             scrubbed = self.keeping.live(sent)
             again = None if scrubbed is sent else call_of(call.dialect, scrubbed)
             if again is not None:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))
-        return call, library.traits(call)
+        return call, library.key(call)
 
     async def _missed(self, library: Library, call: Call) -> str:
         work = partial(missed, library, call)
@@ -135,7 +134,7 @@ def sent_of(http: HttpRequest) -> Sent:
 
 
 def _played(entry: Entry, *, settled: bool) -> Played:
-    return Played(entry.reply, entry.source, settled)
+    return Played(entry.reply, entry.reply.source, settled)
 
 
 def _unmatched(why: str, cassette: str) -> Played:

@@ -19,7 +19,7 @@ def key(held: Library, text: str) -> str:
     """What a request of one message is looked up by."""
     call = heard(episode(chat(text), ""))
     assert call is not None
-    return held.traits(call).key
+    return held.key(call)
 
 
 def test_episodes_are_found_in_their_order() -> None:
@@ -33,7 +33,7 @@ def test_episodes_are_found_in_their_order() -> None:
 def test_what_is_recorded_is_there_at_once() -> None:
     held = library(episode(chat("a"), "1"))
     held.add(episode(chat("b"), "2"), 7)
-    assert [entry.source for entry in held.find(key(held, "b"))] == ["cassette chat.yaml#7"]
+    assert [entry.reply.source for entry in held.find(key(held, "b"))] == ["cassette chat.yaml#7"]
     assert held.size == 2
 
 

@@ -50,6 +50,7 @@ class Served:
     address: str  # http://127.0.0.1:port
     pid: int
     log: Lines  # what it writes, a line for each request
+    said: Lines  # what it says beside: where it listens, and what goes wrong
     _seen: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -71,6 +72,13 @@ class Served:
         """What a client of this dialect takes as its base URL; a namespace of one's own keeps counters apart."""
         front = f"/ns/{namespace}" if namespace else ""
         return self.address + front + discover()[dialect].mounts[0]
+
+    def says(self, part: str) -> str:
+        """The next line with this in it of what it says beside the log of requests."""
+        while (line := self.said.next()) is not None:
+            if part in line:
+                return line
+        raise AssertionError(f"the server ended and never said {part!r}")
 
     def logged(self, number: int) -> Mapping[str, Any]:
         """What the server noted about the call of this number, once that call is over."""
@@ -101,7 +109,7 @@ def served(rules: str = "version: 1\n", log: str = "json", flags: Sequence[str] 
         assert process.stderr
         said, written = Lines(process.stderr), Lines(process.stdout)
         try:
-            yield Served(_address(said), process.pid, written)
+            yield Served(_address(said), process.pid, written, said)
         finally:
             process.kill()
             process.wait()

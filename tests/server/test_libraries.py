@@ -38,7 +38,7 @@ def test_what_is_recorded_is_there_at_once_and_in_the_file() -> None:
     assert held.save("chat", episode(chat("a"), "1")) == 1
     library = held.load("chat")
     assert held.save("chat.yaml", episode(chat("b"), "2")) == 2
-    assert [entry.source for entry in library.entries] == ["cassette chat.yaml#1", "cassette chat.yaml#2"]
+    assert [entry.reply.source for entry in library.entries] == ["cassette chat.yaml#1", "cassette chat.yaml#2"]
     assert len(files.held["chat"].load()) == 2
 
 

@@ -51,7 +51,7 @@ def _of(asked: Asked, namespace: str) -> dict[str, Json]:
     name, record = player.choice.name, player.choice.record
     hits = live.journal.hits(namespace)
     library = None if name is None else player.libraries.get(name)
-    numbers = [] if library is None else [entry.number for entry in library.entries if not hits[entry.source]]
+    numbers = [] if library is None else [entry.number for entry in library.entries if not hits[entry.reply.source]]
     return {
         "namespace": namespace,
         "name": name,

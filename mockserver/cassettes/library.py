@@ -1,7 +1,7 @@
 """A cassette that is loaded: its episodes by what they answer. What is recorded is there at once."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.cassettes.matching import Traits, traits, view
@@ -38,13 +38,31 @@ class Library:
 
     def add(self, episode: Episode, number: int) -> None:
         """Have one more; it stands behind those that answer the same."""
-        self.size += 1
+        self._put(episode, number, self._traits_of(episode))
+
+    def again(self, episodes: Iterable[Episode]) -> "Library":
+        """The same cassette with other episodes; those that it had are not read anew."""
+        known = {entry.episode: entry.traits for entry in self.entries}
+        made = Library(self.file, self.read, self.match)
+        for number, episode in enumerate(episodes, 1):
+            made._put(episode, number, known.get(episode) or self._traits_of(episode))
+        return made
+
+    def alike(self, episode: Episode) -> Sequence[Entry]:
+        """Those of its episodes that answer what this one does."""
+        seen = self._traits_of(episode)
+        return () if seen is None else self.find(seen.key)
+
+    def _traits_of(self, episode: Episode) -> Traits | None:
         call = self.read(episode)
-        if call is None:
+        return None if call is None else self.traits(call)
+
+    def _put(self, episode: Episode, number: int, seen: Traits | None) -> None:
+        self.size += 1
+        if seen is None:
             self.unread.append(number)
-            return
-        entry = Entry(number, f"cassette {self.file}#{number}", episode, self.traits(call))
-        self._by_key[entry.traits.key].append(entry)
+        else:
+            self._by_key[seen.key].append(Entry(number, f"cassette {self.file}#{number}", episode, seen))
 
     def traits(self, call: Call) -> Traits:
         """A request in short, as this cassette compares it."""

@@ -85,7 +85,9 @@ class Player:
             return replace(self, choice=Choice(None, record))
         fresh = fresh or not self.libraries.exists(name)
         choice = Choice(name, record, fresh)
-        if not choice.forwards:
+        if record == "all":
+            self.libraries.renew(name)
+        elif not choice.forwards:
             self.libraries.load(name, new=record == "new_episodes")
         return self.having(choice)
 

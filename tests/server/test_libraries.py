@@ -4,8 +4,9 @@ import pytest
 
 from mockserver.core.errors import CassetteError, MockserverError
 from mockserver.kinds.cassettes import Match
-from mockserver.server.libraries import Libraries, in_folder
+from mockserver.server.libraries import Libraries
 from mockserver.server.live import Sources, start
+from mockserver.server.reels import Reels, in_folder
 from tests.kit.reels import Folder, chat, episode, folder
 from tests.kit.rules import loaded
 
@@ -13,7 +14,7 @@ MISSING = 'there is no cassette "chat"; to record it, start with --record once a
 
 
 def libraries(held: Folder) -> Libraries:
-    return Libraries(held.open, Match())
+    return Libraries(Reels(held.open), Match())
 
 
 def test_a_cassette_is_read_once_under_both_of_its_names() -> None:

@@ -36,7 +36,7 @@ class Libraries:
                 there = self.reels.exists(name)
                 if not there and not new:
                     raise CassetteError(missing(name))
-                empty = Library(name + SUFFIX, heard, self._match)
+                empty = Library(file_of(name), heard, self._match)
                 self._loaded[name] = empty.again(self.reels.load(name)) if there else empty
             return self._loaded[name]
 
@@ -95,6 +95,11 @@ def named_in(then: Mapping[str, Json]) -> Iterator[str]:
         yield then["cassette"]
     for inner in (*then.get("steps", ()), *(branch["then"] for branch in then.get("one_of", ()))):
         yield from named_in(inner)
+
+
+def file_of(name: str) -> str:
+    """What a cassette is called: `chat.yaml`."""
+    return _plain(name) + SUFFIX
 
 
 def _plain(name: str) -> str:

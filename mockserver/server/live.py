@@ -37,7 +37,7 @@ from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
 from mockserver.tokenizers import chosen
 
-Keep = Callable[[str, Episode], Awaitable[None]]  # has an episode in the cassette of a name once it returns
+Keep = Callable[[str, Episode], Awaitable[str]]  # says where in the cassette of a name an episode is, once it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ def start(sources: Sources) -> Live:
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
     live = Live(settings, engine, journal, store, sources=sources)
 
-    async def keep(cassette: str, episode: Episode) -> None:
-        await live.player.save(cassette, episode)
+    async def keep(cassette: str, episode: Episode) -> str:
+        return await live.player.save(cassette, episode)
 
     live.keep = keep
     return live

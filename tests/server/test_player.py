@@ -124,7 +124,7 @@ def test_once_records_repeats_too_until_the_server_ends() -> None:
 def test_what_is_recorded_is_played_at_once() -> None:
     made = player(folder(), "new_episodes")
     assert list(map(got, played(made, asked("one")))) == ["forward chat"]
-    assert asyncio.run(made.save("chat", ONE)) == 1
+    assert asyncio.run(made.save("chat", ONE)) == "cassette chat.yaml#1"
     (found,) = played(made, asked("one"))
     assert got(found) == "1"
     assert found == Played(found.outcome, "cassette chat.yaml#1", settled=False) if found else False

@@ -9,7 +9,7 @@ from mockserver.server.app import build_app
 from mockserver.server.live import Sources, start
 from tests.kit.asgi import App
 from tests.kit.reels import Folder, chat, episode, folder
-from tests.kit.watched import Watched
+from tests.kit.watched import Watched, rule
 
 ONE = episode(chat("one"), '{"from":"one"}')
 TWO = episode(chat("two"), '{"from":"two"}')
@@ -147,3 +147,20 @@ def test_explain_tells_what_the_miss_tells() -> None:
     for _ in range(3):
         assert watched.post("explain", {"body": chat("two")})["answered_by"] == "cassette chat.yaml#2"
     assert watched.chat("two").source == "cassette chat.yaml#2"
+
+
+def test_an_added_rule_must_name_a_cassette_that_is_there() -> None:
+    watched = server(folder(other=[TWO]))
+    for body, error in (
+        (
+            {"name": "a", "then": {"cassette": "none"}},
+            'rule "a": there is no cassette "none"; to record it, start with',
+        ),
+        ({"name": "a", "then": {"steps": [{"cassette": "../up"}]}}, '"../up" is no name of a cassette'),
+    ):
+        refused = watched.api("rules?namespace=mine", {"rules": [rule("first", "1"), body]})
+        assert refused.status == 400
+        assert refused.json["error"].startswith(f"nothing was added: {error}")
+    assert watched.get("rules?namespace=mine")["rules"] == []
+    watched.post("rules?namespace=mine", {"name": "a", "then": {"cassette": "other"}})
+    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"

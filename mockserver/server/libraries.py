@@ -63,7 +63,9 @@ class Libraries:
     def _replaced(self, name: str, episode: Episode) -> set[Episode]:
         """What is old in a cassette, and answers what this episode does."""
         old = self.reels.old(name)
-        return {entry.episode for entry in self.load(name).alike(episode) if entry.episode in old} if old else set()
+        if not old:
+            return set()
+        return {entry.episode for entry in self.load(name, new=True).alike(episode) if entry.episode in old}
 
 
 def missing(name: str) -> str:

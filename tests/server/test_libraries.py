@@ -89,6 +89,16 @@ def test_a_cassette_that_is_begun_anew() -> None:
     assert said(files) == [("a", "1"), ("a", "2")]
 
 
+def test_one_that_is_removed_meanwhile_is_begun_again() -> None:
+    files = folder(chat=[episode(chat("a"), "1")])
+    held = libraries(files)
+    held.renew("chat")
+    files.held["chat"].episodes = None
+    held = Libraries(held.reels, Match())
+    assert held.save("chat", episode(chat("a"), "2")) == 1
+    assert said(files) == [("a", "2")]
+
+
 def test_an_episode_that_answers_nothing_takes_no_place() -> None:
     files = folder(chat=[episode(chat("a"), "1")])
     held = libraries(files)

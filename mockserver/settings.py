@@ -131,7 +131,7 @@ class Settings(BaseModel):
         description="The token that control paths want; absent: none on loopback, elsewhere one made at random.",
     )
     source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
-    reload: bool = Field(True, description="Watch the rules files and swap a good change in at once.")
+    reload: bool = Field(True, description="Watch rules files and cassettes, and swap a good change in at once.")
     log: Literal["none", "text", "json"] = Field("none", description="A line for each request, as text or as json.")
 
 

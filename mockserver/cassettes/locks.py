@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from mockserver.core.errors import CassetteError
 
@@ -17,6 +18,19 @@ except ImportError:  # Windows
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
 MAX_TRIES = 1000  # of a file that others replace all the while
 PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class Stamp(NamedTuple):
+    """Which file it is and how it stands: another one once anybody has written to it."""
+
+    file: tuple[int, int] = (0, 0)
+    size: int = 0
+    changed: int = 0
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Stamp":
+        """The stamp of a file of this status."""
+        return cls((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
 
 
 class Held:

@@ -22,7 +22,7 @@ from mockserver.engine.apart import apart, aside, is_large
 from mockserver.engine.counters import episodes
 from mockserver.server.hearing import call_of
 from mockserver.server.keeping import Keeping
-from mockserver.server.libraries import Libraries
+from mockserver.server.libraries import Libraries, file_of
 
 Record = Literal["none", "once", "new_episodes", "all"]
 
@@ -84,7 +84,9 @@ class Player:
             return replace(self, choice=Choice(None, record))
         fresh = fresh or not self.libraries.exists(name)
         choice = Choice(name, record, fresh)
-        if not choice.forwards:
+        if record == "all":
+            self.libraries.renew(name)
+        elif not choice.forwards:
             self.libraries.load(name, new=record == "new_episodes")
         return self.having(choice)
 
@@ -92,12 +94,13 @@ class Player:
         """A player of what has been chosen before."""
         return replace(self, choice=choice)
 
-    async def save(self, cassette: str, episode: Episode) -> int:
-        """Record an episode, and play it from now on; its number in the cassette. Raises CassetteError."""
+    async def save(self, cassette: str, episode: Episode) -> str:
+        """Record an episode, and play it from now on; where it stands. Raises CassetteError."""
         return await aside(partial(self._saved, cassette, episode))
 
-    def _saved(self, cassette: str, episode: Episode) -> int:
-        return self.libraries.save(cassette, episode if self.keeping is None else self.keeping.kept(episode))
+    def _saved(self, cassette: str, episode: Episode) -> str:
+        kept = episode if self.keeping is None else self.keeping.kept(episode)
+        return f"cassette {file_of(cassette)}#{self.libraries.save(cassette, kept)}"
 
     def _forwarded(self, call: Call, choice: Choice) -> Played:
         if call.dialect not in self.upstreams:

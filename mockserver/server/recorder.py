@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from mockserver.core.call import Call
 from mockserver.core.episode import Beat, Episode, Recorded, Sent
 from mockserver.core.errors import CassetteError
+from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Failure
 from mockserver.core.printable import printable
@@ -21,7 +22,7 @@ _LONGEST = 2000  # letters of the log about an answer that is not recorded
 
 log = logging.getLogger("mockserver")
 
-Save = Callable[[Episode], Awaitable[None]]  # returns once it is on the disk; raises what hinders it
+Save = Callable[[Episode], Awaitable[str]]  # says where it is once it is on the disk; raises what hinders it
 Fields = Sequence[tuple[bytes, bytes]]
 
 
@@ -40,10 +41,13 @@ class Take:
 
 
 class Recorder:
-    """Gets what comes of one answer, piece by piece, makes an episode of it and has it saved."""
+    """Gets what comes of one answer, piece by piece, makes an episode of it and has it saved.
 
-    def __init__(self, take: Take, save: Save) -> None:
-        self._take, self._save = take, save
+    What came of that is noted in the exchange.
+    """
+
+    def __init__(self, take: Take, save: Save, exchange: Exchange) -> None:
+        self._take, self._save, self._exchange = take, save, exchange
         self.began = monotonic()  # when the request was sent
         self._at = wall()
         self._body: _Body | None = None
@@ -65,7 +69,7 @@ class Recorder:
         return self._body is not None and self._keeping is None and self._body.ripe
 
     async def keep(self) -> None:
-        """The answer is whole: return when it is saved, or when the log says why it is not.
+        """The answer is whole: return when it is saved, or when log and exchange say why it is not.
 
         Whoever stops waiting does not stop the saving.
         """
@@ -82,19 +86,30 @@ class Recorder:
         """Nothing more will come: return when what is all there by its own words is saved. Anything else is not."""
         if self.ripe or self._keeping is not None:
             await self.keep()
+        elif self._body is not None:
+            self.forget("it ended before it was whole")
+
+    def forget(self, why: str) -> None:
+        """Keep nothing of it, unless it is saved already."""
+        if self._keeping is None:
+            self._unkept(why)
+
+    def _unkept(self, why: str) -> None:
+        self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
 
     async def _kept(self, body: "_Body", took: float) -> None:
         take, call = self._take, self._take.call
         try:
             reply = body.recorded(took)
-            await self._save(Episode(take.dialect, call.operation, call.model, take.request, reply, self._at))
+            episode = Episode(take.dialect, call.operation, call.model, take.request, reply, self._at)
+            self._exchange.recorded = await self._save(episode)
         except Exception as error:
             self._drop(str(error) or type(error).__name__)
 
     def _drop(self, why: str) -> None:
         """Keep nothing of it, and say so."""
-        self._body = None
-        log.error("cassette %s: an answer is not recorded: %s", self._take.cassette, printable(why, _LONGEST))
+        self._unkept(why)
+        log.error("cassette %s: an answer is not recorded: %s", self._take.cassette, self._exchange.unrecorded)
 
 
 class _Body:

@@ -43,6 +43,8 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
         **({"bent_by": list(row.bent_by)} if row.bent_by else {}),
         "status": row.status or None,
         "faults": list(row.faults),
+        **({"recorded": row.recorded} if row.recorded else {}),
+        **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
         "ended": row.ending,
         "first_byte_ms": _ms(row.first) if row.size else None,
         "elapsed_ms": _ms(row.elapsed) if row.ended else None,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.matching import alike, traits, view
+from mockserver.cassettes.matching import alike, key, traits, view
 from mockserver.core.call import Call
 from mockserver.kinds.cassettes import Match
 from mockserver.server.hearing import call_of
@@ -20,11 +20,6 @@ def asked(body: Any, path: str = CHAT, dialect: str = "openai", **headers: str) 
     call = call_of(dialect, sent)
     assert call is not None
     return call
-
-
-def key(call: Call, match: Match) -> str:
-    """Equal for requests that one episode answers."""
-    return traits(call, view(call, match)).key
 
 
 HELLO = chat("Hello")

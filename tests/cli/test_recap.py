@@ -22,7 +22,7 @@ def told(*rows: Exchange, rules: str = RULES) -> list[str]:
     recap = Recap()
     for row in rows:
         recap.note(row)
-    return "\n".join(recap.report(local(rules).live.engine)).splitlines()
+    return "\n".join(recap.report(local(rules).live)).splitlines()
 
 
 def test_calls_are_counted_by_what_befell_them() -> None:

@@ -208,4 +208,6 @@ def test_what_a_cassette_does_not_hold_is_told_without_credentials(tmp_path: Pat
 def test_nothing_recorded_and_nowhere_to_ask(tmp_path: Path) -> None:
     told = recording(tmp_path, "openai=http://127.0.0.1:9", "hello")
     assert told[-2:] == ["mockserver: 1 call: 1 asked upstream", "cassette chat.yaml: nothing was recorded"]
-    assert "  record is once, but there is no upstream to ask; set --upstream DIALECT=URL" in recording(tmp_path, "", "a")
+    assert "  record is once, but there is no upstream to ask; set --upstream DIALECT=URL" in recording(
+        tmp_path, "", "a"
+    )

@@ -17,7 +17,7 @@ from mockserver.core.seed import wall
 @click.option("--older", callback=age, metavar="90d", help="What was recorded longer ago than this.")
 @click.option("--unplayed", metavar="URL|FILE", help="What a server has not played: its address, or its calls.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@cassettes_flag()
+@cassettes_flag("control_token")
 def command(  # size: click gives each flag a parameter
     name: str,
     numbers: tuple[int, ...],
@@ -32,7 +32,7 @@ def command(  # size: click gives each flag a parameter
     where = folder(flags)
     cassette = where.found(picked(name)[0])
     source = str(cassette.path.relative_to(where.path))
-    played = None if unplayed is None else Played.of(unplayed).of_cassette(source)
+    played = None if unplayed is None else Played.of(unplayed, where).of_cassette(source)
     now = wall()
 
     def goes(number: int, episode: Episode) -> bool:

@@ -24,14 +24,14 @@ LONGEST = 400  # characters of a finding
 @click.option(
     "--journal", metavar="URL|FILE", help="Also find what a server has not played: its address, or its calls."
 )
-@cassettes_flag("allow_secrets")
+@cassettes_flag("allow_secrets", "control_token")
 def command(names: tuple[str, ...], max_age: float | None, journal: str | None, **flags: Json) -> None:
     """Check the cassettes of the folder, or those that are named.
 
     Exit code 1 if anything was found, 2 if a file cannot be read.
     """
     where = folder(flags)
-    played = None if journal is None else Played.of(journal)
+    played = None if journal is None else Played.of(journal, where)
     found = broken = episodes = 0
     cassettes = [where.found(picked(name)[0]) for name in names] or [where.cassette(name) for name in where.names()]
     for cassette in cassettes:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mockserver.cassettes.credentials import PLACEHOLDER, Credentials
+from mockserver.cassettes.credentials import Credentials
 from mockserver.cassettes.events import data_of, with_data
 from mockserver.cassettes.headers import REPLY
 from mockserver.cassettes.lanes import Piece, changed, lanes
@@ -24,7 +24,7 @@ def scrubbed(reply: Recorded, away: Credentials, rules: Scrubs) -> Recorded:
         return replace(reply, headers=headers, frames=_frames(reply.frames, away, rules))
     body = rules.body(away.data(reply.body))
     was = body.decode("utf-8", "surrogateescape")
-    (now,) = _as_told((was,), away, rules)
+    (now,) = _ruled(as_told((was,), away), rules)
     return replace(reply, headers=headers, body=body if now == was or now is None else _bytes(now))
 
 
@@ -32,17 +32,19 @@ def _frames(frames: Sequence[Beat], away: Credentials, rules: Scrubs) -> tuple[B
     plain = [away.data(frame) for _, frame in frames]
     was = tuple(map(data_of, plain))
     each = tuple(data if data in (None, _DONE) else rules.either(data) for data in was) if rules.rules else was
-    now = _as_told(each, away, rules)
+    now = _ruled(as_told(each, away), rules)
     return tuple(
         (at, frame if new is None or new == old else with_data(frame, new))
         for (at, _), frame, old, new in zip(frames, plain, was, now, strict=True)
     )
 
 
-def _as_told(events: Data, away: Credentials, rules: Scrubs) -> Data:
-    """The events without what no one of them holds, but several together."""
-    if away.values:
-        events = _edited(events, lambda text: _credentials(text, away))
+def as_told(events: Data, away: Credentials) -> Data:
+    """The events without those credentials that no one of them holds, but several together."""
+    return _edited(events, lambda text: _credentials(text, away)) if away.values else events
+
+
+def _ruled(events: Data, rules: Scrubs) -> Data:
     return _edited(events, lambda text: tuple(rules.spans(text))) if rules.rules else events
 
 
@@ -60,9 +62,9 @@ def _edited(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
 def _credentials(text: str, away: Credentials) -> Sequence[Edit]:
     data = text.encode("utf-8", "surrogatepass")
     edits, letters, reached = list[Edit](), 0, 0
-    for start, end in away.spans(data):
+    for start, end, instead in away.edits(data):
         before, within = (_letters(data[left:right]) for left, right in ((reached, start), (start, end)))
-        edits.append((letters + before, letters + before + within, PLACEHOLDER))
+        edits.append((letters + before, letters + before + within, instead))
         letters, reached = letters + before + within, end
     return edits
 

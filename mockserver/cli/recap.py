@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from mockserver.cassettes.files import SUFFIX
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.errors import RuleError
 from mockserver.core.exchange import Exchange
 from mockserver.core.printable import printable
-from mockserver.core.secrets import Secrets
 from mockserver.engine.prompts import counted
 from mockserver.engine.taped import FORWARDED
 from mockserver.server.control.masked import of_row

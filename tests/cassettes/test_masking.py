@@ -30,18 +30,16 @@ def written(value: str) -> list[str]:
     return [
         value,
         quote(value, safe=""),
-        quote(value, safe="").lower() if value.islower() else quote_plus(value),
+        quote_plus(value).swapcase(),
+        value.upper(),
+        "".join(f"%{byte:02x}" for byte in raw),
+        "".join(f"\\u{ord(letter):04X}" for letter in value),
         json.dumps(value)[1:-1],
         json.dumps(value, ensure_ascii=False)[1:-1],
         json.dumps(json.dumps(value))[3:-3],
         *(b64encode(b"x" * before + raw + b"y" * 5).decode() for before in range(3)),
         *(urlsafe_b64encode(b"x" * before + raw).decode() for before in range(3)),
     ]
-
-
-def told(value: str, secrets: Secrets) -> str:
-    """All forms of a value as a person sees them, in one text."""
-    return secrets.text(" | ".join(written(value)))
 
 
 @given(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S")), min_size=8, max_size=40))
@@ -67,8 +65,8 @@ def test_a_short_value_is_masked_in_its_own_place_alone() -> None:
 
 
 def test_of_two_that_begin_alike_each_is_masked_whole() -> None:
-    secrets = secrets_of(((b"x-api-key", b"abcdef"), (b"api-key", b"abcdef-ghijkl")))
-    assert secrets.text("abcdef-ghijkl abcdef") == "abc...(masked) a...(masked)"
+    secrets = secrets_of(((b"x-api-key", b"abcde1"), (b"api-key", b"abcde1-ghijkl")))
+    assert secrets.text("abcde1-ghijkl abcde1") == "abc...(masked) a...(masked)"
 
 
 def test_the_environment_knows_credentials_by_their_names() -> None:
@@ -81,3 +79,34 @@ def test_so_many_are_looked_for_everywhere_and_all_are_masked_where_they_stand()
     secrets = secrets_of((), b"", body)
     assert len(secrets.values) == MOST
     assert b"value" not in secrets.body(body)
+
+
+def test_a_plain_short_word_is_masked_in_its_own_place_alone() -> None:
+    fields = ((b"authorization", b"Bearer ollama"), (b"x-note", b"ollama runs"))
+    assert secrets_of(fields).headers(fields) == (
+        (b"authorization", b"Bearer o...(masked)"),
+        (b"x-note", b"ollama runs"),
+    )
+
+
+def test_base64_goes_with_all_that_is_in_it() -> None:
+    coded = b64encode(f"user:{KEY}".encode()).decode()
+    assert Secrets((KEY,)).text(f"Basic {coded}!") == f"Basic {MASKED}!"
+    assert Secrets((KEY,)).text(f"Basic {coded.swapcase()}!") == f"Basic {coded.swapcase()}!"
+
+
+def test_what_several_events_tell_together() -> None:
+    def event(text: str) -> str:
+        return json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]})
+
+    said = ("your key ", KEY[:4], KEY[4:10], KEY[10:] + " is", " good")
+    told = Secrets((KEY,)).told([*map(event, said), "[DONE]"])
+    assert [json.loads(text)["choices"][0]["delta"]["content"] for text in told[:-1]] == [
+        *("your key ", MASKED, "", " is", " good"),
+    ]
+    assert told[-1] == "[DONE]"
+
+
+def test_what_finds_them_is_made_once() -> None:
+    assert Secrets((KEY,))._found is Secrets((KEY,))._found
+    assert Secrets().told(["a"]) == ["a"]

@@ -55,8 +55,11 @@ class CassetteFile:
 
     @property
     def exists(self) -> bool:
-        """Whether it was begun."""
-        return self.path.exists()
+        """Whether it was begun. Raises CassetteError where nobody may look."""
+        try:
+            return self.path.exists()
+        except OSError as error:
+            raise trouble(self.path, "read", error) from None
 
     def load(self) -> tuple[Episode, ...]:
         """Its episodes. Raises CassetteError where it is not there, or not in order."""
@@ -101,7 +104,7 @@ class CassetteFile:
     @contextmanager
     def _alone(self) -> Iterator[Held]:
         """The file, there and locked."""
-        if not self.path.exists():
+        if not self.exists:
             try:
                 _begin(self.path)
             except OSError as error:

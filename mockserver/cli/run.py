@@ -27,6 +27,10 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
 
     The server listens on a free port of this machine, and the variables that clients read (OPENAI_BASE_URL and its kin)
     lead there. What it has to say goes to stderr.
+
+    \b
+    mockserver run -- pytest
+    mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
     from mockserver.server.environment import environment
     from mockserver.server.running import Running  # uvicorn is slow to import, and bad rules should be told at once

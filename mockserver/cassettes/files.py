@@ -56,8 +56,11 @@ class CassetteFile:
 
     @property
     def exists(self) -> bool:
-        """Whether it was begun."""
-        return self.path.exists()
+        """Whether it was begun. Raises CassetteError where nobody may look."""
+        try:
+            return self.path.exists()
+        except OSError as error:
+            raise trouble(self.path, "read", error) from None
 
     @property
     def stamp(self) -> Stamp | None:
@@ -114,7 +117,7 @@ class CassetteFile:
     @contextmanager
     def _alone(self) -> Iterator[Held]:
         """The file, there and locked."""
-        if not self.path.exists():
+        if not self.exists:
             try:
                 _begin(self.path)
             except OSError as error:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from mockserver.cassettes.credentials import PLACEHOLDER, Credentials
+from mockserver.cassettes.credentials import Credentials
 from mockserver.cassettes.events import data_of, with_data
 from mockserver.cassettes.headers import REPLY
 from mockserver.cassettes.lanes import Piece, changed, lanes
@@ -26,14 +26,14 @@ def scrubbed(reply: Recorded, away: Credentials, rules: Scrubs) -> Recorded:
     if reply.frames is not None:
         return replace(reply, headers=headers, frames=_frames(reply.frames, away, rules))
     was = reply.body.decode("utf-8", "surrogateescape")
-    (told,) = _as_told((was,), away, rules)
+    (told,) = _together((was,), away, rules)
     body = reply.body if told == was or told is None else told.encode("utf-8", "surrogateescape")
     return replace(reply, headers=headers, body=rules.body(away.data(body)))
 
 
 def _frames(frames: Sequence[Beat], away: Credentials, rules: Scrubs) -> tuple[Beat, ...]:
     was = tuple(data_of(frame) for _, frame in frames)
-    told = zip(frames, was, _as_told(was, away, rules), strict=True)
+    told = zip(frames, was, _together(was, away, rules), strict=True)
     left = ((at, away.data(_with(frame, old, new))) for (at, frame), old, new in told)
     return tuple((at, _ruled(frame, rules)) for at, frame in left) if rules.rules else tuple(left)
 
@@ -47,11 +47,15 @@ def _with(frame: bytes, old: str | None, new: str | None) -> bytes:
     return frame if new is None or new == old else with_data(frame, new)
 
 
-def _as_told(events: Data, away: Credentials, rules: Scrubs) -> Data:
-    """The events without what no one of them holds, but several together."""
-    if away.values:
-        events = _edited(events, lambda text: _credentials(text, away))
+def _together(events: Data, away: Credentials, rules: Scrubs) -> Data:
+    """The events without what they tell together and is to be left out."""
+    events = as_told(events, away)
     return _edited(events, lambda text: tuple(rules.spans(text))) if rules.rules else events
+
+
+def as_told(events: Data, away: Credentials) -> Data:
+    """The events without those credentials that no one of them holds, but several together."""
+    return _edited(events, lambda text: _credentials(text, away)) if away.values else events
 
 
 def _edited(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
@@ -68,9 +72,9 @@ def _edited(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
 def _credentials(text: str, away: Credentials) -> Sequence[Edit]:
     data = text.encode("utf-8", "surrogatepass")
     edits, letters, reached = list[Edit](), 0, 0
-    for start, end in away.spans(data):
+    for start, end, instead in away.edits(data):
         before, within = (_letters(data[left:right]) for left, right in ((reached, start), (start, end)))
-        edits.append((letters + before, letters + before + within, PLACEHOLDER))
+        edits.append((letters + before, letters + before + within, instead))
         letters, reached = letters + before + within, end
     return edits
 

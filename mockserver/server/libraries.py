@@ -28,6 +28,11 @@ class Libraries:
         """A cassette that has been read, or None."""
         return self._loaded.get(_plain(name))
 
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """How many episodes each of those has that were read, by its file."""
+        return {library.file: library.size for library in self._loaded.values()}
+
     def load(self, name: str, *, new: bool = False) -> Library:
         """A cassette, read if it was not; `new`: one that is not there is empty. Raises CassetteError."""
         name = _plain(name)

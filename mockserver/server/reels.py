@@ -10,6 +10,7 @@ from typing import Protocol
 
 from mockserver.cassettes.files import CassetteFile, named
 from mockserver.core.episode import Episode
+from mockserver.core.errors import CassetteError
 
 Change = Callable[[tuple[Episode, ...]], tuple[Episode, ...]]
 
@@ -47,22 +48,21 @@ class Reels:
 
     def __init__(self, opening: Opening) -> None:
         self.lock = RLock()
-        self._open = opening
-        self._reels: dict[str, Reel] = {}
+        self._open = opening  # each time anew: what stood there before may be a link to elsewhere by now
         self._seen: dict[str, object] = {}  # how each stood when it was looked at, or written here
         self._old: dict[str, set[Episode]] = {}
 
     def exists(self, name: str) -> bool:
         """Whether there is such a cassette. Raises CassetteError for a name that none can have."""
         with self.lock:
-            reel = self._reel(name)
+            reel = self._open(name)
             self._seen.setdefault(name, reel.stamp)
             return reel.exists
 
     def load(self, name: str) -> tuple[Episode, ...]:
         """What a cassette holds. Raises CassetteError."""
         with self.lock:
-            reel = self._reel(name)
+            reel = self._open(name)
             self._seen[name] = reel.stamp
             return reel.load()
 
@@ -72,7 +72,7 @@ class Reels:
         That it was written is no news, unless others have written too.
         """
         with self.lock:
-            reel = self._reel(name)
+            reel = self._open(name)
             known = self._seen.get(name) == reel.stamp
             number = reel.append(episode)
             if behind is None or (known and number == behind + 1):
@@ -87,7 +87,7 @@ class Reels:
             return (*there[:at], episode, *(each for each in there[at:] if each not in gone))
 
         with self.lock:
-            reel = self._reel(name)
+            reel = self._open(name)
             now = reel.rewrite(change)
             self._seen[name] = reel.left
             self._old[name] -= gone
@@ -105,20 +105,23 @@ class Reels:
     def changed(self) -> bool:
         """Whether others have changed any since it was last looked at; now it has been."""
         with self.lock:
-            now = {name: self._reel(name).stamp for name in self._seen}
+            now = {name: self._stamp(name) for name in self._seen}
             before, self._seen = self._seen, now
             return now != before
 
-    def _reel(self, name: str) -> Reel:
-        if name not in self._reels:
-            self._reels[name] = self._open(name)
-        return self._reels[name]
+    def _stamp(self, name: str) -> object:
+        try:
+            return self._open(name).stamp
+        except CassetteError as error:  # something else stands there now, that nobody may open
+            return str(error)
 
 
 def in_folder(folder: str) -> Opening:
-    """Opens the cassettes of a folder."""
+    """Opens the cassettes of a folder, each as the same object again: it knows what it has read."""
+    opened: dict[Path, CassetteFile] = {}
 
     def opening(name: str) -> Reel:
-        return CassetteFile(named(Path(folder), name))
+        path = named(Path(folder), name)
+        return opened.setdefault(path, CassetteFile(path))
 
     return opening

@@ -43,6 +43,11 @@ def test_what_is_worth_looking_for(value: str, worth: bool) -> None:
         (json.dumps({"a": KEY}), '{"a": "<API_KEY>"}'),
         (f'"{b64encode(KEY.encode()).decode()}"', '"<API_KEY>"'),
         (f'"{b64encode(b"user:" + KEY.encode() + b", and more").decode()}"', '"<API_KEY>"'),
+        (KEY.upper(), "<API_KEY>"),
+        ("".join(f"%{byte:02x}" for byte in KEY.encode()), "<API_KEY>"),
+        ("".join(f"%{byte:02X}" for byte in KEY.encode()), "<API_KEY>"),
+        (quote(KEY, safe="").replace("%2F", "%2f"), "<API_KEY>"),
+        (b64encode(KEY.encode()).decode().swapcase(), b64encode(KEY.encode()).decode().swapcase()),
         ("nothing", "nothing"),
         ("<API_KEY>", "<API_KEY>"),
         (f"é{KEY}一", "é<API_KEY>一"),
@@ -86,6 +91,11 @@ def test_nothing_is_changed_where_there_is_nothing() -> None:
     assert credentials_of([]).text("a") == "a"
     assert not credentials_of([]).are_in(data)
     assert credentials_of([KEY]).are_in(KEY.encode())
+
+
+def test_something_else_may_stand_in_their_place() -> None:
+    credentials = credentials_of([KEY, "hunter-2"], lambda value: f"({len(value)})")
+    assert credentials.text(f"HUNTER-2 {KEY}") == "(8) (19)"
 
 
 def test_what_is_not_text_is_left_alone() -> None:

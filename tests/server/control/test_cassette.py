@@ -154,8 +154,8 @@ def test_mistakes(body: Any, error: str) -> None:
     assert watched.get("cassette?namespace=mine")["own"] is False
 
 
-def test_all_namespaces_at_once_are_not_meant() -> None:
-    assert server(folder()).api("cassette?namespace=*").status == 400
+def test_no_cassette_is_put_for_all_namespaces_at_once() -> None:
+    assert server(folder(a=[ONE])).api("cassette?namespace=*", {"name": "a"}, method="PUT").status == 400
 
 
 def test_explain_tells_what_the_miss_tells() -> None:
@@ -185,3 +185,12 @@ def test_an_added_rule_must_name_a_cassette_that_is_there() -> None:
     assert watched.get("rules?namespace=mine")["rules"] == []
     watched.post("rules?namespace=mine", {"name": "a", "then": {"cassette": "other"}})
     assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
+
+
+def test_what_all_namespaces_have_played() -> None:
+    watched = server(folder(chat=[ONE, TWO]), cassette="chat")
+    assert watched.get("cassette?namespace=*") == {"played": {}}
+    for text, namespace in (("one", "mine"), ("one", "yours"), ("two", ""), ("three", "")):
+        watched.chat(text, namespace=namespace)
+    watched.api("calls", method="DELETE", headers={"x-mockserver-control": "1"})
+    assert watched.get("cassette?namespace=*") == {"played": {"chat.yaml#1": 2, "chat.yaml#2": 1}}

@@ -73,6 +73,6 @@ def _told(value: object, secrets: Secrets) -> object:
 
 _LOGGED = (
     *("seq", "at", "method", "path", "dialect", "operation", "model", "namespace"),
-    *("source", "status", "faults", "ended", "elapsed"),
+    *("source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded"),
 )
 LOGS: Mapping[str, Callable[[Exchange], str] | None] = {"none": None, "text": _text, "json": _json}

@@ -1,6 +1,7 @@
 """Listens to an answer on its way through a relay, and keeps it if it was whole. Knows no socket and no file."""
 
 import asyncio
+import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -79,6 +80,9 @@ class Recorder:
             if self._body.lacks_end:
                 self._drop("the stream ended without the event that ends such a stream")
                 return
+            if self._body.torn:
+                self._drop("it told no length, and its JSON ended before it was whole")
+                return
             self._keeping = asyncio.create_task(self._kept(self._body, monotonic() - self.began))
         await asyncio.shield(self._keeping)
 
@@ -152,6 +156,17 @@ class _Body:
         """Whether it is a stream whose last event is missing."""
         return self._events is not None and self._events.unended
 
+    @property
+    def torn(self) -> bool:
+        """Whether it is JSON that ended with its connection, as in HTTP/1.0, and too early."""
+        if self._length >= 0 or self._coded or self._events is not None or not _is_json(self._headers):
+            return False
+        try:
+            json.loads(b"".join(self._plain))
+        except (ValueError, RecursionError):
+            return True
+        return False
+
     def recorded(self, took: float) -> Recorded:
         """The answer, now that it is whole. Raises CassetteError where it is coded, and nobody can read it."""
         decoded = self._decoding is not None and self._decoding.whole and self._size > 0
@@ -214,6 +229,10 @@ def _length(headers: Fields) -> int:
 
 def _streams(headers: Fields) -> bool:
     return any(name == b"content-type" and b"event-stream" in value.lower() for name, value in headers)
+
+
+def _is_json(headers: Fields) -> bool:
+    return any(name == b"content-type" and b"application/json" in value.lower() for name, value in headers)
 
 
 def _texts(headers: Fields, dropped: Sequence[bytes]) -> Headers:

@@ -33,6 +33,7 @@ def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
     assert printed.strip().isprintable()
     line = json.loads(printed)
     assert (line["seq"], line["status"], line["source"]) == (3, 200, ROW.source)
+    assert (line["recorded"], line["unrecorded"]) == ("", "")
 
 
 @pytest.mark.parametrize("kind", ["text", "json"])

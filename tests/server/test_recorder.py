@@ -270,6 +270,14 @@ async def test_what_is_not_whole_is_noted(kept: Kept) -> None:
     assert (list(kept), kept.row.unrecorded) == ([], "it ended before it was whole")
 
 
+@pytest.mark.parametrize("headers", [(JSON,), ((b"content-type", b"application/json; charset=utf-8"),)])
+async def test_json_that_ends_with_its_connection_too_early(kept: Kept, headers: tuple[tuple[bytes, bytes]]) -> None:
+    await heard(kept, [b'{"a": [1'], *headers)
+    assert (list(kept), kept.row.unrecorded) == ([], "it told no length, and its JSON ended before it was whole")
+    await heard(kept, [b'{"a": [1]}'], *headers)
+    assert len(kept) == 1
+
+
 async def test_what_breaks_off_once_it_is_saved_is_no_matter(kept: Kept) -> None:
     listener = await heard(kept, [EVENT, DONE], STREAM)
     listener.forget("it broke off")

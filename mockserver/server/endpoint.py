@@ -90,8 +90,6 @@ class Endpoint:
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
             reply, pace = replayed(outcome, pace, self.live.settings.replay_speed)
-        elif isinstance(outcome, Forward):
-            reply = self.dialect.fail(call.http, Failure("bad_gateway"), call)
         else:
             reply = operation.render(call, outcome)
         usage = outcome.usage if isinstance(outcome, Answer) else None

@@ -1,4 +1,5 @@
-"""What a recorder makes of an answer that it hears piece by piece."""  # size: what can befall an answer on its way is many small things
+# size: what can befall an answer on its way is many small things
+"""What a recorder makes of an answer that it hears piece by piece."""
 
 import asyncio
 import gzip

@@ -80,6 +80,7 @@ class RuleCoverage:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """The reports, and the rules that nobody used."""
+        terminalreporter.ensure_newline()
         for report in self._reports:
             _TELLING[report.kind](self._watch.coverage(str(config.rootpath)), report, terminalreporter)
         if complaints := self._complaints(config):

@@ -56,7 +56,7 @@ def _begun(file: File) -> Iterator[str]:
     for entry in file.entries:
         begun.setdefault(entry.line, []).append(entry)
     for number, entries in sorted(begun.items()):
-        yield _line(number, next((entry.text for entry in entries if entry.text), ""), entries)
+        yield _line(number, next((entry.text for entry in entries if entry.text), entries[0].label), entries)
 
 
 def _line(number: int, text: str, owners: Sequence[Entry]) -> str:

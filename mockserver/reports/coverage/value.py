@@ -59,7 +59,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Files in order of their paths."""
+    """Files in order of their paths, those of tests behind the rules files."""
 
     files: tuple[File, ...]
 

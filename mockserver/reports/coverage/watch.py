@@ -90,13 +90,14 @@ class Watch:
 
     def coverage(self, root: str) -> Coverage:
         """What was used, of each file; those below `root` are named from there."""
-        hits, files = self._counted(), dict[str, list[Entry]]()
+        hits, found = self._counted(), dict[tuple[bool, str], list[Entry]]()
         for (path, line, column), stock in sorted(self._stocks.items()):
-            files.setdefault(path, []).extend(_entries(stock, line, column, hits))
-        declared = {path for (path, _, _), stock in self._stocks.items() if stock.declared}
-        return Coverage(
-            tuple(File(path, _near(path, root), path in declared, tuple(found)) for path, found in files.items())
+            found.setdefault((stock.declared, path), []).extend(_entries(stock, line, column, hits))
+        files = (
+            File(path, _near(path, root), declared, tuple(entries))
+            for (declared, path), entries in sorted(found.items(), key=lambda each: each[0])
         )
+        return Coverage(tuple(files))
 
     def _counted(self) -> Counter[str]:
         """The hits of each source by itself: an answer to several prompts names all that had a part in it."""

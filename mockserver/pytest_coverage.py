@@ -147,7 +147,13 @@ def _write(text: str, path: Path | None, terminal: pytest.TerminalReporter) -> N
     except OSError as error:
         terminal.write_line(f"rule coverage cannot be written to {path}: {error.strerror or error}", red=True)
     else:
-        terminal.write_line(f"rule coverage written to {path}")
+        terminal.write_line(f"rule coverage written to {_near(path)}")
+
+
+def _near(path: Path) -> Path:
+    """A path as people find it from where they are."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 REPORTS = {"term": "", "html": "mockserver-coverage", "json": "mockserver-coverage.json"}  # where to, usually

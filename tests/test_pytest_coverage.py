@@ -20,24 +20,28 @@ rules:
 """
 
 TESTS = """
-import httpx
+import json
+from urllib.request import Request, urlopen
+
 import pytest
 
 def ask(server, text):
-    said = {"model": "m", "messages": [{"role": "user", "content": text}]}
-    return httpx.post(f"{server.url}/v1/chat/completions", json=said, trust_env=False)
+    said = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
+    asked = Request(f"{server.url}/v1/chat/completions", said, {"content-type": "application/json"})
+    with urlopen(asked) as answer:
+        return answer.read().decode()
 
 @pytest.mark.mockserver(rules="rules.yaml")
 def test_weather(mockserver):
     mockserver.on(last_user="hi").reply("Hi!")
     mockserver.on(last_user="ho").reply("Ho!")
-    assert ask(mockserver, "weather").status_code == 200
-    assert ask(mockserver, "hi").status_code == 200
+    assert "Sunny" in ask(mockserver, "weather")
+    assert "Hi!" in ask(mockserver, "hi")
 
 @pytest.mark.mockserver(rules="rules.yaml")
 @pytest.mark.parametrize("time", range(3))
 def test_talk(mockserver, time):
-    assert "moment" in ask(mockserver, "talk").text
+    assert "moment" in ask(mockserver, "talk")
 
 def test_without():
     pass
@@ -46,7 +50,7 @@ def test_without():
 TABLE = [
     "File         Rules  Steps  Faults  Cover  Never used",
     "rules.yaml     2/3    1/2     0/1    50%  5 rule, 8 steps[[]1]",
-    "test_app.py    1/2      -       -    50%  11 rule",
+    "test_app.py    1/2      -       -    50%  15 rule",
     "TOTAL          3/5    1/2     0/1    50%",
 ]
 QUICK = ["-p", "no:schemathesis", "-p", "no:hypothesispytest"]  # every worker would import them

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mockserver.reports.coverage.value import Coverage
 from mockserver.reports.coverage.watch import Watch, watching
+
+if TYPE_CHECKING:
+    from mockserver.reports.coverage.value import Coverage
 
 UNUSED = ("ignore", "warn", "fail")
 _TOLD = "mockserver_coverage"  # what a worker hands to the one that started it
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A report that is wanted, and where to."""
-
-    kind: str
-    path: Path | None
+Report = tuple[str, Path | None]  # its kind, and where to
 
 
 def wanted(config: pytest.Config) -> RuleCoverage | None:
@@ -39,7 +33,7 @@ def _report(said: str, config: pytest.Config) -> Report:
     if kind not in REPORTS or (kind == "term" and path):
         raise pytest.UsageError(f"--mockserver-coverage is term, html, html:FOLDER, json or json:FILE, not {said!r}")
     usual = REPORTS[kind]
-    return Report(kind, config.invocation_params.dir / (path or usual) if usual else None)
+    return (kind, config.invocation_params.dir / (path or usual) if usual else None)
 
 
 class RuleCoverage:
@@ -81,8 +75,8 @@ class RuleCoverage:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
         """The reports, and the rules that nobody used."""
         terminalreporter.ensure_newline()
-        for report in self._reports:
-            _TELLING[report.kind](self._watch.coverage(str(config.rootpath)), report, terminalreporter)
+        for kind, path in self._reports:
+            _TELLING[kind](self._watch.coverage(str(config.rootpath)), path, terminalreporter)
         if complaints := self._complaints(config):
             failing = self._unused == "fail"
             title = f"mockserver: {_many(len(complaints))} never used"
@@ -93,10 +87,11 @@ class RuleCoverage:
                 terminalreporter.write_line("the run fails for that: mockserver_unused = fail")
 
     def _complaints(self, config: pytest.Config) -> list[str]:
+        if self._unused == "ignore" or self._partial or self._watch.empty:
+            return []
         from mockserver.reports.coverage.text import unused
 
-        wanted = self._unused != "ignore" and not self._partial
-        return list(unused(self._watch.coverage(str(config.rootpath)))) if wanted else []
+        return list(unused(self._watch.coverage(str(config.rootpath))))
 
 
 def _narrowed(session: pytest.Session) -> bool:
@@ -110,7 +105,7 @@ def _many(rules: int) -> str:
     return "1 rule was" if rules == 1 else f"{rules} rules were"
 
 
-def _as_table(coverage: Coverage, report: Report, terminal: pytest.TerminalReporter) -> None:
+def _as_table(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
     from mockserver.reports.coverage.text import table
 
     terminal.section("mockserver: rule coverage", sep="-")
@@ -118,17 +113,17 @@ def _as_table(coverage: Coverage, report: Report, terminal: pytest.TerminalRepor
         terminal.write_line(line)
 
 
-def _as_page(coverage: Coverage, report: Report, terminal: pytest.TerminalReporter) -> None:
+def _as_page(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
     from mockserver.reports.coverage.page import page
 
     texts = {file.path: _lines(file.path) for file in coverage.files}
-    _write(page(coverage, texts), report.path / "index.html" if report.path else None, terminal)
+    _write(page(coverage, texts), path / "index.html" if path else None, terminal)
 
 
-def _as_json(coverage: Coverage, report: Report, terminal: pytest.TerminalReporter) -> None:
+def _as_json(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
     from mockserver.reports.coverage.data import as_json
 
-    _write(as_json(coverage), report.path, terminal)
+    _write(as_json(coverage), path, terminal)
 
 
 def _lines(path: str) -> Sequence[str]:
@@ -157,7 +152,7 @@ def _near(path: Path) -> Path:
 
 
 REPORTS = {"term": "", "html": "mockserver-coverage", "json": "mockserver-coverage.json"}  # where to, usually
-_TELLING: Mapping[str, Callable[[Coverage, Report, pytest.TerminalReporter], None]] = {
+_TELLING: Mapping[str, Callable[[Coverage, Path | None, pytest.TerminalReporter], None]] = {
     "term": _as_table,
     "html": _as_page,
     "json": _as_json,

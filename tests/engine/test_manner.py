@@ -43,6 +43,13 @@ def test_an_answer_says_which_steps_branches_and_faults_it_went_through() -> Non
     assert told == [["outer:", "faults[0]"], ["says:", "steps[0]"], ["says:", "steps[0].faults[0]"]]
 
 
+def test_a_rule_that_forwards_says_so_too() -> None:
+    app = local("rules: [{name: on, then: {steps: [{forward: true}]}}]", upstream={"openai": "http://127.0.0.1:9"})
+    found = asyncio.run(app.live.engine.plan(call("hi", meaning="hi")))
+    assert (found.source, bent_by(found)) == ("forwarded", ["on"])
+    assert [path.split()[-1] for path in found.through] == ["steps[0]"]
+
+
 def test_a_plain_rule_goes_through_nothing() -> None:
     assert plan(SAYS.replace("faults: [crlf], ", "")).through == ()
 

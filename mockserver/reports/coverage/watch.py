@@ -1,32 +1,33 @@
-"""What a test run has of rules, and how often each was used; what other processes saw can be added."""
+"""What a test run has of rules, and how often each was used; what other processes saw can be added.
+
+Every run of pytest imports this: no more than it needs.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any
-
-from mockserver.reports.coverage.value import Coverage, Entry, File
 
 if TYPE_CHECKING:
     from mockserver.core.exchange import Exchange
     from mockserver.engine.rules import Rule
+    from mockserver.reports.coverage.value import Coverage, Entry
 
 Key = tuple[str, int, int]  # file, line, column
 
 
-@dataclass(slots=True)
 class Stock:
     """What stands at one place: of rules declared in a loop there are many. `strands`: line, column, fault by path."""
 
-    declared: bool
-    text: str
-    name: str
-    sources: set[str] = field(default_factory=set)
-    strands: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    __slots__ = ("declared", "name", "sources", "strands", "text")
+
+    def __init__(self, declared: bool, text: str, name: str) -> None:
+        self.declared, self.text, self.name = declared, text, name
+        self.sources: set[str] = set()
+        self.strands: dict[str, tuple[int, int, str]] = {}
 
 
 class Watch:
@@ -38,6 +39,11 @@ class Watch:
         self._hits: Counter[str] = Counter()
         self._latest: Sequence[Rule] = ()
         self._lock = Lock()
+
+    @property
+    def empty(self) -> bool:
+        """Whether there were no rules at all."""
+        return not self._stocks
 
     def note(self, exchange: Exchange) -> None:
         """An exchange is over: what answered it was used."""
@@ -90,7 +96,10 @@ class Watch:
 
     def coverage(self, root: str) -> Coverage:
         """What was used, of each file; those below `root` are named from there."""
-        hits, found = self._counted(), dict[tuple[bool, str], list[Entry]]()
+        from mockserver.reports.coverage.value import Coverage, File
+
+        hits = self._counted()
+        found: dict[tuple[bool, str], list[Entry]] = {}
         for (path, line, column), stock in sorted(self._stocks.items()):
             found.setdefault((stock.declared, path), []).extend(_entries(stock, line, column, hits))
         files = (
@@ -120,6 +129,8 @@ def _keys(source: str, paths: Iterable[str]) -> Iterator[str]:
 def _entries(stock: Stock, line: int, column: int, hits: Mapping[str, int]) -> Iterator[Entry]:
     def used(path: str = "") -> int:
         return sum(hits.get(f"{source}: {path}" if path else source, 0) for source in stock.sources)
+
+    from mockserver.reports.coverage.value import Entry
 
     yield Entry("rule", line, column, stock.name, used(), text=stock.text, rule=line)
     for path, (at, at_column, fault) in stock.strands.items():

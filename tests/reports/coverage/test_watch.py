@@ -61,6 +61,10 @@ def test_what_other_processes_saw_is_added():
     assert [entry.hits for entry in both.coverage("/work").entries] == [2 * entry.hits for entry in covered().entries]
 
 
+def test_without_rules_it_is_empty():
+    assert (Watch().empty, watched().empty) == (True, False)
+
+
 def test_the_latest_watch_is_told():
     outer = watch()
     inner = Watch()

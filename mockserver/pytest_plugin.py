@@ -26,12 +26,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, words in OPTIONS.items():
         group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words)
         parser.addini(f"mockserver_{name}", words)
+    group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
+    parser.addini("mockserver_coverage", _COVERAGE, type="args")
+    parser.addini(
+        "mockserver_unused", "what comes of rules of files that nobody used: ignore, warn (the default), fail"
+    )
     parser.addini("mockserver_env", "when clients are led to the server: for a test (the default), or the session")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Make the marker known, and watch which rules are used."""
+    from mockserver.pytest_coverage import wanted
+
     config.addinivalue_line("markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARK}")
+    if (coverage := wanted(config)) is not None:
+        config.pluginmanager.register(coverage, "mockserver-coverage")
 
 
 @pytest.fixture(scope="session")
@@ -103,4 +112,5 @@ OPTIONS = {
     "record": "record cassettes: none, once, new_episodes or all",
     "upstream": "where the provider's own server is: openai=https://...",
 }
+_COVERAGE = "report which rules were used: term, html, html:FOLDER, json or json:FILE; may be given several times"
 _MARK = "what the server of a test is to be like; of several marks the closest wins"

@@ -62,6 +62,7 @@ class Exchange:
     model: str = ""
     source: str = ""
     bent_by: tuple[str, ...] = ()  # rules that said how the answer goes out, and not what it is
+    through: tuple[str, ...] = ()  # steps, branches and faults of rules that made it what it is
     rules: Sequence[object] = ()
     status: int = 0
     reply_headers: Headers = ()

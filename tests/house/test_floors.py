@@ -55,7 +55,8 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "reports": ({"core", "engine"}, set()),
     "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
-    "pytest_plugin": ({"core", "testing", "reports"}, {"pytest"}),
+    "pytest_plugin": ({"core", "testing", "reports", "pytest_coverage"}, {"pytest"}),
+    "pytest_coverage": ({"core", "reports"}, {"pytest"}),
     "__init__": ({"core", "testing"}, set()),
     "__main__": ({"cli"}, set()),
 }

@@ -41,6 +41,7 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
         "attempt": attempt,
         "source": row.source or None,
         **({"bent_by": list(row.bent_by)} if row.bent_by else {}),
+        **({"through": list(row.through)} if row.through else {}),
         "status": row.status or None,
         "faults": list(row.faults),
         **({"recorded": row.recorded} if row.recorded else {}),

@@ -5,7 +5,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
 
-.PHONY: setup serve fmt check test frameworks fuzz crash cover bench lock lock-frameworks
+.PHONY: setup serve fmt check test frameworks fuzz crash cover bench tour lock lock-frameworks
 
 setup: .venv/ready
 
@@ -48,6 +48,9 @@ cover: setup
 
 bench: setup
 	$(BIN)/python benchmarks/run.py
+
+tour: setup  # cassettes/tour.yaml anew, after a change of rules.yaml or of what a dialect answers
+	$(BIN)/python -m tests.record.tour
 
 lock: setup  # the newest versions of everything, with hashes
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras \

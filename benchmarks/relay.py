@@ -9,24 +9,31 @@ import socket
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from load import cpu_seconds, free_port, post, server
 
 HERE = Path(__file__).parent
 STREAMS, FRAMES = 20, 200
 _STAMP = re.compile(rb'"at":([\d.]+)\}')
+_MODES = {
+    "relayed": ("rules: [{then: {forward: true}}]", ()),
+    "recorded": ("version: 1", ("--record", "all", "--cassette", "tape")),
+}
 _BODY = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "go"}]}
 
 
 def relaying() -> Mapping[str, float]:
     """A stream of 200 frames, a millisecond apart, straight from its upstream, relayed, and relayed and recorded."""
     upstream, found = free_port(), dict[str, float]()
-    with server(str(HERE / "servers.py"), "stamps", str(upstream), port=upstream):
+    with TemporaryDirectory() as folder, server(str(HERE / "servers.py"), "stamps", str(upstream), port=upstream):
         direct = _lateness(upstream)
-        for name, keeps in (("relayed", ""), ("recorded", "1")):
-            port = free_port()
-            env = {"UPSTREAM": f"http://127.0.0.1:{upstream}/v1", "KEEPS": keeps}
-            with server(str(HERE / "servers.py"), "relay", str(port), port=port, env=env) as pid:
+        for name, (rules, flags) in _MODES.items():
+            port, path = free_port(), Path(folder) / f"{name}.yaml"
+            path.write_text(rules)
+            flags = (*flags, "--upstream", f"openai=http://127.0.0.1:{upstream}/v1", "--cassettes", folder)
+            command = ("-m", "mockserver", "serve", str(path), "--port", str(port), "--no-reload", *flags)
+            with server(*command, port=port) as pid:
                 _lateness(port, streams=2)  # warm up
                 began = cpu_seconds(pid)
                 late = _lateness(port)

@@ -16,6 +16,7 @@ from held import holding
 from limits import limits
 from load import Cost, free_port, measure, post, server
 from relay import relaying
+from replay import replaying
 from schemas import schemas
 from soak import soak
 from streams import timing
@@ -187,6 +188,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "endurance": endurance,
     "held": holding,
     "relay": relaying,
+    "replay": lambda: replaying(chat),
 }
 
 

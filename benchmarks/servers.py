@@ -2,8 +2,7 @@
 
 `bare` is uvicorn with an application that does nothing but read the body and send a chat's bytes; `door` is the same
 behind mockserver's own protocol. `split` is mockserver
-itself, but every frame of a stream leaves in a send of its own. `stamps` streams frames that tell when they left, and
-`relay` is mockserver with every call asked upstream.
+itself, but every frame of a stream leaves in a send of its own. `stamps` streams frames that tell when they left.
 """
 
 import asyncio
@@ -73,36 +72,9 @@ async def stamps(scope: Any, receive: Any, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"data: [DONE]\n\n"})
 
 
-def relay() -> Any:
-    """mockserver that asks its upstream for everything, and keeps what comes in memory if it is to."""
-    from dataclasses import dataclass, fields
-
-    from mockserver.core.call import Call
-    from mockserver.core.episode import Episode
-    from mockserver.core.plan import Forward, Plan
-    from mockserver.engine.engine import Engine
-    from mockserver.server.app import build_app
-    from mockserver.server.live import Sources, start
-
-    kept = list[Episode]()
-
-    async def keep(cassette: str, episode: Episode) -> None:
-        kept.append(episode)
-
-    @dataclass(frozen=True, slots=True)
-    class Forwarding(Engine):
-        async def plan(self, call: Call) -> Plan:
-            return Plan(Forward("bench" if os.environ["KEEPS"] else None), "forwarded")
-
-    live = start(Sources((), {"upstream": {"openai": os.environ["UPSTREAM"]}}))
-    live.engine = Forwarding(**{each.name: getattr(live.engine, each.name) for each in fields(Engine) if each.init})
-    live.keep = keep
-    return build_app(live)
-
-
 def protocol(name: str) -> Any:
     """What speaks HTTP for a server."""
-    if name not in ("door", "relay"):
+    if name != "door":
         return "httptools"
     from mockserver.server.door import doors
 
@@ -110,9 +82,7 @@ def protocol(name: str) -> Any:
 
 
 if __name__ == "__main__":
-    app = {"bare": lambda: bare, "door": lambda: bare, "split": split, "stamps": lambda: stamps, "relay": relay}[
-        sys.argv[1]
-    ]()
+    app = {"bare": lambda: bare, "door": lambda: bare, "split": split, "stamps": lambda: stamps}[sys.argv[1]]()
     uvicorn.run(
         app,
         port=int(sys.argv[2]),

@@ -33,10 +33,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words, **how)
             parser.addini(f"mockserver_{name}", words, type=kind)
         group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="record under CI too")
+        group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
     except (ValueError, ArgumentError) as error:
         raise pytest.UsageError(
             f"mockserver: another plugin has an option of this name, {error}; keep one of them out: -p no:NAME"
         ) from error
+    parser.addini("mockserver_coverage", _COVERAGE, type="args")
+    parser.addini("mockserver_unused", _UNUSED)
     for name, (words, choices) in CHOICES.items():
         parser.addini(name, f"{words}: {choices[0]} (the default), {' or '.join(choices[1:])}")
 
@@ -50,15 +53,19 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and see to it that options are in order."""
+    """Make the marker known, see to it that options are in order, and watch which rules are used."""
+    from mockserver.pytest_coverage import wanted
+
     config.addinivalue_line(
         "markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARKS}"
     )
     for name, (_, choices) in CHOICES.items():
         if (value := config.getini(name)) not in ("", *choices):
-            raise pytest.UsageError(f"{name} must be {' or '.join(choices)}, not {value!r}")
+            raise pytest.UsageError(f"{name} is one of {', '.join(choices)}, not {value!r}")
     if not _may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
         raise pytest.UsageError(f"nothing is recorded under CI (the variable CI is set), unless {_FORCED} is given")
+    if (coverage := wanted(config)) is not None:
+        config.pluginmanager.register(coverage, "mockserver-coverage")
     distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
     if distributes and (run := config.stash.get(RUN, None)) is not None:
         run.close()  # it is for the conftest files that were imported by now; workers have their own
@@ -201,3 +208,5 @@ CHOICES = {
 _PATHS = ("rules", "cassettes")
 _FORCED = "--mockserver-record-in-ci"
 _MARKS = "what the server of a test is to be like; of several marks the closest wins, key by key"
+_COVERAGE = "report which rules were used: term, html, html:FOLDER, json or json:FILE; may be given several times"
+_UNUSED = "what comes of rules of files that nobody used: ignore, warn (the default), fail"

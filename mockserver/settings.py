@@ -131,7 +131,7 @@ class Settings(BaseModel):
         description="The token that control paths want; absent: none on loopback, elsewhere one made at random.",
     )
     source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
-    reload: bool = Field(True, description="Watch the rules files and swap a good change in at once.")
+    reload: bool = Field(True, description="Watch rules files and cassettes, and swap a good change in at once.")
     log: Literal["none", "text", "json"] = Field("none", description="A line for each request, as text or as json.")
 
 
@@ -233,7 +233,11 @@ def _profiles(layers: Sequence[_Layer]) -> Profiles | None:
 
 def _values(layer: _Layer) -> Json:
     """What a layer states; what stands outside a file is text, whatever it means."""
-    return layer.values if layer.document else {name: _unfolded(layer, name) for name in layer.values}
+    return (
+        layer.values
+        if layer.document
+        else {name: _unfolded(layer, name, value) for name, value in layer.values.items()}
+    )
 
 
 def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
@@ -252,9 +256,10 @@ def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None
     return {name: getattr(settings, name) for name in settings.model_fields_set}
 
 
-def _unfolded(layer: _Layer, name: str) -> Json:
+def _unfolded(layer: _Layer, name: str, value: Json) -> Json:
     """A value from outside a file; text in braces is a table in YAML's short form."""
-    value = layer.values[name]
+    if isinstance(value, list):
+        return [_unfolded(layer, name, each) for each in value]
     if isinstance(value, str) and _SURROGATE.search(value):  # bytes of the environment that are no UTF-8 come as these
         raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be text in UTF-8, not {value!a}"))
     if isinstance(value, str) and value.lstrip().startswith("{"):

@@ -189,7 +189,8 @@ def test_without(): pass
     result = ran(pytester, tests, files={"broken.yaml": BROKEN})
     result.assert_outcomes(errors=1)
     pattern = told.replace("[", "[[]")
-    result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, "wanted by test_it.py::test_wrong[[]0[]] and 2 more"])
+    by = "wanted by test_it.py::test_wrong[[]0[]] and 2 more"
+    result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, by])
     assert "Traceback" not in result.stdout.str()
 
 
@@ -209,8 +210,8 @@ def test_mistakes_of_a_rules_file_are_told_once(pytester: pytest.Pytester, worke
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("mockserver_env", "module", "mockserver_env must be test or session, not 'module'"),
-        ("mockserver_unplayed", "warm", "mockserver_unplayed must be warn or fail or ignore, not 'warm'"),
+        ("mockserver_env", "module", "mockserver_env is one of test, session, not 'module'"),
+        ("mockserver_unplayed", "warm", "mockserver_unplayed is one of warn, fail, ignore, not 'warm'"),
     ],
 )
 def test_mistakes_of_the_ini_file(pytester: pytest.Pytester, name: str, value: str, told: str) -> None:
@@ -240,7 +241,8 @@ def test_two(mockserver):
     mockserver.on(last_user="hello").reply("Hello!")
     assert greet(client=client) == "Hello!"
 """
-    files = {"conftest.py": "from openai import OpenAI\nclient = OpenAI(max_retries=0)\ndef pytest_unconfigure(): client.close()"}
+    made = "client = OpenAI(max_retries=0)\ndef pytest_unconfigure(): client.close()"
+    files = {"conftest.py": f"from openai import OpenAI\n{made}"}
     ini(pytester, mockserver_env="session")
     ran(pytester, f"from conftest import client\n{tests}", files=files).assert_outcomes(passed=2)
     assert os.environ["OPENAI_BASE_URL"] == "https://api.example/v1"
@@ -270,8 +272,12 @@ def test_marked(mockserver):
 def test_an_option_that_another_plugin_has(pytester: pytest.Pytester) -> None:
     other = "def pytest_addoption(parser): parser.addoption('--mockserver-seed')"
     result = ran(pytester, "def test_a(): pass", "-p", "other", files={"other.py": other})
-    print(result)
-    assert 0
+    assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    told = result.stderr.str()
+    assert "mockserver: another plugin has an option of this name, argument --mockserver-seed: conflicting" in told
+    assert "keep one of them out: -p no:NAME" in told
+    result = ran(pytester, "def test_a(): pass", "-p", "other", "-p", "no:mockserver")
+    result.assert_outcomes(passed=1)
 
 
 def test_a_port_that_cannot_be_bound(pytester: pytest.Pytester) -> None:

@@ -1,12 +1,12 @@
-"""The values of credentials, taken out of all that is kept, however they are written there.
+"""The values of credentials, taken out of all that is kept or shown, however they are written there.
 
-Every one of them leaves the same placeholder, so that a request looks the same whoever sends it.
+In what is kept every one of them leaves the same placeholder, so that a request looks the same whoever sends it.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from mockserver.core.spellings import in_base64, raw, spellings
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 PLACEHOLDER = "<API_KEY>"
 SHORTEST, SHORTEST_MIXED = 8, 6  # letters of a value that is looked for everywhere; fewer where not all are alike
 LARGEST = 32_000  # letters of all values together that are looked for
+REMEMBERED = 4_000  # letters of values for which it is worth the memory to keep what finds them
 Span = tuple[int, int]
+Edit = tuple[int, int, str]  # from where to where, and what is to stand there
 
 
 def worth_looking_for(value: str) -> bool:
@@ -27,16 +29,26 @@ def worth_looking_for(value: str) -> bool:
     return len(value) >= (SHORTEST if value.isalpha() or value.isdigit() else SHORTEST_MIXED)
 
 
-def credentials_of(values: Iterable[str]) -> "Credentials":
+def placeholder(_: str) -> str:
+    """What stands in place of every credential in what is recorded."""
+    return PLACEHOLDER
+
+
+def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeholder) -> "Credentials":
     """Those of some values that are worth looking for."""
-    return Credentials(tuple(dict.fromkeys(filter(worth_looking_for, values))))
+    found = tuple(dict.fromkeys(filter(worth_looking_for, values)))
+    return (_again if sum(map(len, found)) <= REMEMBERED else Credentials)(found, instead)
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """Values to take out. What that takes depends on the length of a text, not on how many they are."""
+    """Values to take out, and what stands in place of one, in whatever case they are written.
+
+    What that takes depends on the length of a text, not on how many they are.
+    """
 
     values: tuple[str, ...] = ()
+    instead: Callable[[str], str] = placeholder
 
     @property
     def too_many(self) -> bool:
@@ -45,15 +57,17 @@ class Credentials:
 
     def are_in(self, data: bytes) -> bool:
         """Whether bytes may hold one of them."""
-        return bool(self.values) and bool(self._automaton[0].find_matches_as_indexes(data))
+        return bool(self.values) and bool(self._finder.find(data))
 
     def data(self, data: bytes) -> bytes:
         """Bytes without any of them; the very object, where none is in it."""
-        if not self.values or not (spans := self.spans(data)):
+        if not self.values or not (found := self.edits(data)):
             return data
-        ends = (0, *(end for _, end in spans))
-        starts = (*(start for start, _ in spans), len(data))
-        return _INSTEAD.join(data[end:start] for end, start in zip(ends, starts, strict=True))
+        pieces, reached = list[bytes](), 0
+        for start, end, instead in found:
+            pieces += (data[reached:start], instead.encode())
+            reached = end
+        return b"".join((*pieces, data[reached:]))
 
     def text(self, text: str) -> str:
         """The same of a text."""
@@ -63,32 +77,42 @@ class Credentials:
         left = self.data(data)
         return text if left is data else left.decode("utf-8", "replace")
 
-    def spans(self, data: bytes) -> list[Span]:
-        """From where to where each stands; one in base64 with all the base64 around it, which tells of it too."""
-        automaton, plain = self._automaton
-        found = list[Span]()
+    def edits(self, data: bytes) -> list[Edit]:
+        """Where each stands, and what is to stand there; one in base64 with all the base64 around it, which tells of
+
+        it too.
+        """
+        found = list[Edit]()
         reached = 0
-        for pattern, start, end in automaton.find_matches_as_indexes(data):
-            if pattern == 0 or end <= reached:  # a placeholder, or within the base64 before
+        for number, start, end in self._finder.find(data):
+            pattern = self._finder.patterns[number]
+            if end <= reached or not pattern.stands(data[start:end]):
                 continue
-            if start < reached:
-                found[-1] = (found[-1][0], end)
-            elif pattern <= plain:
-                found.append((start, end))
+            if start < reached:  # it overlaps the base64 before
+                found[-1] = (found[-1][0], end, found[-1][2])
+            elif not pattern.exact:
+                found.append((start, end, pattern.instead))
             else:
-                found.append(_run(data, start, end, reached))
+                found.append((*_run(data, start, end, reached), pattern.instead))
             reached = found[-1][1]
         return found
 
     @cached_property
-    def _automaton(self) -> "tuple[BytesAhoCorasick, int]":
-        """What finds them, and how many of its patterns after the first are not base64."""
-        from ahocorasick_rs import BytesAhoCorasick, MatchKind  # only where there is something to look for
+    def _finder(self) -> "_Finder":
+        from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind  # only where there is something to find
 
-        plain = dict.fromkeys(raw(form for value in self._within_bounds() for form in spellings(value)))
-        coded = dict.fromkeys(raw(form for value in self._within_bounds() for form in in_base64(value)))
-        patterns = (_INSTEAD, *plain, *(form for form in coded if form not in plain))
-        return BytesAhoCorasick(patterns, matchkind=MatchKind.LeftmostLongest), len(plain)
+        plain, coded = dict[bytes, _Pattern](), dict[bytes, _Pattern]()
+        for value in self._within_bounds():
+            instead = self.instead(value)
+            for form in raw(spellings(value)):
+                plain.setdefault(form.lower(), _Pattern(instead))
+            for form in raw(in_base64(value)):
+                before = coded.get(form.lower(), _Pattern(instead))
+                coded[form.lower()] = _Pattern(before.instead, (*before.exact, form))
+        patterns = coded | plain | {PLACEHOLDER.lower().encode(): _NOWHERE}
+        quick = Implementation.ContiguousNFA  # to make; of what is long, others take seconds
+        found = BytesAhoCorasick(tuple(patterns), MatchKind.LeftmostLongest, implementation=quick)
+        return _Finder(found, tuple(patterns.values()))
 
     def _within_bounds(self) -> Iterator[str]:
         total = 0
@@ -99,13 +123,39 @@ class Credentials:
             yield value
 
 
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """What stands in place of a value that is found so. `exact`: its forms, if in another case they are none."""
+
+    instead: str
+    exact: tuple[bytes, ...] = ()
+
+    def stands(self, data: bytes) -> bool:
+        return not self.exact or data in self.exact
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds patterns, which are in small letters."""
+
+    automaton: "BytesAhoCorasick"
+    patterns: tuple[_Pattern, ...]
+
+    def find(self, data: bytes) -> Sequence[tuple[int, int, int]]:
+        """The number of each that is found, with its start and end."""
+        found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(data.lower())
+        return found
+
+
 def _run(data: bytes, start: int, end: int, reached: int) -> Span:
-    """The whole run of base64 around a piece of it, after what was reached before."""
-    before = data[reached:start]
-    tail = _RUN.match(data, end)
-    return reached + len(before.rstrip(_LETTERS)), tail.end() if tail else end
+    """The whole run of base64 around a piece of it, after what was reached before; letters of an escape are none."""
+    first = reached + len(data[reached:start].rstrip(_LETTERS))
+    escape, tail = _ESCAPE.match(data, first - 1, start) if first else None, _RUN.match(data, end)
+    return escape.end() if escape else first, tail.end() if tail else end
 
 
-_INSTEAD = PLACEHOLDER.encode()
+_again = lru_cache(32)(Credentials)  # the same ones come again and again, and what finds them is costly
+_NOWHERE = _Pattern("", (b"",))  # a placeholder is left as it is
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 _RUN = re.compile(rb"[A-Za-z0-9+/_-]*+={0,2}+")
+_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|[nrtbf/])|%[0-9a-fA-F]{2}")  # of JSON, or of a URL

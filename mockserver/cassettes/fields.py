@@ -1,7 +1,7 @@
 """An episode from the nodes of its document. It must not know of files, nor in which one the document stands."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TypeVar
 
@@ -95,18 +95,30 @@ def _frames(node: Node, form: beats.Form, known: Known) -> tuple[Beat, ...]:
 
 
 def _headers(node: Node) -> Headers:
+    pairs = [*_pairs(node)]
+    for name, value in pairs:
+        if not _NAME.fullmatch(string(name)):
+            raise Refused(f"no header has the name {string(name)[:60]!a}", name.spot)
+        if not _VALUE.fullmatch(string(value)):
+            raise Refused("a header is one line of Latin letters and signs", value.spot)
+    return tuple((string(name), string(value)) for name, value in pairs)
+
+
+def _pairs(node: Node) -> Iterator[tuple[Node, Node]]:
     if isinstance(node.value, dict):
-        return tuple((name, string(value)) for name, value in node.value.items())
+        for name, value in node.value.items():
+            yield Node(name, (node.keys or {})[name]), value
+        return
     pairs = node.value if isinstance(node.value, list) else (node,)
     for pair in pairs:
         if not isinstance(pair.value, list) or len(pair.value) != 2:
             raise Refused("headers are a table, or a list of [name, value]", pair.spot)
-    return tuple((string(pair.value[0]), string(pair.value[1])) for pair in pairs)
+        yield pair.value[0], pair.value[1]
 
 
 def _status(node: Node) -> int:
     if not (isinstance(node.value, str) and _STATUS.fullmatch(node.value)):
-        raise Refused("a status from 100 to 999 must stand here", node.spot)
+        raise Refused("a status from 200 to 599 must stand here", node.spot)
     return int(node.value)
 
 
@@ -140,7 +152,9 @@ def _optional(node: Node | None, read: Callable[[Node], Read], otherwise: Read) 
 _EPISODE = ("call", "at", "dialect", "operation", "model", "request", "reply")
 _REQUEST = ("method", "path", "query", "headers", "body")
 _REPLY = ("status", "headers", "took", "body", "style", "ends", "frames", "sha256")
-_STATUS = re.compile(r"[1-9][0-9]{2}")
+_STATUS = re.compile(r"[2-5][0-9]{2}")
+_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # what HTTP can carry
 _HASH = re.compile(r"[0-9a-f]{64}")
 _CUT_OFF = (
     f'a reply ends with the "sha256" of its body, which is not there: was the file cut off? '

@@ -6,16 +6,15 @@ Several processes may write one file. Of a process that dies within an append, t
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from threading import Lock
 
 from mockserver.cassettes import pending
 from mockserver.cassettes.index import indexed
-from mockserver.cassettes.locks import FILE_MODE, FOLDER_MODE, PLAIN, Held, locked, trouble, write_all
+from mockserver.cassettes.locks import FILE_MODE, FOLDER_MODE, PLAIN, Held, Stamp, locked, trouble, write_all
 from mockserver.cassettes.pending import Pending
 from mockserver.cassettes.reading import Entry, Mark, entries, following, mismatches
 from mockserver.cassettes.writing import HEAD, document
@@ -50,13 +49,26 @@ class CassetteFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._seen = _Seen()
+        self.left = Stamp()  # how it stood when it was last written here
+        self._mark = Mark()  # how much it held then
+        self._known: Mapping[str, Entry] = {}  # what was rewritten here, by its text
         self._turn = Lock()
 
     @property
     def exists(self) -> bool:
-        """Whether it was begun."""
-        return self.path.exists()
+        """Whether it was begun. Raises CassetteError where nobody may look."""
+        try:
+            return self.path.exists()
+        except OSError as error:
+            raise trouble(self.path, "read", error) from None
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """How it stands now; None: it is not there."""
+        try:
+            return Stamp.of(self.path.stat())
+        except OSError:
+            return None
 
     def load(self) -> tuple[Episode, ...]:
         """Its episodes. Raises CassetteError where it is not there, or not in order."""
@@ -74,23 +86,27 @@ class CassetteFile:
             added = added if held.read(size - 1) == b"\n" else b"\n" + added
             self._check_size(size + len(added))
             self._add(held, Pending(size, added))
-            mark = Mark(mark.episodes + 1, mark.lines + added.count(b"\n"))
-            self._seen = _Seen.of(held.status, mark)
-        return mark.episodes
+            self._mark = Mark(mark.episodes + 1, mark.lines + added.count(b"\n"))
+            self.left = Stamp.of(held.status)
+            return self._mark.episodes
 
-    def rewrite(self, change: Callable[[tuple[Episode, ...]], tuple[Episode, ...]]) -> None:
+    def rewrite(self, change: Callable[[tuple[Episode, ...]], tuple[Episode, ...]]) -> tuple[Episode, ...]:
         """Puts other episodes in place of its own, all at once; those that stay keep their documents as they are.
 
-        Raises CassetteError, and then nothing is changed.
+        Gives what it holds now. Raises CassetteError, and then nothing is changed.
         """
         with self._turn, self._alone() as held:
-            self._surveyed(held)
+            self._mend(held)
+            self._check_size(held.status.st_size)
             data = held.read(0)
-            found = entries(data, str(self.path))
-            added = _documents(found, change(tuple(entry.episode for entry in found)))
-            fresh = _head(data, found) + "".join(added)
-            self._check_size(len(fresh.encode("utf-8")))
-            self._replace(held, fresh.encode("utf-8"))
+            found = entries(data, str(self.path), self._known)
+            self._known = {entry.text: entry for entry in found}
+            wanted = change(tuple(entry.episode for entry in found))
+            fresh = (_head(data, found) + "".join(_documents(found, wanted))).encode("utf-8")
+            self._check_size(len(fresh))
+            self.left = self._replace(held, fresh)
+            self._mark = Mark(len(wanted), fresh.count(b"\n"))
+            return wanted
 
     def _read(self) -> bytes:
         with locked(self.path, alone=False) as held:
@@ -101,7 +117,7 @@ class CassetteFile:
     @contextmanager
     def _alone(self) -> Iterator[Held]:
         """The file, there and locked."""
-        if not self.path.exists():
+        if not self.exists:
             try:
                 _begin(self.path)
             except OSError as error:
@@ -113,14 +129,14 @@ class CassetteFile:
         """Sees to it that the file is in order before anything is added, and says how much it holds."""
         self._check_size(held.status.st_size)
         self._mend(held)
-        now, seen = held.status, self._seen
-        if seen == _Seen.of(now, seen.mark):
-            return seen.mark
-        if seen.same_file(now) and now.st_size > seen.size:
-            tail = held.read(seen.size)
+        now, left, mark = Stamp.of(held.status), self.left, self._mark
+        if now == left:
+            return mark
+        if now.file == left.file and now.size > left.size:
+            tail = held.read(left.size)
             if tail.startswith(b"---"):
-                count = len(following(tail, str(self.path), seen.mark))
-                return Mark(seen.mark.episodes + count, seen.mark.lines + tail.count(b"\n"))
+                count = len(following(tail, str(self.path), mark))
+                return Mark(mark.episodes + count, mark.lines + tail.count(b"\n"))
         data = held.read(0)
         return Mark(len(indexed(self.path, data, str(self.path))), data.count(b"\n"))
 
@@ -146,11 +162,12 @@ class CassetteFile:
             raise trouble(self.path, "written", error) from None
         pending.drop(self.path)
 
-    def _replace(self, held: Held, data: bytes) -> None:
+    def _replace(self, held: Held, data: bytes) -> Stamp:
         fresh = self.path.with_name(f".{self.path.name}.new")
         try:
             pending.write(fresh, data)
             os.chmod(fresh, stat.S_IMODE(held.status.st_mode))
+            stamp = Stamp.of(fresh.stat())
             if os.name == "nt":  # where nobody replaces what is open
                 held.close()
             os.replace(fresh, self.path.resolve())
@@ -159,6 +176,7 @@ class CassetteFile:
             with suppress(OSError):
                 fresh.unlink(missing_ok=True)
             raise trouble(self.path, "replaced", error) from None
+        return stamp
 
     def _check_size(self, size: int) -> None:
         if size > MAX_SIZE:
@@ -166,26 +184,6 @@ class CassetteFile:
                 f"{self.path}: {size:,} bytes are more than a cassette may have, which is {MAX_SIZE:,}; "
                 "part it in two, or leave out what is not needed"
             )
-
-
-_NOTHING = Mark()
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """How a file stood when it was last known to be in order."""
-
-    file: tuple[int, int] = (0, 0)
-    size: int = 0
-    changed: int = 0
-    mark: Mark = _NOTHING
-
-    @classmethod
-    def of(cls, status: os.stat_result, mark: Mark) -> "_Seen":
-        return cls((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns, mark)
-
-    def same_file(self, now: os.stat_result) -> bool:
-        return self.file == (now.st_dev, now.st_ino)
 
 
 def _documents(found: Sequence[Entry], wanted: Sequence[Episode]) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """A cassette that is loaded: its episodes by what they answer. What is recorded is there at once."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mockserver.cassettes.matching import Traits, traits, view
+from mockserver.cassettes.matching import Traits, key, traits, view
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded
 from mockserver.kinds.cassettes import Match
@@ -14,17 +14,13 @@ Reader = Callable[[Episode], Call | None]  # the call that an episode's request 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An episode, its place in the cassette (`cassette chat.yaml#3`), and what it answers."""
+    """An episode, its place in the cassette, and what it answers."""
 
     number: int
-    source: str
     episode: Episode
+    reply: Recorded  # its answer, which says where it comes from
+    key: str  # what it is looked up by
     traits: Traits
-
-    @property
-    def reply(self) -> Recorded:
-        """What it answers with."""
-        return replace(self.episode.reply, source=self.source)
 
 
 class Library:
@@ -38,13 +34,36 @@ class Library:
 
     def add(self, episode: Episode, number: int) -> None:
         """Have one more; it stands behind those that answer the same."""
-        self.size += 1
+        self._put(episode, number, self._seen(episode))
+
+    def again(self, episodes: Iterable[Episode]) -> "Library":
+        """The same cassette with other episodes; those that it had are not read anew."""
+        known = {entry.episode: (entry.key, entry.traits) for entry in self.entries}
+        made = Library(self.file, self.read, self.match)
+        for number, episode in enumerate(episodes, 1):
+            made._put(episode, number, known.get(episode) or self._seen(episode))
+        return made
+
+    def alike(self, episode: Episode) -> Sequence[Entry]:
+        """Those of its episodes that answer what this one does."""
         call = self.read(episode)
-        if call is None:
+        return () if call is None else self.find(self.key(call))
+
+    def _seen(self, episode: Episode) -> tuple[str, Traits] | None:
+        call = self.read(episode)
+        return None if call is None else (self.key(call), self.traits(call))
+
+    def _put(self, episode: Episode, number: int, seen: tuple[str, Traits] | None) -> None:
+        self.size += 1
+        if seen is None:
             self.unread.append(number)
-            return
-        entry = Entry(number, f"cassette {self.file}#{number}", episode, self.traits(call))
-        self._by_key[entry.traits.key].append(entry)
+        else:
+            reply = replace(episode.reply, source=f"cassette {self.file}#{number}")
+            self._by_key[seen[0]].append(Entry(number, episode, reply, *seen))
+
+    def key(self, call: Call) -> str:
+        """What a request is looked up by."""
+        return key(call, self.match)
 
     def traits(self, call: Call) -> Traits:
         """A request in short, as this cassette compares it."""

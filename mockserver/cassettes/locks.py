@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
+from threading import Event
+from typing import NamedTuple
 
 from mockserver.core.errors import CassetteError
+from mockserver.core.seed import monotonic
 
 try:
     import fcntl
@@ -15,8 +18,22 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
+PATIENCE = 10  # seconds that others may hold a file
 MAX_TRIES = 1000  # of a file that others replace all the while
 PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class Stamp(NamedTuple):
+    """Which file it is and how it stands: another one once anybody has written to it."""
+
+    file: tuple[int, int] = (0, 0)
+    size: int = 0
+    changed: int = 0
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Stamp":
+        """The stamp of a file of this status."""
+        return cls((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
 
 
 class Held:
@@ -110,12 +127,27 @@ def _same(held: Held, path: Path) -> bool:
 def _lock(descriptor: int, path: Path, *, alone: bool) -> None:
     try:
         if fcntl is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+            _wait_for(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         elif alone:
             _lock_on_windows(descriptor)
+    except BlockingIOError:
+        told = f"{path}: another program holds it locked for {PATIENCE} s; let that go on, or end it"
+        raise CassetteError(told) from None
     except OSError as error:
         if alone:  # who only reads can do without
             raise trouble(path, "locked", error) from None
+
+
+def _wait_for(descriptor: int, kind: int) -> None:
+    """Lock, as soon as others let go. Raises BlockingIOError where they never do: the system itself would wait on."""
+    until, turn = monotonic() + PATIENCE, Event()
+    while True:
+        try:
+            return fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() > until:
+                raise
+            turn.wait(_PAUSE)  # of this thread, which writes for others: the loop goes on
 
 
 def _lock_on_windows(descriptor: int) -> None:
@@ -126,5 +158,6 @@ def _lock_on_windows(descriptor: int) -> None:
         locking.locking(descriptor, locking.LK_LOCK, 1)
 
 
+_PAUSE = 0.005  # seconds
 _FAR = 0x7FFFFFFE
 _PIECE = 1 << 20

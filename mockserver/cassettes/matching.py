@@ -20,9 +20,8 @@ View = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """A request in short: its key, and what tells quickly how far another one is from it."""
+    """A request in short: what tells quickly how far another one is from it."""
 
-    key: str
     dialect: str
     operation: str
     fields: frozenset[str]  # a digest of each field but what was said
@@ -62,19 +61,18 @@ def view(call: Call, match: Match) -> View:
 
 def key(call: Call, match: Match) -> str:
     """Equal for requests that one episode answers: by meaning, and whether they are streamed."""
-    return traits(call, view(call, match)).key
+    return fingerprint(call.dialect, call.operation, call.stream, view(call, match))
 
 
 def traits(call: Call, seen: View) -> Traits:
     """A request in short, from all of it that is compared."""
     said = tuple([fingerprint(item) for name in SAID if name in seen for item in items(seen[name])])
-    fields = sorted(fingerprint(name, value) for name, value in seen.items() if name not in SAID)
+    fields = frozenset(fingerprint(name, value) for name, value in seen.items() if name not in SAID)
     last = call.last_user or (call.messages[-1].text if call.messages else "")
     return Traits(
-        key=fingerprint(call.dialect, call.operation, call.stream, fields, said),
         dialect=call.dialect,
         operation=call.operation,
-        fields=frozenset(fields),
+        fields=fields,
         said=said,
         ends=(last[:_SKETCHED], last[-_SKETCHED:]),
         length=len(last),

@@ -3,7 +3,7 @@
 Strict in what a document may hold, so that a file that was cut off or is something else is never taken for a cassette.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import PurePath
@@ -21,12 +21,16 @@ _SHOWN = 160  # characters of a line that a mistake shows
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An episode and the document that it stands in; `stated` is the hash that this gives, `place` where."""
+    """An episode and the document that it stands in; `stated` is the hash that this gives, `place` where.
+
+    `line` is the one on which the document begins, from 0.
+    """
 
     episode: Episode
     text: str
     stated: str
     place: Place
+    line: int
 
     @property
     def altered(self) -> bool:
@@ -47,11 +51,11 @@ def episodes(data: bytes, file: str) -> tuple[Episode, ...]:
     return tuple(entry.episode for entry in entries(data, file))
 
 
-def entries(data: bytes, file: str) -> tuple[Entry, ...]:
-    """The same with the documents they stand in."""
+def entries(data: bytes, file: str, known: Mapping[str, Entry] | None = None) -> tuple[Entry, ...]:
+    """The same with the documents they stand in. Those that are `known`, by their text, are not read again."""
     documents = tuple(_documents(_decoded(data, file), Mark(), file))
     behind = _checked_head(documents)
-    return _entries(documents[behind:], file, 0)
+    return _entries(documents[behind:], file, 0, known)
 
 
 def following(data: bytes, file: str, mark: Mark) -> tuple[Entry, ...]:
@@ -143,13 +147,16 @@ def _check_version(node: Node) -> None:
         raise Refused(f"this cassette has version {shown}; version {VERSION} can be read here", version.spot)
 
 
-def _entries(documents: Sequence[_Document], file: str, before: int) -> tuple[Entry, ...]:
+def _entries(
+    documents: Sequence[_Document], file: str, before: int, known: Mapping[str, Entry] | None = None
+) -> tuple[Entry, ...]:
     found: list[Entry] = []
     mistakes: list[Mistake] = []
     with collector_at_rest():
         for number, document in enumerate(documents, before + 1):
             try:
-                found.append(_entry(document, f"cassette {PurePath(file).name}#{number}"))
+                there = (known or {}).get(document.text) or _entry(document)
+                found.append(_moved(there, document.line, f"cassette {PurePath(file).name}#{number}"))
             except Refused as refused:
                 mistakes.append(document.mistake(refused))
                 if len(mistakes) == MAX_MISTAKES:
@@ -159,11 +166,17 @@ def _entries(documents: Sequence[_Document], file: str, before: int) -> tuple[En
     return tuple(found)
 
 
-def _entry(document: _Document, source: str) -> Entry:
+def _entry(document: _Document) -> Entry:
     node, known = _parsed(document.text)
     episode, hashed = _episode(node, known)
-    episode = replace(episode, reply=replace(episode.reply, source=source))
-    return Entry(episode, document.text, hashed.value, document.place(hashed.spot))
+    return Entry(episode, document.text, hashed.value, document.place(hashed.spot), document.line)
+
+
+def _moved(entry: Entry, line: int, source: str) -> Entry:
+    """The entry of a document that stands on this line, as this episode of the file."""
+    episode = replace(entry.episode, reply=replace(entry.episode.reply, source=source))
+    place = replace(entry.place, line=entry.place.line + line - entry.line)
+    return replace(entry, episode=episode, place=place, line=line)
 
 
 def _episode(node: Node | None, known: fields.Known) -> tuple[Episode, Node]:

@@ -16,10 +16,8 @@ from mockserver.core.episode import Episode, Sent
 from mockserver.core.errors import CassetteError
 from mockserver.core.http import Headers
 from mockserver.core.json_text import compact, parsed
-from mockserver.core.secrets import Secrets, credentials, is_secret_header
+from mockserver.core.secrets import Places, credentials, is_secret_header
 from mockserver.kinds.cassettes import Scrub
-
-REMEMBERED = 4_000  # letters of values for which it is worth the memory to keep what finds them
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,9 @@ class Scrubber:
         return allowed(self.allowed)
 
     @cached_property
-    def _in_place(self) -> Secrets:
+    def _in_place(self) -> Places:
         """What takes credentials out of their own places, however short they are."""
-        return Secrets((), lambda value: value if value in self._allows else PLACEHOLDER)
+        return Places(lambda value: value if value in self._allows else PLACEHOLDER)
 
     @cached_property
     def _compared(self) -> tuple[str, ...]:
@@ -87,9 +85,7 @@ class Scrubber:
         return any(map(is_secret_header, self._compared))
 
     def _away(self, values: tuple[str, ...]) -> Credentials:
-        every = (*self.known, *values) if values else self.known
-        find = _again if sum(map(len, every)) <= REMEMBERED else _credentials
-        return find(every, self._allows)
+        return credentials_of(value for value in (*self.known, *values) if value not in self._allows)
 
     def _sent(self, sent: Sent, told: tuple[str, ...], placed: tuple[str, ...]) -> Sent:
         away = self._away((*told, *placed))
@@ -145,13 +141,6 @@ def _head(headers: Headers, more: tuple[str, ...]) -> tuple[tuple[str, ...], str
     ]
     kept = "\n".join(value for _, value in REQUEST.of(headers, more))
     return (*credentials(tuple(told)), *_accounts(headers)), kept
-
-
-def _credentials(values: tuple[str, ...], allows: Allowed) -> Credentials:
-    return credentials_of(value for value in values if value not in allows)
-
-
-_again = lru_cache(32)(_credentials)  # the same ones come again and again, and what finds them is costly
 
 
 def _of_body(sent: Sent) -> tuple[str, ...]:

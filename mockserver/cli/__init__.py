@@ -40,6 +40,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except MockserverError as error:
         first, more = error.mistakes[0], len(error.mistakes) - 1
         _fail(f"{first}" + (f"  (and {more} more: mockserver check shows all)" if more else ""))
+    except OSError as error:  # such as a full disk behind standard output
+        _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     sys.exit(code if isinstance(code, int) else 0)

@@ -7,6 +7,7 @@ import click
 
 from mockserver.cli.options import rules_argument, setting_flags, sources, text_of
 from mockserver.core.call import Json
+from mockserver.server.control.masked import of_request
 from mockserver.server.described import reach, read_request
 from mockserver.server.explained import explained
 from mockserver.server.live import start
@@ -26,5 +27,6 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     """
     live = start(sources(rules, flags))
     described = read_request(text_of(request_file), request_file, live.settings.dialect, path)
-    call = reach(described, live.settings.dialect).call(strict=live.settings.strict)
-    click.echo(asyncio.run(explained(live.engine, call)).text)
+    reached = reach(described, live.settings.dialect)
+    call = reached.call(strict=live.settings.strict)
+    click.echo(of_request(reached.http).text(asyncio.run(explained(live.engine, call)).text))

@@ -11,9 +11,11 @@ from types import TracebackType
 
 import click
 
+from mockserver.cassettes.masking import Secrets, secrets_of
 from mockserver.core.exchange import Exchange
 from mockserver.core.printable import LONGEST, lines, printable
-from mockserver.core.secrets import Secrets, known, secrets_of
+from mockserver.core.secrets import known
+from mockserver.server.control.masked import of_row
 
 Log = Callable[[Exchange], None]
 Caught = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -33,11 +35,19 @@ def listen() -> None:
 
 
 class Careful(logging.Formatter):
-    """Tracebacks line by line, each escaped, without the credentials of the environment."""
+    """Tracebacks line by line, each escaped; nothing of it with a credential of the environment."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """All that is told."""
+        return _of_environ().text(super().format(record))
 
     def formatException(self, ei: Caught) -> str:  # noqa: N802  # as the standard library calls it
-        """The traceback of an exception."""
-        return lines(Secrets(known(os.environ)).text(super().formatException(ei)))
+        """The traceback of an exception; what is escaped hides nothing any more."""
+        return lines(_of_environ().text(super().formatException(ei)))
+
+
+def _of_environ() -> Secrets:
+    return secrets_of((), more=known(os.environ))
 
 
 def _say(written: Callable[[Exchange], str], err: bool, exchange: Exchange) -> None:
@@ -45,14 +55,15 @@ def _say(written: Callable[[Exchange], str], err: bool, exchange: Exchange) -> N
 
 
 def _text(exchange: Exchange) -> str:
-    path = printable(_secrets(exchange).text(exchange.path))
+    secrets = of_row(exchange)
+    path, source = (printable(secrets.text(text)) for text in (exchange.path, exchange.source))
     took = f"{exchange.elapsed * 1000:.1f} ms"
-    told = f"{exchange.seq} {exchange.method} {path} -> {exchange.status} {printable(exchange.source)}"
+    told = f"{exchange.seq} {exchange.method} {path} -> {exchange.status} {source}"
     return f"{told}, {took}, {exchange.ending}"
 
 
 def _json(exchange: Exchange) -> str:
-    secrets = _secrets(exchange)
+    secrets = of_row(exchange)
     return json.dumps({name: _told(getattr(exchange, name), secrets) for name in _LOGGED})
 
 
@@ -60,13 +71,8 @@ def _told(value: object, secrets: Secrets) -> object:
     return secrets.text(value)[:LONGEST] if isinstance(value, str) else value
 
 
-def _secrets(exchange: Exchange) -> Secrets:
-    """The credentials of a request, and those of the server's own variables."""
-    return secrets_of(tuple(exchange.headers), exchange.query, exchange.body, known(os.environ))
-
-
 _LOGGED = (
     *("seq", "at", "method", "path", "dialect", "operation", "model", "namespace"),
-    *("source", "status", "faults", "ended", "elapsed"),
+    *("source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded"),
 )
 LOGS: Mapping[str, Callable[[Exchange], str] | None] = {"none": None, "text": _text, "json": _json}

@@ -15,6 +15,8 @@ from mockserver.settings import Settings
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_RULES = Path("rules.yaml")
 
+REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag may stand several times, for one more each
+
 rules_argument = click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
 
 
@@ -33,8 +35,17 @@ def _flag(name: str) -> Callable[[Command], Command]:
     field = Settings.model_fields[name]
     spelled = name.replace("_", "-")
     switch = f"--{spelled}/--no-{spelled}" if field.annotation is bool else f"--{spelled}"
-    kind = {"type": bool} if field.annotation is bool else {"type": str, "metavar": _words(field.annotation) or "…"}
+    kind: dict[str, Any] = (
+        {"type": bool} if field.annotation is bool else {"type": str, "metavar": _words(field.annotation) or "…"}
+    )
+    if name in REPEATED:
+        kind |= {"multiple": True, "callback": _given}
     return click.option(switch, name, default=None, help=field.description, **kind)
+
+
+def _given(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:
+    """What was given once as it is, what was given several times as a list; nothing as None."""
+    return values[0] if len(values) == 1 else list(values) or None
 
 
 def _words(annotation: Any) -> str:

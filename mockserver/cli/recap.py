@@ -1,51 +1,73 @@
-"""What `mockserver run` tells at its end: how many calls came, what answered them, and those that no rule answered."""
+"""What `mockserver run` tells at its end: how many calls came, what answered them, and those that nothing did; which
+episodes of cassettes were not played, and what was recorded.
+"""
 
-from collections.abc import Callable, Iterator
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+from mockserver.cassettes.files import SUFFIX
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call
+from mockserver.core.episode import Episode
 from mockserver.core.errors import RuleError
 from mockserver.core.exchange import Exchange
 from mockserver.core.printable import printable
-from mockserver.engine.engine import Engine
 from mockserver.engine.prompts import counted
+from mockserver.engine.taped import FORWARDED
+from mockserver.server.control.masked import of_row
+from mockserver.server.explained import explained
+from mockserver.server.live import Keep, Live
 from mockserver.server.unruled import unruled
 
-MOST_TOLD = 10  # calls that are explained
+MOST_TOLD = 10  # calls that are explained, and runs of numbers that are listed
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A call that no rule answered, or (`call` is None) that was refused before any could."""
+    """A call that nothing answered, or (`call` is None) that was refused before anything could; its credentials."""
 
     number: int
     request: str
     status: int
     call: Call | None
+    secrets: Secrets
 
 
 @dataclass(slots=True)
 class Recap:
-    """Counts exchanges as they close, and keeps the first that no rule answered."""
+    """Counts exchanges as they close, and keeps the first that nothing answered.
 
+    `there`: how many episodes each cassette had that was read at the start, by its file.
+    """
+
+    there: Mapping[str, int] = field(default_factory=dict)
     calls: int = 0
     ruled: int = 0
+    forwarded: int = 0
     unmatched: int = 0
     refused: int = 0
     limited: int = 0
+    played: Counter[str] = field(default_factory=Counter)  # by their sources: `cassette chat.yaml#3`
+    recorded: Counter[str] = field(default_factory=Counter)  # by the files of cassettes
     missed: list[Missed] = field(default_factory=list)
 
     def note(self, exchange: Exchange) -> None:
         """Count an exchange that is over."""
         self.calls += 1
         self.ruled += exchange.source.startswith("rule ")
+        self.forwarded += exchange.source == FORWARDED
+        if exchange.source.startswith("cassette "):
+            self.played[exchange.source] += 1
         unmatched, refused = unruled(exchange), exchange.source == "invalid"
         self.unmatched += unmatched
         self.refused += refused
         self.limited += exchange.source == "limited"
         if (unmatched or refused) and len(self.missed) < MOST_TOLD:
-            request = f"{exchange.method} {printable(exchange.path)}"
-            self.missed.append(Missed(exchange.seq, request, exchange.status, exchange.call if unmatched else None))
+            request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
+            self.missed.append(Missed(exchange.seq, request, exchange.status, call, of_row(exchange)))
 
     def before(self, then: Callable[[Exchange], None]) -> Callable[[Exchange], None]:
         """Count an exchange, then do something else with it."""
@@ -56,33 +78,78 @@ class Recap:
 
         return both
 
-    def report(self, engine: Engine) -> Iterator[str]:
-        """What is told; where there are no rules at all, no call is held against them."""
-        yield f"mockserver: {_many(self.calls, 'call')}{self._shares(bool(engine.rules))}"
-        told = [missed for missed in self.missed if missed.call is None or engine.rules]
+    def counting(self, keep: Keep) -> Keep:
+        """Have an episode kept, then count it."""
+
+        async def kept(cassette: str, episode: Episode) -> str:
+            source = await keep(cassette, episode)
+            self.recorded[cassette.removesuffix(SUFFIX) + SUFFIX] += 1
+            return source
+
+        return kept
+
+    def report(self, live: Live) -> Iterator[str]:
+        """What is told; where there are neither rules nor a cassette, no call is held against them."""
+        held = bool(live.engine.rules or live.settings.cassette)
+        yield f"mockserver: {_many(self.calls, 'call')}{self._shares(held)}"
+        yield from self._of_cassettes(live)
+        told = [missed for missed in self.missed if missed.call is None or held]
         for missed in told:
-            yield f"call {missed.number}, {missed.request} -> {missed.status}: {_why(missed, engine)}"
-        left = (self.unmatched if engine.rules else 0) + self.refused - len(told)
+            why = missed.secrets.text(_why(missed, live))
+            yield f"call {missed.number}, {printable(missed.secrets.text(missed.request))} -> {missed.status}: {why}"
+        left = (self.unmatched if held else 0) + self.refused - len(told)
         if left > 0:
             yield f"... and {left} more"
 
-    def _shares(self, ruled: bool) -> str:
+    def _shares(self, held: bool) -> str:
         """Of the calls, how many each thing befell."""
-        if not ruled:
+        if not held:
             return f", {self.refused} of them refused (no rules)" if self.refused else " (no rules)"
-        shares = {"by rules": self.ruled, "unmatched": self.unmatched, "refused": self.refused, "limited": self.limited}
+        shares = {
+            "by rules": self.ruled,
+            "from cassettes": self.played.total(),
+            "asked upstream": self.forwarded,
+            "unmatched": self.unmatched,
+            "refused": self.refused,
+            "limited": self.limited,
+        }
         shares["look-ups"] = self.calls - sum(shares.values())
         told = ", ".join(f"{count} {what}" for what, count in shares.items() if count)
         return f": {told}" if told else ""
 
+    def _of_cassettes(self, live: Live) -> Iterator[str]:
+        """What was recorded into each, and which episodes of those that were there nobody asked for."""
+        choice = live.player.choice
+        into = choice.name.removesuffix(SUFFIX) + SUFFIX if choice.name is not None and choice.forwards else None
+        for file in dict.fromkeys((*self.there, *self.recorded, *((into,) if into else ()))):
+            if self.recorded[file]:
+                yield f"cassette {file}: {_many(self.recorded[file], 'episode')} recorded"
+            elif file == into:
+                yield f"cassette {file}: nothing was recorded"
+            size = self.there.get(file, 0)
+            idle = [number for number in range(1, size + 1) if not self.played[f"cassette {file}#{number}"]]
+            if idle:
+                yield f"cassette {file}: {len(idle)} of {_many(size, 'episode')} not played: {_numbers(idle)}"
 
-def _why(missed: Missed, engine: Engine) -> str:
+
+def _why(missed: Missed, live: Live) -> str:
+    """Why nothing answered: what the cassette says that was looked into, else which rules come nearest."""
     if missed.call is None:
         return "refused before any rule was asked"
+    engine = live.namespaces.get(missed.call.http.namespace).engine(live.engine)
+    call = counted(missed.call, engine.policy.tokenizer(missed.call.model))
     try:
-        return engine.explain(counted(missed.call, engine.policy.tokenizer(missed.call.model)))
+        return asyncio.run(explained(engine, missed.call)).why or engine.explain(call)
     except RuleError as error:
         return str(error)
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    """Numbers in their order, those that follow each other in short: `#1, #3 to #5`."""
+    starts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
+    ends = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
+    runs = [f"#{start}" + f" to #{end}" * (end > start) for start, end in zip(starts, ends, strict=True)]
+    return ", ".join((*runs[:MOST_TOLD], *(("...",) if len(runs) > MOST_TOLD else ())))
 
 
 def _many(count: int, what: str) -> str:

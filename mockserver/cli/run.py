@@ -27,20 +27,27 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
 
     The server listens on a free port of this machine, and the variables that clients read (OPENAI_BASE_URL and its kin)
     lead there. What it has to say goes to stderr.
+
+    \b
+    mockserver run -- pytest
+    mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
     from mockserver.server.environment import environment
     from mockserver.server.running import Running  # uvicorn is slow to import, and bad rules should be told at once
 
     given = sources(rules, {**_OWN, **{name: value for name, value in flags.items() if value is not None}})
-    live, recap = start(given), Recap()
+    live = start(given)
+    recap = Recap(live.player.libraries.sizes)
     shown = log(live.settings.log, err=True)
     live.journal.on_close = recap.note if shown is None else recap.before(shown)
+    if live.keep is not None:
+        live.keep = recap.counting(live.keep)
     listen()
     with Running(live, given, say=_say) as running:
         for line in warned(live):
             _say(line)
         code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
-    for line in recap.report(live.engine):
+    for line in recap.report(live):
         _say(line)
     sys.exit(code)
 

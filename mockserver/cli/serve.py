@@ -56,8 +56,15 @@ def banner(live: Live, given: Sources, port: int) -> str:
 
 
 def warned(live: Live) -> Iterator[str]:
-    """What to know where others can reach the server; the one place that says a token made at random."""
+    """What to know: of recording that cannot be, and where others can reach the server.
+
+    It is the one place that says a token made at random.
+    """
     settings = live.settings
+    if settings.record != "none" and settings.cassette is None:
+        yield f"  record is {settings.record}, but there is no cassette to record into; set --cassette NAME"
+    elif live.player.choice.forwards and not settings.upstream:
+        yield f"  record is {settings.record}, but there is no upstream to ask; set --upstream DIALECT=URL"
     if is_loopback(settings.host):
         return
     whom = "anybody in the network" if settings.keys is None else "anybody in the network who has a key"

@@ -62,10 +62,13 @@ class Exchange:
     model: str = ""
     source: str = ""
     bent_by: tuple[str, ...] = ()  # rules that said how the answer goes out, and not what it is
+    through: tuple[str, ...] = ()  # steps, branches and faults of rules that made it what it is
     rules: Sequence[object] = ()
     status: int = 0
     reply_headers: Headers = ()
     faults: tuple[str, ...] = ()
+    recorded: str = ""  # where the answer was put that its provider gave: `cassette chat.yaml#3`
+    unrecorded: str = ""  # why it was not, where it should have been
     asked: float | None = None  # when the request was whole, on the clock of `monotonic`
     usage: Usage | None = None
     sent: list[Piece] = field(default_factory=list)

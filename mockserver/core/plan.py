@@ -247,3 +247,4 @@ class Plan:
     kept: Stored | None = None
     faults: tuple[Fault, ...] = ()
     bent_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
+    through: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`

@@ -1,21 +1,18 @@
-"""Finds the credentials of a request and masks them wherever they occur, in whatever form they are written.
+"""Finds the credentials of a request by the names that they go by, and takes them out of their places.
 
-Knows the names that credentials go by, no provider. What it makes is for people to read: journal, log, error report.
+Knows no provider. Wherever else they occur is no matter of names: see `cassettes/credentials.py`.
 """
 
 import json
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from urllib.parse import unquote_plus
 
-from mockserver.core.spellings import in_base64, raw, spellings
-
 Fields = tuple[tuple[bytes, bytes], ...]
-SHORTEST = 6  # letters of a value that is masked wherever it occurs; a shorter one only in its own place
-MOST = 64  # values of one request that are looked for everywhere; further ones are masked in their own places
+SHORTEST = 6  # letters of a variable's value that is a credential
 
 
 def mask(value: str) -> str:
@@ -42,50 +39,25 @@ def is_secret_header(name: str) -> bool:
     return _is_secret_header(name.encode("latin-1", "replace"))
 
 
-def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
-    """The credentials of a request; `more` are known from elsewhere."""
-    found = dict.fromkeys((*credentials(headers, query, body), *more))
-    long = (value for value in found if len(value) >= SHORTEST)
-    return Secrets(tuple(sorted((value for value, _ in zip(long, range(MOST), strict=False)), key=len, reverse=True)))
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of credentials in a request: what stands there gets something else instead, however short it is."""
 
-
-@dataclass(frozen=True)
-class Secrets:
-    """Credentials, the longest first. To mask a text takes time in proportion to its length.
-
-    `instead`: what stands in place of one of them.
-    """
-
-    values: tuple[str, ...] = ()
     instead: Callable[[str], str] = mask
 
-    def text(self, text: str) -> str:
-        """The text without any of them."""
-        for form, instead in self._forms:
-            if form in text:
-                text = text.replace(form, instead)
-        return text
-
-    def data(self, data: bytes) -> bytes:
-        """The same for bytes, such as an answer's body."""
-        for form, instead in self._raw:
-            if form in data:
-                data = data.replace(form, instead)
-        return data
-
     def headers(self, headers: Fields) -> Fields:
-        """Headers, in which what a credential's own header holds is masked however short it is."""
-        return tuple((name, self.data(self._header(name, value))) for name, value in headers)
+        """Headers without what those of credentials hold, but for schemes and the names of cookies."""
+        return tuple((name, self._header(name, value)) for name, value in headers)
 
     def query(self, query: bytes) -> bytes:
         """A query, likewise."""
-        return self.data(self._pairs(query))
+        return self._pairs(query)
 
     def body(self, body: bytes) -> bytes:
         """The body of a request, likewise."""
         if _may_have_fields(body):
             body = _FIELD.sub(lambda found: found[1] + self.instead(_unescaped(found[2])).encode() + b'"', body)
-        return self.data(self._pairs(body) if _is_form(body) else body)
+        return self._pairs(body) if _is_form(body) else body
 
     def _header(self, name: bytes, value: bytes) -> bytes:
         if not _is_secret_header(name):
@@ -105,16 +77,6 @@ class Secrets:
     def _plain(self, value: bytes) -> bytes:
         return self.instead(unquote_plus(value.decode("latin-1"))).encode() if value else value
 
-    @cached_property
-    def _forms(self) -> tuple[tuple[str, str], ...]:
-        forms = {form: self.instead(value) for value in self.values for form in (*spellings(value), *in_base64(value))}
-        return tuple(sorted(forms.items(), key=lambda pair: len(pair[0]), reverse=True))
-
-    @cached_property
-    def _raw(self) -> tuple[tuple[bytes, bytes], ...]:
-        pairs = {data: instead.encode() for form, instead in self._forms for data in raw(iter((form,)))}
-        return tuple(sorted(pairs.items(), key=lambda pair: len(pair[0]), reverse=True))
-
 
 def _in_headers(headers: Fields) -> Iterator[str]:
     for name, value in headers:
@@ -131,14 +93,14 @@ def _parts(name: bytes, value: bytes) -> list[bytes]:
         pairs = value.split(b";") if name.lower() == b"cookie" else value.split(b";")[:1]
         return [pair.partition(b"=")[2].strip().strip(b'"') for pair in pairs if b"=" in pair]
     scheme, blank, token = value.partition(b" ")
-    if not name.lower().endswith(b"authorization"):
+    if not name.lower().endswith(_WITH_SCHEME):
         return [value] if value else []
     return [token.strip()] if blank and _SCHEME.fullmatch(scheme) else [value] if value else []
 
 
 def _passwords(name: bytes, part: bytes) -> Iterator[str]:
     """What `Authorization: Basic` holds once it is decoded."""
-    if not name.lower().endswith(b"authorization") or len(part) > _LONGEST_BASIC:
+    if not name.lower().endswith(_WITH_SCHEME) or len(part) > _LONGEST_BASIC:
         return
     try:
         user, colon, password = b64decode(part, validate=True).partition(b":")
@@ -193,6 +155,7 @@ def _is_form(body: bytes) -> bool:
 
 
 _LONGEST_NAME, _LONGEST_BASIC = 100, 4096
+_WITH_SCHEME = (b"authorization", b"auth")  # headers whose credential has its scheme in front
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
 _COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")
@@ -201,8 +164,8 @@ _VARIABLE = re.compile(
     r"(?:API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$|^MOCKSERVER_UPSTREAM_KEY_", re.IGNORECASE
 )
 _HEADER = re.compile(
-    rb"^(?:proxy-)?authorization$|^(?:set-)?cookie$|api[-_]?key|^key$|subscription-key|access-key"
-    rb"|secret|password|credential|token$|signature$",
+    rb"(?:^|-)auth(?:orization)?$|^(?:set-)?cookie$|api[-_]?key|^key$|(?:subscription|access|auth|functions|master)-key"
+    rb"|secret|password|credential|token$|signature$|assertion$",
     re.IGNORECASE,
 )
 _PARAMETER = re.compile(

@@ -14,6 +14,7 @@ def spellings(value: str) -> Iterator[str]:
     for text in _texts(value):
         once = dict.fromkeys((text, *_written(text)))
         yield from once
+        yield from _escaped(text)
         for form in once:
             yield from _written(form) if form is not text else ()
 
@@ -45,6 +46,13 @@ def _written(text: str) -> Iterator[str]:
         yield once.replace("/", "\\/")
         yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04x}", once)
         yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04X}", once)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    """A text of which every letter is escaped, though none need be: for a URL, and in JSON."""
+    yield "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
+    pairs = text.encode("utf-16-be", "surrogatepass")
+    yield "".join(f"\\u{pairs[at]:02x}{pairs[at + 1]:02x}" for at in range(0, len(pairs), 2))
 
 
 def _texts(value: str) -> Iterator[str]:

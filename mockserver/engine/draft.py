@@ -80,6 +80,7 @@ class Affliction:
     change: Callable[[Draft, Call], Draft] | None = None
     probability: float | None = None
     times: int | None = None
+    path: str = ""  # inside the rule's `then`: `steps[1].faults[0]`
 
     @property
     def counts(self) -> bool:
@@ -93,8 +94,12 @@ Said = Made | Replay | Forward
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a rule's `then` comes to for one call; no outcome: what is answered without the rule."""
+    """What a rule's `then` comes to for one call; no outcome: what is answered without the rule.
+
+    `path` says which of its steps and branches this is: `one_of[0].steps[2]`; empty where it has none.
+    """
 
     outcome: Said | None
     timing: Timing | None = None  # None: the settings' timing
     faults: tuple[Affliction, ...] = ()
+    path: str = ""

@@ -118,7 +118,7 @@ class Engine:
             try:
                 response, befalling = await self._said(call, rule, groups)
                 settled = settled and not any(each.counts for each in response.faults)
-                manner = manner.within(response.timing, befalling)
+                manner = manner.within(rule.source, response, befalling)
                 if isinstance(response.outcome, Replay | Forward):
                     plan = await ruled(self.tapes, asked, self.store, response.outcome)
                     return manner.by(rule.source).of(call, self.policy.seed, after(plan, settled=settled))
@@ -127,7 +127,7 @@ class Engine:
                     plan = Plan(outcome, rule.source, self.policy.timing_of(call), settled and self._repeats)
                     return manner.of(call, self.policy.seed, plan)
             except Failure as failure:
-                return Plan(failure, rule.source, bent_by=manner.bent_by)
+                return Plan(failure, rule.source, bent_by=manner.bent_by, through=manner.through)
             manner = manner.by(rule.source)
         held = None if await self.memory.knows(call) else await taped(self.tapes, asked, self.store)
         if held is not None:

@@ -6,7 +6,7 @@ from mockserver.core.call import Call
 from mockserver.core.plan import Plan
 from mockserver.core.seed import Seed
 from mockserver.core.timing import Timing
-from mockserver.engine.draft import Made
+from mockserver.engine.draft import Made, Response
 from mockserver.engine.draws import Afflictions, changed, faults_of
 
 
@@ -20,10 +20,16 @@ class Manner:
     timing: Timing | None = None
     faults: Afflictions = ()
     bent_by: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()  # which of their steps, branches and faults
 
-    def within(self, timing: Timing | None, faults: Afflictions) -> "Manner":
-        """The manner with what a rule behind says of it."""
-        return replace(self, timing=self.timing or timing, faults=(*faults, *self.faults))
+    def within(self, source: str, response: Response, faults: Afflictions) -> "Manner":
+        """The manner with what a rule behind says of it, and those of its faults that befall."""
+        through = self.through
+        if response.path or faults:
+            paths = (response.path, *(each.path for each in faults))
+            through = (*through, *(f"{source}: {path}" for path in paths if path))
+        timing = self.timing or response.timing
+        return replace(self, timing=timing, faults=(*faults, *self.faults), through=through)
 
     def by(self, source: str) -> "Manner":
         """The manner with the name of a rule that does not answer."""
@@ -36,4 +42,5 @@ class Manner:
     def of(self, call: Call, seed: Seed, plan: Plan) -> Plan:
         """The plan of an answer that goes out in this manner."""
         faults = faults_of(self.faults, call, seed)
-        return replace(plan, timing=self.timing or plan.timing, faults=faults, bent_by=self.bent_by)
+        timing = self.timing or plan.timing
+        return replace(plan, timing=timing, faults=faults, bent_by=self.bent_by, through=self.through)

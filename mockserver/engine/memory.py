@@ -11,6 +11,7 @@ from typing import TypeGuard
 from mockserver.core.call import CARRIED_OUT, Call, Json, Message, ToolCall, fingerprint
 from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, ToolUse
 from mockserver.core.store import Shelf
+from mockserver.core.timing import Timing
 
 # The operations that look something up, and the operation whose answers they find.
 LOOK_UPS: Mapping[str, str] = {
@@ -62,7 +63,7 @@ class Memory:
             return plan
         stored = await self.keep(call, answer)
         if call.background and not call.stream:
-            return Plan(replace(answer, phase="queued"), plan.source, faults=plan.faults, bent_by=plan.bent_by)
+            return replace(plan, outcome=replace(answer, phase="queued"), timing=Timing(), settled=False)
         return replace(plan, kept=stored if plan.settled else None)
 
     async def keep(self, call: Call, answer: Answer) -> Stored:

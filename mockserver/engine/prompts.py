@@ -56,4 +56,6 @@ def joined(plans: Sequence[Plan]) -> Plan:
     faults = next((plan.faults for plan in plans if plan.faults), ())  # one reply, so those of one rule
     outcome = together([plan.outcome for plan in plans])
     bent_by = tuple(dict.fromkeys(bent for plan in plans for bent in plan.bent_by))
-    return replace(first, outcome=outcome, source=source, settled=settled, faults=faults, bent_by=bent_by)
+    through = tuple(dict.fromkeys(path for plan in plans for path in plan.through))
+    whole = replace(first, outcome=outcome, source=source, settled=settled)
+    return replace(whole, faults=faults, bent_by=bent_by, through=through)

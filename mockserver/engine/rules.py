@@ -17,6 +17,7 @@ from mockserver.engine.then.features import Known, check_dialects, check_feature
 from mockserver.engine.then.operations import check_operations, for_its_operations
 from mockserver.engine.then.responder import Responder, compile_then
 from mockserver.engine.then.site import Site
+from mockserver.engine.then.strands import Strand, strands
 from mockserver.engine.when.conditions import All, Condition
 from mockserver.engine.when.matchers import Report, compile_when
 from mockserver.kinds.timing import PROFILES, Profiles
@@ -47,6 +48,7 @@ class Rule:
     place: Place | None = None
     draws: tuple[str, ...] = ()  # what in its faults may befall one call and not the next
     slow: bool = False  # whether to answer may take long, whatever the call: it waits for a program of the user
+    strands: tuple[Strand, ...] = ()  # its steps, branches and faults
     answers: tuple[bool, ...] = (True,)  # whether each of its steps or branches does, or leaves that to rules behind
 
     @property
@@ -133,6 +135,7 @@ class _Loader:
             spec=raw,
             place=place,
             draws=tuple(counting(model.then)),
+            strands=tuple(strands(model.then, here)),
             answers=tuple(_answers(raw["then"])),
         )
 

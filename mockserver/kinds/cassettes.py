@@ -75,7 +75,7 @@ def _upstreams(value: Json) -> Json:
     """A table as it is; texts `dialect=URL`, in a list or with commas between, as a table."""
     if isinstance(value, Mapping):
         return value
-    pairs = [text.partition("=") for text in texts(value)]
+    pairs = [text.partition("=") for each in texts(value) for text in texts(each)]
     if any(not (name and equals and url) for name, equals, url in pairs):
         raise PydanticCustomError("wants", "dialect=URL, such as openai=https://api.openai.com/v1")
     return {name: url for name, _, url in pairs}

@@ -185,7 +185,7 @@ def _note(served: Served, rates: Headers, exchange: Exchange) -> None:
     """Write down what is served, with the headers of limits."""
     reply, call = served.reply, served.call
     exchange.call, exchange.source, exchange.usage = call, served.source, served.usage
-    exchange.bent_by = served.bent_by
+    exchange.bent_by, exchange.through = served.bent_by, served.through
     if call is not None:
         exchange.model = call.model
     exchange.status, exchange.reply_headers = reply.status, (*reply.headers, *rates) if rates else reply.headers

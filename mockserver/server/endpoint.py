@@ -82,7 +82,7 @@ class Endpoint:
     def _served(self, call: Call, plan: Plan, operation: Operation) -> Served:
         outcome = plan.outcome
         if isinstance(outcome, Forward):  # neither faults nor timing befall what is relayed
-            return Served(_NO_REPLY, plan.source, call, forward=outcome)
+            return Served(_NO_REPLY, plan.source, call, forward=outcome, bent_by=plan.bent_by, through=plan.through)
         pace, timed = self._pace(call, plan), timed_by(call.http)
         if isinstance(outcome, Failure):
             reply = self.dialect.fail(call.http, outcome, call)
@@ -90,12 +90,20 @@ class Endpoint:
             reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
         elif isinstance(outcome, Recorded):
             reply, pace = replayed(outcome, pace, self.live.settings.replay_speed)
-        elif isinstance(outcome, Forward):
-            reply = self.dialect.fail(call.http, Failure("bad_gateway"), call)
         else:
             reply = operation.render(call, outcome)
         usage = outcome.usage if isinstance(outcome, Answer) else None
-        served = Served(reply, plan.source, call, pace, kept=plan.kept, timed=timed, usage=usage, bent_by=plan.bent_by)
+        served = Served(
+            reply,
+            plan.source,
+            call,
+            pace,
+            kept=plan.kept,
+            timed=timed,
+            usage=usage,
+            bent_by=plan.bent_by,
+            through=plan.through,
+        )
         if plan.faults:
             error = self._error(call, operation if reply.frames is not None else None)
             return replace(served, faults=plan.faults, error=error)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from mockserver.dialects import discover
+from mockserver.kinds.cassettes import UPSTREAM_KEY
 from mockserver.settings import Settings
 
 KEY = "sk-mockserver"
@@ -15,15 +16,18 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     """The variables to set beside those of `environ`, for a server at this address.
 
     A dialect whose clients read no variables of their own is spoken by OpenAI's client: where the setting `dialect`
-    names such a one, that client is led there.
+    names such a one, that client is led there. A real key stays only where its upstream is to be asked with it.
     """
     facts = {"address": address, "key": next((key for key, its in (settings.keys or {}).items() if its.allowed), KEY)}
     spoken = discover()[settings.dialect]
     found = {ADDRESS: address}
     for dialect in discover().values():
+        asked = spoken if not spoken.variables and _OPENAI[0] in dialect.variables else dialect
+        own = asked.name in settings.upstream and settings.keys is None
         for name, text in dialect.variables.items():
             said = text.format_map(facts)
-            found[name] = environ.get(name, said) if said == text else said
+            stays = said == text or (own and text == "{key}" and not environ.get(UPSTREAM_KEY + asked.name.upper()))
+            found[name] = (environ.get(name) or said) if stays else said
     if not spoken.variables:
         found |= dict.fromkeys(_OPENAI, address + spoken.mounts[0])
     for name in ("NO_PROXY", "no_proxy"):

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
+from mockserver.cassettes.masking import secrets_of
 from mockserver.core.plan import Failure
-from mockserver.core.secrets import secrets_of
 
 MAX_TARGET, MAX_HEAD, MAX_HEADERS = 32_768, 65_536, 100  # bytes of the target, bytes in all, headers
 MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many again as it holds

@@ -1,14 +1,8 @@
-"""The cassettes that a server has read, by name, each once; and the one way in which more is recorded into them.
+"""The cassettes that a server has read, by name, each once; and the one way in which more is recorded into them."""
 
-Knows files by a small protocol only.
-"""
+from collections.abc import Iterable, Iterator, Mapping
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from threading import RLock
-from typing import Protocol
-
-from mockserver.cassettes.files import SUFFIX, CassetteFile, named
+from mockserver.cassettes.files import SUFFIX
 from mockserver.cassettes.library import Library
 from mockserver.core.call import Json
 from mockserver.core.episode import Episode
@@ -16,63 +10,67 @@ from mockserver.core.errors import CassetteError, Mistake, RuleError
 from mockserver.engine.rules import Rule
 from mockserver.kinds.cassettes import Match
 from mockserver.server.hearing import heard
-
-
-class Reel(Protocol):
-    """The file of a cassette."""
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a file."""
-
-    def load(self) -> tuple[Episode, ...]:
-        """What it holds. Raises CassetteError."""
-
-    def append(self, episode: Episode) -> int:
-        """Put one more behind the others; its number, from 1. Raises CassetteError."""
-
-
-Opening = Callable[[str], Reel]  # by its name. Raises CassetteError for one that no cassette can have
+from mockserver.server.reels import Reels
 
 
 class Libraries:
     """All of them. To read and to record take their time: both are done on threads, one at a time."""
 
-    def __init__(self, opening: Opening, match: Match) -> None:
-        self._open, self._match = opening, match
+    def __init__(self, reels: Reels, match: Match) -> None:
+        self.reels, self._match = reels, match
         self._loaded: dict[str, Library] = {}
-        self._lock = RLock()
 
     def exists(self, name: str) -> bool:
         """Whether there is such a cassette. Raises CassetteError for a name that none can have."""
-        return self._open(_plain(name)).exists
+        return self.reels.exists(_plain(name))
 
     def get(self, name: str) -> Library | None:
         """A cassette that has been read, or None."""
         return self._loaded.get(_plain(name))
 
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """How many episodes each of those has that were read, by its file."""
+        return {library.file: library.size for library in self._loaded.values()}
+
     def load(self, name: str, *, new: bool = False) -> Library:
         """A cassette, read if it was not; `new`: one that is not there is empty. Raises CassetteError."""
         name = _plain(name)
-        with self._lock:
+        with self.reels.lock:
             if name not in self._loaded:
-                reel = self._open(name)
-                if not reel.exists and not new:
+                there = self.reels.exists(name)
+                if not there and not new:
                     raise CassetteError(missing(name))
-                library = Library(name + SUFFIX, heard, self._match)
-                for number, episode in enumerate(reel.load() if reel.exists else (), 1):
-                    library.add(episode, number)
-                self._loaded[name] = library
+                empty = Library(file_of(name), heard, self._match)
+                self._loaded[name] = empty.again(self.reels.load(name)) if there else empty
             return self._loaded[name]
 
+    def renew(self, name: str) -> None:
+        """Have what a cassette holds now replaced by what is recorded from now on. Raises CassetteError."""
+        with self.reels.lock:
+            library = self.load(name, new=True)
+            self.reels.age(_plain(name), {entry.episode for entry in library.entries})
+
     def save(self, name: str, episode: Episode) -> int:
-        """Record an episode, which is played from now on; its number. Raises CassetteError."""
+        """Record an episode, which is played from now on, in place of old ones; its number. Raises CassetteError."""
         name = _plain(name)
-        with self._lock:
-            number = self._open(name).append(episode)
-            if name in self._loaded:
-                self._loaded[name].add(episode, number)
+        with self.reels.lock:
+            if gone := self._replaced(name, episode):
+                now = self.reels.replace(name, gone, episode)
+                self._loaded[name] = self._loaded[name].again(now)
+                return next(number for number, each in enumerate(now, 1) if each is episode)
+            library = self._loaded.get(name)
+            number = self.reels.append(name, episode, None if library is None else library.size)
+            if library is not None:
+                library.add(episode, number)
             return number
+
+    def _replaced(self, name: str, episode: Episode) -> set[Episode]:
+        """What is old in a cassette, and answers what this episode does."""
+        old = self.reels.old(name)
+        if not old:
+            return set()
+        return {entry.episode for entry in self.load(name, new=True).alike(episode) if entry.episode in old}
 
 
 def missing(name: str) -> str:
@@ -84,7 +82,7 @@ def check(rules: Iterable[Rule], libraries: Libraries) -> None:
     """Read the cassettes that rules name. Raises RuleError for one that is not there, CassetteError if it is broken."""
     mistakes = []
     for rule in rules:
-        for name in _named(rule.spec["then"]):
+        for name in named_in(rule.spec["then"]):
             try:
                 there = libraries.exists(name)
             except CassetteError as error:
@@ -98,21 +96,17 @@ def check(rules: Iterable[Rule], libraries: Libraries) -> None:
         raise RuleError(*mistakes)
 
 
-def _named(then: Mapping[str, Json]) -> Iterator[str]:
+def named_in(then: Mapping[str, Json]) -> Iterator[str]:
     """The cassettes that a `then` names, in whichever step or branch."""
     if "cassette" in then:
         yield then["cassette"]
     for inner in (*then.get("steps", ()), *(branch["then"] for branch in then.get("one_of", ()))):
-        yield from _named(inner)
+        yield from named_in(inner)
 
 
-def in_folder(folder: str) -> Opening:
-    """Opens the cassettes of a folder."""
-
-    def opening(name: str) -> Reel:
-        return CassetteFile(named(Path(folder), name))
-
-    return opening
+def file_of(name: str) -> str:
+    """What a cassette is called: `chat.yaml`."""
+    return _plain(name) + SUFFIX
 
 
 def _plain(name: str) -> str:

@@ -23,11 +23,12 @@ from mockserver.kinds.models import Model as ModelSetting
 from mockserver.kinds.timing import PROFILES, Profiles
 from mockserver.positions import Document, read
 from mockserver.server.keeping import keeping
-from mockserver.server.libraries import Libraries, Opening, check, in_folder
+from mockserver.server.libraries import Libraries, check
 from mockserver.server.limits import Ledger, Limiter, limiter
 from mockserver.server.memo import Memo
 from mockserver.server.namespaces import Namespaces
-from mockserver.server.player import Choice, Player
+from mockserver.server.player import Player
+from mockserver.server.reels import Opening, Reels, in_folder
 from mockserver.server.served import Served
 from mockserver.server.upstreams import Upstreams, Way, way
 from mockserver.settings import Settings, assemble
@@ -36,7 +37,7 @@ from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
 from mockserver.tokenizers import chosen
 
-Keep = Callable[[str, Episode], Awaitable[None]]  # has an episode in the cassette of a name once it returns
+Keep = Callable[[str, Episode], Awaitable[str]]  # says where in the cassette of a name an episode is, once it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +148,8 @@ def start(sources: Sources) -> Live:
     journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
     live = Live(settings, engine, journal, store, sources=sources)
 
-    async def keep(cassette: str, episode: Episode) -> None:
-        await live.player.save(cassette, episode)
+    async def keep(cassette: str, episode: Episode) -> str:
+        return await live.player.save(cassette, episode)
 
     live.keep = keep
     return live
@@ -168,19 +169,23 @@ def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tup
     shelf: Shelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
     shelf = shelf if before is None else before.engine.memory.shelf
     listed = {name: dialect.models for name, dialect in dialects.items()}
-    tapes = player(sources, settings, None if before is None else before.player.choice)
+    tapes = player(sources, settings, before)
     check(rules, tapes.libraries)
+    if before is not None:
+        before.namespaces.read(tapes.libraries)
     return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes)
 
 
-def player(sources: Sources, settings: Settings, before: Choice | None = None) -> Player:
-    """What plays cassettes as the settings say; one that was not there `before` is still recorded whole.
+def player(sources: Sources, settings: Settings, before: "Live | None" = None) -> Player:
+    """What plays cassettes as the settings say; what is to be recorded whole or anew, as it was `before`, still is.
 
     Raises CassetteError.
     """
-    libraries = Libraries(sources.cassettes(settings.cassettes), settings.match)
-    same = before is not None and (before.name, before.record) == (settings.cassette, settings.record)
-    fresh = before is not None and same and before.fresh
+    reels, fresh = Reels(sources.cassettes(settings.cassettes)), False
+    if before is not None and before.settings.cassettes == settings.cassettes:
+        reels, choice = before.player.libraries.reels, before.player.choice
+        fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
+    libraries = Libraries(reels, settings.match)
     made = Player(libraries, upstreams=tuple(settings.upstream), keeping=keeping(settings, sources.environ))
     return made.chosen(settings.cassette, settings.record, fresh=fresh)
 

@@ -5,12 +5,13 @@ must be forgotten there.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mockserver.engine.engine import Engine
 from mockserver.engine.rules import Rule
 from mockserver.engine.variants import behind, playing
+from mockserver.server.libraries import Libraries, named_in
 from mockserver.server.player import Choice, Player
 from mockserver.state.memory import MAX_NAMESPACES
 
@@ -43,6 +44,13 @@ class Namespace:
                 engine = playing(engine, base.tapes.having(choice))
             self._made = made = _Made(rules, choice, base, engine)
         return made.engine
+
+    def cassettes(self) -> Iterator[str]:
+        """The names of those that are played here."""
+        if self.choice is not None and self.choice.name is not None:
+            yield self.choice.name
+        for rule in self.rules:
+            yield from named_in(rule.spec["then"])
 
     def play(self, choice: Choice | None) -> None:
         """Play this cassette from now on; None: that of the settings."""
@@ -98,6 +106,15 @@ class Namespaces:
     def names(self) -> tuple[str, ...]:
         """The names of all in use, and the default one."""
         return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
+
+    def read(self, libraries: Libraries) -> None:
+        """Have the cassettes read that are played in any; one that is gone is told when it is played.
+
+        Raises CassetteError for one that is broken.
+        """
+        for space in tuple(self._spaces.values()):
+            for name in filter(libraries.exists, space.cassettes()):
+                libraries.load(name)
 
     def _within_limit(self) -> None:
         while len(self._spaces) > self._limit:

@@ -10,7 +10,6 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from mockserver.cassettes.library import Entry, Library
-from mockserver.cassettes.matching import Traits
 from mockserver.cassettes.missed import missed
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Sent
@@ -23,7 +22,7 @@ from mockserver.engine.apart import apart, aside, is_large
 from mockserver.engine.counters import episodes
 from mockserver.server.hearing import call_of
 from mockserver.server.keeping import Keeping
-from mockserver.server.libraries import Libraries
+from mockserver.server.libraries import Libraries, file_of
 
 Record = Literal["none", "once", "new_episodes", "all"]
 
@@ -77,8 +76,8 @@ class Player:
         except CassetteError as error:
             details = {"cassette": choice.name}
             return Played(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
-        if entries := library.find(wanted.key):
-            at = await store.incr(call.http.namespace, episodes(library.file, wanted.key)) if len(entries) > 1 else 1
+        if entries := library.find(wanted):
+            at = await store.incr(call.http.namespace, episodes(library.file, wanted)) if len(entries) > 1 else 1
             return _played(entries[min(at, len(entries)) - 1], settled=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
@@ -90,7 +89,9 @@ class Player:
             return replace(self, choice=Choice(None, record))
         fresh = fresh or not self.libraries.exists(name)
         choice = Choice(name, record, fresh)
-        if not choice.forwards:
+        if record == "all":
+            self.libraries.renew(name)
+        elif not choice.forwards:
             self.libraries.load(name, new=record == "new_episodes")
         return self.having(choice)
 
@@ -98,12 +99,13 @@ class Player:
         """A player of what has been chosen before."""
         return replace(self, choice=choice)
 
-    async def save(self, cassette: str, episode: Episode) -> int:
-        """Record an episode, and play it from now on; its number in the cassette. Raises CassetteError."""
+    async def save(self, cassette: str, episode: Episode) -> str:
+        """Record an episode, and play it from now on; where it stands. Raises CassetteError."""
         return await aside(partial(self._saved, cassette, episode))
 
-    def _saved(self, cassette: str, episode: Episode) -> int:
-        return self.libraries.save(cassette, episode if self.keeping is None else self.keeping.kept(episode))
+    def _saved(self, cassette: str, episode: Episode) -> str:
+        kept = episode if self.keeping is None else self.keeping.kept(episode)
+        return f"cassette {file_of(cassette)}#{self.libraries.save(cassette, kept)}"
 
     def _forwarded(self, call: Call, choice: Choice) -> Played:
         if call.dialect not in self.upstreams:
@@ -118,15 +120,15 @@ class Player:
             return library
         return await aside(partial(self.libraries.load, name, new=choice.record != "none"))
 
-    def _wanted(self, library: Library, call: Call) -> tuple[Call, Traits]:
-        """A call as it would have been recorded, and what is looked up of it."""
+    def _wanted(self, library: Library, call: Call) -> tuple[Call, str]:
+        """A call as it would have been recorded, and what it is looked up by."""
         if self.keeping is not None:
             sent = sent_of(call.http)
             scrubbed = self.keeping.live(sent)
             again = None if scrubbed is sent else call_of(call.dialect, scrubbed)
             if again is not None:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))
-        return call, library.traits(call)
+        return call, library.key(call)
 
     async def _missed(self, library: Library, call: Call) -> str:
         work = partial(missed, library, call)
@@ -140,7 +142,7 @@ def sent_of(http: HttpRequest) -> Sent:
 
 
 def _played(entry: Entry, *, settled: bool) -> Played:
-    return Played(entry.reply, entry.source, settled)
+    return Played(entry.reply, entry.reply.source, settled)
 
 
 def _unmatched(why: str, cassette: str) -> Played:

@@ -1,6 +1,7 @@
 """Listens to an answer on its way through a relay, and keeps it if it was whole. Knows no socket and no file."""
 
 import asyncio
+import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from mockserver.core.call import Call
 from mockserver.core.episode import Beat, Episode, Recorded, Sent
 from mockserver.core.errors import CassetteError
+from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.plan import Failure
 from mockserver.core.printable import printable
@@ -21,7 +23,7 @@ _LONGEST = 2000  # letters of the log about an answer that is not recorded
 
 log = logging.getLogger("mockserver")
 
-Save = Callable[[Episode], Awaitable[None]]  # returns once it is on the disk; raises what hinders it
+Save = Callable[[Episode], Awaitable[str]]  # says where it is once it is on the disk; raises what hinders it
 Fields = Sequence[tuple[bytes, bytes]]
 
 
@@ -40,10 +42,13 @@ class Take:
 
 
 class Recorder:
-    """Gets what comes of one answer, piece by piece, makes an episode of it and has it saved."""
+    """Gets what comes of one answer, piece by piece, makes an episode of it and has it saved.
 
-    def __init__(self, take: Take, save: Save) -> None:
-        self._take, self._save = take, save
+    What came of that is noted in the exchange.
+    """
+
+    def __init__(self, take: Take, save: Save, exchange: Exchange) -> None:
+        self._take, self._save, self._exchange = take, save, exchange
         self.began = monotonic()  # when the request was sent
         self._at = wall()
         self._body: _Body | None = None
@@ -65,7 +70,7 @@ class Recorder:
         return self._body is not None and self._keeping is None and self._body.ripe
 
     async def keep(self) -> None:
-        """The answer is whole: return when it is saved, or when the log says why it is not.
+        """The answer is whole: return when it is saved, or when log and exchange say why it is not.
 
         Whoever stops waiting does not stop the saving.
         """
@@ -75,6 +80,9 @@ class Recorder:
             if self._body.lacks_end:
                 self._drop("the stream ended without the event that ends such a stream")
                 return
+            if self._body.torn:
+                self._drop("it told no length, and its JSON ended before it was whole")
+                return
             self._keeping = asyncio.create_task(self._kept(self._body, monotonic() - self.began))
         await asyncio.shield(self._keeping)
 
@@ -82,19 +90,30 @@ class Recorder:
         """Nothing more will come: return when what is all there by its own words is saved. Anything else is not."""
         if self.ripe or self._keeping is not None:
             await self.keep()
+        elif self._body is not None:
+            self.forget("it ended before it was whole")
+
+    def forget(self, why: str) -> None:
+        """Keep nothing of it, unless it is saved already."""
+        if self._keeping is None:
+            self._unkept(why)
+
+    def _unkept(self, why: str) -> None:
+        self._body, self._exchange.unrecorded = None, printable(why, _LONGEST)
 
     async def _kept(self, body: "_Body", took: float) -> None:
         take, call = self._take, self._take.call
         try:
             reply = body.recorded(took)
-            await self._save(Episode(take.dialect, call.operation, call.model, take.request, reply, self._at))
+            episode = Episode(take.dialect, call.operation, call.model, take.request, reply, self._at)
+            self._exchange.recorded = await self._save(episode)
         except Exception as error:
             self._drop(str(error) or type(error).__name__)
 
     def _drop(self, why: str) -> None:
         """Keep nothing of it, and say so."""
-        self._body = None
-        log.error("cassette %s: an answer is not recorded: %s", self._take.cassette, printable(why, _LONGEST))
+        self._unkept(why)
+        log.error("cassette %s: an answer is not recorded: %s", self._take.cassette, self._exchange.unrecorded)
 
 
 class _Body:
@@ -136,6 +155,17 @@ class _Body:
     def lacks_end(self) -> bool:
         """Whether it is a stream whose last event is missing."""
         return self._events is not None and self._events.unended
+
+    @property
+    def torn(self) -> bool:
+        """Whether it is JSON that ended with its connection, as in HTTP/1.0, and too early."""
+        if self._length >= 0 or self._coded or self._events is not None or not _is_json(self._headers):
+            return False
+        try:
+            json.loads(b"".join(self._plain))
+        except (ValueError, RecursionError):
+            return True
+        return False
 
     def recorded(self, took: float) -> Recorded:
         """The answer, now that it is whole. Raises CassetteError where it is coded, and nobody can read it."""
@@ -199,6 +229,10 @@ def _length(headers: Fields) -> int:
 
 def _streams(headers: Fields) -> bool:
     return any(name == b"content-type" and b"event-stream" in value.lower() for name, value in headers)
+
+
+def _is_json(headers: Fields) -> bool:
+    return any(name == b"content-type" and b"application/json" in value.lower() for name, value in headers)
 
 
 def _texts(headers: Fields, dropped: Sequence[bytes]) -> Headers:

@@ -72,25 +72,31 @@ class Relay:
         asked, call, forward = self.served.asked, self.served.call, self.served.forward
         assert asked is not None and call is not None and forward is not None  # noqa: PT018, S101
         way, keep = self.live.way(self.dialect), self.live.keep
-        if forward.cassette is not None and keep is not None:
+        if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
             take = Take(forward.cassette, call.dialect, call, self._sent(asked, call), self.live.settings.record_errors)
-            self._recorder = Recorder(take, partial(keep, forward.cassette))
+            self._recorder = Recorder(take, partial(keep, forward.cassette), self.exchange)
         response = await self._asked(way, asked, scope)
         try:
             return await self._poured(response, more)
         except HTTPError as error:
-            self._recorder = None
+            told = way.broken(error)
+            if self._recorder is not None:
+                self._recorder.forget(told)
+                self._recorder = None
             await self._let_go()
-            log.warning("%s", way.broken(error))
+            log.warning("%s", told)
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
             return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.line)
         finally:
             await response.aclose()
 
     def _sent(self, asked: HttpRequest, call: Call) -> Sent:
-        """The request as it is recorded: its body in plain, as the dialect has read it."""
-        dropped = {b"content-encoding"} if call.http.body != asked.body else ()
-        headers = _texts([(name, value) for name, value in onward(asked.headers) if name not in dropped])
+        """The request as it is recorded: its body in plain, as the dialect has read it.
+
+        With headers that do not go on, since who saves it must know all credentials, to find them wherever they are.
+        """
+        dropped = b"content-encoding" if call.http.body != asked.body else b""
+        headers = _texts([(name.lower(), value) for name, value in asked.headers if name.lower() != dropped])
         query = self.exchange.query.decode("latin-1")
         return Sent(asked.method, asked.path, query, headers, call.http.body)
 

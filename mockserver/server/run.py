@@ -103,11 +103,15 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
 
 
 def watching(live: Live, sources: Sources, say: Callable[[str], None]) -> Lifespan[Router]:
-    """While the server runs, its rules files are watched, where that is set; then its upstreams are let go."""
+    """While the server runs, its rules files and its cassette are watched, where that is set; then its upstreams are
+
+    let go.
+    """
 
     @asynccontextmanager
     async def lifespan(_: Router) -> AsyncIterator[None]:
-        task = asyncio.create_task(watch(live, sources, say)) if live.settings.reload and sources.files else None
+        watched = live.settings.reload and (sources.files or live.settings.cassette)
+        task = asyncio.create_task(watch(live, sources, say)) if watched else None
         yield
         if task is not None:
             task.cancel()

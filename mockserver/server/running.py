@@ -135,13 +135,13 @@ class _Prompt(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let idle connections go; where none is busy that was all."""
+        if self.server_state.tasks:
+            await super().shutdown(sockets)
+            return
         for door in tuple(self.server_state.connections):
             door.shutdown()
         for _ in range(_TURNS):
             await asyncio.sleep(0)
-        if self.server_state.connections or self.server_state.tasks:
-            await super().shutdown(sockets)
-            return
         for server in self.servers:
             server.close()
         for listener in sockets or ():

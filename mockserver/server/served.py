@@ -30,6 +30,7 @@ class Served:
     usage: Usage | None = None
     bill: Bill | None = None
     bent_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
+    through: tuple[str, ...] = ()  # steps, branches and faults of rules that made it
     error: ErrorFrame | None = None  # how the provider tells an error amid this reply; None: nobody will ask
     forward: Forward | None = None
     asked: HttpRequest | None = None

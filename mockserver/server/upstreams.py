@@ -124,8 +124,10 @@ class Way:
 
     def unreachable(self, error: BaseException) -> Failure:
         """What its client is told of an upstream that gave no answer."""
-        from httpx2 import TimeoutException
+        from httpx2 import LocalProtocolError, TimeoutException
 
+        if isinstance(error, LocalProtocolError):  # whose words hold the header, which may be a key
+            return Failure("bad_gateway", f"The upstream of {self.dialect.name}, {self.host}, {_NOT_ASKED}.")
         late = isinstance(error, TimeoutError | TimeoutException)
         told = f"The upstream of {self.dialect.name}, {self.host}, {_LATE if late else _why(error)}."
         return Failure("gateway_timeout" if late else "bad_gateway", told)
@@ -141,7 +143,7 @@ def way(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, st
     if address is None:
         told = f"No upstream is known for {dialect.name}: name it, as in --upstream {dialect.name}=https://..."
         raise Failure("bad_gateway", told)
-    return Way(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper()) or None)
+    return Way(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
 
 
 def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
@@ -150,7 +152,7 @@ def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:
     named = {name.strip().lower() for key, value in lower if key == b"connection" for name in value.split(b",")}
     for name, value in lower:
         if name not in _OF_A_CONNECTION and name not in named and not name.startswith(_OWN):
-            yield name, value
+            yield name, value.strip(b" \t")  # around it they are not of the value, and no client may send them
 
 
 def _ending(raw: bytes, rest: str) -> str | None:
@@ -179,7 +181,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _words(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return error.verify_message
+        return error.verify_message + (_TRUST if error.verify_code in _OF_NO_KNOWN_SIGNER else "")
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
     return text.rstrip(".")
 
@@ -189,6 +191,9 @@ _CIRCLE = (
     "provider's own server with --upstream."
 )
 _LATE = "did not answer in time"
+_NOT_ASKED = "was not asked: a header of the request, or the key for it, has characters that none may have"
+_TRUST = "; to trust it, set SSL_CERT_FILE to a file of all certificates that are trusted"
+_OF_NO_KNOWN_SIGNER = (2, 18, 19, 20, 21)  # as OpenSSL numbers what it finds; no other certificate helps the rest
 _REASONS: Sequence[tuple[type[BaseException], str]] = (
     (socket.gaierror, "cannot be found: {}"),
     (ssl.SSLCertVerificationError, "shows a certificate that is not trusted: {}"),

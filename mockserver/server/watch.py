@@ -1,4 +1,4 @@
-"""Watches the rules files: a good change is swapped in at once, a broken one changes nothing and says so."""
+"""Watches rules files and cassettes: a good change is swapped in at once, a broken one changes nothing and says so."""
 
 import logging
 from collections.abc import Callable
@@ -11,8 +11,9 @@ from mockserver.engine.engine import Engine
 from mockserver.server.live import Live, Sources, compose
 from mockserver.settings import Settings
 
-log = logging.getLogger("mockserver")
+EVERY = 500  # milliseconds after which cassettes are looked at
 
+log = logging.getLogger("mockserver")
 
 # Settings that a running server cannot change.
 AT_START = (
@@ -46,18 +47,29 @@ def _swapped(live: Live, settings: Settings, engine: Engine) -> tuple[str, ...]:
 
 
 async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
-    """Reload whenever a file changes, until cancelled; `say` hears what came of it."""
+    """Reload whenever a file changes, or a cassette is changed by others, until cancelled; `say` hears what came of it.
+
+    Cassettes are looked at every now and then: which are played changes, and so does whether their folders are there.
+    """
     from watchfiles import awatch  # slow to import, and only serving needs it
 
     files = {path.resolve() for path in sources.files}
     folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
     mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
-    async for _ in awatch(*folders, watch_filter=mine, debounce=100, step=20, recursive=False):
-        try:
-            waiting = await reload(live, sources)
-        except MockserverError as error:
-            say("\n".join(["not reloaded, the rules before still hold:", *(m.shown() for m in error.mistakes)]))
-        else:
-            count = len(live.engine.rules)
-            later = f"; at the next start: {', '.join(waiting)}" if waiting else ""
-            say(f"reloaded: {count} rule{'s' * (count != 1)}{later}")
+    async for changed in awatch(
+        *folders, watch_filter=mine, debounce=100, step=20, recursive=False, rust_timeout=EVERY, yield_on_timeout=True
+    ):
+        if not changed and not await aside(live.player.libraries.reels.changed):
+            continue
+        await _reloaded(live, sources, say)
+
+
+async def _reloaded(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
+    try:
+        waiting = await reload(live, sources)
+    except MockserverError as error:
+        say("\n".join(["not reloaded, the rules before still hold:", *(m.shown() for m in error.mistakes)]))
+    else:
+        count = len(live.engine.rules)
+        later = f"; at the next start: {', '.join(waiting)}" if waiting else ""
+        say(f"reloaded: {count} rule{'s' * (count != 1)}{later}")

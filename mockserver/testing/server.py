@@ -14,6 +14,7 @@ from mockserver.core.errors import ConfigError, Place
 from mockserver.dialects import discover
 from mockserver.engine.rules import Rule
 from mockserver.positions import Document, did_you_mean
+from mockserver.reports.coverage.watch import watch
 from mockserver.reports.problems import Budget, Problem, failing, unanswered, unmatched, unmet
 from mockserver.reports.unplayed import Tape
 from mockserver.server.control.seen import attempts
@@ -158,6 +159,9 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         settings, engine = self._setups.composed(self._setup)
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
+        if (watched := watch()) is not None:
+            journal.on_close = watched.note
+            watched.declares(engine.rules)
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
         self._declared, self._loaded, self.errors = [], (), []
         self._budget, self._count = Budget(), len(self._standing)
@@ -242,6 +246,9 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._check_here()
         every = (*self._declared, *self._standing)
         declared = tuple(one.rule for one in every if one.rule is not None)
+        if (watched := watch()) is not None:
+            watched.declares(self._loaded)
+            watched.declares(declared, declared=True)
         self._live.namespaces.touch(DEFAULT).put((*declared, *self._loaded))
 
     def removed(self, declared: Declared) -> None:

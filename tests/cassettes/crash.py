@@ -1,4 +1,4 @@
-"""Appends episodes to a cassette for ever, and says of each that is kept its number: a process to be killed.
+"""Adds episodes to a cassette for ever, and says of each that is kept its number: a process to be killed.
 
 python -m tests.cassettes.crash CASSETTE NAME
 """
@@ -6,6 +6,7 @@ python -m tests.cassettes.crash CASSETTE NAME
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from mockserver.cassettes.files import CassetteFile
@@ -15,6 +16,7 @@ from mockserver.core.seed import Seed
 from tests.cassettes import told
 
 PIECE = 16  # bytes
+ANEW = 5  # the whole file is written for each such episode
 
 
 def episode(name: str, number: int) -> Episode:
@@ -29,14 +31,19 @@ def a_little(descriptor: int, data: bytes, *, write: Callable[[int, bytes], int]
     return write(descriptor, data[:PIECE])
 
 
+def _behind(added: Episode, there: tuple[Episode, ...]) -> tuple[Episode, ...]:
+    return (*there, added)
+
+
 def main() -> None:
-    """Appends, until it is killed."""
+    """Appends, and now and then puts all anew, until it is killed."""
     os.write = a_little
     cassette, name, number = CassetteFile(Path(sys.argv[1])), sys.argv[2], 0
     os.write(1, b"ready\n")
     while True:
         number += 1
-        there = cassette.append(episode(name, number))
+        added = episode(name, number)
+        there = cassette.append(added) if number % ANEW else len(cassette.rewrite(partial(_behind, added)))
         os.write(1, f"{number} {there}\n".encode())
 
 

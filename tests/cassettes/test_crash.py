@@ -1,4 +1,4 @@
-"""Processes that are killed while they append: nothing torn, nothing lost of what they said was kept.
+"""Processes that are killed while they write: nothing torn, nothing lost of what they said was kept.
 
 10 rounds in the suite, `make crash` runs 100: as many as `ROUNDS` says.
 """
@@ -27,7 +27,7 @@ Kept = dict[int, Episode]  # what was said to be kept, by the number that it was
 
 @contextmanager
 def child(path: Path, name: str) -> Iterator[Child]:
-    """A process that is about to append."""
+    """A process that is about to write."""
     command = [sys.executable, "-m", "tests.cassettes.crash", str(path), name]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as started:
         try:

@@ -43,6 +43,11 @@ def test_what_is_worth_looking_for(value: str, worth: bool) -> None:
         (json.dumps({"a": KEY}), '{"a": "<API_KEY>"}'),
         (f'"{b64encode(KEY.encode()).decode()}"', '"<API_KEY>"'),
         (f'"{b64encode(b"user:" + KEY.encode() + b", and more").decode()}"', '"<API_KEY>"'),
+        (KEY.upper(), "<API_KEY>"),
+        ("".join(f"%{byte:02x}" for byte in KEY.encode()), "<API_KEY>"),
+        ("".join(f"%{byte:02X}" for byte in KEY.encode()), "<API_KEY>"),
+        (quote(KEY, safe="").replace("%2F", "%2f"), "<API_KEY>"),
+        (b64encode(KEY.encode()).decode().swapcase(), b64encode(KEY.encode()).decode().swapcase()),
         ("nothing", "nothing"),
         ("<API_KEY>", "<API_KEY>"),
         (f"é{KEY}一", "é<API_KEY>一"),
@@ -53,6 +58,21 @@ def test_a_text_without_them(text: str, left: str) -> None:
     assert credentials.text(text) == left
     assert credentials.data(text.encode()) == left.encode()
     assert credentials.text(left) == left
+
+
+@pytest.mark.parametrize("before", ["\n", "\t", "é", "一\n", "/", '"', "C:\\", "\\\\", "=", "\U0001f511"])
+@pytest.mark.parametrize("front", ["", "n", "~user:"])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_an_escape_before_base64_stays_whole(before: str, front: str, ascii_only: bool) -> None:
+    coded = b64encode(f"{front}{KEY}".encode()).decode()
+    left = credentials_of([KEY]).text(json.dumps({"a": before + coded}, ensure_ascii=ascii_only))
+    assert json.loads(left)["a"].endswith("<API_KEY>")
+    assert coded[4:-4] not in left
+
+
+def test_a_quoted_letter_before_base64_stays_whole() -> None:
+    coded = b64encode(KEY.encode()).decode().rstrip("=")
+    assert credentials_of([KEY]).text(f"a=x%3D{coded}") == "a=x%3D<API_KEY>"
 
 
 def test_of_two_that_begin_alike_each_goes_whole() -> None:
@@ -71,6 +91,11 @@ def test_nothing_is_changed_where_there_is_nothing() -> None:
     assert credentials_of([]).text("a") == "a"
     assert not credentials_of([]).are_in(data)
     assert credentials_of([KEY]).are_in(KEY.encode())
+
+
+def test_something_else_may_stand_in_their_place() -> None:
+    credentials = credentials_of([KEY, "hunter-2"], lambda value: f"({len(value)})")
+    assert credentials.text(f"HUNTER-2 {KEY}") == "(8) (19)"
 
 
 def test_what_is_not_text_is_left_alone() -> None:

@@ -162,6 +162,32 @@ def test_a_cassette_is_rewritten_at_once(cassette: CassetteFile) -> None:
     assert left(cassette) == ["chat.yaml"]
 
 
+def test_it_is_rewritten_again_and_again_whatever_others_do(cassette: CassetteFile) -> None:
+    other = CassetteFile(cassette.path)
+    assert cassette.stamp is None
+    assert cassette.append(told.plain(1)) == 1
+    assert cassette.stamp == cassette.left
+    for number in (2, 3, 4):
+        assert len(cassette.rewrite(lambda episodes, n=number: (told.plain(n), *episodes))) == 2 * number - 2
+        assert cassette.stamp == cassette.left
+        assert other.append(told.stream(number)) == 2 * number - 1
+        assert cassette.stamp == other.left != cassette.left
+    numbers = [each.reply.source for each in cassette.rewrite(lambda episodes: episodes)]
+    assert numbers == [f"cassette chat.yaml#{number}" for number in range(1, 8)]
+    before = (told.plain(4), told.plain(3), told.plain(2), told.plain(1))
+    assert cassette.load() == (*before, told.stream(2), told.stream(3), told.stream(4))
+
+
+def test_what_was_edited_since_it_was_rewritten_is_read_anew(cassette: CassetteFile) -> None:
+    cassette.append(told.plain(1))
+    cassette.rewrite(lambda episodes: (*episodes, told.plain(2)))
+    cassette.path.write_text(cassette.path.read_text().replace("Rain.", "Snow."))
+    cassette.rewrite(lambda episodes: episodes[1:])
+    assert cassette.load() == (told.plain(2, text="Snow."),)
+    cassette.path.write_text(cassette.path.read_text() + "---\nhello\n")
+    assert complaint(cassette.rewrite, tuple).endswith("an episode must be a table  [hello]")
+
+
 def test_what_stays_keeps_its_document(cassette: CassetteFile) -> None:
     text = "# mine\nversion: 1\n" + document(told.plain(1)).replace("reply:", "# so said they\nreply:")
     cassette.path.parent.mkdir()

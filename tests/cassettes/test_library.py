@@ -1,6 +1,7 @@
 """What a loaded cassette finds."""
 
 from mockserver.cassettes.library import Library
+from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.kinds.cassettes import Match
 from mockserver.server.hearing import heard
@@ -19,7 +20,7 @@ def key(held: Library, text: str) -> str:
     """What a request of one message is looked up by."""
     call = heard(episode(chat(text), ""))
     assert call is not None
-    return held.traits(call).key
+    return held.key(call)
 
 
 def test_episodes_are_found_in_their_order() -> None:
@@ -33,8 +34,33 @@ def test_episodes_are_found_in_their_order() -> None:
 def test_what_is_recorded_is_there_at_once() -> None:
     held = library(episode(chat("a"), "1"))
     held.add(episode(chat("b"), "2"), 7)
-    assert [entry.source for entry in held.find(key(held, "b"))] == ["cassette chat.yaml#7"]
+    assert [entry.reply.source for entry in held.find(key(held, "b"))] == ["cassette chat.yaml#7"]
     assert held.size == 2
+
+
+def test_what_answers_the_same() -> None:
+    held = library(episode(chat("a"), "1"), episode(chat("b"), "2"), episode(chat("a"), "3"))
+    assert [entry.number for entry in held.alike(episode(chat("a"), "4"))] == [1, 3]
+    assert held.alike(episode(chat("c"), "")) == ()
+    assert held.alike(episode({"messages": 7}, "")) == ()
+
+
+def test_other_episodes_of_the_same_cassette() -> None:
+    read = list[Episode]()
+
+    def reader(each: Episode) -> Call | None:
+        read.append(each)
+        return heard(each)
+
+    one, two, bad = episode(chat("a"), "1"), episode(chat("b"), "2"), episode({"messages": 7}, "")
+    held = Library("chat.yaml", reader, Match()).again((one, bad))
+    made = held.again((two, episode(chat("a"), "1"), bad))
+    assert [(entry.reply.source, entry.reply.bytes) for entry in made.entries] == [
+        *(("cassette chat.yaml#1", b"2"), ("cassette chat.yaml#2", b"1"))
+    ]
+    assert (made.size, made.unread) == (3, [3])
+    assert read == [one, bad, two, bad]
+    assert (held.size, held.unread) == (2, [2])
 
 
 def test_what_its_dialect_refuses_answers_nothing() -> None:

@@ -105,3 +105,17 @@ def test_a_file_that_cannot_be_locked_can_be_read(tmp_path: Path, monkeypatch: p
     words = "a: cannot be locked: No locks available; what was there before is unharmed"
     with pytest.raises(CassetteError, match=words), locked(path, alone=True):
         pass
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_who_never_lets_go_hinders_nobody_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: bool
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x")
+    monkeypatch.setattr(locks, "PATIENCE", 0.02)
+    told = r"a: another program holds it locked for 0.02 s; let that go on, or end it"
+    with locked(path, alone=True), pytest.raises(CassetteError, match=told), locked(path, alone=alone):
+        pass
+    with locked(path, alone=alone) as held:
+        assert held.read(0) == b"x"

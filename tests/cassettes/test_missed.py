@@ -93,7 +93,7 @@ def told(path: str, body: Any, held: Library) -> str:
     dialect = "skytells" if "skytells" in path else "openai"
     call = call_of(dialect, episode(body, "", path=path, method="GET" if body is None else "POST").request)
     assert call is not None
-    assert not held.find(held.traits(call).key)
+    assert not held.find(held.key(call))
     return missed(held, call)
 
 

@@ -127,7 +127,7 @@ def test_all_mistakes_are_told_at_once_up_to_a_number() -> None:
     text = WHOLE.decode().replace("status: 200", "status: ok")
     lines = [number for number, line in enumerate(text.split("\n"), 1) if "status: ok" in line]
     assert complaint(text).split("\n") == [
-        f"c.yaml:{line}:11: a status from 100 to 999 must stand here  [status: ok]" for line in lines
+        f"c.yaml:{line}:11: a status from 200 to 599 must stand here  [status: ok]" for line in lines
     ]
     assert complaint(HEAD + "---\na: 1\n" * 100).count("\n") == 19
 

@@ -66,11 +66,19 @@ def test_the_end_of_a_stream_stays_whatever_the_rules_say() -> None:
         (("to a", "@", "b c"), ("to <mail>", "", " c")),
         (("é", "一" + KEY[:4], KEY[4:], "a@b"), ("é", "一<API_KEY>", "", "<mail>")),
         ((KEY[:4], KEY[4:] + KEY[:4], KEY[4:]), ("<API_KEY>", "<API_KEY>", "")),
+        (("to a@b", "cd", "e f"), ("to <mail>", "", " f")),
         (("no", "thing"), ("no", "thing")),
     ],
 )
 def test_what_is_told_in_pieces(pieces: tuple[str, ...], told: tuple[str, ...]) -> None:
     assert left(stream(*map(chunk, pieces))) == [*map(chunk, told)]
+
+
+def test_tokens_of_a_plain_answer_are_told_in_pieces_too() -> None:
+    tokens = [{"token": token, "bytes": [1], "top_logprobs": []} for token in ("to ", "a@b", "cd")]
+    reply = Recorded(200, (), json.dumps({"choices": [{"logprobs": {"content": tokens}}]}).encode())
+    content = json.loads(scrubbed(reply, AWAY, MAIL).body)["choices"][0]["logprobs"]["content"]
+    assert [(each["token"], each["bytes"]) for each in content] == [("to ", [1]), ("<mail>", None), ("", None)]
 
 
 def test_data_on_several_lines_keep_them() -> None:

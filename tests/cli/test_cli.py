@@ -1,5 +1,7 @@
 """`mockserver` itself: help, version, and one line for each mistake of the user."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,10 @@ def test_a_broken_rules_file_is_one_line(command: str, tmp_path: Path) -> None:
 def test_a_missing_rules_file_is_named(tmp_path: Path) -> None:
     ran = run("serve", tmp_path / "none.yaml")
     assert (ran.code, ran.err) == (2, f"mockserver: {tmp_path}/none.yaml: cannot be read: No such file or directory\n")
+
+
+def test_standard_output_that_is_full_is_told_in_a_line() -> None:
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "mockserver", "schema"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (2, "mockserver: output: No space left on device\n")

@@ -115,3 +115,10 @@ def test_the_retry_header_of_the_client_counts(rules: Path) -> None:
     rules.write_text("rules:\n  - {name: again, when: {attempt: 2}, then: {text: x}}\n")
     out = explain(rules, {"headers": {"x-stainless-retry-count": "1"}, "body": BODY})
     assert out == f'answered by: rule {rules}:2 again\n\n{rules}:2 "again" holds\n  ok    attempt equals 2\n'
+
+
+def test_no_credential_is_told(rules: Path) -> None:
+    rules.write_text("rules:\n  - {name: never, when: {last_user: never}, then: {text: x}}\n")
+    body = {"model": "m", "messages": [{"role": "user", "content": "is SK-PROJ-0A1B2C mine?"}]}
+    out = explain(rules, {"headers": {"authorization": "Bearer sk-proj-0a1b2c"}, "body": body})
+    assert 'got "is sk-...(masked) mine?"' in out

@@ -1,5 +1,6 @@
 """A line for each request, and tracebacks: nothing that a client says gets raw into either."""
 
+import gzip
 import json
 import logging
 import sys
@@ -32,6 +33,7 @@ def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> No
     assert printed.strip().isprintable()
     line = json.loads(printed)
     assert (line["seq"], line["status"], line["source"]) == (3, 200, ROW.source)
+    assert (line["recorded"], line["unrecorded"]) == ("", "")
 
 
 @pytest.mark.parametrize("kind", ["text", "json"])
@@ -56,6 +58,16 @@ def test_no_credential_is_logged(
     assert "/v1/models/sk-...(masked)" in printed
 
 
+def test_no_credential_of_a_coded_body_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = log("text")
+    assert shown is not None
+    row = Exchange(1, "GET", "/v1/models/SK-PROJ-0A1B2C", "openai", "default")
+    row.headers, row.body = [(b"content-encoding", b"gzip")], gzip.compress(b'{"api_key": "sk-proj-0a1b2c"}')
+    row.source = "rule of-sk-proj-0a1b2c"
+    shown(row)
+    assert "/v1/models/sk-...(masked) -> 0 rule of-sk-...(masked)," in capsys.readouterr().out
+
+
 def test_a_line_of_json_is_not_as_long_as_a_name_can_be(capsys: pytest.CaptureFixture[str]) -> None:
     shown = log("json")
     assert shown is not None
@@ -73,7 +85,9 @@ def test_a_traceback_is_escaped_and_without_credentials(monkeypatch: pytest.Monk
     try:
         raise ValueError("with sk-proj-0a1b2c3d4e\nforged \x1b[2J")
     except ValueError:
-        record = logging.LogRecord("a", logging.ERROR, "", 1, "it failed", None, sys.exc_info())
+        record = logging.LogRecord(
+            "a", logging.ERROR, "", 1, "it failed with %s", ("sk-proj-0a1b2c3d4e",), sys.exc_info()
+        )
     text = Careful("%(message)s").format(record)
-    assert text.splitlines()[0] == "it failed"
+    assert text.splitlines()[0] == "it failed with sk-p...(masked)"
     assert text.splitlines()[-2:] == ["| ValueError: with sk-p...(masked)", r"| forged \x1b[2J"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources, text_of
+from mockserver.cli.options import DEFAULT_RULES, REPEATED, setting_flags, sources, text_of
 from mockserver.core.errors import ConfigError
 from mockserver.settings import Settings
 
@@ -21,6 +21,23 @@ def test_a_flag_says_what_its_setting_is() -> None:
     assert (port.opts, port.help) == (["--port"], Settings.model_fields["port"].description)
     assert (headers.opts, headers.secondary_opts) == (["--source-headers"], ["--no-source-headers"])
     assert (port.metavar, ids.metavar) == ("…", "stable|unique")
+
+
+@pytest.mark.parametrize(
+    ("words", "upstream"),
+    [([], None), (["--upstream", "a=1"], "a=1"), (["--upstream", "a", "--upstream", "b"], ["a", "b"])],
+)
+def test_a_flag_that_may_stand_several_times(words: list[str], upstream: object) -> None:
+    @click.command()
+    @setting_flags("upstream", "port")
+    def command(**flags: object) -> dict[str, object]:
+        return flags
+
+    assert set(REPEATED) <= set(Settings.model_fields)
+    assert command.main([*words, "--port", "1", "--port", "2"], standalone_mode=False) == {
+        "upstream": upstream,
+        "port": "2",
+    }
 
 
 def test_rules_default_to_the_file_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

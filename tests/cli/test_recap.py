@@ -1,10 +1,15 @@
 """What is told of the calls at the end of `mockserver run`."""
 
+import asyncio
+from contextlib import suppress
 from dataclasses import replace
 
 from mockserver.cli.recap import MOST_TOLD, Recap
+from mockserver.core.episode import Episode
+from mockserver.core.errors import CassetteError
 from mockserver.core.exchange import Exchange
 from tests.kit.calls import call
+from tests.kit.episodes import chat
 from tests.kit.local import local
 
 RULES = "rules: [{name: weather, when: {last_user: '*weather*'}, then: {text: sunny}}]"
@@ -22,7 +27,7 @@ def told(*rows: Exchange, rules: str = RULES) -> list[str]:
     recap = Recap()
     for row in rows:
         recap.note(row)
-    return "\n".join(recap.report(local(rules).live.engine)).splitlines()
+    return "\n".join(recap.report(local(rules).live)).splitlines()
 
 
 def test_calls_are_counted_by_what_befell_them() -> None:
@@ -75,3 +80,42 @@ def test_a_log_is_told_too() -> None:
     recap, seen = Recap(), list[Exchange]()
     recap.before(seen.append)(exchange(1, "generated"))
     assert (recap.calls, len(seen)) == (1, 1)
+
+
+def test_what_cassettes_have_played_and_what_was_recorded() -> None:
+    recap = Recap({"chat.yaml": 14, "all.yaml": 1})
+    rows = [exchange(number, f"cassette chat.yaml#{number}") for number in (1, 5, 5, 14)]
+    for row in (*rows, exchange(1, "cassette all.yaml#1"), exchange(1, "forwarded")):
+        recap.note(row)
+    recap.recorded["chat.yaml"] += 1
+    assert list(recap.report(local(RULES).live)) == [
+        "mockserver: 6 calls: 5 from cassettes, 1 asked upstream",
+        "cassette chat.yaml: 1 episode recorded",
+        "cassette chat.yaml: 11 of 14 episodes not played: #2 to #4, #6 to #13",
+    ]
+
+
+def test_an_episode_counts_once_it_is_kept() -> None:
+    recap, kept, episode = Recap(), list[str](), chat("Hi", {"text": "Hello"})
+
+    async def keep(cassette: str, _: Episode) -> None:
+        kept.append(cassette)
+        if cassette == "full":
+            raise CassetteError("the disk is full")
+
+    async def recorded() -> None:
+        counting = recap.counting(keep)
+        for name in ("chat", "chat.yaml", "full"):
+            with suppress(CassetteError):
+                await counting(name, episode)
+
+    asyncio.run(recorded())
+    assert (kept, recap.recorded) == (["chat", "chat.yaml", "full"], {"chat.yaml": 2})
+
+
+def test_no_credential_gets_into_it() -> None:
+    row = exchange(1, "generated", "is sk-proj-0a1b2c mine?", "/v1/sk-proj-0a1b2c")
+    row.headers = [(b"authorization", b"Bearer sk-proj-0a1b2c")]
+    text = "\n".join(told(row))
+    assert "POST /v1/sk-...(masked) -> 200" in text
+    assert 'got "is sk-...(masked) mine?"' in text

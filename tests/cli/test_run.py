@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.kit.served import ROOT
+from tests.kit.served import ROOT, served
 
 RULES = """
 rules:
@@ -152,3 +153,61 @@ def test_a_signal_ends_the_program_and_then_the_server(folder: Path, number: sig
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert said == "mockserver: 0 calls\n"
+
+
+ASKING = """
+import os, sys, urllib.request
+body = '{"model": "m", "messages": [{"role": "user", "content": "%s"}]}' % sys.argv[1]
+key = os.environ["OPENAI_API_KEY"]
+headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
+request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body.encode(), headers)
+urllib.request.urlopen(request).read()
+print(key)
+"""
+UPSTREAM = "settings: {keys: [sk-real-0a1b2c]}\nrules: [{then: {text: 'the weather of sk-real-0a1b2c'}}]"
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[str]:
+    with served(UPSTREAM) as server:
+        yield f"openai={server.address}/openai/v1"
+
+
+def recording(folder: Path, upstream: str, text: str, *flags: str, record: str = "once") -> list[str]:
+    """What is told of a run of a program that asks this, with all about its recording in the environment."""
+    more = {"OPENAI_API_KEY": "sk-real-0a1b2c", "MOCKSERVER_CASSETTE": "chat", "MOCKSERVER_UPSTREAM": upstream}
+    done = run(folder, "--record", record, *flags, "--", sys.executable, "-c", ASKING, text, **more)
+    assert done.stdout in ("sk-real-0a1b2c\n", "")
+    return [line for line in done.stderr.splitlines() if "mockserver: " in line or line.startswith(("cassette", " "))]
+
+
+def test_a_run_is_recorded_once_and_then_played(tmp_path: Path, upstream: str) -> None:
+    assert recording(tmp_path, upstream, "the weather?") == [
+        "mockserver: 1 call: 1 asked upstream",
+        "cassette chat.yaml: 1 episode recorded",
+    ]
+    text = (tmp_path / "cassettes" / "chat.yaml").read_text()
+    assert "the weather of <API_KEY>" in text
+    assert "sk-real" not in text
+    assert recording(tmp_path, "openai=http://127.0.0.1:9", "the weather?") == ["mockserver: 1 call: 1 from cassettes"]
+    assert recording(tmp_path, upstream, "the time?", record="new_episodes") == [
+        "mockserver: 1 call: 1 asked upstream",
+        "cassette chat.yaml: 1 episode recorded",
+        "cassette chat.yaml: 1 of 1 episode not played: #1",
+    ]
+
+
+def test_what_a_cassette_does_not_hold_is_told_without_credentials(tmp_path: Path, upstream: str) -> None:
+    recording(tmp_path, upstream, "the weather?")
+    told = recording(tmp_path, upstream, "the weather of sk-real-0a1b2c?")
+    assert "mockserver: 1 call: 1 unmatched" in told
+    assert "cassette chat.yaml: 1 of 1 episode not played: #1" in told
+    assert told[-1].startswith('    messages[0] (user): recorded "the weather?" | asked "the weather of <API_KEY>?"')
+
+
+def test_nothing_recorded_and_nowhere_to_ask(tmp_path: Path) -> None:
+    told = recording(tmp_path, "openai=http://127.0.0.1:9", "hello")
+    assert told[-2:] == ["mockserver: 1 call: 1 asked upstream", "cassette chat.yaml: nothing was recorded"]
+    assert "  record is once, but there is no upstream to ask; set --upstream DIALECT=URL" in recording(
+        tmp_path, "", "a"
+    )

@@ -17,6 +17,8 @@ FORMS = {
     "encodeURIComponent": "a%2Bb%2Fc%3Dd%22e%20%C3%A9",
     "encodeURI": "a+b/c=d%22e%20%C3%A9",
     "small percents": "a%2bb%2fc%3dd%22e%20%c3%a9",
+    "wholly escaped": "%61%2B%62%2F%63%3D%64%22%65%20%C3%A9",
+    "wholly escaped in JSON": "".join(f"\\u{ord(letter):04x}" for letter in 'a+b/c=d"e é'),
     "JSON": json.dumps('a+b/c=d"e é')[1:-1],
     "JSON as it is": 'a+b/c=d\\"e é',
     "JSON in JSON": json.dumps(json.dumps('a+b/c=d"e é')[1:-1])[1:-1],

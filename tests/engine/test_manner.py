@@ -35,6 +35,25 @@ def test_rules_behind_answer_and_those_in_front_stand_around_them() -> None:
     assert found.timing.first_token == 1.0
 
 
+def test_an_answer_says_which_steps_branches_and_faults_it_went_through() -> None:
+    outer = "{name: outer, then: {faults: [cut, {slow: {probability: 0}}]}}"
+    says = "{name: says, then: {steps: [{text: hello, faults: [crlf]}, {text: again}]}}"
+    found = plan(outer, "{name: late, then: {timing: {first_token: 1s}}}", says)
+    told = [path.split()[-2:] for path in found.through]
+    assert told == [["outer:", "faults[0]"], ["says:", "steps[0]"], ["says:", "steps[0].faults[0]"]]
+
+
+def test_a_rule_that_forwards_says_so_too() -> None:
+    app = local("rules: [{name: on, then: {steps: [{forward: true}]}}]", upstream={"openai": "http://127.0.0.1:9"})
+    found = asyncio.run(app.live.engine.plan(call("hi", meaning="hi")))
+    assert (found.source, bent_by(found)) == ("forwarded", ["on"])
+    assert [path.split()[-1] for path in found.through] == ["steps[0]"]
+
+
+def test_a_plain_rule_goes_through_nothing() -> None:
+    assert plan(SAYS.replace("faults: [crlf], ", "")).through == ()
+
+
 def test_a_timing_alone() -> None:
     ruled = plan("{name: late, then: {timing: {first_token: 2s}}}", "{name: says, then: {text: hello}}")
     generated = plan("{name: late, then: {timing: {first_token: 2s}}}")

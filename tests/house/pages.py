@@ -2,9 +2,9 @@
 
 A fenced block whose info string ends in `title=NAME` is a file; an `output` block after it is what the running server
 says to the change. A `console` block holds commands after `$ ` and what they print; a command that ends in `&` runs
-until the next such command or the end of the page. A `python` block is a script; an `output` block after it is what it
-prints. A line of three dots stands for any lines. Port 8000 becomes a free one. Blocks of any other language are not
-run.
+until the next such command for its port, or the end of the page. A `python` block is a script; an `output` block after
+it is what it prints. A line of three dots stands for any lines. Ports 8000 and 8001 become free ones, and any day on
+which something was recorded is as good as another. Blocks of any other language are not run.
 """
 
 import os
@@ -20,6 +20,8 @@ from pathlib import Path
 
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r"title=(?P<name>\S+)")
+_DAY = re.compile(r"(?<=recorded )\d{4}-\d\d-\d\d")
+_PORT = re.compile(r"800([01])")
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,8 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def same(expected: str, actual: str) -> bool:
-    """Whether a text is as expected, a line of three dots standing for any lines."""
+    """Whether a text is as expected, a line of three dots standing for any lines, and any day for that of today."""
+    expected, actual = _DAY.sub("today", expected), _DAY.sub("today", actual)
     pieces = re.split(r"^\.\.\.$\n?", expected.rstrip() + "\n", flags=re.MULTILINE)
     pattern = r"(?:.*\n)*?".join(re.escape(piece) for piece in pieces)
     lines = "\n".join(line.rstrip() for line in actual.rstrip().splitlines()) + "\n"
@@ -54,8 +57,8 @@ class Reader:
     """Somebody who follows a page in an empty folder."""
 
     folder: Path
-    port: int = field(default_factory=lambda: _free_port())
-    running: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    ports: tuple[int, int] = field(default_factory=lambda: (_free_port(), _free_port()))  # those of 8000 and 8001
+    running: list[tuple[int, "subprocess.Popen[bytes]"]] = field(default_factory=list)  # with their ports
     heard: int = 0  # how much of what the server says has been read
     patience: float = 20  # seconds that it may take to say something
     programs: Path = Path(sys.executable).parent  # where programs are looked for first
@@ -65,7 +68,7 @@ class Reader:
         wrong: list[str] = []
         printed: str | None = None  # by a script; None after a file, where the server speaks next
         try:
-            for block in blocks(text.replace("8000", str(self.port))):
+            for block in blocks(_PORT.sub(lambda found: str(self.ports[int(found[1])]), text)):
                 if block.title:
                     self.heard, printed = len(self._said()), None
                     (self.folder / block.title).write_text(block.body)
@@ -111,21 +114,22 @@ class Reader:
         return done.stdout + done.stderr
 
     def _start(self, command: str) -> None:
-        self._stop()
+        port = next((port for port in self.ports if f"--port {port}" in command), self.ports[0])
+        self._stop(port)
         self.heard = len(self._said())
         with (self.folder / f"server-{len(self.running)}.log").open("wb") as log:
             process = subprocess.Popen(
                 ["bash", "-c", f"exec {command}"],
                 cwd=self.folder,
-                env=self._environment() | {"MOCKSERVER_PORT": str(self.port)},
+                env=self._environment() | {"MOCKSERVER_PORT": str(port)},
                 stdout=subprocess.DEVNULL,
                 stderr=log,
             )
-        self.running.append(process)
+        self.running.append((port, process))
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and process.poll() is None:
             try:
-                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
                 return
             except OSError:
                 time.sleep(0.02)
@@ -138,9 +142,10 @@ class Reader:
         path = (str(self.programs), str(Path(sys.executable).parent), kept.get("PATH", ""))
         return kept | {"PATH": os.pathsep.join(path), "NO_PROXY": "127.0.0.1,localhost"}
 
-    def _stop(self) -> None:
-        for process in self.running:
-            if process.poll() is None:
+    def _stop(self, *ports: int) -> None:
+        """Stop what listens on these ports, or on any."""
+        for port, process in self.running:
+            if port in (ports or self.ports) and process.poll() is None:
                 process.send_signal(signal.SIGTERM)
                 process.wait(timeout=20)
 

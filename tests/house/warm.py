@@ -2,7 +2,7 @@
 
 `warm(folder)` starts them and gives a folder of programs, to be looked through first: a `mockserver` and a `python`.
 That python has imported what others made, and none of ours: scripts may change tables before these are looked at.
-What keeps running (`mockserver serve`) and scripts in files get a process of their own from the start.
+What keeps running (`mockserver serve`) gets a process of its own from the start.
 """
 
 import importlib
@@ -24,7 +24,8 @@ from types import ModuleType
 PROGRAM = """#!{python} -IS
 import json, os, socket, sys
 program, argv = os.path.basename(sys.argv[0]), sys.argv[1:]
-if argv[:1] == ["serve"] or (program == "python" and argv[:1] != ["-c"]):
+first = argv[0] if argv else ""
+if first == "serve" or (program == "python" and first != "-c" and not first.endswith(".py")):
     real = os.path.join({real!r}, program)
     os.execv(real, [real, *argv])
 there = socket.socket(socket.AF_UNIX)
@@ -113,9 +114,15 @@ def _done(connection: socket.socket) -> int:
 
 def _run(program: str, argv: Sequence[str]) -> None:
     if program == "python":
-        sys.argv, sys.path[:0] = ["-c", *argv[2:]], [""]
         script = sys.modules["__main__"] = ModuleType("__main__")
-        exec(compile(argv[1], "<string>", "exec"), script.__dict__)
+        if argv[0] == "-c":
+            sys.argv, sys.path[:0] = ["-c", *argv[2:]], [""]
+            text, name = argv[1], "<string>"
+        else:
+            text, name = Path(argv[0]).read_text(), os.path.abspath(argv[0])
+            sys.argv, sys.path[:0] = [*argv], [os.path.dirname(name)]
+            script.__file__ = name
+        exec(compile(text, name, "exec"), script.__dict__)
     else:
         sys.argv = [program, *argv]
         runpy.run_module("mockserver", run_name="__main__")

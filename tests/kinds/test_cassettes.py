@@ -44,6 +44,22 @@ def test_upstreams(text: str) -> None:
     assert assemble({"upstream": text}, {}, []).upstream == {"openai": "https://a.example/v1"}
 
 
+def test_flags_that_were_given_several_times() -> None:
+    flags = {
+        "upstream": ["openai=https://a.example/v1", "tzafon=https://b.example,azure=https://c.example"],
+        "scrub": ["{path: $.user}", "{regex: a+}"],
+        "allow_secrets": ["a,b", "c*"],
+    }
+    found = assemble(flags, {}, [])
+    assert found.upstream == {
+        "openai": "https://a.example/v1",
+        "tzafon": "https://b.example",
+        "azure": "https://c.example",
+    }
+    assert [(rule.path, rule.regex) for rule in found.scrub] == [("$.user", None), (None, "a+")]
+    assert found.allow_secrets == ("a,b", "c*")
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -28,7 +28,9 @@ def ini(pytester: pytest.Pytester, **more: str) -> None:
     pytester.makeini("\n".join(["[pytest]", *(f"{name} = {value}" for name, value in {**INI, **more}.items())]))
 
 
-def ran(pytester: pytest.Pytester, tests: str, *options: str, files: Mapping[str, str] | None = None) -> pytest.RunResult:
+def ran(
+    pytester: pytest.Pytester, tests: str, *options: str, files: Mapping[str, str] | None = None
+) -> pytest.RunResult:
     """What comes of tests, in this process; `files` stand beside theirs, which is `test_it.py`."""
     for name, text in {"app.py": APP, "test_it.py": f"from app import greet\n{tests}", **(files or {})}.items():
         path = pytester.path / name

@@ -7,7 +7,7 @@ from typing import Any
 
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.errors import CassetteError
-from mockserver.server.libraries import Opening, Reel
+from mockserver.server.reels import Change, Opening, Reel
 
 CHAT = "/v1/chat/completions"
 AT = 1_795_340_000.0  # 2026-11-22
@@ -26,6 +26,16 @@ class Tape:
         """Whether anything was ever put into it."""
         return self.episodes is not None
 
+    @property
+    def stamp(self) -> object:
+        """How it stands: what it holds."""
+        return None if self.episodes is None else tuple(self.episodes)
+
+    @property
+    def left(self) -> object:
+        """The same: nobody else writes here."""
+        return self.stamp
+
     def load(self) -> tuple[Episode, ...]:
         """What it holds."""
         return tuple(self.episodes or ())
@@ -34,6 +44,11 @@ class Tape:
         """Put one more behind the others."""
         self.episodes = [*(self.episodes or ()), episode]
         return len(self.episodes)
+
+    def rewrite(self, change: Change) -> tuple[Episode, ...]:
+        """Put others in place of its own."""
+        self.episodes = list(change(self.load()))
+        return self.load()
 
 
 @dataclass

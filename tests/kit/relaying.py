@@ -34,13 +34,14 @@ class Kept:
     hindrance: Exception | None = None
     takes: float = 0.0  # seconds
 
-    async def keep(self, cassette: str, episode: Episode) -> None:
+    async def keep(self, cassette: str, episode: Episode) -> str:
         """Keep it in memory."""
         assert cassette == "chat.yaml"
         await asyncio.sleep(self.takes)
         if self.hindrance is not None:
             raise self.hindrance
         self.episodes.append(episode)
+        return f"cassette chat.yaml#{len(self.episodes)}"
 
 
 @dataclass(frozen=True)

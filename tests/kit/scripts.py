@@ -78,6 +78,7 @@ SCRIPTS: dict[str, Any] = {
     "head": (opened("content-length: 27"),),
     "huge": plain(HUGE),
     "echo": (opened("connection: close") + ECHO, "close"),
+    "noted": (opened("connection: close") + b'{"you noted":"{{x-note}}"}', "close"),
     "odd heads": plain(
         *(ANSWER, "Date: Mon, 01 Jan 2001 00:00:00 GMT", "Connection: keep-alive, x-hop", "x-hop: 1"),
         *("Keep-Alive: timeout=5", "Proxy-Authenticate: Basic", "X-Mockserver-Source: another", "X-Request-Id: Req_1"),

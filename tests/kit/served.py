@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +50,7 @@ class Served:
     address: str  # http://127.0.0.1:port
     pid: int
     log: Lines  # what it writes, a line for each request
+    said: Lines  # what it says beside: where it listens, and what goes wrong
     _seen: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
@@ -72,6 +73,13 @@ class Served:
         front = f"/ns/{namespace}" if namespace else ""
         return self.address + front + discover()[dialect].mounts[0]
 
+    def says(self, part: str) -> str:
+        """The next line with this in it of what it says beside the log of requests."""
+        while (line := self.said.next()) is not None:
+            if part in line:
+                return line
+        raise AssertionError(f"the server ended and never said {part!r}")
+
     def logged(self, number: int) -> Mapping[str, Any]:
         """What the server noted about the call of this number, once that call is over."""
         while number not in self._seen:
@@ -83,14 +91,14 @@ class Served:
 
 
 @contextmanager
-def served(rules: str = "version: 1\n", log: str = "json") -> Iterator[Served]:
-    """`mockserver serve` with these rules (the text of a rules file) and this kind of log, killed at the end."""
+def served(rules: str = "version: 1\n", log: str = "json", flags: Sequence[str] = ()) -> Iterator[Served]:
+    """`mockserver serve` with these rules (the text of a rules file), log and further flags, killed at the end."""
     with TemporaryDirectory() as folder:
         file = Path(folder) / "rules.yaml"
         file.write_text(rules)
-        flags = ("--port", "0", "--log", log, "--no-reload")
+        common = ("--port", "0", "--log", log, "--no-reload")
         process = subprocess.Popen(
-            [sys.executable, "-m", "mockserver", "serve", str(file), *flags],
+            [sys.executable, "-m", "mockserver", "serve", str(file), *common, *flags],
             cwd=folder,
             env=_environment(),
             stdout=subprocess.PIPE,
@@ -101,7 +109,7 @@ def served(rules: str = "version: 1\n", log: str = "json") -> Iterator[Served]:
         assert process.stderr
         said, written = Lines(process.stderr), Lines(process.stdout)
         try:
-            yield Served(_address(said), process.pid, written)
+            yield Served(_address(said), process.pid, written, said)
         finally:
             process.kill()
             process.wait()
@@ -110,9 +118,13 @@ def served(rules: str = "version: 1\n", log: str = "json") -> Iterator[Served]:
 
 
 def _environment() -> dict[str, str]:
-    """This process's own, without what would change the server."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
+    """This process's own, without what would change the server or stand between it and another."""
+    kept = {name: value for name, value in os.environ.items() if not _changes(name)}
     return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+def _changes(name: str) -> bool:
+    return name.startswith("MOCKSERVER_") or name.lower().endswith("_proxy")
 
 
 def _address(said: Lines) -> str:

@@ -8,6 +8,7 @@ import asyncio
 import json
 import re
 import socket
+import ssl
 import struct
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tests.kit.served import ROOT, Lines, _environment
@@ -48,9 +50,9 @@ class Upstream:
     _told: Lines
     _heard: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def base(self, script: str) -> str:
+    def base(self, script: str, scheme: str = "http") -> str:
         """The address under which every request gets this script."""
-        return f"http://127.0.0.1:{self.port}/{_segment(script)}"
+        return f"{scheme}://127.0.0.1:{self.port}/{_segment(script)}"
 
     def forget(self) -> None:
         """Forget what was told before."""
@@ -90,10 +92,10 @@ class Upstream:
 
 
 @contextmanager
-def upstream(scripts: Mapping[str, Script]) -> Iterator[Upstream]:
-    """An upstream with these scripts, ended at the end."""
+def upstream(scripts: Mapping[str, Script], *shown: Path) -> Iterator[Upstream]:
+    """An upstream with these scripts, ended at the end; it speaks TLS if it has a certificate and its key to show."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.kit.upstream"],
+        [sys.executable, "-m", "tests.kit.upstream", *map(str, shown)],
         cwd=ROOT,
         env=_environment(),
         stdin=subprocess.PIPE,
@@ -162,13 +164,17 @@ def _written(step: bytes | float | str) -> Any:
 class _Server:
     """Serves the scripts and tells on standard output what happens."""
 
-    def __init__(self, scripts: Mapping[str, list[Any]]) -> None:
-        self._scripts = scripts
+    def __init__(self, scripts: Mapping[str, list[Any]], shown: Sequence[str]) -> None:
+        self._scripts, self._shown = scripts, shown
         self._connections = 0
 
     async def run(self) -> None:
         """Serve for ever."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20)
+        secured = None
+        if self._shown:
+            secured = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            secured.load_cert_chain(*self._shown)
+        server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=1 << 20, ssl=secured)
         _tell(port=server.sockets[0].getsockname()[1])
         await server.serve_forever()
 
@@ -247,4 +253,4 @@ def _tell(**what: Any) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_Server(json.load(sys.stdin)).run())
+    asyncio.run(_Server(json.load(sys.stdin), sys.argv[1:]).run())

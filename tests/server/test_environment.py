@@ -1,5 +1,10 @@
 """The variables that lead clients to a server of ours."""
 
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
 from mockserver.dialects import discover
 from mockserver.server.environment import KEY, environment
 from tests.kit.local import local
@@ -41,6 +46,28 @@ def test_a_dialect_that_openais_client_speaks_gets_that_client() -> None:
     for dialect, base in (("skytells", "/skytells/v1"), ("crazyrouter", "/crazyrouter/v1"), ("tzafon", "/openai/v1")):
         found = environment(ADDRESS, local(dialect=dialect).live.settings, {})
         assert found["OPENAI_BASE_URL"] == found["OPENAI_API_BASE"] == ADDRESS + base
+
+
+REAL = {"OPENAI_API_KEY": "sk-real", "FIREWORKS_API_KEY": "fw-real"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "key"),
+    [
+        ({"upstream": "openai=https://a.test"}, REAL, "sk-real"),
+        ({"upstream": "openai=https://a.test"}, {**REAL, "MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-other"}, KEY),
+        ({"upstream": "openai=https://a.test", "keys": ["sk-own"]}, REAL, "sk-own"),
+        ({"upstream": "openai=https://a.test"}, {}, KEY),
+        ({"upstream": "tzafon=https://a.test"}, REAL, KEY),
+        ({"upstream": "skytells=https://a.test", "dialect": "skytells"}, REAL, "sk-real"),
+        ({"upstream": "skytells=https://a.test"}, REAL, KEY),
+    ],
+)
+def test_a_real_key_stays_where_its_upstream_is_asked_with_it(
+    settings: Mapping[str, Any], environ: Mapping[str, str], key: str
+) -> None:
+    found = environment(ADDRESS, local(**settings).live.settings, environ)
+    assert (found["OPENAI_API_KEY"], found["FIREWORKS_API_KEY"]) == (key, settings.get("keys", [KEY])[0])
 
 
 def test_no_proxy_stands_between() -> None:

@@ -17,6 +17,7 @@ from mockserver.server.hearing import call_of
 from mockserver.server.keeping import Keeping, keeping
 from mockserver.server.libraries import Libraries
 from mockserver.server.player import MANY, Choice, Player, Record, sent_of
+from mockserver.server.reels import Reels
 from mockserver.settings import assemble
 from mockserver.state.memory import MemoryStore
 from tests.kit.reels import CHAT, Folder, chat, episode, folder
@@ -34,7 +35,7 @@ def asked(text: str, namespace: str = "default", **more: Any) -> Call:
 
 def player(held: Folder, record: Record = "none", name: str | None = "chat", **more: Any) -> Player:
     """A player of one cassette; openai has an upstream."""
-    made = Player(Libraries(held.open, Match()), upstreams=more.pop("upstreams", ("openai",)), **more)
+    made = Player(Libraries(Reels(held.open), Match()), upstreams=more.pop("upstreams", ("openai",)), **more)
     return made.chosen(name, record)
 
 
@@ -123,7 +124,7 @@ def test_once_records_repeats_too_until_the_server_ends() -> None:
 def test_what_is_recorded_is_played_at_once() -> None:
     made = player(folder(), "new_episodes")
     assert list(map(got, played(made, asked("one")))) == ["forward chat"]
-    assert asyncio.run(made.save("chat", ONE)) == 1
+    assert asyncio.run(made.save("chat", ONE)) == "cassette chat.yaml#1"
     (found,) = played(made, asked("one"))
     assert got(found) == "1"
     assert found == Played(found.outcome, "cassette chat.yaml#1", settled=False) if found else False

@@ -1,3 +1,4 @@
+# size: what can befall an answer on its way is many small things
 """What a recorder makes of an answer that it hears piece by piece."""
 
 import asyncio
@@ -12,6 +13,7 @@ from backports import zstd
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Sent
 from mockserver.core.errors import CassetteError
+from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.server.recorder import MOST_RECORDED, Recorder, Take
 
@@ -26,12 +28,14 @@ class Kept(list[Episode]):
     """What has been saved; a stand-in for a cassette's file, which has tests of its own."""
 
     hindrance: Exception | None = None
+    row: Exchange  # of the answer that is heard
 
-    async def save(self, episode: Episode) -> None:
+    async def save(self, episode: Episode) -> str:
         await asyncio.sleep(0)
         if self.hindrance is not None:
             raise self.hindrance
         self.append(episode)
+        return f"cassette chat.yaml#{len(self)}"
 
 
 @pytest.fixture
@@ -41,7 +45,8 @@ def kept() -> Kept:
 
 def recorder(kept: Kept, operation: str = "chat", *, errors: bool = True) -> Recorder:
     call = Call("openai", operation, "gpt-4o", HttpRequest("POST", "/v1/chat/completions"), meaning={}, stream=True)
-    return Recorder(Take("chat.yaml", "openai", call, SENT, errors), kept.save)
+    kept.row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
+    return Recorder(Take("chat.yaml", "openai", call, SENT, errors), kept.save, kept.row)
 
 
 async def heard(
@@ -71,6 +76,7 @@ async def test_a_plain_answer(kept: Kept) -> None:
     assert episode.reply.headers == (("content-type", "application/json"), ("content-length", "7"))
     assert episode.reply.took > 0
     assert episode.at > 1_700_000_000
+    assert (kept.row.recorded, kept.row.unrecorded) == ("cassette chat.yaml#1", "")
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
@@ -254,6 +260,27 @@ async def test_the_log_tells_what_hinders_it(
     kept.hindrance = hindrance
     await heard(kept, [b"{}"], JSON)
     assert caplog.messages == [f"cassette chat.yaml: an answer is not recorded: {told}"]
+    assert (kept.row.recorded, kept.row.unrecorded) == ("", told)
+
+
+async def test_what_is_not_whole_is_noted(kept: Kept) -> None:
+    listener = recorder(kept)
+    listener.open(200, [STREAM])
+    listener.hear(EVENT)
+    await listener.settle()
+    assert (list(kept), kept.row.unrecorded) == ([], "it ended before it was whole")
+
+
+async def test_json_that_ends_with_its_connection_too_early(kept: Kept) -> None:
+    await heard(kept, [b'{"a": [1'], JSON)
+    assert (list(kept), kept.row.unrecorded) == ([], "it told no length, and its JSON ended before it was whole")
+
+
+async def test_what_breaks_off_once_it_is_saved_is_no_matter(kept: Kept) -> None:
+    listener = await heard(kept, [EVENT, DONE], STREAM)
+    listener.forget("it broke off")
+    await listener.settle()
+    assert (len(kept), kept.row.unrecorded) == (1, "")
 
 
 async def test_what_is_too_large_is_not_kept(kept: Kept, caplog: pytest.LogCaptureFixture) -> None:

@@ -116,9 +116,9 @@ def caused(cause: BaseException) -> OSError:
     return error
 
 
-def untrusted() -> ssl.SSLCertVerificationError:
+def untrusted(code: int, told: str) -> ssl.SSLCertVerificationError:
     error = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
-    error.verify_message = "self-signed certificate"
+    error.verify_code, error.verify_message = code, told
     return error
 
 
@@ -130,8 +130,13 @@ WHY: Mapping[str, tuple[BaseException, str, str]] = {
         "does not speak TLS as it should: [SSL: WRONG_VERSION_NUMBER] wrong",
     ),
     "certificate": (
-        *(caused(untrusted()), "bad_gateway"),
-        "shows a certificate that is not trusted: self-signed certificate",
+        *(caused(untrusted(18, "self-signed certificate")), "bad_gateway"),
+        "shows a certificate that is not trusted: self-signed certificate; to trust it, set SSL_CERT_FILE to a file of "
+        "all certificates that are trusted",
+    ),
+    "expired": (
+        *(caused(untrusted(10, "certificate has expired")), "bad_gateway"),
+        "shows a certificate that is not trusted: certificate has expired",
     ),
     "reset": (ConnectionResetError(104, "Connection reset by peer"), "bad_gateway", "reset the connection"),
     "late": (TimeoutError(), "gateway_timeout", "did not answer in time"),

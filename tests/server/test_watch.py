@@ -1,14 +1,20 @@
 """A good change is swapped in at once; a broken one changes nothing and says so."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from mockserver.core.episode import Recorded
 from mockserver.core.errors import MockserverError
 from mockserver.kinds.keys import Key
+from mockserver.server.hearing import call_of
 from mockserver.server.live import Live, Sources, start
-from mockserver.server.watch import reload, watch
+from mockserver.server.reels import in_folder
+from mockserver.server.watch import EVERY, reload, watch
+from tests.kit.reels import chat, episode
 
 GOOD, BETTER, BROKEN = (
     "rules: [{name: a, then: {text: one}}]",
@@ -76,27 +82,96 @@ async def test_what_is_large_holds_nobody_up(file: Path) -> None:
     assert len(live.engine.rules) == 300
 
 
-async def test_changes_are_noticed_and_told(file: Path) -> None:
-    sources = Sources((file,))
-    live = start(sources)
-    said: asyncio.Queue[str] = asyncio.Queue()
+class Said(asyncio.Queue[str]):
+    """What a watch has said, while it stands."""
+
+    async def next(self) -> str:
+        """The next that it says."""
+        async with asyncio.timeout(20):
+            return await self.get()
+
+
+@asynccontextmanager
+async def watching(live: Live, sources: Sources) -> AsyncIterator[Said]:
+    """A watch, and what it says."""
+    said = Said()
     task = asyncio.create_task(watch(live, sources, said.put_nowait))
     try:
-        async with asyncio.timeout(20):
-            while said.empty():  # the watch may not stand yet when the first change is made
-                file.write_text(BETTER)
-                await asyncio.sleep(0.05)
-            assert await said.get() == "reloaded: 1 rule"
-            assert names(live) == ["b"]
-            replacement = file.with_suffix(".new")
-            replacement.write_text(BROKEN)
-            replacement.replace(file)  # as editors save
-            while (text := await said.get()) == "reloaded: 1 rule":
-                pass
-            assert text.startswith("not reloaded, the rules before still hold:\n")
-            assert "txt" in text
-            assert names(live) == ["b"]
+        yield said
     finally:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+async def test_changes_are_noticed_and_told(file: Path) -> None:
+    sources = Sources((file,))
+    live = start(sources)
+    async with watching(live, sources) as said:
+        while said.empty():  # the watch may not stand yet when the first change is made
+            file.write_text(BETTER)
+            await asyncio.sleep(0.05)
+        assert await said.next() == "reloaded: 1 rule"
+        assert names(live) == ["b"]
+        replacement = file.with_suffix(".new")
+        replacement.write_text(BROKEN)
+        replacement.replace(file)  # as editors save
+        while (text := await said.next()) == "reloaded: 1 rule":
+            pass
+        assert text.startswith("not reloaded, the rules before still hold:\n")
+        assert "txt" in text
+        assert names(live) == ["b"]
+
+
+ONE, TWO, THREE = (episode(chat("hi"), answer) for answer in ("1", "2", "3"))
+
+
+async def heard(live: Live) -> str:
+    """What the cassette answers."""
+    call = call_of("openai", ONE.request)
+    assert call is not None
+    played = await live.player.play(call, live.store)
+    assert played is not None
+    return played.outcome.bytes.decode() if isinstance(played.outcome, Recorded) else str(played.outcome)
+
+
+async def test_cassettes_are_watched_too(tmp_path: Path) -> None:
+    there = in_folder(str(tmp_path))("chat")
+    there.append(ONE)
+    there.append(TWO)
+    sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat"})
+    live = start(sources)
+    path, good = tmp_path / "chat.yaml", (tmp_path / "chat.yaml").read_bytes()
+    assert await heard(live) == "1"
+    async with watching(live, sources) as said:
+        there.append(THREE)
+        assert await said.next() == "reloaded: 0 rules"
+        assert [await heard(live), await heard(live)] == ["2", "3"]  # it goes on where it was
+        path.write_text("hello\n")
+        assert "chat.yaml:1:1: no cassette" in await said.next()
+        path.unlink()
+        assert 'there is no cassette "chat"' in await said.next()
+        assert await heard(live) == "3"
+        path.write_bytes(good)
+        assert await said.next() == "reloaded: 0 rules"
+        assert await heard(live) == "2"
+        await live.player.save("chat", ONE)
+        assert await heard(live) == "1"
+        there.append(TWO)
+        assert await said.next() == "reloaded: 0 rules"
+        assert await heard(live) == "2"
+        assert said.empty()
+
+
+async def test_our_own_recording_is_no_change(tmp_path: Path) -> None:
+    sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat", "record": "new_episodes"})
+    live = start(sources)
+    engine = live.engine
+    async with watching(live, sources) as said:
+        for episode in (ONE, TWO, THREE):
+            await live.player.save("chat", episode)
+            await asyncio.sleep(EVERY / 2000)
+        assert [await heard(live) for _ in range(4)] == ["1", "2", "3", "3"]
+        assert said.empty()
+    assert live.engine is engine
+    assert not live.player.libraries.reels.changed()

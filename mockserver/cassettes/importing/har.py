@@ -13,8 +13,7 @@ BEATS = "_beats"  # of a response: [milliseconds since the request, bytes] of ea
 
 def of_har(root: Mapping[str, Json], file: str) -> Iterator[Foreign | Left]:
     """The exchanges of a log."""
-    entries = root["log"]["entries"]
-    for at, entry in enumerate(entries if isinstance(entries, list) else [], 1):
+    for at, entry in enumerate(root["log"]["entries"], 1):
         where = f"{file}: entry {at}"
         try:
             yield _foreign(entry, where)

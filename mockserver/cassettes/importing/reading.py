@@ -1,6 +1,7 @@
 """Which tool wrote a file, told by its looks; and its exchanges."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -43,17 +44,18 @@ def _of_json(text: str, file: str) -> Iterator[Foreign | Left]:
 
 
 def _of_yaml(text: str, file: str) -> Iterator[Foreign | Left]:
+    if _OWN.match(text):
+        raise CassetteError(f"{file}: is a cassette of mockserver already: put it into the folder of cassettes")
     root, spot, problems = parse(text, binary=True)
     rows = _interactions(root)
     if rows is None:
-        raise CassetteError(*_mistakes(problems, file, text))
+        raise CassetteError(*_mistakes(problems, file))
     return of_vcr(rows, _Lines(file, _spots(root, spot), problems))
 
 
-def _mistakes(problems: Sequence[Problem], file: str, text: str) -> tuple[Mistake | str, ...]:
+def _mistakes(problems: Sequence[Problem], file: str) -> tuple[Mistake | str, ...]:
     if not problems:
-        own = "; it is a cassette of mockserver itself: put it into the folder" if "\nsha256:" in text else ""
-        return (f"{file}: is in no format that can be imported: there are {FORMATS}{own}",)
+        return (f"{file}: is in no format that can be imported: there are {FORMATS}",)
     return tuple(Mistake(words, Place(file, line + 1, column + 1)) for words, line, column in problems)
 
 
@@ -85,6 +87,10 @@ def _interactions(root: Json) -> list[Json] | None:
     return root if exchanged else None
 
 
+def _has_entries(log: Json) -> bool:
+    return isinstance(log, dict) and isinstance(log.get("entries"), list)
+
+
 def _spots(root: Json, spot: Spot) -> Sequence[Spot]:
     inner = spot[2]
     if isinstance(root, Mapping):
@@ -93,8 +99,9 @@ def _spots(root: Json, spot: Spot) -> Sequence[Spot]:
     return inner if isinstance(inner, list) else ()
 
 
+_OWN = re.compile(r"(?:#[^\n]*+\n|(?:---)?[ \t\r]*+\n)*+version:[ \t]*+\d++[ \t\r]*+\n---")
 _SHAPES: Sequence[tuple[Callable[[Json], bool], Callable[[Json, str], Iterator[Foreign | Left]]]] = (
-    (lambda root: isinstance(root, dict) and isinstance(root.get("log"), dict) and "entries" in root["log"], of_har),
+    (lambda root: isinstance(root, dict) and _has_entries(root.get("log")), of_har),
     (lambda root: isinstance(root, dict) and ("calls" in root or {"call", "reply"} <= root.keys()), of_journal),
     (lambda root: _interactions(root) is not None, lambda root, file: of_vcr(_interactions(root) or [], _Lines(file))),
 )

@@ -23,4 +23,9 @@ def command() -> None:
     """Cassettes: list, show, verify, scrub, turn into rules, import, export and prune what was recorded.
 
     A cassette is a file of the folder --cassettes, called by its name without `.yaml`; `chat#3` is its third episode.
+
+    \b
+    mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- pytest
+    mockserver cassette show chat#3
+    mockserver cassette verify --max-age 90d
     """

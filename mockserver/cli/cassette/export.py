@@ -18,7 +18,11 @@ from mockserver.dialects import discover
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 @cassettes_flag()
 def command(name: str, output: Path | None, force: bool, **flags: Json) -> None:
-    """Write NAME, or one episode of it, as HAR 1.2."""
+    """Write NAME, or one episode of it, as HAR 1.2.
+
+    \b
+    mockserver cassette export chat --output chat.har
+    """
     where = folder(flags)
     file, number = picked(name)
     episodes = [episode for _, episode in numbered(where.found(file), number)]

@@ -3,8 +3,10 @@
 import os
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import copymode
 
 import click
 
@@ -37,7 +39,11 @@ class Folder:
     def names(self) -> tuple[str, ...]:
         """The cassettes in it, in alphabetical order. Raises CassetteError."""
         if not self.path.is_dir():
-            raise CassetteError(f"there is no folder {self.path}: record something, or say --cassettes FOLDER")
+            raise CassetteError(f"there is no folder {self.path}; {_NEXT}")
+        try:
+            os.scandir(self.path).close()
+        except OSError as error:
+            raise CassetteError(f"{self.path}: cannot be read: {error.strerror}") from None
         found = (path.relative_to(self.path) for path in self.path.rglob(f"*{SUFFIX}") if path.is_file())
         return tuple(sorted(str(path).removesuffix(SUFFIX) for path in found if not _is_hidden(path)))
 
@@ -50,7 +56,7 @@ class Folder:
         cassette = self.cassette(name)
         if not cassette.exists:
             names = self.names() if self.path.is_dir() else ()
-            hint = did_you_mean(name, names) or (f"; there are {', '.join(names[:10])}" if names else "")
+            hint = did_you_mean(name, names) or (f"; there are {', '.join(names[:10])}" if names else f"; {_NEXT}")
             raise CassetteError(f"there is no cassette {cassette.path}{hint}")
         return cassette
 
@@ -87,9 +93,14 @@ def picked(text: str) -> tuple[str, int | None]:
 def numbered(cassette: CassetteFile, number: int | None) -> list[tuple[int, Episode]]:
     """The episodes with their numbers; one of them alone, where it is asked for. Raises CassetteError."""
     episodes = cassette.load()
-    if number is not None and number > len(episodes):
-        raise CassetteError(f"{cassette.path} has {many(len(episodes), 'episode')}; there is no #{number}")
+    check_number(cassette, number, len(episodes))
     return [(at, one) for at, one in enumerate(episodes, 1) if number in (None, at)]
+
+
+def check_number(cassette: CassetteFile, number: int | None, count: int) -> None:
+    """Refuse the number of an episode that is not there. Raises CassetteError."""
+    if number is not None and number > count:
+        raise CassetteError(f"{cassette.path} has {many(count, 'episode')}; there is no #{number}")
 
 
 def age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
@@ -127,11 +138,20 @@ def read_file(path: str) -> bytes:
 
 
 def write_file(path: Path, text: str) -> None:
-    """A file for its owner's eyes, as it holds what was recorded. Raises ConfigError."""
+    """A file for its owner's eyes, as it holds what was recorded; written as a whole or not. Raises ConfigError."""
+    beside = path.resolve().with_name(f".{path.name}.new")
     try:
-        with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        if path.exists() and not path.is_file():  # a pipe, a device
+            path.write_text(text, encoding="utf-8")
+            return
+        with open(beside, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(text)
+        if path.exists():
+            copymode(path, beside)
+        os.replace(beside, path.resolve())
     except OSError as error:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
         raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
@@ -151,6 +171,7 @@ def many(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
+_NEXT = "record something with --record once, import it, or say --cassettes FOLDER"
 LARGEST = 200_000_000  # bytes of a file that is imported
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
 _DAYS = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([dw])")

@@ -35,6 +35,11 @@ def command(files: tuple[str, ...], into: str | None, dialect: str | None, **fla
 
     Secrets are scrubbed on the way in. What cannot be taken over is told and left out; exit code 1 then, 2 if
     nothing could be.
+
+    \b
+    mockserver cassette import tests/cassettes/test_chat.yaml
+    mockserver cassette import one.har two.har --into chat
+    curl -s 'http://127.0.0.1:8000/__mockserver__/api/calls?bodies=true' | mockserver cassette import - --into chat
     """
     if dialect is not None and dialect not in discover():
         raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')

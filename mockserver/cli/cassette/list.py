@@ -12,10 +12,15 @@ from mockserver.core.json_text import Json
 
 
 @click.command(name="list")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME[#N]]...", nargs=-1)
 @cassettes_flag()
 def command(names: tuple[str, ...], **flags: Json) -> int:
-    """List the cassettes of the folder; the episodes of those that are named, a line each."""
+    """List the cassettes of the folder; the episodes of those that are named, a line each.
+
+    \b
+    mockserver cassette list
+    mockserver cassette list chat tools --cassettes tests/cassettes
+    """
     where = folder(flags)
     if names:
         for name in names:

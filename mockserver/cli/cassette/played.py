@@ -1,50 +1,73 @@
-"""Which episodes a server has played, as its journal tells: asked of the server, or read from a file."""
+"""Which episodes a server has played: asked of the server, or read from a file with its journal."""
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mockserver.cli.cassette.folder import read_file
+from mockserver.cli.cassette.folder import Folder, read_file
+from mockserver.cli.cassette.telling import line
 from mockserver.core.errors import ConfigError
 from mockserver.core.json_text import Json
 
-PATH = "/__mockserver__/api/calls?namespace=*"
+ANSWERS = ("/__mockserver__/api/cassette?namespace=*", "/__mockserver__/api/calls?namespace=*")
 PATIENCE = 10  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """The sources of a journal's calls."""
+    """The episodes that were played, as `chat.yaml#3`."""
 
-    sources: frozenset[str]
+    episodes: frozenset[str]
 
     @classmethod
-    def of(cls, journal: str) -> "Played":
-        """Those of a server at this address, or of a file with its calls. Raises ConfigError."""
-        text = _asked(journal) if journal.startswith(("http://", "https://")) else read_file(journal)
+    def of(cls, journal: str, where: Folder) -> "Played":
+        """Those of a server at this address, or of a file with what one says. Raises ConfigError."""
+        online = journal.startswith(("http://", "https://"))
+        text = _asked(journal, where.settings.control_token) if online else read_file(journal)
         try:
-            calls = json.loads(text)["calls"]
-            return cls(frozenset(str(call["source"]) for call in calls))
-        except (ValueError, KeyError, TypeError, RecursionError):
-            words = f"{journal}: is no journal: give the address of a server, or what its {PATH} says"
+            return cls(frozenset(_episodes(json.loads(text))))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            words = f"{journal}: is no journal: give the address of a server, or what its {ANSWERS[1]} says"
             raise ConfigError(words) from None
 
     def of_cassette(self, file: str) -> frozenset[int]:
         """The numbers of the episodes of this file that were played."""
-        found = (_EPISODE.fullmatch(source) for source in self.sources)
-        return frozenset(int(source[2]) for source in found if source and source[1] == file)
+        found = (_EPISODE.fullmatch(episode) for episode in self.episodes)
+        return frozenset(int(episode[2]) for episode in found if episode and episode[1] == file)
 
 
-def _asked(address: str) -> Json:
+def _episodes(said: Json) -> Iterator[str]:
+    """The episodes by either answer of a server."""
+    if "played" in said:
+        yield from said["played"].keys()
+    else:
+        yield from (str(call["source"]).removeprefix("cassette ") for call in said["calls"])
+
+
+def _asked(address: str, token: str | None) -> Json:
     import httpx
 
+    headers = {} if token is None else {"x-mockserver-token": token}
     try:
-        answer = httpx.get(address.rstrip("/") + PATH, timeout=PATIENCE, trust_env=False)
+        answer = httpx.get(address.rstrip("/") + ANSWERS[0], headers=headers, timeout=PATIENCE, trust_env=False)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise ConfigError(f"{address}: no server answers: {error}") from None
+    if answer.status_code == _UNAUTHORIZED:
+        told = "its control paths want another token" if token else "its control paths want a token"
+        raise ConfigError(f"{address}: {told}; set --control-token or MOCKSERVER_CONTROL_TOKEN")
     if answer.status_code != 200:
-        raise ConfigError(f"{address}: no journal there: {answer.status_code} {answer.reason_phrase}")
+        raise ConfigError(f"{address}: no journal there: {answer.status_code} {_words(answer)}")
     return answer.content
 
 
-_EPISODE = re.compile(r"cassette (.+)#(\d{1,9})")
+def _words(answer: Json) -> str:
+    """What a server says of its refusal."""
+    try:
+        return line(str(answer.json()["error"]), 300)
+    except (ValueError, KeyError, TypeError):
+        return line(answer.reason_phrase)
+
+
+_UNAUTHORIZED = 401
+_EPISODE = re.compile(r"(.+)#(\d{1,9})")

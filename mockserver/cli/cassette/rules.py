@@ -25,6 +25,10 @@ def command(names: tuple[str, ...], output: Path | None, force: bool, **flags: J
 
     Equal answers become one rule. What requests differ in becomes its conditions; where they differ in a span that the
     answer repeats, a pattern and a template. What no rule can say is told on stderr: keep the cassette for it.
+
+    \b
+    mockserver cassette rules chat
+    mockserver cassette rules chat#1 chat#4 --output rules.yaml
     """
     where, found, refused = folder(flags), list[Asked](), list[str]()
     for name in names:

@@ -2,33 +2,43 @@
 
 import click
 
-from mockserver.cli.cassette.folder import cassettes_flag, folder, many, picked, scrubber
+from mockserver.cli.cassette.folder import cassettes_flag, check_number, folder, many, picked, scrubber
 from mockserver.core.episode import Episode
 from mockserver.core.json_text import Json
 
 
 @click.command(name="scrub")
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument("names", metavar="NAME[#N]...", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")
 @cassettes_flag("allow_secrets")
 def command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:  # click gives flags so
     """Scrub NAME as the settings `scrub` and `allow_secrets` say now, and say what has changed.
 
     A file is changed as a whole or not at all.
+
+    \b
+    mockserver cassette scrub chat --dry-run
+    mockserver cassette scrub chat tools#2
     """
     where = folder(flags)
     scrubs = scrubber(where.settings)
-    for cassette in [where.found(picked(name)[0]) for name in names]:
+    for cassette, number in [(where.found(file), number) for file, number in map(picked, names)]:
         changed = list[str]()
 
-        def scrubbed(episodes: tuple[Episode, ...], changed: list[str] = changed) -> tuple[Episode, ...]:
-            pairs = [(episode, scrubs.episode(episode)) for episode in episodes]
+        def scrubbed(
+            episodes: tuple[Episode, ...], changed: list[str] = changed, number: int | None = number
+        ) -> tuple[Episode, ...]:
+            pairs = [
+                (episode, scrubs.episode(episode) if number in (None, at) else episode)
+                for at, episode in enumerate(episodes, 1)
+            ]
             changed[:] = [
                 f"#{at}: {', '.join(_parts(old, new))}" for at, (old, new) in enumerate(pairs, 1) if old != new
             ]
             return tuple(old if old == new else new for old, new in pairs)
 
         episodes = cassette.load()
+        check_number(cassette, number, len(episodes))
         if scrubbed(episodes) != episodes and not dry_run:
             cassette.rewrite(scrubbed)
         for told in changed:

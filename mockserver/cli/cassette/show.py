@@ -14,7 +14,12 @@ from mockserver.core.json_text import Json
 @click.option("--raw", is_flag=True, help="The bytes of the answer's body and nothing else; of one episode.")
 @cassettes_flag()
 def command(name: str, raw: bool, **flags: Json) -> None:  # click gives flags so
-    """Show the episodes of NAME, or its episode number N."""
+    """Show the episodes of NAME, or its episode number N.
+
+    \b
+    mockserver cassette show chat
+    mockserver cassette show chat#3 --raw > answer.json
+    """
     where = folder(flags)
     file, number = picked(name)
     cassette = where.found(file)

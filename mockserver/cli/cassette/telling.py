@@ -7,7 +7,7 @@ from mockserver.cassettes.told import Said, Told, events, told
 from mockserver.cli.cassette.folder import many
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
-from mockserver.core.json_text import Json, compact
+from mockserver.core.json_text import compact
 
 WIDE = 160  # characters of a line of a list
 
@@ -51,7 +51,7 @@ def headline(source: str, episode: Episode) -> str:
 
 def _short(said: Told) -> str:
     if said.error is not None:
-        return f"error {_error(said.error)}"
+        return f"error {_error(said)}"
     if not said.choices:
         return "-"
     first = said.choices[0]
@@ -59,10 +59,11 @@ def _short(said: Told) -> str:
     return " ".join(filter(None, (first.joined("text") or first.joined("refusal"), calls))) or first.finish or "-"
 
 
-def _error(error: Json) -> str:
-    if isinstance(error, Mapping):
-        return " ".join(str(error[key]) for key in ("code", "message") if error.get(key) is not None)
-    return str(error)
+def _error(said: Told) -> str:
+    """Its code and message, which may stand beside what is called the error."""
+    tables = (each for each in (said.error, said.body) if isinstance(each, Mapping))
+    words = (" ".join(str(each[key]) for key in ("code", "message") if each.get(key) is not None) for each in tables)
+    return next(filter(None, words), str(said.error))
 
 
 def whole(source: str, episode: Episode, call: Call | None) -> Iterator[str]:
@@ -107,7 +108,7 @@ def _answered(episode: Episode) -> Iterator[str]:
     for choice in said.choices:
         yield from _choice(choice, len(said.choices), said.choices.index(choice))
     if said.error is not None:
-        first, *rest = block(_error(said.error), "")
+        first, *rest = block(_error(said), "")
         yield f"  error: {first}"
         yield from (f"    {row}" for row in rest)
     if not said.choices and said.error is None and reply.bytes:

@@ -8,7 +8,7 @@ import click
 from mockserver.cassettes.files import CassetteFile
 from mockserver.cassettes.reading import entries
 from mockserver.cassettes.verifying import Checks, findings
-from mockserver.cli.cassette.folder import Folder, age, cassettes_flag, folder, leaks, many, picked
+from mockserver.cli.cassette.folder import Folder, age, cassettes_flag, check_number, folder, leaks, many, picked
 from mockserver.cli.cassette.played import Played
 from mockserver.cli.cassette.telling import line
 from mockserver.core.errors import MockserverError
@@ -19,41 +19,49 @@ LONGEST = 400  # characters of a finding
 
 
 @click.command(name="verify")
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME[#N]]...", nargs=-1)
 @click.option("--max-age", callback=age, metavar="90d", help="Also find what was recorded longer ago than this.")
 @click.option(
     "--journal", metavar="URL|FILE", help="Also find what a server has not played: its address, or its calls."
 )
-@cassettes_flag("allow_secrets")
+@cassettes_flag("allow_secrets", "control_token")
 def command(names: tuple[str, ...], max_age: float | None, journal: str | None, **flags: Json) -> None:
     """Check the cassettes of the folder, or those that are named.
 
     Exit code 1 if anything was found, 2 if a file cannot be read.
+
+    \b
+    mockserver cassette verify
+    mockserver cassette verify chat --max-age 90d
+    mockserver cassette verify --journal http://127.0.0.1:8000
     """
     where = folder(flags)
-    played = None if journal is None else Played.of(journal)
-    found = broken = episodes = 0
-    cassettes = [where.found(picked(name)[0]) for name in names] or [where.cassette(name) for name in where.names()]
-    for cassette in cassettes:
+    played = None if journal is None else Played.of(journal, where)
+    found = broken = cassettes = episodes = 0
+    for name in names or where.names():
         try:
-            checked, complaints = _checked(where, cassette, max_age, played)
+            checked, complaints = _checked(where, name, max_age, played)
         except MockserverError as error:
             broken += 1
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
             continue
+        cassettes += 1
         episodes += checked
         found += len(complaints)
         for complaint in complaints:
             click.echo(complaint)
-    click.echo(f"{many(len(cassettes) - broken, 'cassette')}, {many(episodes, 'episode')}, {many(found, 'finding')}")
+    if not cassettes and not broken:
+        click.echo(f"no cassettes in {where.path}", err=True)
+    click.echo(f"{many(cassettes, 'cassette')}, {many(episodes, 'episode')}, {many(found, 'finding')}")
     sys.exit(2 if broken else int(found > 0))
 
 
-def _checked(
-    where: Folder, cassette: CassetteFile, max_age: float | None, played: Played | None
-) -> tuple[int, Sequence[str]]:
-    """How many episodes a cassette has, and what is doubtful of them."""
+def _checked(where: Folder, name: str, max_age: float | None, played: Played | None) -> tuple[int, Sequence[str]]:
+    """How many episodes are meant by a name, and what is doubtful of them."""
+    file, number = picked(name)
+    cassette = where.found(file)
     episodes = cassette.load()
+    check_number(cassette, number, len(episodes))
     checks = Checks(
         now=wall(),
         max_age=max_age,
@@ -61,8 +69,10 @@ def _checked(
         leaks=lambda episode: leaks(episode, where.settings),
         played=None if played is None else played.of_cassette(str(cassette.path.relative_to(where.path))),
     )
-    return len(episodes), [
-        line(f"{cassette.path}#{found.number}: {found.words}", LONGEST) for found in findings(episodes, checks)
+    return len(episodes) if number is None else 1, [
+        line(f"{cassette.path}#{found.number}: {found.words}", LONGEST)
+        for found in findings(episodes, checks)
+        if number in (None, found.number)
     ]
 
 

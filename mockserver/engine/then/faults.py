@@ -4,6 +4,7 @@ The engine's own change what an answer says. Of the others, which its caller han
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -62,7 +63,7 @@ def _affliction(item: Json, then: ThenSpec, site: Site) -> Affliction | None:
             (here.at(place) if place in stated else here).refuse_key(
                 f'"{place}" cannot befall this answer: it calls no tool'
             )
-    return _stated(name, faults[name], table, here)
+    return replace(_stated(name, faults[name], table, here), path=site.inside)
 
 
 def _stated(name: str, fault: Any, table: Table, site: Site) -> Affliction:

@@ -140,14 +140,14 @@ def _check_tokens(tokens: int, kind: str, site: Site) -> None:
 
 def _steps(steps: list[ThenSpec], site: Site) -> Recipe[Response]:
     """One for each turn of the conversation; the last repeats."""
-    makers = [_response(step, site.at(at)).make for at, step in enumerate(steps)]
+    makers = [_one(step, site.at(at)) for at, step in enumerate(steps)]
     last = len(makers) - 1
     return Recipe(lambda moment: makers[min(moment.call.turn, last)](moment))
 
 
 def _one_of(branches: list[BranchSpec], site: Site) -> Recipe[Response]:
     """One of several, the same one as long as the conversation goes on."""
-    makers = [_response(branch.then, site.at(at, "then")).make for at, branch in enumerate(branches)]
+    makers = [_one(branch.then, site.at(at, "then")) for at, branch in enumerate(branches)]
     *bounds, total = accumulate(branch.weight for branch in branches)
     labels = ("one_of", site.rule, site.label)
 
@@ -156,6 +156,12 @@ def _one_of(branches: list[BranchSpec], site: Site) -> Recipe[Response]:
         return makers[bisect_right(bounds, drawn)](moment)
 
     return Recipe(make)
+
+
+def _one(then: ThenSpec, site: Site) -> Responder:
+    """A step or a branch, which says that it is this one; so does the innermost, where it has some itself."""
+    path = site.inside
+    return _response(then, site).into(lambda whole: whole if whole.path else replace(whole, path=path)).make
 
 
 def _choice(choice: ChoiceSpec, site: Site) -> Recipe[DraftChoice]:

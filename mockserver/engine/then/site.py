@@ -33,6 +33,12 @@ class Site:
         """The path inside the rule, as a label for its random streams: moving the rule changes nothing."""
         return "/".join(map(str, self.path[2:]))
 
+    @property
+    def inside(self) -> str:
+        """The path inside the rule's `then`, as reports show it: `one_of[0].steps[2]`."""
+        steps = [step for step in self.path[3:] if step != "then"]
+        return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+
     def text(self, source: str) -> Recipe[str]:
         """The recipe for the text that stands here, which may be a template."""
         return self.templates.compile(source, self)

@@ -1,5 +1,6 @@
 """The cassette of a namespace over HTTP: which is played, what is recorded into it, and a way to change that."""
 
+from collections import Counter
 from functools import partial
 from typing import get_args
 
@@ -9,12 +10,22 @@ from mockserver.core.call import Json
 from mockserver.core.errors import CassetteError
 from mockserver.engine.apart import aside
 from mockserver.server.control.asked import Asked, RefusedError, told
+from mockserver.server.namespaces import ALL
 from mockserver.server.player import Choice, Player, Record
 
 
 async def shown(asked: Asked) -> Response:
-    """Which cassette a namespace plays."""
+    """Which cassette a namespace plays; of all of them together, how often each episode was played."""
+    if asked.namespace == ALL:
+        return told({"played": _played(asked)})
     return told(_of(asked, asked.one_namespace))
+
+
+def _played(asked: Asked) -> dict[str, int]:
+    hits = Counter[str]()
+    for namespace in asked.namespaces:
+        hits.update(asked.live.journal.hits(namespace))
+    return {source.removeprefix(_SOURCE): count for source, count in hits.items() if source.startswith(_SOURCE)}
 
 
 async def put(asked: Asked) -> Response:
@@ -51,7 +62,7 @@ def _of(asked: Asked, namespace: str) -> dict[str, Json]:
     name, record = player.choice.name, player.choice.record
     hits = live.journal.hits(namespace)
     library = None if name is None else player.libraries.get(name)
-    numbers = [] if library is None else [entry.number for entry in library.entries if not hits[entry.source]]
+    numbers = [] if library is None else [entry.number for entry in library.entries if not hits[entry.reply.source]]
     return {
         "namespace": namespace,
         "name": name,
@@ -64,3 +75,4 @@ def _of(asked: Asked, namespace: str) -> dict[str, Json]:
 
 
 RECORDS: tuple[str, ...] = get_args(Record)
+_SOURCE = "cassette "  # and an episode: what an answer of a cassette comes from

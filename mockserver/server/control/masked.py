@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from urllib.parse import urlencode
 
+from mockserver.cassettes.masking import Secrets, secrets_of
 from mockserver.core.call import Json
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.core.secrets import Secrets, known, secrets_of
+from mockserver.core.secrets import known
 from mockserver.server.bodies import decoded
 from mockserver.server.snapshot import query_from
 
@@ -38,7 +40,8 @@ def of_head(row: Exchange) -> Secrets:
 
 def of_request(http: HttpRequest) -> Secrets:
     """The same of a request that was put together."""
-    return secrets_of(http.headers, b"", plain(http).body, known(os.environ))
+    query = urlencode(http.query, errors="surrogateescape").encode()
+    return secrets_of(http.headers, query, plain(http).body, known(os.environ))
 
 
 def masked(value: Json, secrets: Secrets) -> Json:

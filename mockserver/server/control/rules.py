@@ -6,13 +6,14 @@ from functools import partial
 from starlette.responses import Response
 
 from mockserver.core.call import Json
-from mockserver.core.errors import Mistake
+from mockserver.core.errors import Mistake, MockserverError
 from mockserver.engine.apart import LARGE, aside
 from mockserver.engine.counters import of_rule
 from mockserver.engine.rules import Rule
 from mockserver.positions import did_you_mean
 from mockserver.server.control.asked import Asked, RefusedError, told
 from mockserver.server.control.sent import refused, rules_of
+from mockserver.server.libraries import Libraries, check, named_in
 from mockserver.server.namespaces import Namespace
 
 MOST = 10_000  # rules that a namespace may have of its own
@@ -37,6 +38,8 @@ async def _added(asked: Asked, *, replace: bool) -> Response:
     live, name = asked.live, asked.one_namespace
     work = partial(rules_of, asked, live.namespaces.get(name).named)
     rules, named = await aside(work) if len(asked.body) > LARGE else work()
+    if any(cassette for rule in rules for cassette in named_in(rule.spec["then"])):
+        await aside(partial(_check_cassettes, rules, live.player.libraries))
     space = live.namespaces.get(name)
     _check(rules, space, live.engine.rules, replace=replace)
     names = {rule.name for rule in rules}
@@ -107,6 +110,14 @@ def _check(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, r
         raise refused([Mistake(words) for words in taken], 409)
     if len(rules) + len(space.rules) > MOST:
         raise RefusedError(409, f"a namespace has at most {MOST} rules of its own; remove some with DELETE rules")
+
+
+def _check_cassettes(rules: Sequence[Rule], libraries: Libraries) -> None:
+    """Refuse rules that name a cassette which is not there, or not in order."""
+    try:
+        check(rules, libraries)
+    except MockserverError as error:
+        raise refused(error.mistakes) from error
 
 
 def _missing(name: str, space: Namespace, others: Sequence[Rule]) -> str:

@@ -5,12 +5,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call, Json
 from mockserver.core.exchange import Exchange
 from mockserver.core.frames import frames
 from mockserver.core.json_text import parsed
 from mockserver.core.plan import Failure
-from mockserver.core.secrets import Secrets
 from mockserver.dialects import discover
 from mockserver.engine.apart import LARGE, aside
 from mockserver.engine.draws import RETRIES, attempt_told
@@ -41,8 +41,11 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
         "attempt": attempt,
         "source": row.source or None,
         **({"bent_by": list(row.bent_by)} if row.bent_by else {}),
+        **({"through": list(row.through)} if row.through else {}),
         "status": row.status or None,
         "faults": list(row.faults),
+        **({"recorded": row.recorded} if row.recorded else {}),
+        **({"unrecorded": row.unrecorded} if row.unrecorded else {}),
         "ended": row.ending,
         "first_byte_ms": _ms(row.first) if row.size else None,
         "elapsed_ms": _ms(row.elapsed) if row.ended else None,
@@ -62,8 +65,9 @@ def attempts(rows: Sequence[Exchange]) -> dict[int, int]:
 
 
 def bodies(row: Exchange) -> dict[str, Json]:
-    """What came and what left, but for the credentials in their own places."""
-    return {"request": _request(row, of_row(row)), "reply": _reply(row)}
+    """What came and what left, but for credentials in their own places, and such as an answer tells in pieces."""
+    secrets = of_row(row)
+    return {"request": _request(row, secrets), "reply": _reply(row, secrets)}
 
 
 async def detail(row: Exchange, attempt: int, live: Live) -> dict[str, Json]:
@@ -151,19 +155,21 @@ def _request(row: Exchange, secrets: Secrets) -> dict[str, Json]:
     }
 
 
-def _reply(row: Exchange) -> dict[str, Json]:
+def _reply(row: Exchange, secrets: Secrets) -> dict[str, Json]:
     kept = sum(len(data) for _, data in row.sent)
     head = {"status": row.status or None, "headers": _headers(row.reply_headers)}
     if not row.streams:
-        return {**head, "body": _body(b"".join(data for _, data in row.sent)), **_cut_off(kept, row.size)}
+        (text,) = secrets.told((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
+        return {**head, "body": parsed(text, text or None), **_cut_off(kept, row.size)}
+    left = frames(row.sent)
     sent = [
         {
             "at_ms": _ms(frame.at - row.began),
             **({"event": frame.event} if frame.event else {}),
-            "data": parsed(frame.text, frame.text),
+            "data": parsed(text, text),
             **({} if frame.whole else {"whole": False}),
         }
-        for frame in frames(row.sent)
+        for frame, text in zip(left, secrets.told([frame.text for frame in left]), strict=True)
     ]
     return {**head, "frames": sent, **_cut_off(kept, row.size)}
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chat, chats
 
+NEXT = "record something with --record once, import it, or say --cassettes FOLDER"
+
 
 def test_cassettes_and_episodes(place: Place) -> None:
     place.keep(
@@ -39,10 +41,11 @@ def test_a_folder_or_a_cassette_that_is_not_there(place: Place) -> None:
     ran = place.run("list")
     assert (ran.code, ran.err) == (
         2,
-        "mockserver: there is no folder cassettes: record something, or say --cassettes FOLDER\n",
+        f"mockserver: there is no folder cassettes; {NEXT}\n",
     )
     place.folder.mkdir()
     assert place.run("list").err == "no cassettes in cassettes\n"
+    assert place.run("list", "chat").err == f"mockserver: there is no cassette cassettes/chat.yaml; {NEXT}\n"
     place.keep("chat", *chats(("Hi", "Hello")))
     assert (
         place.run("list", "chta").err == 'mockserver: there is no cassette cassettes/chta.yaml; did you mean "chat"?\n'

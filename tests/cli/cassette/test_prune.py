@@ -46,5 +46,17 @@ def test_age_and_use(place: Place) -> None:
 def test_nothing_goes_unsaid(place: Place) -> None:
     place.keep("chat", *FOUR)
     ran = place.run("prune", "chat")
-    assert (ran.code, ran.err) == (2, "mockserver: say what goes: --number 3, --older 90d or --unplayed URL\n")
+    assert (ran.code, ran.err) == (2, "mockserver: say what goes: chat#3, --older 90d or --unplayed URL\n")
     assert left(place) == [1, 2, 3, 4]
+
+
+def test_an_episode_by_its_number_behind_the_name(place: Place) -> None:
+    place.keep("chat", *FOUR)
+    assert place.run("prune", "chat#9").err == "mockserver: cassettes/chat.yaml has 4 episodes; there is no #9\n"
+    both = place.run("prune", "chat#2", "--older", "1d")
+    assert (both.code, both.err) == (
+        2,
+        "mockserver: chat#2 says what goes; leave out --older and --unplayed, or the number\n",
+    )
+    assert place.run("prune", "chat#2").code == 0
+    assert left(place) == [1, 3, 4]

@@ -33,4 +33,13 @@ def test_credentials_that_were_kept(place: Place) -> None:
 
 
 def test_a_cassette_must_be_named(place: Place) -> None:
-    assert place.run("scrub").err == "mockserver: Missing argument 'NAME...'.\n"
+    assert place.run("scrub").err == "mockserver: Missing argument 'NAME[#N]...'.\n"
+
+
+def test_one_episode_alone(place: Place) -> None:
+    place.keep("chat", *chats(("Hi", "Hello Ada"), ("Ho", "Hello Ada")))
+    Path("rules.yaml").write_text("settings:\n  scrub: [{regex: Ada, with: <name>}]\nrules: []\n")
+    told = "cassettes/chat.yaml#2: answer body\ncassettes/chat.yaml: 1 episode scrubbed\n"
+    assert place.run("scrub", "chat#2").out == told
+    assert [b"Ada" in episode.reply.body for episode in place.episodes("chat")] == [True, False]
+    assert place.run("scrub", "chat#3").err == "mockserver: cassettes/chat.yaml has 2 episodes; there is no #3\n"

@@ -1,9 +1,11 @@
 """Texts for a terminal: on one line, whole, and never raw."""
 
 import json
+from dataclasses import replace
 
 from mockserver.cli.cassette.meaning import call_of
 from mockserver.cli.cassette.telling import block, day, headline, line, size, whole
+from mockserver.core.episode import Recorded
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 
@@ -24,3 +26,11 @@ def test_several_choices_and_items_and_errors() -> None:
     busy = chat("a", {"error": {"status": 503, "message": "No\nroom"}})
     assert list(whole("x#1", busy, call_of(busy)))[-2:] == ["  error: No", "    room"]
     assert headline("x#1", busy).startswith("x#1  openai chat gpt-4o -> 503: error ")
+
+
+def test_an_error_that_is_a_word_among_others_is_told_by_these() -> None:
+    body = b'{"code": "content_filter", "error": "Bad Request", "message": "No."}'
+    tripped = replace(chat("a", {"error": 400}), reply=Recorded(400, (), body))
+    assert headline("x#1", tripped).endswith(" -> 400: error content_filter No.")
+    bare = replace(tripped, reply=Recorded(400, (), b'{"error": "Bad Request"}'))
+    assert headline("x#1", bare).endswith(" -> 400: error Bad Request")

@@ -2,7 +2,12 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
+import httpx
+
+from mockserver.server.live import Sources, start
+from mockserver.server.running import Running
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chat, chats
 
@@ -51,3 +56,46 @@ def test_an_age_that_is_none(place: Place) -> None:
     assert place.run("verify", "--max-age", "soon").err == (
         "mockserver: Invalid value for '--max-age': soon is no age; write 90d, 2w or 12h\n"
     )
+
+
+def test_one_episode_alone(place: Place) -> None:
+    bad = replace(chat("Hi", {"text": "Hello"}), model="text-davinci-003")
+    place.keep("chat", chat("Hi", {"text": "Hello"}), bad)
+    assert place.run("verify", "chat#1").out == "1 cassette, 1 episode, 0 findings\n"
+    assert place.run("verify", "chat#2").out.endswith("\n1 cassette, 1 episode, 1 finding\n")
+    ran = place.run("verify", "chat#3", "none", "chat#1")
+    assert (ran.code, ran.out) == (2, "1 cassette, 1 episode, 0 findings\n")
+    assert ran.err.startswith("mockserver: cassettes/chat.yaml has 2 episodes; there is no #3\nmockserver: there is no")
+
+
+def test_a_link_out_of_the_folder_does_not_stop_the_rest(place: Place) -> None:
+    place.keep("chat", *chats(("Hi", "Hello")))
+    (place.folder / "bad.yaml").symlink_to("/etc/hostname")
+    ran = place.run("verify")
+    assert (ran.code, ran.out) == (2, "1 cassette, 1 episode, 0 findings\n")
+    assert "a link leads out of cassettes" in ran.err
+
+
+def test_nothing_to_check(place: Place) -> None:
+    place.folder.mkdir()
+    ran = place.run("verify")
+    assert (ran.code, ran.out, ran.err) == (
+        0,
+        "0 cassettes, 0 episodes, 0 findings\n",
+        "no cassettes in cassettes\n",
+    )
+
+
+def test_what_a_server_that_wants_a_token_has_not_played(place: Place) -> None:
+    place.keep("chat", *chats(("Hi", "Hello"), ("Ho", "Hullo")))
+    live = start(Sources((), {"port": 0, "cassette": "chat", "control_token": "open-sesame"}, {}))
+    with Running(live) as running:
+        body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Ho"}]}
+        httpx.post(f"{running.address}/v1/chat/completions", json=body, trust_env=False)
+        refused = place.run("verify", "--journal", running.address)
+        Path("rules.yaml").write_text("settings: {control_token: open-sesame}\n")
+        ran = place.run("verify", "--journal", running.address)
+    assert (refused.code, ran.code) == (2, 1)
+    assert "its control paths want a token; set --control-token or MOCKSERVER_CONTROL_TOKEN" in refused.err
+    assert ran.out.splitlines()[0].startswith("cassettes/chat.yaml#1: was not played; ")
+    assert ran.out.endswith("\n1 cassette, 2 episodes, 1 finding\n")

@@ -18,6 +18,11 @@ def test_a_site_below_another():
     assert there.rule == "a rule"
 
 
+def test_the_path_inside_then():
+    assert at("then", "one_of", 0, "then", "steps", 2).inside == "one_of[0].steps[2]"
+    assert at("then").inside == ""
+
+
 def test_moving_a_rule_changes_no_label():
     moved = Site(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 7, "then", "text"))
     assert moved.label == at("then", "text").label

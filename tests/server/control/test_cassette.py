@@ -7,9 +7,10 @@ import pytest
 
 from mockserver.server.app import build_app
 from mockserver.server.live import Sources, start
+from mockserver.server.reels import in_folder
 from tests.kit.asgi import App
 from tests.kit.reels import Folder, chat, episode, folder
-from tests.kit.watched import Watched
+from tests.kit.watched import Watched, rule
 
 ONE = episode(chat("one"), '{"from":"one"}')
 TWO = episode(chat("two"), '{"from":"two"}')
@@ -91,6 +92,26 @@ def test_it_outlives_a_reload(tmp_path: Path) -> None:
     assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
 
 
+def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
+    for name in ("chat", "other", "third"):
+        in_folder(str(tmp_path))(name).append(ONE)
+    live = start(Sources((), {"cassettes": str(tmp_path)}, {}))
+    watched = Watched(App(build_app(live)), live)
+    put(watched, {"name": "chat"})
+    put(watched, {"name": "third"}, "gone")
+    watched.post("rules?namespace=mine", {"name": "a", "when": {"last_user": "two"}, "then": {"cassette": "other"}})
+    (tmp_path / "other.yaml").write_text("hello\n")
+    refused = watched.api("reload", b"")
+    assert (refused.status, "other.yaml:1:1: no cassette" in refused.json["error"]) == (400, True)
+    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+    (tmp_path / "other.yaml").unlink()
+    (tmp_path / "third.yaml").unlink()
+    watched.post("reload")
+    assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
+    assert 'there is no cassette "other"' in watched.chat("two", namespace="mine").json["error"]["message"]
+    assert 'there is no cassette "third"' in watched.chat("one", namespace="gone").json["error"]["message"]
+
+
 def test_a_cassette_recorded_whole_is_so_after_a_reload(tmp_path: Path) -> None:
     file = tmp_path / "rules.yaml"
     file.write_text("settings: {cassette: chat, record: once, upstream: {openai: 'http://127.0.0.1:9'}}\n")
@@ -133,8 +154,8 @@ def test_mistakes(body: Any, error: str) -> None:
     assert watched.get("cassette?namespace=mine")["own"] is False
 
 
-def test_all_namespaces_at_once_are_not_meant() -> None:
-    assert server(folder()).api("cassette?namespace=*").status == 400
+def test_no_cassette_is_put_for_all_namespaces_at_once() -> None:
+    assert server(folder(a=[ONE])).api("cassette?namespace=*", {"name": "a"}, method="PUT").status == 400
 
 
 def test_explain_tells_what_the_miss_tells() -> None:
@@ -147,3 +168,29 @@ def test_explain_tells_what_the_miss_tells() -> None:
     for _ in range(3):
         assert watched.post("explain", {"body": chat("two")})["answered_by"] == "cassette chat.yaml#2"
     assert watched.chat("two").source == "cassette chat.yaml#2"
+
+
+def test_an_added_rule_must_name_a_cassette_that_is_there() -> None:
+    watched = server(folder(other=[TWO]))
+    for body, error in (
+        (
+            {"name": "a", "then": {"cassette": "none"}},
+            'rule "a": there is no cassette "none"; to record it, start with',
+        ),
+        ({"name": "a", "then": {"steps": [{"cassette": "../up"}]}}, '"../up" is no name of a cassette'),
+    ):
+        refused = watched.api("rules?namespace=mine", {"rules": [rule("first", "1"), body]})
+        assert refused.status == 400
+        assert refused.json["error"].startswith(f"nothing was added: {error}")
+    assert watched.get("rules?namespace=mine")["rules"] == []
+    watched.post("rules?namespace=mine", {"name": "a", "then": {"cassette": "other"}})
+    assert watched.chat("two", namespace="mine").source == "cassette other.yaml#1"
+
+
+def test_what_all_namespaces_have_played() -> None:
+    watched = server(folder(chat=[ONE, TWO]), cassette="chat")
+    assert watched.get("cassette?namespace=*") == {"played": {}}
+    for text, namespace in (("one", "mine"), ("one", "yours"), ("two", ""), ("three", "")):
+        watched.chat(text, namespace=namespace)
+    watched.api("calls", method="DELETE", headers={"x-mockserver-control": "1"})
+    assert watched.get("cassette?namespace=*") == {"played": {"chat.yaml#1": 2, "chat.yaml#2": 1}}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -75,3 +76,46 @@ def test_a_body_with_a_content_coding_is_looked_through_too() -> None:
     text, explained = shown(made, "explain", {"call": 1})
     assert KEY not in text
     assert explained["answered_by"].startswith("rule ")
+
+
+def test_frames_are_shown_without_what_they_tell_in_pieces() -> None:
+    made = app(RULES)
+    body = {
+        "model": "gpt-4o",
+        "stream": True,
+        "messages": [{"role": "user", "content": f"it is {KEY} or {KEY.upper()}!"}],
+    }
+    assert made.ask("/v1/chat/completions", body, headers={"authorization": f"Bearer {KEY}"}).status == 200
+    text, call = shown(made, "calls/1")
+    frames = [frame["data"] for frame in call["reply"]["frames"] if frame["data"] != "[DONE]"]
+    said = "".join(frame["choices"][0]["delta"].get("content") or "" for frame in frames if frame["choices"])
+    assert said == "it is sk-p...(masked) or sk-p...(masked)!"
+    assert KEY not in text
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        KEY.upper(),
+        "".join(f"%{byte:02X}" for byte in KEY.encode()),
+        "".join(f"%{byte:02x}" for byte in KEY.encode()),
+        b64encode(f"user:{KEY}".encode()).decode(),
+    ],
+)
+@pytest.mark.parametrize("path", ["calls?bodies=true", "calls/1"])
+def test_however_a_credential_is_written(written: str, path: str) -> None:
+    made = app(RULES)
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": f"it is <{written}>"}]}
+    assert made.ask("/v1/chat/completions", body, headers={"cookie": f"session={KEY}"}).status == 200
+    text, _ = shown(made, path)
+    assert written not in text
+    assert "it is <sk-p...(masked)>" in text
+
+
+def test_the_query_of_a_call_that_is_explained_is_looked_through() -> None:
+    made = app("rules: [{when: {last_user: never}, then: {text: never}}]")
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": f"it is {KEY}"}]}
+    assert made.ask(f"/v1/chat/completions?code={KEY}", body).status == 200
+    text, _ = shown(made, "explain", {"call": 1})
+    assert "it is sk-p...(masked)" in text
+    assert KEY not in text

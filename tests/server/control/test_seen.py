@@ -12,6 +12,7 @@ from tests.kit.watched import Watched, watched
 
 RULES = """
 rules:
+  - {name: steps, when: {last_user: step}, then: {steps: [{text: One}]}}
   - {name: hi, when: {last_user: hi}, then: {text: Hello there, headers: {x-a: b}}}
 """
 TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
@@ -27,7 +28,7 @@ def test_a_summary_has_no_bodies(server: Watched) -> None:
     (call,) = server.calls()
     assert call.pop("at").endswith("Z")
     assert 0 < call.pop("first_byte_ms") <= call.pop("elapsed_ms")
-    assert call.pop("source").endswith("rules.yaml:3 hi")
+    assert call.pop("source").endswith("rules.yaml:4 hi")
     assert call.pop("usage")["completion_tokens"] == 2
     assert call == {
         "call": 1,
@@ -42,6 +43,13 @@ def test_a_summary_has_no_bodies(server: Watched) -> None:
         "faults": [],
         "ended": "complete",
     }
+
+
+def test_a_summary_says_which_step_answered(server: Watched) -> None:
+    for _ in range(2):  # the second time it is remembered
+        server.chat("step")
+    told = [call["through"] for call in server.calls()]
+    assert [[path.split("rules.yaml:")[1] for path in paths] for paths in told] == [["3 steps: steps[0]"]] * 2
 
 
 def test_request_and_reply_are_shown_as_they_were(server: Watched) -> None:

@@ -1,0 +1,141 @@
+"""What recorded answers cost: beside those of rules, and beside vcrpy, which plays the very same 1,000 episodes.
+
+vcrpy looks through its episodes within the client's process, comparing method, address and JSON body: the CPU of
+that is held against what a server spends on a request under load. On the clock of a client that asks one request at a
+time, which both have, most is the client's own.
+"""
+
+import http.client
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import vcr
+from load import Cost, free_port, measure, server
+from vcr.cassette import Cassette
+
+from mockserver.kinds.cassettes import Match
+from mockserver.server.libraries import Libraries, in_folder
+
+EPISODES, STEP, TURNS = 1_000, 100, 5
+PATH = "/v1/chat/completions"
+FIELDS = {"content-type": "application/json", "authorization": "Bearer sk-test"}
+RULES = 'version: 1\nrules:\n  - {when: {last_user: "*hello*"}, then: {text: Hello! How can I help you today?}}\n'
+ORDER = {"type": "string", "description": "The number of the order, as it stands on the bill."}
+WORDS = {"name": "tool", "description": "Looks up an order by its number, and tells where it is and when it comes."}
+SHAPE = {"parameters": {"type": "object", "properties": {"order": ORDER}, "required": ["order"]}}
+TOOLS = [{"type": "function", "function": {**WORDS, **SHAPE, "name": f"tool_{number}"}} for number in range(4)]
+
+
+@dataclass(frozen=True)
+class Tapes:
+    """A cassette of vcrpy, the address it was recorded from, and the folder with the same as one of ours."""
+
+    theirs: Path
+    port: int
+
+    @property
+    def folder(self) -> str:
+        return str(self.theirs.parent / "cassettes")
+
+    def load(self) -> None:
+        """Read ours, until everything is there to be played."""
+        size = Libraries(in_folder(self.folder), Match()).load("tape").size
+        if size != EPISODES:
+            raise RuntimeError(f"{size} episodes were loaded, not {EPISODES}")
+
+    def uncompile(self) -> None:
+        """Take the compiled index away."""
+        (Path(self.folder) / ".index" / "tape.yaml.json").unlink(missing_ok=True)
+
+
+def replaying(chat: Callable[..., bytes]) -> Mapping[str, float]:
+    """Each of 1,000 chats, short ones and ones with four tools."""
+    found = dict[str, float]()
+    for kind, more in {"short": {}, "with tools": {"tools": TOOLS}}.items():
+        requests = [chat(f"hello {number}", **more) for number in range(EPISODES)]
+        with TemporaryDirectory() as folder:
+            rules = Path(folder) / "rules.yaml"
+            rules.write_text(RULES)
+            tapes = _recorded(rules, requests)
+            told = _played(tapes, rules, requests) | _loaded(tapes)
+        found |= {f"{kind}: {what}": value for what, value in told.items()}
+    return found
+
+
+def _recorded(rules: Path, requests: Sequence[bytes]) -> Tapes:
+    """vcrpy's recording of what a rule says to all of them, and what `cassette import` makes of it."""
+    tapes = Tapes(rules.with_name("tape.yaml"), free_port())
+    with server(*_serve(rules, tapes.port), port=tapes.port), vcr.use_cassette(str(tapes.theirs), record_mode="all"):
+        _one_by_one(tapes.port, requests)
+    words = ("cassette", "import", str(tapes.theirs), "--dialect", "openai", "--cassettes", tapes.folder)
+    subprocess.run([sys.executable, "-m", "mockserver", *words], check=True, stdout=subprocess.DEVNULL)
+    return tapes
+
+
+def _played(tapes: Tapes, rules: Path, requests: Sequence[bytes]) -> dict[str, float]:
+    """vcrpy on requests from all over its cassette; then two servers by turns, of which the least disturbed count."""
+    with vcr.use_cassette(str(tapes.theirs), record_mode="none", match_on=("method", "uri", "body")):
+        theirs = _one_by_one(tapes.port, requests[STEP // 2 :: STEP])
+    none, ports = rules.with_name("none.yaml"), (free_port(), free_port())
+    none.write_text("version: 1\n")
+    flags = ("--cassette", "tape", "--cassettes", tapes.folder)
+    with (
+        server(*_serve(none, ports[0]), *flags, port=ports[0]) as played,
+        server(*_serve(rules, ports[1]), port=ports[1]) as ruled,
+    ):
+        pairs = ((played, ports[0]), (ruled, ports[1]))
+        costs = [[measure(*pair, requests, count=EPISODES).cpu for pair in pairs] for _ in range(TURNS)]
+        ours = min(_one_by_one(ports[0], requests).wall for _ in range(TURNS))
+    cassette, rule = (min(column) for column in zip(*costs, strict=True))
+    return {
+        "vcrpy, milliseconds of CPU": 1e3 * theirs.cpu,
+        "cassette, milliseconds of server CPU": 1e3 * cassette,
+        "vcrpy / cassette, CPU": theirs.cpu / cassette,
+        "vcrpy / cassette, on the client's clock": theirs.wall / ours,
+        "cassette / rule, server CPU": cassette / rule,
+    }
+
+
+def _loaded(tapes: Tapes) -> dict[str, float]:
+    """What it takes until everything is there to be played; the least disturbed of some times."""
+    read, compiled = list[float](), list[float]()
+    for _ in range(TURNS):
+        tapes.uncompile()
+        read.append(_seconds(tapes.load))
+        compiled.append(_seconds(tapes.load))
+    theirs = _seconds(lambda: Cassette.load(path=str(tapes.theirs)))
+    return {
+        "load, seconds of CPU": min(compiled),
+        "load without the index, seconds of CPU": min(read),
+        "vcrpy / load": theirs / min(compiled),
+        "vcrpy / load without the index": theirs / min(read),
+    }
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def _serve(rules: Path, port: int) -> tuple[str, ...]:
+    return "-m", "mockserver", "serve", str(rules), "--port", str(port), "--no-reload"
+
+
+def _one_by_one(port: int, requests: Sequence[bytes]) -> Cost:
+    """What each of these requests costs this process, over one connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    bodies = [request.partition(b"\r\n\r\n")[2] for request in requests]
+    cpu, wall = time.process_time(), time.perf_counter()
+    for body in bodies:
+        connection.request("POST", PATH, body, FIELDS)
+        answer = connection.getresponse()
+        if answer.status != 200 or not answer.read():
+            raise RuntimeError(f"unexpected answer: {answer.status}")
+    connection.close()
+    return Cost((time.process_time() - cpu) / len(bodies), (time.perf_counter() - wall) / len(bodies))

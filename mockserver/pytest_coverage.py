@@ -1,0 +1,159 @@
+"""Rule coverage in pytest: watches the servers of all tests, and tells at the end what was used, and what never was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mockserver.reports.coverage.watch import Watch, watching
+
+if TYPE_CHECKING:
+    from mockserver.reports.coverage.value import Coverage
+
+UNUSED = ("ignore", "warn", "fail")
+_TOLD = "mockserver_coverage"  # what a worker hands to the one that started it
+Report = tuple[str, Path | None]  # its kind, and where to
+
+
+def wanted(config: pytest.Config) -> RuleCoverage | None:
+    """What is to be registered for a run; None, where nobody wants to know. Raises pytest.UsageError."""
+    unused = config.getini("mockserver_unused") or "warn"
+    if unused not in UNUSED:
+        raise pytest.UsageError(f"mockserver_unused is one of {', '.join(UNUSED)}, not {unused!r}")
+    said = config.getoption("mockserver_coverage") or config.getini("mockserver_coverage")
+    reports = tuple(_report(each, config) for each in said)
+    return RuleCoverage(unused, reports) if reports or unused != "ignore" else None
+
+
+def _report(said: str, config: pytest.Config) -> Report:
+    kind, _, path = said.partition(":")
+    if kind not in REPORTS or (kind == "term" and path):
+        raise pytest.UsageError(f"--mockserver-coverage is term, html, html:FOLDER, json or json:FILE, not {said!r}")
+    usual = REPORTS[kind]
+    return (kind, config.invocation_params.dir / (path or usual) if usual else None)
+
+
+class RuleCoverage:
+    """A plugin for one run; a worker hands on what it saw. Where only some tests run, unused rules are no complaint."""
+
+    def __init__(self, unused: str, reports: Sequence[Report]) -> None:
+        self._unused, self._reports = unused, reports
+        self._watch, self._partial = Watch(), False
+        watching.append(self._watch)
+
+    def pytest_unconfigure(self) -> None:
+        """Watch no more."""
+        watching.remove(self._watch)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Some tests do not run."""
+        self._partial = self._partial or bool(items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker has ended; of one that crashed nothing is known."""
+        told: Mapping[str, Any] | None = getattr(node, "workeroutput", {}).get(_TOLD)
+        if told is None:
+            self._partial = True
+        else:
+            self._watch.add(told["watch"])
+            self._partial = self._partial or told["partial"]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Let a run fail whose rules nobody used, if that is wanted."""
+        config = session.config
+        self._partial = self._partial or _narrowed(session)
+        if hasattr(config, "workeroutput"):
+            config.workeroutput[_TOLD] = {"watch": self._watch.told(), "partial": self._partial}
+        elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._complaints(config):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+        """The reports, and the rules that nobody used."""
+        terminalreporter.ensure_newline()
+        for kind, path in self._reports:
+            _TELLING[kind](self._watch.coverage(str(config.rootpath)), path, terminalreporter)
+        if complaints := self._complaints(config):
+            failing = self._unused == "fail"
+            title = f"mockserver: {_many(len(complaints))} never used"
+            terminalreporter.section(title, red=failing, yellow=not failing)
+            for line in complaints:
+                terminalreporter.write_line(line)
+            if failing:
+                terminalreporter.write_line("the run fails for that: mockserver_unused = fail")
+
+    def _complaints(self, config: pytest.Config) -> list[str]:
+        if self._unused == "ignore" or self._partial or self._watch.empty:
+            return []
+        from mockserver.reports.coverage.text import unused
+
+        return list(unused(self._watch.coverage(str(config.rootpath))))
+
+
+def _narrowed(session: pytest.Session) -> bool:
+    """Whether only a part was asked for, or the run broke off."""
+    named = any("::" in argument or Path(argument).is_file() for argument in session.config.args)
+    broken_off = bool(session.shouldstop or session.shouldfail) or session.exitstatus == pytest.ExitCode.INTERRUPTED
+    return named or broken_off or session.config.option.collectonly
+
+
+def _many(rules: int) -> str:
+    return "1 rule was" if rules == 1 else f"{rules} rules were"
+
+
+def _as_table(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
+    from mockserver.reports.coverage.text import table
+
+    terminal.section("mockserver: rule coverage", sep="-")
+    for line in table(coverage):
+        terminal.write_line(line)
+
+
+def _as_page(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
+    from mockserver.reports.coverage.page import page
+
+    texts = {file.path: _lines(file.path) for file in coverage.files}
+    _write(page(coverage, texts), path / "index.html" if path else None, terminal)
+
+
+def _as_json(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
+    from mockserver.reports.coverage.data import as_json
+
+    _write(as_json(coverage), path, terminal)
+
+
+def _lines(path: str) -> Sequence[str]:
+    try:
+        return Path(path).read_text("utf-8", "replace").splitlines()
+    except OSError:  # a file that a test made for itself
+        return ()
+
+
+def _write(text: str, path: Path | None, terminal: pytest.TerminalReporter) -> None:
+    if path is None:
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        terminal.write_line(f"rule coverage cannot be written to {path}: {error.strerror or error}", red=True)
+    else:
+        terminal.write_line(f"rule coverage written to {_near(path)}")
+
+
+def _near(path: Path) -> Path:
+    """A path as people find it from where they are."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+REPORTS = {"term": "", "html": "mockserver-coverage", "json": "mockserver-coverage.json"}  # where to, usually
+_TELLING: Mapping[str, Callable[[Coverage, Path | None, pytest.TerminalReporter], None]] = {
+    "term": _as_table,
+    "html": _as_page,
+    "json": _as_json,
+}

@@ -1,0 +1,127 @@
+"""The files of cassettes as one run of a server knows them, whatever is reloaded meanwhile: what of them is old, and
+
+what others have changed in them. Knows files by a small protocol only.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import RLock
+from typing import Protocol
+
+from mockserver.cassettes.files import CassetteFile, named
+from mockserver.core.episode import Episode
+from mockserver.core.errors import CassetteError
+
+Change = Callable[[tuple[Episode, ...]], tuple[Episode, ...]]
+
+
+class Reel(Protocol):
+    """The file of a cassette."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is such a file."""
+
+    @property
+    def stamp(self) -> object:
+        """How it stands now: another one after every change of it; None where there is no such file."""
+
+    @property
+    def left(self) -> object:
+        """How it stood when it was last written by this object."""
+
+    def load(self) -> tuple[Episode, ...]:
+        """What it holds. Raises CassetteError."""
+
+    def append(self, episode: Episode) -> int:
+        """Put one more behind the others; its number, from 1. Raises CassetteError."""
+
+    def rewrite(self, change: Change) -> tuple[Episode, ...]:
+        """Put other episodes in place of its own, all at once, and give them. Raises CassetteError."""
+
+
+Opening = Callable[[str], Reel]  # by its name. Raises CassetteError for one that no cassette can have
+
+
+class Reels:
+    """All of them. `lock` is held by whoever reads or writes them."""
+
+    def __init__(self, opening: Opening) -> None:
+        self.lock = RLock()
+        self._open = opening  # each time anew: what stood there before may be a link to elsewhere by now
+        self._seen: dict[str, object] = {}  # how each stood when it was looked at, or written here
+        self._old: dict[str, set[Episode]] = {}
+
+    def exists(self, name: str) -> bool:
+        """Whether there is such a cassette. Raises CassetteError for a name that none can have."""
+        with self.lock:
+            reel = self._open(name)
+            self._seen.setdefault(name, reel.stamp)
+            return reel.exists
+
+    def load(self, name: str) -> tuple[Episode, ...]:
+        """What a cassette holds. Raises CassetteError."""
+        with self.lock:
+            reel = self._open(name)
+            self._seen[name] = reel.stamp
+            return reel.load()
+
+    def append(self, name: str, episode: Episode, behind: int | None = None) -> int:
+        """Put one more behind the others; its number. They were so many, as far as anybody here knows.
+
+        That it was written is no news, unless others have written too.
+        """
+        with self.lock:
+            reel = self._open(name)
+            known = self._seen.get(name) == reel.stamp
+            number = reel.append(episode)
+            if behind is None or (known and number == behind + 1):
+                self._seen[name] = reel.left
+            return number
+
+    def replace(self, name: str, gone: set[Episode], episode: Episode) -> tuple[Episode, ...]:
+        """Put an episode where the first of those stands that go; all that there are now."""
+
+        def change(there: tuple[Episode, ...]) -> tuple[Episode, ...]:
+            at = next((at for at, each in enumerate(there) if each in gone), len(there))
+            return (*there[:at], episode, *(each for each in there[at:] if each not in gone))
+
+        with self.lock:
+            reel = self._open(name)
+            now = reel.rewrite(change)
+            self._seen[name] = reel.left
+            self._old[name] -= gone
+            return now
+
+    def age(self, name: str, there: set[Episode]) -> None:
+        """What is there is old from now on: it goes as it is recorded anew. Once in a run."""
+        with self.lock:
+            self._old.setdefault(name, there)
+
+    def old(self, name: str) -> set[Episode]:
+        """What of a cassette is still old."""
+        return self._old.get(name, set())
+
+    def changed(self) -> bool:
+        """Whether others have changed any since it was last looked at; now it has been."""
+        with self.lock:
+            now = {name: self._stamp(name) for name in self._seen}
+            before, self._seen = self._seen, now
+            return now != before
+
+    def _stamp(self, name: str) -> object:
+        try:
+            return self._open(name).stamp
+        except CassetteError as error:  # something else stands there now, that nobody may open
+            return str(error)
+
+
+def in_folder(folder: str) -> Opening:
+    """Opens the cassettes of a folder, each as the same object again: it knows what it has read."""
+    opened: dict[Path, CassetteFile] = {}
+
+    def opening(name: str) -> Reel:
+        path = named(Path(folder), name)
+        return opened.setdefault(path, CassetteFile(path))
+
+    return opening

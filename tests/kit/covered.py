@@ -1,0 +1,54 @@
+"""Rules of which some were used, as the reports of coverage see them."""
+
+from mockserver.core.exchange import Exchange
+from mockserver.reports.coverage.value import Coverage
+from mockserver.reports.coverage.watch import Watch
+from tests.kit.rules import loaded
+
+RULES = """\
+rules:
+  - name: weather
+    then:
+      one_of:
+        - {weight: 3, then: {text: Sunny}}
+        - {weight: 1, then: {text: "Rain <b>"}}
+
+  # what follows is
+  #   about talks
+  - when: {last_user: "*talk*"}
+    then:
+      steps:
+        - text: One moment.
+        - text: |
+            Here
+          faults:
+            - cut: {after_tokens: 3}
+    # once
+    times: 1
+  - then: {steps: [{text: a}, {text: b}]}
+"""
+FILE = "/work/tests/rules.yaml"
+
+
+def exchange(source: str, *through: str, bent_by: tuple[str, ...] = ()) -> Exchange:
+    """One that is over."""
+    row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
+    row.source, row.bent_by, row.through = source, bent_by, tuple(f"{source}: {path}" for path in through)
+    return row
+
+
+def watched() -> Watch:
+    """Two rules were used, one of them of a test."""
+    watch = Watch()
+    watch.declares(loaded(RULES, FILE))
+    watch.declares(loaded("rules:\n  - {name: mine, then: {text: a}}\n", "/work/test_app.py"), declared=True)
+    watch.note(exchange(f"rule {FILE}:10", "steps[0]"))
+    watch.note(exchange(f"rule {FILE}:10", "steps[1]", "steps[1].faults[0]"))
+    watch.note(exchange(f"rule {FILE}:20", "steps[1]"))
+    watch.note(exchange("generated", bent_by=("rule /work/test_app.py:2 mine",)))
+    return watch
+
+
+def covered() -> Coverage:
+    """What that comes to."""
+    return watched().coverage("/work")

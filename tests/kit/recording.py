@@ -1,0 +1,49 @@
+"""A server in this process that records all that it relays, into real files."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mockserver.cassettes.files import CassetteFile
+from mockserver.core.episode import Episode
+from mockserver.server.live import Sources, start
+from mockserver.server.running import Running
+from tests.kit.raw import Heard, Raw
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The server, and the cassette `chat` that it records into."""
+
+    port: int
+    cassette: CassetteFile
+
+    def ask(self, request: bytes) -> Heard:
+        """What it answers."""
+        with Raw(self.port) as raw:
+            return raw.send(request).hear(to="POST")
+
+    @property
+    def episodes(self) -> tuple[Episode, ...]:
+        """What is on disk."""
+        return self.cassette.load() if self.cassette.exists else ()
+
+
+@contextmanager
+def recording(
+    upstream: str, folder: Path, *, environ: Mapping[str, str] | None = None, **settings: Any
+) -> Iterator[Recording]:
+    """A server that has everything answered by this upstream of openai."""
+    stated = {"port": 0, "upstream": {"openai": upstream}, "record": "all", "cassette": "chat", **settings}
+    with Running(start(Sources((), {**stated, "cassettes": str(folder)}, environ or {}))) as running:
+        yield Recording(int(running.address.rpartition(":")[2]), CassetteFile(folder / "chat.yaml"))
+
+
+@contextmanager
+def replaying(folder: Path) -> Iterator[Recording]:
+    """A server that only plays what was recorded there."""
+    stated = {"port": 0, "cassette": "chat", "cassettes": str(folder)}
+    with Running(start(Sources((), stated, {}))) as running:
+        yield Recording(int(running.address.rpartition(":")[2]), CassetteFile(folder / "chat.yaml"))

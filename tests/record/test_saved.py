@@ -1,0 +1,150 @@
+"""What comes of recordings: in the file, in the journal, run after run, from several servers at once."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver.cassettes.files import CassetteFile
+from mockserver.server.live import Sources, start
+from mockserver.server.running import Running
+from tests.kit.raw import Heard, Raw, post
+from tests.kit.reels import chat, episode
+from tests.kit.scripts import ANSWER, EVENTS, base
+from tests.kit.served import Served, served
+from tests.kit.upstream import Upstream
+
+
+@contextmanager
+def recording(folder: Path, upstream: str, record: str = "new_episodes", **settings: Any) -> Iterator[int]:
+    """The port of a server that records into a cassette of a folder."""
+    more = {"port": 0, "cassettes": str(folder), "cassette": "chat", "record": record, **settings}
+    with Running(start(Sources((), {**more, "upstream": {"openai": upstream}}))) as running:
+        yield int(running.address.rpartition(":")[2])
+
+
+def ask(port: int, text: str, *headers: str, **more: Any) -> Heard:
+    """What a chat of one message gets."""
+    with Raw(port) as raw:
+        return raw.send(post(json.dumps(chat(text, **more)).encode(), *headers)).hear()
+
+
+def noted(port: int) -> Any:
+    """What the journal says of the last call."""
+    with Raw(port) as raw:
+        raw.send(b"GET /__mockserver__/api/calls?limit=1 HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        (call,) = raw.hear().json["calls"]
+    return call
+
+
+def tape(folder: Path) -> CassetteFile:
+    return CassetteFile(folder / "chat.yaml")
+
+
+def held(folder: Path) -> list[tuple[str, str]]:
+    """What a cassette holds: what was asked, and the answer."""
+    return [
+        (json.loads(each.request.body)["messages"][0]["content"], each.reply.bytes.decode())
+        for each in tape(folder).load()
+    ]
+
+
+def test_the_journal_says_where_an_answer_was_recorded(up: Upstream, tmp_path: Path) -> None:
+    with recording(tmp_path, base(up, "plain")) as port:
+        for number, text in enumerate(("one", "two"), 1):
+            ask(port, text)
+            assert noted(port)["recorded"] == f"cassette chat.yaml#{number}"
+        ask(port, "one")
+        assert not {"recorded", "unrecorded"} & set(noted(port))
+
+
+@pytest.mark.parametrize(
+    ("script", "text", "told"),
+    [
+        (
+            "plain",
+            "My key is sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3",
+            "request, body, $.messages[0].content: sk-p...(masked)",
+        ),
+        ("unterminated", "hi", "the stream ended without the event that ends such a stream"),
+        ("dropped", "hi", "broke its answer off"),
+    ],
+)
+def test_the_journal_says_why_it_was_not(up: Upstream, tmp_path: Path, script: str, text: str, told: str) -> None:
+    with recording(tmp_path, base(up, script)) as port:
+        with Raw(port) as raw:
+            assert b" 200 OK" in raw.send(post(json.dumps(chat(text)).encode(), "connection: close")).rest()
+        call = noted(port)
+    assert told in call["unrecorded"]
+    assert "recorded" not in call
+    assert not tape(tmp_path).exists
+
+
+def test_a_file_that_cannot_be_written_hinders_no_answer(up: Upstream, tmp_path: Path) -> None:
+    folder = tmp_path / "tapes"
+    with recording(folder, base(up, "plain")) as port:
+        folder.write_text("no folder")
+        assert ask(port, "hi").body == ANSWER
+        assert "tapes/chat.yaml: cannot be begun: " in noted(port)["unrecorded"]
+
+
+def test_all_is_recorded_anew_in_each_run(up: Upstream, tmp_path: Path) -> None:
+    for text, answer in (("a", "1"), ("b", "2"), ("a", "3")):
+        tape(tmp_path).append(episode(chat(text), answer))
+    plain = ANSWER.decode()
+    with recording(tmp_path, base(up, "plain"), "all") as port:
+        ask(port, "a")
+        assert noted(port)["recorded"] == "cassette chat.yaml#1"
+        assert held(tmp_path) == [("a", plain), ("b", "2")]
+        ask(port, "a")
+        ask(port, "c")
+        assert held(tmp_path) == [("a", plain), ("b", "2"), ("a", plain), ("c", plain)]
+    with recording(tmp_path, base(up, "stream"), "all") as port:
+        ask(port, "a", stream=True)
+        assert len(held(tmp_path)) == 5
+        ask(port, "a")
+    assert held(tmp_path) == [("a", EVENTS.decode()), ("b", "2"), ("c", plain), ("a", EVENTS.decode())]
+
+
+def test_a_password_for_a_proxy_is_found_wherever_it_is(up: Upstream, tmp_path: Path) -> None:
+    coded = b64encode(b"ada:opensesame42").decode()
+    with recording(tmp_path, base(up, "noted")) as port:
+        got = ask(
+            port, f"It is opensesame42, or {coded}", f"Proxy-Authorization: Basic {coded}", "x-note: opensesame42"
+        )
+        assert got.json == {"you noted": "opensesame42"}
+        assert "recorded" in noted(port)
+    text = tape(tmp_path).path.read_text()
+    assert "you noted" in text
+    assert "opensesame" not in text
+    assert coded not in text
+
+
+@pytest.mark.parametrize("record", ["new_episodes", "all"])
+def test_two_servers_lose_nothing(up: Upstream, tmp_path: Path, record: str) -> None:
+    old, texts = [f"old {number}" for number in range(8)], [f"text {number}" for number in range(16)]
+    for text in old:
+        tape(tmp_path).append(episode(chat(text), "before"))
+    settings = {
+        "cassettes": str(tmp_path),
+        "cassette": "chat",
+        "record": record,
+        "upstream": {"openai": base(up, "plain")},
+    }
+    rules = f"settings: {json.dumps(settings)}\n"
+    asked = [*old, *texts] if record == "all" else texts
+    with served(rules) as one, served(rules) as two, ThreadPoolExecutor(8) as pool:
+
+        def answered(pair: tuple[Served, str]) -> bytes:
+            return ask(pair[0].port, pair[1]).body
+
+        answers = list(pool.map(answered, [(server, text) for text in asked for server in (one, two)]))
+    assert answers == [ANSWER] * 2 * len(asked)
+    kept = [] if record == "all" else [(text, "before") for text in old]
+    assert sorted(held(tmp_path)) == sorted([*kept, *((text, ANSWER.decode()) for text in asked for _ in range(2))])
+    assert tape(tmp_path).mismatches() == ()

@@ -1,0 +1,161 @@
+"""Rule coverage as a test run sees it: runs of pytest within a test."""
+
+import json
+
+import pytest
+
+import mockserver.testing  # noqa: F401  # else each run within would import it anew
+
+pytest_plugins = ["pytester"]
+
+RULES = """\
+rules:
+  - name: weather
+    when: {last_user: "*weather*"}
+    then: {text: Sunny}
+  - when: {last_user: "*busy*"}
+    then: {error: 429, faults: [{cut: {after_bytes: 3, probability: 0}}]}
+  - name: talk
+    then: {steps: [{text: One moment.}, {text: Here you are.}]}
+"""
+
+TESTS = """
+import json
+from urllib.request import Request, urlopen
+
+import pytest
+
+def ask(server, text):
+    said = json.dumps({"model": "m", "messages": [{"role": "user", "content": text}]}).encode()
+    asked = Request(f"{server.url}/v1/chat/completions", said, {"content-type": "application/json"})
+    with urlopen(asked) as answer:
+        return answer.read().decode()
+
+@pytest.mark.mockserver(rules="rules.yaml")
+def test_weather(mockserver):
+    mockserver.on(last_user="hi").reply("Hi!")
+    mockserver.on(last_user="ho").reply("Ho!")
+    assert "Sunny" in ask(mockserver, "weather")
+    assert "Hi!" in ask(mockserver, "hi")
+
+@pytest.mark.mockserver(rules="rules.yaml")
+@pytest.mark.parametrize("time", range(3))
+def test_talk(mockserver, time):
+    assert "moment" in ask(mockserver, "talk")
+
+def test_without():
+    pass
+"""
+
+TABLE = [
+    "File         Rules  Steps  Faults  Cover  Never used",
+    "rules.yaml     2/3    1/2     0/1    50%  5 rule, 8 steps[[]1]",
+    "test_app.py    1/2      -       -    50%  15 rule",
+    "TOTAL          3/5    1/2     0/1    50%",
+]
+QUICK = ["-p", "no:schemathesis", "-p", "no:hypothesispytest"]  # every worker would import them
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch):
+    """Runs those tests with some arguments, in this process."""
+    monkeypatch.setenv("PY_COLORS", "0")
+    pytester.makefile(".yaml", rules=RULES)
+    pytester.makepyfile(test_app=TESTS)
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+    return lambda *arguments: pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+
+
+def test_rules_that_nobody_used_are_named(run):
+    done = run()
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(
+        ["=* mockserver: 1 rule was never used =*", "rules.yaml:5", "=* 5 passed *"], consecutive=True
+    )
+
+
+def test_unless_they_are_to_be_ignored(run):
+    done = run("-o", "mockserver_unused=ignore")
+    assert done.ret == 0
+    done.stdout.no_fnmatch_line("*never used*")
+
+
+def test_or_the_run_fails_for_them(run):
+    done = run("-o", "mockserver_unused=fail")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["rules.yaml:5", "the run fails for that: mockserver_unused = fail"], consecutive=True)
+
+
+@pytest.mark.parametrize(
+    "part", [["-k", "weather"], ["test_app.py::test_weather"], ["test_app.py"], ["--collect-only"]], ids=" ".join
+)
+def test_where_only_some_tests_run_nobody_complains(run, part):
+    done = run("-o", "mockserver_unused=fail", *part)
+    assert done.ret == 0
+    done.stdout.no_fnmatch_line("*never used*")
+
+
+def test_nor_where_a_run_breaks_off(run, pytester):
+    pytester.makepyfile(test_aaa="def test_fails(): assert False", test_zzz="def test_fails(): assert False")
+    done = run("-x")
+    done.stdout.no_fnmatch_line("*never used*")
+
+
+def test_a_table(run):
+    done = run("--mockserver-coverage=term", "-o", "mockserver_unused=ignore")
+    done.stdout.fnmatch_lines(["-* mockserver: rule coverage -*", *TABLE], consecutive=True)
+
+
+def test_a_page_and_json_where_they_are_wanted(run, pytester):
+    done = run("--mockserver-coverage=html:seen/page", "--mockserver-coverage=json:seen/rules.json")
+    done.stdout.fnmatch_lines(
+        ["rule coverage written to seen/page/index.html", "rule coverage written to seen/rules.json"]
+    )
+    assert "&quot;*weather*&quot;" in (pytester.path / "seen/page/index.html").read_text()
+    assert json.loads((pytester.path / "seen/rules.json").read_text())["totals"]["steps"] == {"used": 1, "all": 2}
+
+
+def test_and_where_they_usually_are(run, pytester):
+    run("-o", "mockserver_coverage=html json")
+    assert (pytester.path / "mockserver-coverage/index.html").exists()
+    assert (pytester.path / "mockserver-coverage.json").exists()
+
+
+def test_a_report_that_cannot_be_written_is_told_of(run, pytester):
+    (pytester.path / "taken").write_text("")
+    done = run("--mockserver-coverage=json:taken/rules.json")
+    assert done.ret == 0
+    done.stdout.fnmatch_lines(["rule coverage cannot be written to *taken/rules.json: *"])
+
+
+@pytest.mark.parametrize("said", ["xml", "term:file"])
+def test_reports_that_there_are_not(run, said):
+    done = run(f"--mockserver-coverage={said}")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(
+        [f"ERROR: --mockserver-coverage is term, html, html:FOLDER, json or json:FILE, not '{said}'"]
+    )
+
+
+def test_what_there_is_not_for_unused_rules(run):
+    done = run("-o", "mockserver_unused=error")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    done.stderr.fnmatch_lines(["ERROR: mockserver_unused is one of ignore, warn, fail, not 'error'"])
+
+
+def test_a_run_without_any_rules(run, pytester):
+    pytester.makepyfile(test_app="def test_it(): pass")
+    done = run("--mockserver-coverage=term")
+    done.stdout.fnmatch_lines(["no test had any rules"])
+
+
+def test_workers_hand_on_what_they_saw(run):
+    done = run("-n2", *QUICK, "--mockserver-coverage=term", "-o", "mockserver_unused=fail")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines([*TABLE, "=* mockserver: 1 rule was never used =*", "rules.yaml:5"], consecutive=True)
+
+
+def test_of_a_worker_that_crashed_nothing_is_known(run, pytester):
+    pytester.makepyfile(test_crash="import os\ndef test_crash(): os._exit(1)")
+    done = run("-n1", *QUICK, "-o", "mockserver_unused=fail", "--max-worker-restart=0")
+    done.stdout.no_fnmatch_line("*never used*")

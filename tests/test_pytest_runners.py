@@ -44,7 +44,7 @@ async def test_anyio(mockserver, anyio_backend):
 """
     result = ran(pytester, tests)
     result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["*the rule of test_it.py:24 was to answer 2 calls and answered 1"])
+    result.stdout.fnmatch_lines(["*the rule of test_it.py:25 was to answer 2 calls and answered 1"])
 
 
 def test_other_kinds_of_tests(pytester: pytest.Pytester) -> None:
@@ -175,12 +175,13 @@ def test_an_answer_that_is_left_open(pytester: pytest.Pytester) -> None:
 import httpx, pytest
 
 def begun(server):
-    server.on(last_user="hello").stream(["One ", "two ", "three"], timing={"per_token": "30s"})
+    server.on(last_user="hello").stream(["One ", "two ", "three"], timing={"first_token": "1ms", "per_token": "30s"})
     body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
     client = httpx.Client()
     stream = client.stream("POST", server.base_url() + "/chat/completions", json=body)
-    next(stream.__enter__().iter_bytes())
-    return client, stream
+    pieces = stream.__enter__().iter_bytes()
+    next(pieces)
+    return client, stream, pieces
 
 @pytest.mark.mockserver(timing=True)
 def test_leaves(mockserver):
@@ -193,7 +194,7 @@ def test_fails(mockserver):
 
 @pytest.mark.mockserver(timing=True)
 def test_closes(mockserver):
-    client, stream = begun(mockserver)
+    client, stream, _ = begun(mockserver)
     stream.__exit__(None, None, None)
     client.close()
 """

@@ -1,0 +1,146 @@
+"""Cassettes in tests: recorded, played, named after the test, and what of them was not played."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mockserver.testing import MockServer
+from tests.kit.nested import ini, ran
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.fixture(autouse=True)
+def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real-0123456789abcdefghij")
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[MockServer]:
+    server = MockServer().start()
+    server.on().reply("{{ last_user }} to you!")
+    server.keep()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def upstream(provider: MockServer) -> str:
+    provider.reset()
+    return f"--mockserver-upstream=openai={provider.base_url()}"
+
+
+TESTS = """
+import pytest
+
+@pytest.mark.parametrize("text", ["hello", "good/evening", "A", "a"])
+class TestGreeting:
+    def test_greets(self, mockserver, text):
+        assert greet(text) == f"{text} to you!"
+
+def test_twice(mockserver):
+    assert greet("one") == "one to you!"
+    assert greet("two") == "two to you!"
+"""
+OWN = ["TestGreeting.test_greets[A]~*", "TestGreeting.test_greets[a]", "TestGreeting.test_greets[good-evening]~*"]
+
+
+def names(pytester: pytest.Pytester, folder: str) -> list[str]:
+    return sorted(path.relative_to(pytester.path / folder).as_posix() for path in (pytester.path / folder).rglob("*.yaml"))
+
+
+def test_a_test_is_recorded_once_and_played_from_then_on(
+    pytester: pytest.Pytester, provider: MockServer, upstream: str
+) -> None:
+    ran(pytester, TESTS, "--mockserver-record=once", upstream).assert_outcomes(passed=5)
+    assert len(provider.calls) == 6
+    assert provider.calls[0].headers["authorization"] == "Bearer sk-real-0123456789abcdefghij"
+    found = names(pytester, "cassettes")
+    assert [name.partition("~")[0].removesuffix(".yaml") for name in found] == [
+        "test_it/TestGreeting.test_greets[A]",
+        "test_it/TestGreeting.test_greets[a]",
+        "test_it/TestGreeting.test_greets[good-evening]",
+        "test_it/TestGreeting.test_greets[hello]",
+        "test_it/test_twice",
+    ]
+    assert len({name.lower() for name in found}) == 5
+    for options in (), ("--mockserver-record=once", upstream), ("--mockserver-record=none",):
+        result = ran(pytester, TESTS, *options)
+        result.assert_outcomes(passed=5)
+        assert "not played" not in result.stdout.str()
+    assert len(provider.calls) == 6
+
+
+def test_what_is_asked_anew(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
+    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
+    other = TESTS.replace('"two"', '"three"').replace("two to", "three to")
+    result = ran(pytester, other, "-k", "twice")
+    result.assert_outcomes(failed=1)
+    assert "this request" in result.stdout.str()
+    ran(pytester, other, "--mockserver-record=new_episodes", upstream, "-k", "twice").assert_outcomes(passed=1)
+    assert len(provider.calls) == 3
+    ran(pytester, other, "--mockserver-record=all", upstream, "-k", "twice").assert_outcomes(passed=1)
+    assert len(provider.calls) == 5
+
+
+def test_episodes_that_were_not_played(pytester: pytest.Pytester, upstream: str) -> None:
+    ran(pytester, TESTS, "--mockserver-record=once", upstream, "-k", "twice").assert_outcomes(passed=1)
+    fewer = TESTS.replace('    assert greet("one") == "one to you!"\n', "")
+    told = "cassettes/test_it/test_twice.yaml: 1 of 2 episodes not played: #1"
+    result = ran(pytester, fewer, "-k", "twice")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines([f"mockserver: {told}"])
+    ini(pytester, mockserver_unplayed="fail")
+    result = ran(pytester, fewer, "-k", "twice")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"FAILED *test_twice - Failed: {told[:20]}*"])
+    ini(pytester, mockserver_unplayed="ignore")
+    result = ran(pytester, fewer, "-k", "twice")
+    result.assert_outcomes(passed=1)
+    assert "not played" not in result.stdout.str()
+
+
+def test_a_folder_for_all_tests(pytester: pytest.Pytester, upstream: str) -> None:
+    ini(pytester, mockserver_cassettes="tapes", mockserver_record="once", addopts="--import-mode=importlib")
+    tests = "def test_one(mockserver):\n    assert greet('x') == 'x to you!'\n"
+    files = {f"{folder}/test_same.py": f"from app import greet\n{tests}" for folder in ("a", "b.c")}
+    ran(pytester, "", upstream, files=files).assert_outcomes(passed=2)
+    assert names(pytester, "tapes") == ["a/test_same/test_one.yaml", "b.c/test_same/test_one.yaml"]
+    ran(pytester, "", "--mockserver-record=none").assert_outcomes(passed=2)
+
+
+def test_a_cassette_that_tests_share(pytester: pytest.Pytester, upstream: str) -> None:
+    tests = """
+import pytest
+pytestmark = pytest.mark.mockserver(cassette="shared/all")
+
+@pytest.mark.parametrize("text", ["one", "two", "three"])
+def test_each(mockserver, text):
+    assert greet(text) == f"{text} to you!"
+
+@pytest.mark.mockserver(cassette=None)
+def test_none(mockserver):
+    mockserver.on().reply("mine")
+    assert greet() == "mine"
+"""
+    ran(pytester, tests, "--mockserver-record=new_episodes", upstream).assert_outcomes(passed=4)
+    assert names(pytester, "cassettes") == ["shared/all.yaml"]
+    result = ran(pytester, tests)
+    result.assert_outcomes(passed=4)
+    assert "not played" not in result.stdout.str()
+    fewer = tests.replace('"two", ', "")
+    ran(pytester, fewer).stdout.fnmatch_lines(["mockserver: cassettes/shared/all.yaml: 1 of 3 episodes not played: #2"])
+
+
+def test_rules_stand_before_the_cassette(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
+    tests = """
+def test_both(mockserver):
+    mockserver.on(last_user="mine").reply("mine")
+    assert greet("mine") == "mine"
+    assert greet("theirs") == "theirs to you!"
+    assert [call.source for call in mockserver.calls][0].startswith("rule ")
+"""
+    ran(pytester, tests, "--mockserver-record=once", upstream).assert_outcomes(passed=1)
+    assert [call.last_user for call in provider.calls] == ["theirs"]
+    ran(pytester, tests).assert_outcomes(passed=1)

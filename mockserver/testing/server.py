@@ -177,7 +177,6 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         """Break off the answers that are still going out; the calls that they belong to."""
         if self._running is None or not self._live.journal.tally.open:
             return Calls(())
-        self._running.hang_up(all_of_them=False)
         left = self.calls.of(lambda call: call.ended == "open")
         if left:
             self._running.hang_up()

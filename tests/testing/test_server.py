@@ -145,6 +145,16 @@ def test_an_answer_that_is_still_going_out_is_broken_off(server: MockServer) -> 
     assert len(server.close_open()) == 0
 
 
+def test_a_client_that_leaves_a_silent_stream_is_noted_at_once(server: MockServer) -> None:
+    server.on().reply("a b c d", faults=[{"stall": {"after_tokens": 1}}])
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    with httpx.stream("POST", server.url + CHAT, json=body) as answer:
+        lines = answer.iter_lines()
+        assert next(lines).startswith("data: ")
+        assert server.calls[0].ended == "open"
+    assert server.calls[0].ended.startswith("client left")
+
+
 def test_timing_only_where_it_is_asked_for(server: MockServer) -> None:
     server.on().then({"text": "a b c d", "timing": {"per_token": "30s"}})
     assert posted(server).status_code == 200

@@ -5,6 +5,13 @@ import pytest
 
 from app import BrokenOffError, answer
 
+pytestmark = pytest.mark.anyio  # comes with the client; pytest-asyncio does as well
+
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
 
 async def shown(pieces):
     """What a user has seen when the answer ends or breaks off, and whether it broke off."""

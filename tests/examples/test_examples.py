@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.house.warm import warm
-from tests.kit.guides import EXAMPLES, GUIDES, followed
+from tests.kit.guides import EXAMPLES, GUIDES, followed, guide
 
 ELSEWHERE = {"langchain"}  # run by tests/frameworks, where the frameworks are
 NAMES = {folder.name for folder in EXAMPLES.iterdir() if folder.is_dir()}
@@ -19,17 +19,27 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", sorted(NAMES - ELSEWHERE))
-def test_guide_is_true(name: str, tmp_path: Path, programs: Path) -> None:
+def test_an_example_does_what_its_guide_says(name: str, tmp_path: Path, programs: Path) -> None:
     wrong = followed(name, tmp_path, programs=programs)
-    assert not wrong, "\n".join([f"{name}:", *wrong])
-
-
-def test_every_example_has_a_guide_and_every_guide_an_example() -> None:
-    assert {guide.stem for guide in GUIDES.glob("*.md")} == NAMES
+    assert not wrong, "\n".join([f"{guide(name).name}:", *wrong])
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_an_example_says_what_it_is(name: str) -> None:
-    said = (EXAMPLES / name / "README.md").read_text()
-    assert f"../../docs/guides/{name}.md" in said
-    assert "pytest" in said
+def test_an_example_is_run_by_its_guide(name: str) -> None:
+    assert "\n$ pytest" in guide(name).read_text()
+
+
+def test_every_guide_has_an_example() -> None:
+    assert {page.stem for page in GUIDES.glob("*.md")} <= NAMES
+
+
+def test_a_file_that_differs_from_the_example_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = "```text title=a.txt\nhi\n```\n```text title=b.txt\nhi\n```\n```text title=c.txt\nhi\n```\n"
+    for name, text in {"a.txt": "hi\n", "b.txt": "ho\n", "README.md": page}.items():
+        (tmp_path / "examples" / "one" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "examples" / "one" / name).write_text(text)
+    monkeypatch.setattr("tests.kit.guides.EXAMPLES", tmp_path / "examples")
+    assert followed("one", tmp_path / "copy") == [
+        "line 4: b.txt is another one in the example",
+        "line 7: c.txt is another one in the example",
+    ]

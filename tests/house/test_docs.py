@@ -9,7 +9,8 @@ from tests.house.pages import Block, Reader, blocks, same
 from tests.house.warm import warm
 
 ROOT = Path(__file__).parents[2]
-ELSEWHERE = {ROOT / "docs" / "frameworks.md"}  # run by tests/frameworks, where the frameworks are
+# Those of frameworks are run by tests/frameworks, where these are; guides by tests/examples, beside their examples.
+ELSEWHERE = {ROOT / "docs" / "frameworks.md", *(ROOT / "docs" / "guides").glob("*.md")}
 BESIDE = {"cassettes.md": ("cassettes/tour.yaml",)}  # what a page's reader has, besides rules.yaml
 PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - ELSEWHERE)]
 
@@ -88,6 +89,8 @@ def test_blocks_are_found_with_their_titles() -> None:
         ("a\n...\n", "a\n", True),
         ("a\n", "a\nb\n", False),
         ("a, recorded 2026-01-31: b\n", "a, recorded 2026-02-01: b\n", True),
+        ("1 passed in 0.01s\n", "1 passed in 12.34s\n", True),
+        ("1 passed in 0.01s\n", "2 passed in 0.01s\n", False),
     ],
 )
 def test_three_dots_stand_for_any_lines(expected: str, actual: str, equal: bool) -> None:

@@ -1,4 +1,4 @@
-"""Follows a guide in a copy of its example, whose files it shows as they are."""
+"""Follows a page in a copy of an example, whose files it shows as they are."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,10 +11,16 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES, GUIDES = ROOT / "examples", ROOT / "docs" / "guides"
 
 
-def followed(name: str, folder: Path, **reader: Any) -> list[str]:
-    """What does not come out as a guide says."""
-    page = (GUIDES / f"{name}.md").read_text()
-    copytree(EXAMPLES / name, folder, dirs_exist_ok=True)
+def guide(example: str) -> Path:
+    """The page about an example: its guide, else its README."""
+    page = GUIDES / f"{example}.md"
+    return page if page.exists() else EXAMPLES / example / "README.md"
+
+
+def followed(example: str, folder: Path, **reader: Any) -> list[str]:
+    """What does not come out as the page says."""
+    page = guide(example).read_text()
+    copytree(EXAMPLES / example, folder, dirs_exist_ok=True)
     return [*_differences(page, folder), *Reader(folder, **reader).follow(page)]
 
 

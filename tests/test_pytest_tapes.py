@@ -47,7 +47,9 @@ OWN = ["TestGreeting.test_greets[A]~*", "TestGreeting.test_greets[a]", "TestGree
 
 
 def names(pytester: pytest.Pytester, folder: str) -> list[str]:
-    return sorted(path.relative_to(pytester.path / folder).as_posix() for path in (pytester.path / folder).rglob("*.yaml"))
+    return sorted(
+        path.relative_to(pytester.path / folder).as_posix() for path in (pytester.path / folder).rglob("*.yaml")
+    )
 
 
 def test_a_test_is_recorded_once_and_played_from_then_on(

@@ -19,6 +19,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+# Plugins that readers need not have, and that a warm process has imported what pytest would rewrite.
+PLAIN = "-p no:schemathesis -p no:hypothesispytest -p no:asyncio -W ignore::pytest.PytestAssertRewriteWarning"
+
 _FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
 _TITLE = re.compile(r"title=(?P<name>\S+)")
 _VARIES = re.compile(r"(?<=recorded )\d{4}-\d\d-\d\d|(?<= in )\d+\.\d\ds$", re.MULTILINE)
@@ -138,10 +141,10 @@ class Reader:
 
     def _environment(self) -> dict[str, str]:
         """The environment of a reader: this interpreter's programs before others, no keys, no proxies."""
-        keys = ("OPENAI", "MOCKSERVER", "AZURE")
+        keys = ("OPENAI", "MOCKSERVER", "AZURE", "CI")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(keys)}
         path = (str(self.programs), str(Path(sys.executable).parent), kept.get("PATH", ""))
-        return kept | {"PATH": os.pathsep.join(path), "NO_PROXY": "127.0.0.1,localhost"}
+        return kept | {"PATH": os.pathsep.join(path), "NO_PROXY": "127.0.0.1,localhost", "PYTEST_ADDOPTS": PLAIN}
 
     def _stop(self, *ports: int) -> None:
         """Stop what listens on these ports, or on any."""

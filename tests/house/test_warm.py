@@ -32,6 +32,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         "mockserver ask 'hello there' -r rules.yaml | head -1",
         "mockserver ask hello -r nowhere.yaml",
         "mockserver bark",
+        "echo 'def test_it(mockserver): mockserver.on()' > test_it.py; pytest -q -p no:asyncio > out; head -4 out",
     ],
 )
 def test_a_warm_program_does_what_a_cold_one_does(command: str, programs: Path, tmp_path: Path, root: Path) -> None:

@@ -1,7 +1,7 @@
 """Processes that have imported everything beforehand and fork for each command: pages that hold many are read sooner.
 
-`warm(folder)` starts them and gives a folder of programs, to be looked through first: a `mockserver` and a `python`.
-That python has imported what others made, and none of ours: scripts may change tables before these are looked at.
+`warm(folder)` starts them and gives a folder of programs, to be looked through first: a `mockserver`, a `python` and a
+`pytest`. That python has imported what others made, and none of ours: scripts may change tables before these are looked at.
 What keeps running (`mockserver serve`) gets a process of its own from the start.
 """
 
@@ -20,6 +20,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
+
+import pytest
 
 PROGRAM = """#!{python} -IS
 import json, os, socket, sys
@@ -43,7 +45,7 @@ def warm(folder: Path) -> Iterator[Path]:
     """A folder with the programs, for as long as their process runs."""
     (folder / "programs").mkdir()
     with ExitStack() as stack:
-        for name in ("mockserver", "python"):
+        for name in ("mockserver", "python", "pytest"):
             stack.enter_context(_started(name, folder))
         yield folder / "programs"
 
@@ -65,7 +67,7 @@ def _started(program: str, folder: Path) -> Iterator[None]:
 
 def main(program: str, address: str) -> None:
     """Import everything, then fork for each command that comes in."""
-    for module in OF_OTHERS if program == "python" else _ours():
+    for module in (*OF_OTHERS, *(_ours() if program != "python" else ())):
         importlib.import_module(module)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
@@ -123,6 +125,8 @@ def _run(program: str, argv: Sequence[str]) -> None:
             sys.argv, sys.path[:0] = [*argv], [os.path.dirname(name)]
             script.__file__ = name
         exec(compile(text, name, "exec"), script.__dict__)
+    elif program == "pytest":
+        sys.exit(int(pytest.main([*argv])))
     else:
         sys.argv = [program, *argv]
         runpy.run_module("mockserver", run_name="__main__")

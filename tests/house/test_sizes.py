@@ -46,7 +46,7 @@ def _too_many(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
 def test_everything_is_small() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{complaint}"
-        for folder in ("mockserver", "tests", "benchmarks")
+        for folder in ("mockserver", "tests", "benchmarks", "examples")
         for path in sorted((ROOT / folder).rglob("*.py"))
         for complaint in offenders(path)
     ]

@@ -69,7 +69,7 @@ def left_out(path: Path, source: str) -> Iterator[str]:
     ("check", "folders"),
     [
         (undocumented, ("mockserver",)),
-        (vague, ("mockserver", "tests", "benchmarks")),
+        (vague, ("mockserver", "tests", "benchmarks", "examples")),
         (undone, ("mockserver", "tests", "benchmarks", "docs", "examples")),
         (left_out, ("tests",)),
     ],

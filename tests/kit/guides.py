@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, ignore_patterns
 from typing import Any
 
 from tests.house.pages import Reader, blocks
@@ -20,7 +20,8 @@ def guide(example: str) -> Path:
 def followed(example: str, folder: Path, **reader: Any) -> list[str]:
     """What does not come out as the page says."""
     page = guide(example).read_text()
-    copytree(EXAMPLES / example, folder, dirs_exist_ok=True)
+    left_behind = ignore_patterns("__pycache__", ".*_cache")
+    copytree(EXAMPLES / example, folder, dirs_exist_ok=True, ignore=left_behind)
     return [*_differences(page, folder), *Reader(folder, **reader).follow(page)]
 
 

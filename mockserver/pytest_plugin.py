@@ -7,11 +7,15 @@ plugin costs next to nothing.
 from __future__ import annotations
 
 import os
+import sys
 from argparse import ArgumentError
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,7 +50,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Lead clients to the server before anything of the user's is imported, where the ini file wants that."""
+    """Before anything of the user's is imported, lead clients to the server, where the ini file wants that."""
+    sys.meta_path[:0] = [finder := Plain()]
+    early_config.add_cleanup(partial(_forget, finder))
     if early_config.getini("mockserver_env") == "session":
         with _told(pytest.UsageError):
             _run(early_config).lead()
@@ -130,6 +136,25 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
         for line in idle(taped):
             terminalreporter.write_line(f"mockserver: {line}")
+
+
+class Plain(MetaPathFinder):
+    """Finds our modules as Python does.
+
+    Of all that comes with a plugin pytest rewrites the asserts, and at every start anew where it may not write: that
+    would take seconds.
+    """
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        """The module, if it is ours."""
+        return PathFinder.find_spec(name, path) if name.startswith("mockserver.") else None
+
+
+def _forget(finder: Plain) -> None:
+    with suppress(ValueError):
+        sys.meta_path.remove(finder)
 
 
 def _run(config: pytest.Config) -> Run:

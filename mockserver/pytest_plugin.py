@@ -83,12 +83,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
     if not ours or config.option.collectonly:
         return
+    lost = set[pytest.Item]()
     for text, held in _run(config).mistakes(ours):
         more = f" and {len(held) - 1} more" if len(held) > 1 else ""
         where = held[0].nodeid.partition("::")[0]
         report = pytest.CollectReport(where, "failed", f"{text}\nwanted by {held[0].nodeid}{more}", [])
         config.hook.pytest_collectreport(report=report)
-        items[:] = [item for item in items if item not in held]
+        lost.update(held)
+    items[:] = [item for item in items if item not in lost]
 
 
 @pytest.fixture(scope="session")

@@ -301,7 +301,7 @@ def test_mistakes_in_a_flag_are_told_with_its_name(name: str, value: str, said: 
 
 
 def test_mistakes_in_a_keyword_are_told_with_its_name() -> None:
-    with pytest.raises(ConfigError, match='^replay_speed must be a number, not "x"$'):
+    with pytest.raises(ConfigError, match=r'^replay_speed must be a number, not "x"$'):
         assemble(Keywords(replay_speed="x"), {}, [])
 
 

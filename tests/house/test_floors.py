@@ -55,7 +55,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "reports": ({"core", "engine"}, set()),
     "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
-    "pytest_plugin": ({"core", "pytest_coverage", "pytest_run"}, {"pytest"}),
+    "pytest_plugin": ({"core", "pytest_coverage", "pytest_run", "testing"}, {"pytest"}),
     "pytest_run": ({"core", "pytest_wanted", "reports", "testing"}, {"pytest"}),
     "pytest_wanted": ({"core", "positions", "testing"}, {"pytest"}),
     "pytest_coverage": ({"core", "reports"}, {"pytest"}),

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.cassettes.files import named
-from mockserver.testing.naming import after, exists
+from mockserver.testing.naming import after
 
 SAME = ["test_app", "TestChat.test_greets", "test_greets[gpt-4o-0.5]", "test_größe", "test_a[x=1, y=[2]]", "[x]"]
 OTHER = {
@@ -42,11 +42,3 @@ def test_what_it_may_not_take_ends_in_a_mark(name: str, start: str, tmp_path: Pa
 def test_two_tests_have_two_names() -> None:
     names = ["test_a[b/c]", "test_a[b:c]", "test_a[b-c]", "test_a[B-c]", "x" * 500, "x" * 501]
     assert len({after([name]).lower() for name in names}) == len(names)
-
-
-def test_whether_there_is_one(tmp_path: Path) -> None:
-    (tmp_path / "test_it").mkdir()
-    (tmp_path / "test_it" / "test_a.yaml").write_text("")
-    assert exists(tmp_path, "test_it/test_a")
-    assert not exists(tmp_path, "test_it/test_b")
-    assert not exists(tmp_path, "../test_it/test_a")

@@ -44,8 +44,8 @@ def test_a_reset_forgets_all_but_the_address_and_what_stands(server: MockServer)
     server.on(last_user="*").reply("in front").times(1)
     assert [said(client, "always"), said(client, "always")] == ["in front", "standing"]
     for _ in range(2):
-        server.keep()
         server.reset()
+        server.keep()
         assert (len(server.calls), server.url) == (0, address)
         assert said(client, "always") == "standing"
     standing.remove()

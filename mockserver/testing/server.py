@@ -16,6 +16,7 @@ from mockserver.engine.rules import Rule
 from mockserver.positions import Document, did_you_mean
 from mockserver.reports.coverage.watch import watch
 from mockserver.reports.problems import Budget, Problem, failing, unanswered, unmatched, unmet
+from mockserver.server.app import Spoken
 from mockserver.server.control.seen import attempts
 from mockserver.server.environment import base_url, environment
 from mockserver.server.live import compiled, start
@@ -29,6 +30,7 @@ from mockserver.testing.declaring import Declared
 from mockserver.testing.environs import Environs
 from mockserver.testing.options import Options, When
 from mockserver.testing.setup import Setup, Setups
+from mockserver.testing.transport import Clock, Transport
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -44,7 +46,10 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._setups = Setups()
         self._setup = self._usual = Setup.of(*rules, **options)
         self._live = start(self._setup.sources)
+        self.clock = Clock()
+        self._live.now = self.clock.now
         self._running: Running | None = None
+        self._transport: Transport | None = None
         self._declared: list[Declared] = []
         self._loaded: tuple[Rule, ...] = ()
         self._standing: tuple[Declared, ...] = ()
@@ -124,6 +129,18 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
         """The same that is awaited, a new one each time: it belongs to the loop that it is used in."""
         return async_client(self.url, dialect, **options)
+
+    # Without a socket.
+
+    def transport(self) -> Transport:
+        """What clients of httpx and httpx2 take as their `transport`, to come here without a socket.
+
+        The server need not have been started. Waits take no time: they put `clock` forward. It is the same one each
+        time, as good for many clients as for one.
+        """
+        if self._transport is None:
+            self._transport = Transport(Spoken(self._live), self.clock)
+        return self._transport
 
     # Rules.
 

@@ -217,6 +217,6 @@ def _printable(source: str) -> str:
 
 _NOTHING: Mapping[str, Any] = {}
 _NO_RELAY = (
-    "this request is to be answered by its provider (it is recorded, or a rule forwards it), which transport() cannot do;"
-    " have the client call the server itself, at its base_url"
+    "this request is to be answered by its provider (it is recorded, or a rule forwards it), which needs a server;"
+    " have the client call it at its base_url, without transport()"
 )

@@ -13,7 +13,6 @@ from typing import Any
 from mockserver.core.action import Cut, Flush, Head, Spill, Wait, Write
 from mockserver.delivery.drive import encoded
 from mockserver.delivery.script import WITHOUT_BODY
-from mockserver.engine.apart import Work
 from mockserver.testing.transport.clock import Clock
 from mockserver.testing.transport.needs import Until, run, run_async
 from mockserver.testing.transport.steps import END, Steps
@@ -63,15 +62,16 @@ class Answer:
     def close(self) -> None:
         """The client wants no more: what would have left by now, has; but of a stream only what was asked for."""
         if not self._pieces:
-            self._run_on()
+            self._run_on(0.0)
         self._pieces.clear()
         self._steps.leave()
 
     def _hear(self) -> Hear:
         if self._pieces:
             return self._handed()
-        if self._left == 0:
-            self.close()
+        if self._left == 0:  # the client has all that it was told of, whatever follows
+            self._run_on(math.inf)
+            self._steps.leave()
             return None
         try:
             return (yield from self._heard())
@@ -82,7 +82,6 @@ class Answer:
     def _heard(self) -> Hear:
         asked, step = self._clock.now(), self._steps.next()
         while step is not END:
-            result: object = None
             match step:
                 case Head():
                     return step
@@ -98,8 +97,9 @@ class Answer:
                 case _:
                     step = yield from self._met(step)
                     continue
-            step = self._steps.next(result)
-        return self._ended()
+            step = self._steps.next()
+        self._check()
+        return None
 
     def _met(self, need: object) -> Generator[Any, Any, object]:
         """Have something done, and go on to the next step."""
@@ -116,7 +116,7 @@ class Answer:
             return
         if self._due - asked > self._patience:
             yield Until(asked + self._patience)
-            raise self._raised("ReadTimeout", "The read operation timed out")
+            raise self._raised("ReadTimeout", "timed out")
         yield Until(self._due)
 
     def _taken(self, write: Write) -> bool:
@@ -136,8 +136,8 @@ class Answer:
         self._steps.note(piece)
         return piece
 
-    def _ended(self) -> None:
-        """The answer is over: was it whole? Raises what a client hears of a connection that ends otherwise."""
+    def _check(self) -> None:
+        """Raise what a client hears of a connection that ends otherwise than in good order."""
         if self._cut == "reset":
             raise self._raised("ReadError", f"[Errno {errno.ECONNRESET}] {os.strerror(errno.ECONNRESET)}")
         if not self._begun:
@@ -151,14 +151,15 @@ class Answer:
         message = f"peer closed connection without sending complete message body ({came})"
         raise self._raised("RemoteProtocolError", message)
 
-    def _run_on(self) -> None:
+    def _run_on(self, seconds: float) -> None:
+        """Go on by oneself, up to a wait that is as long as this or longer."""
         while not self._steps.over:
             match self._steps.next():
                 case Write(data=data):
                     if self._events and data:
                         return
                     self._steps.note(data)
-                case Wait() | Work():
+                case Wait(seconds=pause) if pause >= seconds:
                     return
 
 

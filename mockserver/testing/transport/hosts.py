@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 from mockserver.cassettes.importing.known import Known, dialect_of, spot
+from mockserver.core.addresses import is_loopback
 from mockserver.dialects import discover
 from mockserver.server.routes import operation_at, places
 
@@ -19,6 +20,6 @@ class Hosts:
     def _path(self, method: str, host: str, path: str) -> str:
         """The path here; of a host that is nobody's it stays as it is."""
         url = f"https://{host}{path}"
-        dialect = dialect_of(url, self._known) if host else None
+        dialect = None if is_loopback(host) or not host else dialect_of(url, self._known)
         found = None if dialect is None else spot(method, url, dialect, self._known)
         return path if found is None else found.path

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from anyio import sleep_forever, to_thread
+from anyio.lowlevel import checkpoint
 
 from mockserver.engine.apart import Work
 from mockserver.testing.transport.clock import Clock
@@ -61,21 +62,28 @@ def _met(need: object, clock: Clock) -> object:
         case Until(moment=math.inf):
             raise EndlessError(_ENDLESS)
         case Until(moment=moment):
-            return clock.reach(moment)
+            clock.reach(moment)
+            return None
         case Work(work=work):
             return work()
+        case None:  # the others' turn; there are none
+            return None
     raise RuntimeError("this request needs an event loop; send it with an asynchronous client, or over the socket")
 
 
 async def _met_async(need: object, clock: Clock) -> object:
     match need:
         case Until(moment=math.inf):
-            return await sleep_forever()
+            await sleep_forever()
         case Until(moment=moment):
-            return await clock.reached(moment)
+            await clock.reached(moment)
         case Work(work=work):
             return await to_thread.run_sync(work, abandon_on_cancel=True)
-    return await _Awaited(need)
+        case None:
+            await checkpoint()
+        case _:
+            return await _Awaited(need)
+    return None
 
 
 class _Awaited:

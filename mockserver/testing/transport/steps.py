@@ -7,6 +7,7 @@ event loop around it, if there is one.
 import asyncio
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
@@ -28,21 +29,31 @@ class End:
 END = End()
 
 
-class Steps:
-    """The steps of one request; to the application it is the stage. `turnstile` lets one at a time be at work."""
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The way into an application, in which one step at a time is made, on whichever thread."""
 
-    def __init__(self, app: ASGIApp, scope: Scope, body: bytes, turnstile: RLock, *, patient: bool) -> None:
+    app: ASGIApp
+    turnstile: RLock = field(default_factory=RLock)
+
+
+class Steps:
+    """The steps of one request, which is `patient` if it can wait for others; to the application it is the stage."""
+
+    def __init__(self, gate: Gate, scope: Scope, body: bytes, *, patient: bool) -> None:
         self.patient, self.over = patient, False
-        self._turnstile, self._note = turnstile, _unnoted
+        self._turnstile = gate.turnstile
+        self._note: Note | None = None
         self._body: bytes | None = body
-        self._coroutine: Any = app({**scope, "extensions": {STAGE: self}}, self._receive, self._send)
+        self._coroutine: Any = gate.app({**scope, "extensions": {STAGE: self}}, self._receive, self._send)
 
     def next(self, result: object = None, error: BaseException | None = None) -> Step:
         """Go on, with what the last step wanted, to the next one. Raises what the application raises."""
         with self._turnstile:
             before = BY_HAND.set(True)
             try:
-                return self._coroutine.send(result) if error is None else self._coroutine.throw(error)
+                step: Step = self._coroutine.send(result) if error is None else self._coroutine.throw(error)
+                return step
             except StopIteration:
                 self.over = True
                 return END
@@ -61,8 +72,9 @@ class Steps:
             self._coroutine.close()
 
     def note(self, data: bytes) -> None:
-        """Bytes of the body have reached the client."""
-        self._note(data)
+        """Bytes of the body have reached the client; of what is not in the journal nobody is told."""
+        if self._note is not None:
+            self._note(data)
 
     async def perform(self, actions: Iterable[Action], note: Note) -> str:
         """Hand up one action after another."""
@@ -99,7 +111,3 @@ class _Handed:
 
     def __await__(self) -> Any:
         return (yield self._what)
-
-
-def _unnoted(_: bytes) -> None:
-    """Of what has no row in the journal nothing is noted."""

@@ -1,9 +1,10 @@
 """The transport: what httpx and httpx2 hand their requests to, in place of a connection."""
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from email.utils import formatdate
 from functools import lru_cache
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
 
@@ -15,7 +16,7 @@ from mockserver.testing.transport.answer import Answer, Heard
 from mockserver.testing.transport.clock import Clock
 from mockserver.testing.transport.hosts import Hosts
 from mockserver.testing.transport.libraries import Library, library_of
-from mockserver.testing.transport.steps import Steps
+from mockserver.testing.transport.steps import Gate, Steps
 
 if TYPE_CHECKING:
     import httpx
@@ -35,8 +36,7 @@ class Transport(_Base):
     """
 
     def __init__(self, app: ASGIApp, clock: Clock) -> None:
-        self._app, self._clock, self._hosts = app, clock, Hosts()
-        self._turnstile = RLock()
+        self._gate, self._clock, self._hosts = Gate(app), clock, Hosts()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
@@ -47,7 +47,7 @@ class Transport(_Base):
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
         library = library_of(request)
-        answer = self._answer(request, await request.aread(), library, patient=True)
+        answer = self._answer(request, await request.aread(), library, patient=_in_asyncio())
         return _response(request, await answer.next_async(), answer, library)
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Transport(_Base):
             "query_string": query,
             "headers": [(name.lower(), value) for name, value in request.headers.raw],
         }
-        steps = Steps(self._app, scope, body, self._turnstile, patient=patient)
+        steps = Steps(self._gate, scope, body, patient=patient)
         patience = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
         return Answer(steps, self._clock, lambda name, message: library.error(name, message, request), patience)
 
@@ -90,6 +90,13 @@ def _response(request: Any, head: Heard, answer: Answer, library: Library) -> An
         raise TypeError("an answer begins with its head")
     headers = answer.begin(head, bare=request.method == "HEAD")
     return library.response(head.status, [(b"date", _date(int(wall()))), *headers], answer)
+
+
+def _in_asyncio() -> bool:
+    """Whether it is asyncio's loop that runs, in which requests can wait for each other."""
+    with suppress(RuntimeError):
+        return asyncio.get_running_loop() is not None
+    return False
 
 
 @lru_cache(maxsize=1)

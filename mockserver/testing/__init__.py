@@ -7,3 +7,5 @@ from mockserver.testing.cases import mocked as mocked
 from mockserver.testing.declaring import Declared as Declared
 from mockserver.testing.server import MockServer as MockServer
 from mockserver.testing.setup import Setup as Setup
+from mockserver.testing.transport import Clock as Clock
+from mockserver.testing.transport import Transport as Transport

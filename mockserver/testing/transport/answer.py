@@ -36,9 +36,14 @@ class Answer:
         self._told = self._left = math.inf  # bytes of the body by its head, and of these the ones still to come
         self._cut: str | None = None
 
-    def begin(self, head: Head, *, bare: bool) -> list[tuple[bytes, bytes]]:
-        """The headers of an answer that begins, as they are on the wire; `bare`: it was to HEAD, and has no body."""
+    def begin(self, head: Head, *, bare: bool = False, last: bool = False) -> list[tuple[bytes, bytes]]:
+        """The headers of an answer that begins, as they are on the wire.
+
+        `bare`: it is to HEAD, and has no body. `last`: the client wants no other on this connection.
+        """
         self._begun, headers = True, list(map(encoded, head.headers))
+        if last:
+            headers = [*(header for header in headers if header[0] != b"connection"), (b"connection", b"close")]
         for name, value in headers:
             if name == b"content-length":
                 self._told = int(value)

@@ -62,11 +62,18 @@ class Library:
 
 def library_of(request: Any) -> Library:
     """The library that a request was made by."""
-    return _library(type(request).__module__.partition(".")[0])
+    return _library(type(request))
 
 
 @cache
-def _library(name: str) -> Library:
+def _library(kind: type) -> Library:
+    """The library of a class of requests, perhaps of one that a user has derived."""
+    own = next(base for base in reversed(kind.__mro__) if base.__name__ == "Request")
+    return _named(own.__module__.partition(".")[0])
+
+
+@cache
+def _named(name: str) -> Library:
     return Library(sys.modules[name])
 
 

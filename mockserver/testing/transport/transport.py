@@ -88,7 +88,8 @@ def _response(request: Any, head: Heard, answer: Answer, library: Library) -> An
     """The response that begins so."""
     if not isinstance(head, Head):
         raise TypeError("an answer begins with its head")
-    headers = answer.begin(head, bare=request.method == "HEAD")
+    last = request.headers.get("connection", "").lower() == "close"
+    headers = answer.begin(head, bare=request.method == "HEAD", last=last)
     return library.response(head.status, [(b"date", _date(int(wall()))), *headers], answer)
 
 

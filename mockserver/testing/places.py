@@ -1,8 +1,10 @@
 """Where in a test something stands: the line of the test's own code that called us."""
 
 import linecache
+import os
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 
@@ -14,7 +16,7 @@ def caller() -> Place:
     frame = next(frame for frame in _frames() if not frame.f_code.co_filename.startswith(_HOUSE))
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
-    return Place(_near(file), line, len(text) - len(text.lstrip()) + 1, text)
+    return Place(_near(file, os.getcwd()), line, len(text) - len(text.lstrip()) + 1, text)
 
 
 def _frames() -> Iterator[FrameType]:
@@ -24,9 +26,10 @@ def _frames() -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _near(file: str) -> str:
-    """A file as people find it from where they are."""
-    path, here = Path(file), Path.cwd()
+@lru_cache(maxsize=256)
+def _near(file: str, folder: str) -> str:
+    """A file as people find it from this folder."""
+    path, here = Path(file), Path(folder)
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
 
 

@@ -62,7 +62,8 @@ class Library:
 
 def library_of(request: Any) -> Library:
     """The library that a request was made by."""
-    return _library(type(request))
+    kind: Any = type(request)
+    return _library(kind)
 
 
 @cache

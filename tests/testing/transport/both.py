@@ -14,7 +14,7 @@ PATIENCE = httpx.Timeout(20.0)
 
 @dataclass(frozen=True)
 class Heard:
-    """All of an answer as it came: raw headers in order, the body, the error it ended with, how the journal tells it."""
+    """All of an answer as it came: raw headers in order, the body, the error at its end, how the journal tells it."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]

@@ -74,8 +74,8 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
             said(client, text)
     told = [problem.headline for problem in server.problems()]
     assert [line.partition(":")[0] for line in told if line.startswith("tests")] == ["tests/testing/test_server.py"] * 2
-    assert "ZeroDivisionError: division by zero" in told[0]
-    assert told[1].startswith('no rule answered call 3: chat gpt-4o "unknown"')
+    assert told[0].endswith("its function failed: ZeroDivisionError: division by zero")
+    assert told[1].startswith('no rule answered call 3: "unknown"; nearest tests/testing/test_server.py:')
     assert "was to answer 2 calls and answered 1" in told[2]
     assert f"{unfinished.where}: this on(...) says no answer" in told[3]
     assert told[4].startswith("3 calls came, 2 may")

@@ -42,7 +42,7 @@ def findings(found: Iterable[Finding], secrets: Secrets) -> Iterator[str]:
     if len(every) > MOST_LINES:
         every = tuple(sorted(every, key=lambda finding: finding.ok))
     for finding in every[:MOST_LINES]:
-        yield from lines((_masked(finding),)) if _is_secret(finding) else held(_cleaned(finding, secrets))
+        yield from lines((_masked(finding),)) if is_secret(finding) else held(_cleaned(finding, secrets))
     if len(every) > MOST_LINES:
         yield f"... and {len(every) - MOST_LINES} more"
 
@@ -57,7 +57,8 @@ def _misses(found: Sequence[Finding]) -> int:
     return sum(not finding.ok for finding in found)
 
 
-def _is_secret(finding: Finding) -> bool:
+def is_secret(finding: Finding) -> bool:
+    """Whether the field that it is about is a credential itself."""
     return finding.field == "key" or is_secret_header(finding.field.removeprefix("header."))
 
 

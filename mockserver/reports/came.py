@@ -109,9 +109,9 @@ def told_by(reply: bytes) -> str:
         body = json.loads(reply)
     except ValueError:
         return ""
-    error = body.get("error", body) if isinstance(body, dict) else body
-    message = error.get("message", error.get("detail")) if isinstance(error, dict) else error
-    return message if isinstance(message, str) else ""
+    tables = (body, body.get("error")) if isinstance(body, dict) else ()
+    messages = (table.get("message") for table in reversed(tables) if isinstance(table, dict))
+    return next((message for message in messages if isinstance(message, str)), "")
 
 
 def many(number: int, what: str = "call") -> str:

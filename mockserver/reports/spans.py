@@ -71,19 +71,19 @@ def span_of(finding: Finding) -> Span | None:
 
 def _whole(wanted: str, text: str) -> Span | None:
     """Where a text is not the one that is wanted."""
-    front = _common(wanted, text)
-    back = _common(wanted[front:][::-1], text[front:][::-1])
+    front = _shared(wanted, text)
+    back = _shared(wanted[front:][::-1], text[front:][::-1])
     alike = front + back >= min(_ALIKE, len(wanted))
     return Span(front, len(text) - front - back) if alike and wanted else None
 
 
 def _beginning(wanted: str, text: str) -> Span | None:
-    front = _common(wanted, text)
+    front = _shared(wanted, text)
     return Span(front, min(1, len(text) - front)) if front >= _ALIKE else None
 
 
 def _end(wanted: str, text: str) -> Span | None:
-    back = _common(wanted[::-1], text[::-1])
+    back = _shared(wanted[::-1], text[::-1])
     return Span(max(0, len(text) - back - 1), min(1, len(text) - back)) if back >= _ALIKE else None
 
 
@@ -208,7 +208,7 @@ def _lens(ignoring: Sequence[str]) -> Lens:
     return Lens(fold="ignore_case" in ignoring, squeeze="ignore_space" in ignoring)
 
 
-def _common(one: str, other: str) -> int:
+def _shared(one: str, other: str) -> int:
     """How many letters two texts begin with alike."""
     fewest = min(len(one), len(other))
     return next((at for at in range(fewest) if one[at] != other[at]), fewest)

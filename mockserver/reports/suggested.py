@@ -3,6 +3,7 @@
 Each is tried on the call before it is shown. What is a credential in the call never stands in them.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,7 @@ from mockserver.engine.prompts import singles
 from mockserver.engine.rules import Rule
 from mockserver.engine.then.operations import GENERATIVE
 from mockserver.engine.when.matchers import compile_when
+from mockserver.reports.asked import is_secret
 from mockserver.reports.came import many
 from mockserver.reports.notation import field_in_python, field_in_yaml, in_python, in_yaml, python
 from mockserver.reports.spans import blurred, span_of
@@ -54,7 +56,7 @@ def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestio
     """A rule for this call, and for as few others as can be told; `lost`: nobody knows the answer it goes on from."""
     whole, plainly = _exactly(call, secrets, lost=lost), {"operation": call.operation}
     asked = {"model": _exact(call.model), **plainly} if _clean(call.model, secrets) else plainly
-    for when in (whole, {**plainly, **whole}, asked, plainly):
+    for when in (whole, {**asked, **whole}, asked, plainly):
         if when and _holds(when, call):
             return Suggestion(when, _then(call), _tool(call, secrets))
     return None
@@ -68,7 +70,7 @@ def change(near: Near[Rule], call: Call, secrets: Secrets) -> str | None:
     if len(missed) != 1 or not isinstance(when, Mapping) or missed[0].field not in when or _is_another(missed[0]):
         return None
     [finding] = missed
-    value = _instead(finding, when[finding.field], secrets)
+    value = None if is_secret(finding) else _instead(finding, when[finding.field], secrets)
     changed = {name: inner for name, inner in when.items() if name != finding.field}
     changed |= {} if value is None else {finding.field: value}
     if not _holds(changed, call):
@@ -121,7 +123,8 @@ def _exactly(call: Call, secrets: Secrets, *, lost: bool) -> When:
         when["last_user"] = said
     if call.tools:
         names = tuple(tool.name for tool in call.tools)
-        when["turn"] = call.turn  # what comes back with a tool's result is another turn
+        if call.previous is None:
+            when["turn"] = call.turn  # what comes back with a tool's result is another turn
         if all(_clean(name, secrets) for name in names):
             when["tools"] = _tools(names)
     return when
@@ -155,13 +158,12 @@ def _beginning(text: str) -> str:
 
 def _end(text: str) -> str:
     """The end of a text, from the beginning of a word."""
-    return _beginning(text[::-1])[::-1]
+    return _beginning(text[-LONGEST:][::-1])[::-1]
 
 
 def _pieces(text: str, secrets: Secrets) -> list[str]:
     """The text between its credentials, and between halves of letters, which no file can hold."""
-    text = replace(secrets, instead=lambda _: _GAP).text(text)
-    return "".join(_GAP if "\ud800" <= letter <= "\udfff" else letter for letter in text).split(_GAP)
+    return _HALF.sub(_GAP, replace(secrets, instead=lambda _: _GAP).text(text)).split(_GAP)
 
 
 def _clean(text: str, secrets: Secrets) -> bool:
@@ -203,4 +205,5 @@ def _then(call: Call) -> Mapping[str, Json]:
 _WITH_TOOLS = ("chat", "responses")
 # Fields that hold what somebody said, in words of their own.
 _FREE = frozenset(("last_user", "last_message", "system", "conversation"))
+_HALF = re.compile("[\ud800-\udfff]")
 _GAP = "\ue000"  # stands in no text that people write

@@ -56,13 +56,13 @@ def _told(group: Sequence[Came], rules: Sequence[Rule]) -> Problem:
 
 def _no_rule(call: Came, what: Call, who: str, rules: Sequence[Rule]) -> Problem:
     """A call that no rule answered: the nearest rules, then what may be done."""
-    near = nearest(answering(call.rules), what, limit=NEAREST)
-    changes = [(each, words) for each in near if (words := change(each, what, call.secrets)) is not None]
-    told = list(asked(what, call.secrets))
+    near, secrets = nearest(answering(call.rules), what, limit=NEAREST), call.secrets
+    changes = [(each, words) for each in near if (words := change(each, what, secrets)) is not None]
+    told = list(asked(what, secrets))
     told.append("the nearest rules:" if near else "there are no rules that answer")
     for each in near:
         told.append(f"  {_rule(each.rule)}: {_verdict(each)}")
-        told += [f"    {line}" for line in findings(each.findings, call.secrets)]
+        told += [f"    {line}" for line in findings(each.findings, secrets)]
     if (late := _late(call, what, rules)) is not None:
         told.append(f"{late.where} would have answered it, but was declared after it came")
     else:

@@ -53,7 +53,8 @@ class Leaf:
         if ok and self.implied:
             return ()
         predicate = f"not {self.predicate}" if self.negative else self.predicate
-        return (Finding(self.field.name, predicate, self.expected, actual, ok, self.lens.ignoring),)
+        ignoring = ("ignore_case",) * self.lens.fold + ("ignore_space",) * self.lens.squeeze
+        return (Finding(self.field.name, predicate, self.expected, actual, ok, ignoring),)
 
     def share(self, call: Call) -> tuple[int, int]:
         """How many of its conditions hold, and how many there are."""

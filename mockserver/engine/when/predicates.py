@@ -44,11 +44,6 @@ class Lens:
             text = _SPACE.sub(" ", text).strip(" ")
         return text.casefold() if self.fold else text
 
-    @property
-    def ignoring(self) -> tuple[str, ...]:
-        """What does not matter, by the names that rules have for it."""
-        return ("ignore_case",) * self.fold + ("ignore_space",) * self.squeeze
-
 
 PLAIN = Lens()
 

@@ -86,9 +86,9 @@ def line(call: Came) -> str:
 def named(call: Came) -> str:
     """A call where there is little room: what was said, or else where it went."""
     if not call.last_user:
-        return f"call {call.number}: {plain(call.secrets.text(f'{call.method} {call.path}'))[:80]}"
+        return f"{plain(call.secrets.text(f'{call.method} {call.path}'))[:80]} (call {call.number})"
     text = call.secrets.text(call.last_user[:2_000])
-    return f"call {call.number}: {shown(text if len(text) <= BRIEF else f'{text[: BRIEF - 1]}…')}"
+    return f"{shown(text if len(text) <= BRIEF else f'{text[: BRIEF - 1]}…')} (call {call.number})"
 
 
 def lines_of(calls: Sequence[Came]) -> Iterator[str]:

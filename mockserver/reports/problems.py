@@ -65,7 +65,7 @@ class Budget:
 
 def unmet(rule: Rule, wanted: int, came: int, calls: Sequence[Came]) -> Problem:
     """A rule that answered fewer calls than it was to, and the calls that came nearest to it."""
-    head = f"the rule of {plain(rule.where)} was to answer {many(wanted)} and answered {came}"
+    head = f"{plain(rule.where)} was to answer {many(wanted)} and answered {came}"
     if not calls:
         return problem(head, [NONE_CAME])
     others = [call for call in calls if rule.source not in call.source.split(", ")]
@@ -90,9 +90,9 @@ def failing(where: str, errors: Sequence[Exception]) -> Problem:
     """A function of a rule that failed, once or several times; the last frames are those of the test."""
     first = errors[0]
     words = shown(str(first))[1:-1] if str(first) else ""
-    often = f" {len(errors)} times" if len(errors) > 1 else ""
+    often = f", {len(errors)} times" if len(errors) > 1 else ""
     name = f"{type(first).__name__}: {words}" if words else type(first).__name__
-    return problem(f"{where}: its function failed{often}: {name}", map(plain, _traceback(first)))
+    return problem(f"{name} in the function of {plain(where)}{often}", map(plain, _traceback(first)))
 
 
 def _beyond(calls: Sequence[Came], allowed: int) -> Iterator[str]:

@@ -86,7 +86,7 @@ def _pasted(call: Came, what: Call | None, *, lost: bool = False) -> Iterator[st
 
 def _named(group: Sequence[Came]) -> str:
     """Which call, and how often it came."""
-    return named(group[0]) + (f" ({len(group)} times)" if len(group) > 1 else "")
+    return named(group[0]) + (f", {len(group)} times" if len(group) > 1 else "")
 
 
 def _nearest(near: Near[Rule] | None) -> str:

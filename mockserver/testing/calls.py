@@ -18,6 +18,8 @@ from mockserver.testing.asserting import Assertions
 from mockserver.testing.fitting import wanted
 from mockserver.testing.options import When
 
+__tracebackhide__ = True  # pytest shows the line of the test instead
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Call:
@@ -184,7 +186,7 @@ class Calls(Assertions, Sequence[Call]):
         return iter(self._calls)
 
     def __repr__(self) -> str:
-        return "\n".join(map(repr, self._calls)) or "<no calls>"
+        return repr(list(self._calls)) if self._calls else "<no calls>"
 
     def of(self, fits: Callable[[Call], bool]) -> "Calls":
         """Those of which this holds."""

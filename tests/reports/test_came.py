@@ -19,9 +19,9 @@ def test_a_call_in_a_line() -> None:
 
 
 def test_a_call_where_there_is_little_room() -> None:
-    assert named(Came()) == 'call 1: "hello"'
-    assert named(Came(call("x" * 99))) == f'call 1: "{"x" * 39}…"'
-    assert named(Came(None, method="GET")) == "call 1: GET /v1/chat/completions"
+    assert named(Came()) == '"hello" (call 1)'
+    assert named(Came(call("x" * 99))) == f'"{"x" * 39}…" (call 1)'
+    assert named(Came(None, method="GET")) == "GET /v1/chat/completions (call 1)"
     assert "secret" not in named(Came(call("my top-secret-thing"), secrets=Secrets(("top-secret-thing",))))
 
 

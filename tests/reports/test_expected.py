@@ -43,7 +43,7 @@ def test_what_is_missing_moves_no_other(said: str, want: str, rows: str) -> None
 
 def test_very_many_are_held_one_against_one() -> None:
     told = sequence([Came()] * 600, [*steps("a"), *[wanted({})] * 599])
-    assert told.startswith('wrong sequence at step 1: wanted last_user="a", got call 1: "hello"')
+    assert told.startswith('wrong sequence at step 1: wanted last_user="a", got "hello" (call 1)')
 
 
 @pytest.mark.parametrize(

@@ -25,21 +25,20 @@ def test_budgets() -> None:
     assert list(Budget().passed(calls)) == list(Budget(39, 300).passed(calls)) == []
     passed = list(Budget(30, 20).passed(calls))
     assert [each.headline for each in passed] == [
-        '39 calls came, 30 may; one too many: call 31: "hello"',
-        '273 tokens were used, 20 may be; passed by call 3: "hello"',
+        '39 calls came, 30 may; one too many: "hello" (call 31)',
+        '273 tokens were used, 20 may be; passed by "hello" (call 3)',
     ]
     assert passed[0].text.splitlines()[11].startswith("  > call 31: ")
     assert passed[1].text.splitlines()[3].startswith("  7 tokens, 21 so far, 1 too many: call 3: ")
-    assert (
-        next(iter(Budget(0).passed([Came(usage=None)]))).headline == '1 call came, 0 may; one too many: call 1: "hello"'
-    )
+    [at_once] = Budget(0).passed([Came(usage=None)])
+    assert at_once.headline == '1 call came, 0 may; one too many: "hello" (call 1)'
 
 
 def test_a_rule_that_was_to_answer_more() -> None:
     [rule] = rules({"when": {"last_user": "hullo"}, "times": 2})
     came = [Came(call("bye")), Came(), Came(call("hullo"), source="rule rules.yaml:9"), Came(None), Came()]
     lines = unmet(rule, 2, 0, came).text.splitlines()
-    assert lines[0] == "the rule of rules.yaml:1 was to answer 2 calls and answered 0"
+    assert lines[0] == "rules.yaml:1 was to answer 2 calls and answered 0"
     assert lines[1:3] == [
         '  call 1: chat gpt-4o "hullo" -> rule rules.yaml:9',
         "    it would have fit, but what answered it came first",
@@ -60,10 +59,10 @@ def fails(words: str) -> Exception:
 
 def test_a_function_that_failed() -> None:
     lines = failing("t.py:3", [fails("not\nso"), fails("x")]).text.splitlines()
-    assert lines[0] == "t.py:3: its function failed 2 times: ValueError: not\\nso"
+    assert lines[0] == "ValueError: not\\nso in the function of t.py:3, 2 times"
     assert lines[1].startswith("  tests/reports/test_problems.py:")
     assert lines[2:] == ["    raise ValueError(words)", "  ValueError: not", "  so"]
-    assert failing("t.py:3", [KeyError()]).headline == "t.py:3: its function failed: KeyError"
+    assert failing("t.py:3", [KeyError()]).headline == "KeyError in the function of t.py:3"
 
 
 def test_a_rule_without_an_answer() -> None:

@@ -21,8 +21,8 @@ def test_none() -> None:
 def test_equal_calls_are_told_once() -> None:
     problems = list(unmatched([came(number=1), came("bye", 2), came(number=3)], THERE))
     assert [problem.headline for problem in problems] == [
-        'no rule answered call 1: "hello" (2 times); nearest rules.yaml:1: last_user',
-        'no rule answered call 2: "bye"; nearest rules.yaml:1: last_user',
+        'no rule answered "hello" (call 1), 2 times; nearest rules.yaml:1: last_user',
+        'no rule answered "bye" (call 2); nearest rules.yaml:1: last_user',
     ]
 
 
@@ -30,7 +30,7 @@ def test_of_many_the_others_are_told_in_a_line_each() -> None:
     problems = list(unmatched([came(str(number), number) for number in range(40)], THERE))
     assert (len(problems), problems[-1].count) == (4, 37)
     assert problems[-1].headline == "nor was there an answer to 37 more:"
-    assert problems[-1].text.endswith('\n  call 22: "22"\n  ... and 17 more')
+    assert problems[-1].text.endswith('\n  "22" (call 22)\n  ... and 17 more')
 
 
 def test_a_pattern_that_takes_too_long_is_none_that_answers() -> None:
@@ -51,4 +51,4 @@ def test_a_scenario_in_another_state() -> None:
 
 def test_what_was_never_read_is_told_too() -> None:
     [problem] = unmatched([Came(None, method="GET", path="/x\n", error="Nothing\nhere", usage=Usage())], THERE)
-    assert problem.text == "no answer to call 1: GET /x\\n; Nothing\n  here"
+    assert problem.text == "no answer to GET /x\\n (call 1); Nothing\n  here"

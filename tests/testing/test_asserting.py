@@ -54,7 +54,7 @@ def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:
     told = why(lambda: asked.assert_sequence("plan", "act now", "check", "report"))
     source = asked.calls[0].source
     assert told.splitlines() == [
-        'wrong sequence at step 2: wanted last_user="act now", got call 2: "act"',
+        'wrong sequence at step 2: wanted last_user="act now", got "act" (call 2)',
         "wanted 4 calls, 3 came:",
         f'  ok    1. call 1: chat gpt-4o "plan" -> {source}',
         f'  MISS  2. call 2: chat gpt-4o "act" -> {source}',

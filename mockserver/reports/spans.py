@@ -14,6 +14,7 @@ WIDE = 60  # letters of a text beside another one
 AROUND = 20  # letters before the first one that differs, where a text is cut
 MOST_PATHS = 4
 _ALIKE = 3  # letters that two texts must share before a caret tells anything
+_BLURRED = 100_000  # letters of a text that are looked at anew without case and space
 _SOUGHT, _SEARCHED = 200, 5_000  # letters of a passage, and of the text in which something like it is looked for
 
 
@@ -46,12 +47,14 @@ def held(finding: Finding) -> Iterator[str]:
 def blurred(finding: Finding) -> tuple[str, ...]:
     """What has to be ignored besides for a miss to hold: `ignore_case`, `ignore_space`, both, or nothing helps."""
     predicate = PREDICATES.get(finding.predicate)
-    if finding.ok or predicate is None or not predicate.textual or finding.actual is None:
+    if finding.ok or predicate is None or not predicate.textual or finding.predicate == "regex":
+        return ()
+    if finding.actual is None or (isinstance(finding.actual, str) and len(finding.actual) > _BLURRED):
         return ()
     for more in (("ignore_case",), ("ignore_space",), ("ignore_case", "ignore_space")):
         if not set(more) & set(finding.ignoring):
             lens = _lens((*finding.ignoring, *more))
-            if finding.predicate != "regex" and predicate.build(finding.expected, lens)(finding.actual):
+            if predicate.build(finding.expected, lens)(finding.actual):
                 return more
     return ()
 
@@ -209,9 +212,12 @@ def _lens(ignoring: Sequence[str]) -> Lens:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many letters two texts begin with alike."""
-    fewest = min(len(one), len(other))
-    return next((at for at in range(fewest) if one[at] != other[at]), fewest)
+    """How many letters two texts begin with alike: by halves, as both may be huge."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
 
 
 _SPANS: Mapping[str, Callable[[str, str], Span | None]] = {

@@ -6,6 +6,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from tempfile import gettempdir
 from textwrap import dedent
 
 import httpx
@@ -58,7 +59,7 @@ def refused(server: MockServer) -> None:
 
 def golden(name: str, text: str, *, update: bool) -> None:
     """Hold a text against the golden one; the lines of this file are all one, and files stand in no folder."""
-    file, text = HERE / f"{name}.txt", re.sub(r"/tmp/\w+/|/private/\S+/", "", text) + "\n"
+    file, text = HERE / f"{name}.txt", re.sub(rf"{re.escape(gettempdir())}/\w+/", "", text) + "\n"
     text = re.sub(r"(?:\S+/)?(?:test_reports|failures)\.py:\d+", "tests/test_app.py:12", text)
     if update:
         HERE.mkdir(exist_ok=True)

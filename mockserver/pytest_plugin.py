@@ -74,7 +74,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if server is not None:
         problems = server.problems()
         if problems:
-            pytest.fail("\n\n".join(problem.text for problem in problems), pytrace=False)
+            from mockserver.reports.problems import told
+
+            pytest.fail(told(problems), pytrace=False)
     return result
 
 

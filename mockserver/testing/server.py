@@ -15,7 +15,8 @@ from mockserver.dialects import discover
 from mockserver.engine.rules import Rule
 from mockserver.positions import Document, did_you_mean
 from mockserver.reports.coverage.watch import watch
-from mockserver.reports.problems import Budget, Problem, failing, unanswered, unmatched, unmet
+from mockserver.reports.problems import Budget, Problem, failing, told, unanswered, unmet
+from mockserver.reports.unmatched import unmatched
 from mockserver.server.app import Spoken
 from mockserver.server.control.seen import attempts
 from mockserver.server.environment import base_url, environment
@@ -212,8 +213,11 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def problems(self) -> tuple[Problem, ...]:
         """What a test should fail for: unmatched calls, unmet times, failed functions, a budget that was passed."""
         calls, rules = self.calls, self._live.engine_of(DEFAULT).rules
-        found = [failing(where, error) for where, error in self.errors]
-        found += [unmatched(call, rules) for call in calls if call.source == "unmatched"]
+        failed: dict[tuple[str, str], list[Exception]] = {}
+        for where, error in self.errors:
+            failed.setdefault((where, repr(error)), []).append(error)
+        found = [failing(where, errors) for (where, _), errors in failed.items()]
+        found += unmatched([call for call in calls if call.source == "unmatched"], rules)
         for one in self._declared:
             if one.rule is None:
                 found.append(unanswered(one.where))
@@ -224,7 +228,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""
         if problems := self.problems():
-            raise AssertionError("\n\n".join(problem.text for problem in problems))
+            raise AssertionError(told(problems))
 
     def _came(self) -> tuple[Call, ...]:
         return tuple(self.calls)

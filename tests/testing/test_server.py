@@ -74,8 +74,8 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
             said(client, text)
     told = [problem.headline for problem in server.problems()]
     assert [line.partition(":")[0] for line in told if line.startswith("tests")] == ["tests/testing/test_server.py"] * 2
-    assert "ZeroDivisionError: division by zero" in told[0]
-    assert told[1].startswith('no rule answered call 3: chat gpt-4o "unknown"')
+    assert told[0].startswith("ZeroDivisionError: division by zero in the function of tests/testing/test_server.py:")
+    assert told[1].startswith('no rule answered "unknown" (call 3); nearest tests/testing/test_server.py:')
     assert "was to answer 2 calls and answered 1" in told[2]
     assert f"{unfinished.where}: this on(...) says no answer" in told[3]
     assert told[4].startswith("3 calls came, 2 may")
@@ -126,7 +126,7 @@ def test_a_block_starts_stops_and_verifies() -> None:
         httpx.get(address)
     with pytest.raises(ConfigError, match="this server does not run; use it in a with block"):
         _ = server.url
-    with pytest.raises(AssertionError, match="no rule answered call 1"), MockServer() as server:
+    with pytest.raises(AssertionError, match=r'no rule answered "hello" \(call 1\)'), MockServer() as server:
         posted(server)
     with pytest.raises(KeyError), MockServer() as server:  # what went wrong first is what is told
         _ = {}[posted(server).status_code]

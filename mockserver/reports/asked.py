@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call, Message
 from mockserver.core.exchange import Finding
-from mockserver.core.secrets import Secrets, is_secret_header, mask
+from mockserver.core.secrets import is_secret_header, mask
 from mockserver.engine import tool_results
 from mockserver.engine.nearest import MOST_LINES, SHOWN, closeness, lines, plain, shown
 from mockserver.reports.spans import held

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call
 from mockserver.core.plan import Usage
-from mockserver.core.secrets import Secrets
 from mockserver.engine.nearest import plain, shown
 from mockserver.engine.rules import Rule
 

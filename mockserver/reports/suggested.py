@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call, Json
 from mockserver.core.errors import RuleError
 from mockserver.core.exchange import Finding
 from mockserver.core.json_text import compact
-from mockserver.core.secrets import Secrets
 from mockserver.engine import tool_results
 from mockserver.engine.documents import DOCUMENTS
 from mockserver.engine.memory import LOOK_UPS

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack, overload
 
+from mockserver.cassettes.masking import Secrets, secrets_of
 from mockserver.core.call import Call as Asked
 from mockserver.core.call import Message, Tool
 from mockserver.core.exchange import Exchange
 from mockserver.core.frames import frames
 from mockserver.core.plan import Usage
-from mockserver.core.secrets import Secrets, secrets_of
 from mockserver.engine.rules import Rule
 from mockserver.reports.came import line, listed, told_by
 from mockserver.reports.snapshot import snapshot

@@ -52,7 +52,7 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
         | _CODINGS
         | {"prometheus_client"},
     ),
-    "reports": ({"core", "engine"}, set()),
+    "reports": ({"core", "engine", "cassettes"}, set()),
     "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
     "pytest_plugin": ({"core", "testing", "reports", "pytest_coverage"}, {"pytest"}),

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from json import dumps
 from typing import Any
 
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call
 from mockserver.core.plan import Usage
-from mockserver.core.secrets import Secrets
 from mockserver.engine.rules import Rule, load
 from mockserver.positions import read
 from tests.kit.calls import call

@@ -1,8 +1,8 @@
 """What a call asked, in a few lines."""
 
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.exchange import Finding
-from mockserver.core.secrets import Secrets
 from mockserver.reports.asked import asked, findings, is_secret, ranked
 from tests.kit.calls import call, told
 

@@ -1,6 +1,6 @@
 """What is told of a test that failed by itself."""
 
-from mockserver.core.secrets import Secrets
+from mockserver.cassettes.masking import Secrets
 from mockserver.reports.beside import MOST, beside
 from mockserver.reports.problems import problem
 from tests.kit.came import Came

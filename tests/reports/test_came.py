@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.secrets import Secrets
+from mockserver.cassettes.masking import Secrets
 from mockserver.reports.came import MOST, NONE_CAME, line, lines_of, listed, many, named, told_by
 from tests.dialects.features import URLS
 from tests.kit.asgi import app

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call, Message, Prompt
-from mockserver.core.secrets import Secrets
 from mockserver.engine.nearest import nearest
 from mockserver.engine.when.matchers import compile_when
 from mockserver.reports.suggested import change, suggestion

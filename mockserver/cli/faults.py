@@ -110,6 +110,7 @@ class _Bench:
             environ = {**os.environ, **environment(running.address, live.settings, os.environ)}
             ran = run_captured(self.program, environ, self.matrix.limit)
             running.settle()
+            running.hang_up()  # nobody listens any more
         return ran, Calls.of_rows(tuple(live.journal))
 
     def _end(self, ran: Ran, intact: str) -> End:

@@ -61,12 +61,12 @@ class Limit:
 
 def _at(frame: FrameType | None) -> str:
     """The innermost line of the user's own code that is at work, as `app.py:12`; nothing where there is none."""
-    within = takewhile(lambda each: _RUNNER not in each.f_code.co_filename, _outwards(frame))
-    found = next((each for each in within if not each.f_code.co_filename.startswith(_FOREIGN)), None)
-    if found is None:
-        return ""
-    path, here = Path(found.f_code.co_filename), Path.cwd()
-    return f"{path.relative_to(here).as_posix() if path.is_relative_to(here) else path.name}:{found.f_lineno}"
+    own, here = f"{Path.cwd()}{os.sep}", Path.cwd()
+    for each in takewhile(lambda each: _RUNNER not in each.f_code.co_filename, _outwards(frame)):
+        file = each.f_code.co_filename
+        if file.startswith(own) and not file.startswith(_FOREIGN):
+            return f"{Path(file).relative_to(here).as_posix()}:{each.f_lineno}"
+    return ""
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
@@ -79,4 +79,4 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
 _SIGNAL = getattr(signal, "SIGVTALRM", None) if hasattr(signal, "pthread_kill") else None
 _RUNNER = f"{os.sep}_pytest{os.sep}"  # what is further out is no part of a test
 _OWN = str(Path(__file__).parents[2] / "_").removesuffix("_")
-_FOREIGN = ("<", _OWN, *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_FOREIGN = (_OWN, *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})

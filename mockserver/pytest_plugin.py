@@ -17,7 +17,7 @@ import pytest
 if TYPE_CHECKING:
     from mockserver.testing import MockServer, Setup
 
-MARK = "mockserver"
+MARK, FAULTS = "mockserver", "mockserver_faults"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,12 +35,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, and watch which rules are used."""
+    """Make the markers known, and watch which rules are used."""
     from mockserver.pytest_coverage import wanted
 
     config.addinivalue_line("markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARK}")
+    config.addinivalue_line(
+        "markers", f"{FAULTS}(*faults, positions=, errors=, limit=, expect=, allow=, ...): {_FAULTS}"
+    )
     if (coverage := wanted(config)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have a test that is marked so run once for each fault."""
+    if metafunc.definition.get_closest_marker(FAULTS) is not None:
+        from mockserver import pytest_faults
+
+        plugins = metafunc.config.pluginmanager
+        if not plugins.is_registered(pytest_faults):
+            plugins.register(pytest_faults, FAULTS)
+        pytest_faults.spread(metafunc)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show what tests did under faults."""
+    ran = [each for told in terminalreporter.stats.values() for each in told if getattr(each, "when", "") == "call"]
+    found = [value for each in ran for name, value in each.user_properties if name == FAULTS]
+    if found:
+        from mockserver.reports.faults import Row, table
+
+        terminalreporter.section("mockserver faults")
+        for line in table([Row(**row) for row in found]):
+            terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")
@@ -116,3 +142,4 @@ OPTIONS = {
 }
 _COVERAGE = "report which rules were used: term, html, html:FOLDER, json or json:FILE; may be given several times"
 _MARK = "what the server of a test is to be like; of several marks the closest wins"
+_FAULTS = "run the test once for each fault and show what it did"

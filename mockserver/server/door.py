@@ -164,6 +164,11 @@ class Door(Intake):  # size: one connection has one state, and everything here t
         return self._running is not None
 
     @property
+    def half(self) -> bool:
+        """Whether the client has stopped sending."""
+        return self._half
+
+    @property
     def gone(self) -> bool:
         """Whether the client has left."""
         return self not in self.connections

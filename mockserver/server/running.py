@@ -66,10 +66,13 @@ class Running:
         if self.live.journal.tally.open and os.getpid() == self._process:
             self.wait_for(self._settled())
 
-    def hang_up(self) -> None:
-        """End the connections on which an answer is still going out; the idle ones stay."""
+    def hang_up(self, *, all_of_them: bool = True) -> None:
+        """End the connections on which an answer is still going out; the idle ones stay.
+
+        Not `all_of_them`: those whose clients have said goodbye. A server would wait a while for what they may mean.
+        """
         if os.getpid() == self._process:
-            self.wait_for(self._hung_up())
+            self.wait_for(self._hung_up(all_of_them=all_of_them))
 
     def wait_for(self, work: Coroutine[object, object, T]) -> T:
         """What some work on the server's own loop comes to. Raises what it raises."""
@@ -80,9 +83,10 @@ class Running:
         for _ in range(_TURNS):
             await asyncio.sleep(0)
 
-    async def _hung_up(self) -> None:
+    async def _hung_up(self, *, all_of_them: bool) -> None:
+        await self._settled()
         for door in tuple(self._server.server_state.connections):
-            if isinstance(door, Door) and door.busy:
+            if isinstance(door, Door) and door.busy and (all_of_them or door.half):
                 door.transport.abort()
         await self._settled()
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
 from mockserver.cassettes.masking import Secrets, secrets_of
@@ -14,6 +14,7 @@ from mockserver.core.plan import Usage
 from mockserver.engine.rules import Rule
 from mockserver.reports.came import line, listed, told_by
 from mockserver.reports.snapshot import snapshot
+from mockserver.server.control.seen import attempts
 from mockserver.testing.asserting import Assertions
 from mockserver.testing.fitting import wanted
 from mockserver.testing.options import When
@@ -167,6 +168,12 @@ class Calls(Assertions, Sequence[Call]):
     def __init__(self, calls: Iterable[Call]) -> None:
         self._calls = tuple(calls)
 
+    @classmethod
+    def of_rows(cls, rows: Sequence[Exchange]) -> "Calls":
+        """The calls that rows of a journal tell of."""
+        tries = attempts(rows)
+        return cls(Call(row, _tried(row.call, tries[row.seq])) for row in rows)
+
     @overload
     def __getitem__(self, at: int) -> Call: ...
     @overload
@@ -203,6 +210,11 @@ class Calls(Assertions, Sequence[Call]):
 
     def _came(self) -> tuple[Call, ...]:
         return self._calls
+
+
+def _tried(call: Asked | None, attempt: int) -> Asked | None:
+    """The call with the try that it is, which is counted only where a rule asks for it."""
+    return call if call is None or call.attempt == attempt else replace(call, attempt=attempt)
 
 
 _WRONG = 400  # the first status that tells of an error

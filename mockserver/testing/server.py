@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from mockserver.core.call import Call as Asked
 from mockserver.core.call import Json
 from mockserver.core.errors import ConfigError, Place
+from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
 from mockserver.engine.rules import Rule
 from mockserver.positions import Document, did_you_mean
@@ -18,7 +19,6 @@ from mockserver.reports.coverage.watch import watch
 from mockserver.reports.problems import Budget, Problem, failing, told, unanswered, unmet
 from mockserver.reports.unmatched import unmatched
 from mockserver.server.app import Spoken
-from mockserver.server.control.seen import attempts
 from mockserver.server.environment import base_url, environment
 from mockserver.server.live import compiled, start
 from mockserver.server.namespaces import DEFAULT
@@ -54,6 +54,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._declared: list[Declared] = []
         self._loaded: tuple[Rule, ...] = ()
         self._standing: tuple[Declared, ...] = ()
+        self._laid: tuple[Rule, ...] = ()
         self._count = 0
         self._stack = ExitStack()
         self._client: OpenAI | None = None
@@ -160,6 +161,11 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._loaded += compiled(sources.documents(), self._live.settings.profiles)
         self.changed()
 
+    def lay(self, *rules: Rule) -> None:
+        """Have these rules before all others until the next reset, and none that were laid so before."""
+        self._laid = rules
+        self.changed()
+
     def keep(self) -> None:
         """What has been declared stands from now on, whatever is reset: behind what is declared later."""
         self._standing = tuple(self._declared)
@@ -178,14 +184,22 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
             journal.on_close = watched.note
             watched.declares(engine.rules)
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
-        self._declared, self._loaded, self.errors = [], (), []
+        self._declared, self._loaded, self._laid, self.errors = [], (), (), []
         self._budget, self._count = Budget(), len(self._standing)
         self.changed()
+
+    def quieten(self, seconds: float) -> None:
+        """Return when no answer is going out any more to a client that is still there, or after so many seconds."""
+        end, pause = monotonic() + seconds, Event()
+        while self._live.journal.tally.open and monotonic() < end:
+            self._listening.hang_up(all_of_them=False)
+            pause.wait(_LOOK)
 
     def close_open(self) -> Calls:
         """Break off the answers that are still going out; the calls that they belong to."""
         if self._running is None or not self._live.journal.tally.open:
             return Calls(())
+        self._running.hang_up(all_of_them=False)
         left = self.calls.of(lambda call: call.ended == "open")
         if left:
             self._running.hang_up()
@@ -198,9 +212,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         """All calls since the last reset, in order of arrival; those that are still being answered too."""
         if self._running is not None:
             self._running.settle()
-        rows = tuple(self._live.journal)
-        tries = attempts(rows)
-        return Calls(Call(row, _tried(row.call, tries[row.seq])) for row in rows)
+        return Calls.of_rows(tuple(self._live.journal))
 
     def snapshot(self) -> str:
         """What was asked so far, as a stable text for approval tests."""
@@ -249,7 +261,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         if (watched := watch()) is not None:
             watched.declares(self._loaded)
             watched.declares(declared, declared=True)
-        self._live.namespaces.touch(DEFAULT).put((*declared, *self._loaded))
+        self._live.namespaces.touch(DEFAULT).put((*self._laid, *declared, *self._loaded))
 
     def removed(self, declared: Declared) -> None:
         """A rule is no more."""
@@ -268,6 +280,4 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         return self._running
 
 
-def _tried(call: Asked | None, attempt: int) -> Asked | None:
-    """The call with the try that it is, which is counted only where a rule asks for it."""
-    return call if call is None or call.attempt == attempt else replace(call, attempt=attempt)
+_LOOK = 0.01  # seconds between two looks at who is still there

@@ -53,10 +53,14 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
         | {"prometheus_client"},
     ),
     "reports": ({"core", "engine", "cassettes"}, set()),
-    "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
+    "cli": (
+        _SERVED | {"server", "reports", "testing"},
+        {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"},
+    ),
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
-    "pytest_plugin": ({"core", "testing", "reports", "pytest_coverage"}, {"pytest"}),
+    "pytest_plugin": ({"core", "testing", "reports", "pytest_coverage", "pytest_faults"}, {"pytest"}),
     "pytest_coverage": ({"core", "reports"}, {"pytest"}),
+    "pytest_faults": ({"core", "testing", "reports"}, {"pytest"}),
     "__init__": ({"core", "testing"}, set()),
     "__main__": ({"cli"}, set()),
 }

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from openai import APIStatusError, NotFoundError, OpenAI
 
-from mockserver.core.errors import ConfigError, RuleError
+from mockserver.core.errors import ConfigError, Place, RuleError
 from mockserver.testing import MockServer, Setup
 
 CHAT = "/v1/chat/completions"
@@ -193,3 +193,23 @@ def test_what_was_asked_as_text(server: MockServer) -> None:
     server.on().reply("x")
     said(server.client(), "hello", temperature=0)
     assert server.snapshot() == "call 1: openai chat gpt-4o\n  user: hello\n  temperature: 0\n"
+
+
+def test_rules_that_are_laid_over_all_others(server: MockServer) -> None:
+    server.on().reply("Hello")
+    server.lay(server.compiled({"name": "busy", "times": 1, "then": {"error": 503}}, Place("here.py", 1, 1)))
+    assert [posted(server).status_code, posted(server).status_code] == [503, 200]
+    assert server.calls[0].source == "rule here.py:1 busy"
+    server.reset()
+    server.on().reply("Hello")
+    assert posted(server).status_code == 200
+
+
+def test_what_goes_out_is_waited_for_as_long_as_somebody_takes_it(server: MockServer) -> None:
+    server.on().reply("Hello", faults=[{"stall": {"after_tokens": 1}}])
+    body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+    with httpx.stream("POST", server.url + CHAT, json=body):
+        server.quieten(0.05)
+        assert server.calls[0].ended == "open"
+    server.quieten(20)
+    assert server.calls[0].ended.startswith("client left after 2 frames")

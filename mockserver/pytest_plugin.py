@@ -7,11 +7,15 @@ plugin costs next to nothing.
 from __future__ import annotations
 
 import os
+import sys
 from argparse import ArgumentError
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +24,8 @@ if TYPE_CHECKING:
     from mockserver.pytest_run import Run, Use
     from mockserver.testing import MockServer
 
-MARK, FIXTURES = "mockserver", {"mockserver", "mockserver_session"}
+MARK, FAULTS = "mockserver", "mockserver_faults"
+FIXTURES = {"mockserver", "mockserver_session"}
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 USE: pytest.StashKey[Use] = pytest.StashKey()
 
@@ -46,18 +51,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Lead clients to the server before anything of the user's is imported, where the ini file wants that."""
+    """Before anything of the user's is imported, lead clients to the server, where the ini file wants that."""
+    sys.meta_path[:0] = [finder := Plain()]
+    early_config.add_cleanup(partial(_forget, finder))
     if early_config.getini("mockserver_env") == "session":
         with _told(pytest.UsageError):
             _run(early_config).lead()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known, see to it that options are in order, and watch which rules are used."""
+    """Make the markers known, see to it that options are in order, and watch which rules are used."""
     from mockserver.pytest_coverage import wanted
 
     config.addinivalue_line(
         "markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARKS}"
+    )
+    config.addinivalue_line(
+        "markers", f"{FAULTS}(*faults, positions=, errors=, limit=, expect=, allow=, ...): {_FAULTED}"
     )
     for name, (_, choices) in CHOICES.items():
         if (value := config.getini(name)) not in ("", *choices):
@@ -77,12 +87,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
     if not ours or config.option.collectonly:
         return
+    lost = set[pytest.Item]()
     for text, held in _run(config).mistakes(ours):
         more = f" and {len(held) - 1} more" if len(held) > 1 else ""
         where = held[0].nodeid.partition("::")[0]
         report = pytest.CollectReport(where, "failed", f"{text}\nwanted by {held[0].nodeid}{more}", [])
         config.hook.pytest_collectreport(report=report)
-        items[:] = [item for item in items if item not in held]
+        lost.update(held)
+    items[:] = [item for item in items if item not in lost]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have a test that is marked so run once for each fault."""
+    if metafunc.definition.get_closest_marker(FAULTS) is not None:
+        from mockserver import pytest_faults
+
+        plugins = metafunc.config.pluginmanager
+        if not plugins.is_registered(pytest_faults):
+            plugins.register(pytest_faults, FAULTS)
+        pytest_faults.spread(metafunc)
 
 
 @pytest.fixture(scope="session")
@@ -123,13 +146,39 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say which episodes of cassettes were not played."""
-    taped = [report for report in terminalreporter.getreports("passed") if hasattr(report, "mockserver_tape")]
+    """Show what tests did under faults, and which episodes of cassettes were not played."""
+    reports = [each for told in terminalreporter.stats.values() for each in told if getattr(each, "when", "") == "call"]
+    if rows := [value for each in reports for name, value in each.user_properties if name == FAULTS]:
+        from mockserver.reports.faults import Row, table
+
+        terminalreporter.section("mockserver faults")
+        for line in table([Row(**row) for row in rows]):
+            terminalreporter.write_line(line)
+    taped = [each for each in reports if hasattr(each, "mockserver_tape")]
     if taped and config.getini("mockserver_unplayed") != "ignore":
         from mockserver.pytest_run import idle
 
         for line in idle(taped):
             terminalreporter.write_line(f"mockserver: {line}")
+
+
+class Plain(MetaPathFinder):
+    """Finds our modules as Python does.
+
+    Of all that comes with a plugin pytest rewrites the asserts, and at every start anew where it may not write: that
+    would take seconds.
+    """
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        """The module, if it is ours."""
+        return PathFinder.find_spec(name, path) if name.startswith("mockserver.") else None
+
+
+def _forget(finder: Plain) -> None:
+    with suppress(ValueError):
+        sys.meta_path.remove(finder)
 
 
 def _run(config: pytest.Config) -> Run:
@@ -210,3 +259,4 @@ _FORCED = "--mockserver-record-in-ci"
 _MARKS = "what the server of a test is to be like; of several marks the closest wins, key by key"
 _COVERAGE = "report which rules were used: term, html, html:FOLDER, json or json:FILE; may be given several times"
 _UNUSED = "what comes of rules of files that nobody used: ignore, warn (the default), fail"
+_FAULTED = "run the test once for each fault and show what it did"

@@ -10,6 +10,7 @@ import pytest
 from mockserver.core.errors import MockserverError
 from mockserver.pytest_wanted import Wanted, setup, taped, wanted
 from mockserver.reports.expected import listed
+from mockserver.reports.problems import told
 from mockserver.reports.unplayed import Tape, summary, unplayed
 from mockserver.testing import MockServer
 from mockserver.testing.leftovers import left_open
@@ -99,7 +100,7 @@ class Use:
         tape = self.server.played() if self.strict else None
         found = (*self.server.problems(), *(() if tape is None else unplayed(tape))) if self.verify else ()
         self.complained = bool(found)
-        return "\n\n".join(problem.text for problem in found)
+        return told(found)
 
     def tell(self, report: pytest.TestReport) -> None:
         """Add to the report of a test what its server saw."""

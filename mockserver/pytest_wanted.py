@@ -9,7 +9,8 @@ import pytest
 
 from mockserver.core.errors import ConfigError
 from mockserver.positions import did_you_mean
-from mockserver.testing import Setup, naming
+from mockserver.testing import Setup
+from mockserver.testing.naming import after
 from mockserver.testing.options import Options
 
 MARK = "mockserver"
@@ -47,8 +48,8 @@ def taped(item: pytest.Item, wanted: Wanted) -> Wanted:
     folder = shared or str(item.path.parent / "cassettes")
     if "cassette" in wanted:
         return {**wanted, "cassettes": folder}
-    name = naming.after(_parts(item, beside=shared is None))
-    if wanted.get("record", "none") == "none" and not naming.exists(Path(folder), name):
+    name = after(_parts(item, beside=shared is None))
+    if wanted.get("record", "none") == "none" and not os.path.exists(f"{folder}/{name}.yaml"):
         return wanted
     return {**wanted, "cassette": name, "cassettes": folder}
 

@@ -4,20 +4,14 @@ import os
 
 import pytest
 
-from tests.kit.nested import RULES, ini, ran
+from tests.kit.nested import BROKEN, RULES, ini, ran
 
 pytest_plugins = ["pytester"]
-
-BROKEN = "rules:\n  - when: {last_usr: hi}\n    then: {text: a}\n"
 
 
 @pytest.fixture(autouse=True)
 def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
-
-
-def lines(result: pytest.RunResult, start: str) -> list[str]:
-    return [line for line in result.outlines if line.startswith(start)]
 
 
 def test_clients_come_by_themselves_and_find_nothing_of_the_test_before(pytester: pytest.Pytester) -> None:
@@ -112,38 +106,6 @@ def test_without():
     assert told.count("- mockserver -") == 2
 
 
-def test_the_closest_mark_wins_key_by_key(pytester: pytest.Pytester) -> None:
-    tests = """
-import pytest
-pytestmark = pytest.mark.mockserver(seed=1, dialect="azure", rules="here.yaml")
-
-def said(server):
-    settings = server._live.settings
-    return settings.seed, settings.dialect, settings.unmatched, [rule.name for rule in server._live.engine.rules]
-
-def test_module(mockserver):
-    assert said(mockserver) == (1, "azure", "generate", ["here"])
-
-@pytest.mark.mockserver(seed=2)
-class TestClass:
-    def test_class(self, mockserver):
-        assert said(mockserver) == (2, "azure", "generate", ["here"])
-
-    @pytest.mark.mockserver(dialect="tzafon", rules=["here.yaml", "rules.yaml"])
-    def test_test(self, mockserver):
-        assert said(mockserver) == (2, "tzafon", "generate", ["here", "filed"])
-
-@pytest.mark.parametrize("seed", [pytest.param(7, marks=pytest.mark.mockserver(seed=7, rules=[], timing=True))])
-def test_parameter(mockserver, seed):
-    assert said(mockserver) == (7, "azure", "generate", [])
-    assert mockserver._live.timed("default")
-"""
-    ini(pytester, mockserver_unmatched="generate", mockserver_seed="5")
-    files = {"rules.yaml": RULES, "sub/here.yaml": RULES.replace("filed", "here"), "sub/conftest.py": ""}
-    files |= {"sub/test_marks.py": tests}
-    ran(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=4)
-
-
 def test_ini_file_and_command_line(pytester: pytest.Pytester) -> None:
     tests = """
 def test_all(mockserver):
@@ -163,50 +125,6 @@ def test_all(mockserver):
     assert "0 azure {'tzafon': 'http://c.example'} ['f2iled'] |" in told
 
 
-MARKS = [
-    ("rulez='a.yaml'", '@pytest.mark.mockserver takes no "rulez"; did you mean "rules"?'),
-    ("colour=1", '@pytest.mark.mockserver takes no "colour"; it takes rules, verify, unmatched, *'),
-    ("'rules.yaml'", "@pytest.mark.mockserver takes keywords, such as rules='rules.yaml'"),
-    ("rules=3", "@pytest.mark.mockserver(rules=...) takes a file or a list of files, not 3"),
-    ("rules='none.yaml'", "there is no none.yaml in *, nor in *"),
-    ("rules='broken.yaml'", 'broken.yaml:2:12: *"last_usr"*'),
-    ("seed='many'", 'seed must be a whole number, not "many"'),
-    ("cassette='none'", 'there is no cassette "none"; *'),
-]
-
-
-@pytest.mark.parametrize(("mark", "told"), MARKS, ids=[mark for mark, _ in MARKS])
-def test_a_mistaken_mark_is_told_once(pytester: pytest.Pytester, mark: str, told: str) -> None:
-    tests = f"""
-import pytest
-pytestmark = pytest.mark.mockserver({mark})
-
-@pytest.mark.parametrize("n", range(3))
-def test_wrong(mockserver, n): pass
-
-def test_without(): pass
-"""
-    result = ran(pytester, tests, files={"broken.yaml": BROKEN})
-    result.assert_outcomes(errors=1)
-    pattern = told.replace("[", "[[]")
-    by = "wanted by test_it.py::test_wrong[[]0[]] and 2 more"
-    result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, by])
-    assert "Traceback" not in result.stdout.str()
-
-
-@pytest.mark.parametrize("workers", [(), ("-n", "2")])
-def test_mistakes_of_a_rules_file_are_told_once(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
-    ini(pytester, mockserver_rules="broken.yaml")
-    tests = "def test_a(mockserver): pass\ndef test_b(mockserver): pass\ndef test_c(): pass"
-    result = ran(pytester, tests, *workers, files={"broken.yaml": BROKEN})
-    told = result.stdout.str()
-    assert len(lines(result, "broken.yaml:2:12: ")) == 1
-    result.assert_outcomes(errors=1, passed=len(workers) // 2)  # workers run what can be run
-    assert "Traceback" not in told + result.stderr.str()
-    ran(pytester, "def test_c(): pass", *workers).assert_outcomes(passed=1)  # nobody wants them
-    assert "broken" not in ran(pytester, tests, "--collect-only", *workers).stdout.str()
-
-
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
@@ -218,7 +136,6 @@ def test_mistakes_of_the_ini_file(pytester: pytest.Pytester, name: str, value: s
     ini(pytester, **{name: value})
     result = ran(pytester, "def test_a(): pass")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert lines(result, "ERROR") or told in result.stderr.str()
     assert told in result.stderr.str() + result.stdout.str()
 
 
@@ -274,25 +191,9 @@ def test_an_option_that_another_plugin_has(pytester: pytest.Pytester) -> None:
     result = ran(pytester, "def test_a(): pass", "-p", "other", files={"other.py": other})
     assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     told = result.stderr.str()
-    assert "mockserver: another plugin has an option of this name, argument --mockserver-seed: conflicting" in told
-    assert "keep one of them out: -p no:NAME" in told
+    assert "argument --mockserver-seed: conflicting option string" in told
+    if pytest.version_tuple >= (9, 0):  # before that pytest finds out when it is too late for us to say more
+        assert "mockserver: another plugin has an option of this name, argument" in told
+        assert "keep one of them out: -p no:NAME" in told
     result = ran(pytester, "def test_a(): pass", "-p", "other", "-p", "no:mockserver")
     result.assert_outcomes(passed=1)
-
-
-def test_a_port_that_cannot_be_bound(pytester: pytest.Pytester) -> None:
-    guard = """
-import socket
-import pytest
-
-@pytest.fixture(autouse=True, scope="session")
-def guarded():
-    with pytest.MonkeyPatch.context() as patch:
-        def bind(self, address): raise PermissionError(1, "sockets are not allowed here")
-        patch.setattr(socket.socket, "bind", bind)
-        yield
-"""
-    result = ran(pytester, "def test_a(mockserver): pass\ndef test_b(): pass", files={"conftest.py": guard})
-    result.assert_outcomes(errors=1, passed=1)
-    result.stdout.fnmatch_lines(["cannot listen on 127.0.0.1:0: sockets are not allowed here"])
-    assert "Traceback" not in result.stdout.str()

@@ -67,8 +67,7 @@ class TestUsing(unittest.TestCase):
         self.mockserver.on().reply("Hi!").times(2)
 
     def test_fails_by_itself(self):
-        self.mockserver.on().reply("Hi!").times(2)
-        self.assertEqual(greet(), "Hello!")
+        self.assertEqual("Hi!", "Hello!")
 
     @unittest.expectedFailure
     def test_unmet_as_expected(self):
@@ -170,93 +169,6 @@ def test_fork(mockserver):
     ran(pytester, tests, "-W", "ignore::DeprecationWarning").assert_outcomes(passed=2)
 
 
-def test_an_answer_that_is_left_open(pytester: pytest.Pytester) -> None:
-    tests = """
-import httpx, pytest
-
-def begun(server):
-    server.on(last_user="hello").stream(["One ", "two ", "three"], timing={"first_token": "1ms", "per_token": "30s"})
-    body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
-    client = httpx.Client()
-    stream = client.stream("POST", server.base_url() + "/chat/completions", json=body)
-    pieces = stream.__enter__().iter_bytes()
-    next(pieces)
-    return client, stream, pieces
-
-@pytest.mark.mockserver(timing=True)
-def test_leaves(mockserver):
-    test_leaves.kept = begun(mockserver)
-
-@pytest.mark.mockserver(timing=True)
-def test_fails(mockserver):
-    test_fails.kept = begun(mockserver)
-    assert 0
-
-@pytest.mark.mockserver(timing=True)
-def test_closes(mockserver):
-    client, stream, _ = begun(mockserver)
-    stream.__exit__(None, None, None)
-    client.close()
-"""
-    said = 'MockServerWarning: the test has left an answer open, call 1: chat gpt-4o "hello" -> rule test_it.py:6: *'
-    result = ran(pytester, tests, "-W", "always")
-    result.assert_outcomes(passed=2, failed=1, warnings=1)
-    result.stdout.fnmatch_lines(["test_it.py::test_leaves", f"*{said}"])
-    result = ran(pytester, tests, "-W", "error::mockserver.testing.MockServerWarning")
-    result.assert_outcomes(passed=2, failed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at teardown of test_leaves*", f"E *{said}"])
-
-
-def test_what_stands_for_all_tests(pytester: pytest.Pytester) -> None:
-    tests = """
-import pytest
-
-@pytest.fixture(scope="session", autouse=True)
-def always(mockserver_session):
-    mockserver_session.on(last_user="hello").reply("always")
-
-@pytest.fixture(scope="module")
-def here(mockserver_session):
-    rule = mockserver_session.on(last_user="here").reply("here")
-    yield
-    rule.remove()
-
-@pytest.mark.parametrize("n", range(3))
-def test_stands(mockserver, here, n):
-    assert (greet(), greet("here")) == ("always", "here")
-    mockserver.on(last_user="hello").reply("mine")
-    assert greet() == "mine"
-"""
-    other = """
-import openai, pytest
-
-def test_stands_too(mockserver):
-    assert greet() == "always"
-
-@pytest.mark.mockserver(verify=False)
-def test_is_gone(mockserver):
-    with pytest.raises(openai.NotFoundError):
-        greet("here")
-"""
-    files = {"test_other.py": f"from app import greet\n{other}"}
-    ran(pytester, tests, files=files).assert_outcomes(passed=5)
-
-
-def test_a_server_of_the_users_own(pytester: pytest.Pytester) -> None:
-    conftest = """
-import pytest
-from mockserver.testing import MockServer
-
-@pytest.fixture(scope="session")
-def mockserver_session():
-    with MockServer(seed=4, unmatched="generate") as server:
-        server.on(last_user="hello").reply("of my own")
-        yield server
-"""
-    tests = "def test_it(mockserver):\n    assert greet() == 'of my own'\n    mockserver.on().reply('x').times(1)"
-    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(failed=1)
-
-
 def test_a_fixture_of_the_same_name(pytester: pytest.Pytester) -> None:
     conftest = "import pytest\n@pytest.fixture\ndef mockserver(): return 7"
     tests = "def test_it(mockserver):\n    assert mockserver == 7"
@@ -287,3 +199,18 @@ def test_it():
     Path("test_idle.py").write_text(tests)
     result = pytester.runpytest_subprocess("-p", "no:schemathesis", "-p", "no:hypothesispytest", "test_idle.py")
     result.assert_outcomes(passed=1)
+
+
+def test_our_modules_are_not_rewritten(pytester: pytest.Pytester) -> None:
+    tests = """
+import sys
+from importlib.machinery import SourceFileLoader
+
+def test_it(mockserver):
+    assert type(sys.modules["mockserver.testing"].__spec__.loader) is SourceFileLoader
+"""
+    conftest = "import pytest\npytest.register_assert_rewrite('mockserver')\n"  # as for all that is installed
+    Path("conftest.py").write_text(conftest)
+    Path("test_plain.py").write_text(tests)
+    options = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+    pytester.runpytest_subprocess(*options, "test_plain.py").assert_outcomes(passed=1)

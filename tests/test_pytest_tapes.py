@@ -43,7 +43,6 @@ def test_twice(mockserver):
     assert greet("one") == "one to you!"
     assert greet("two") == "two to you!"
 """
-OWN = ["TestGreeting.test_greets[A]~*", "TestGreeting.test_greets[a]", "TestGreeting.test_greets[good-evening]~*"]
 
 
 def names(pytester: pytest.Pytester, folder: str) -> list[str]:

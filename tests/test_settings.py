@@ -17,7 +17,7 @@ from mockserver.kinds.keys import Key
 from mockserver.kinds.models import Model
 from mockserver.kinds.timing import PROFILES
 from mockserver.positions import Document, read
-from mockserver.settings import Settings, assemble, flag, variable
+from mockserver.settings import Keywords, Settings, assemble, flag, variable
 
 
 def of_file(text: str) -> Settings:
@@ -298,6 +298,11 @@ def test_mistakes_in_a_variable_are_told_with_its_name(name: str, text: str, sai
 )
 def test_mistakes_in_a_flag_are_told_with_its_name(name: str, value: str, said: str) -> None:
     assert mistakes(flags={name: value}) == [said]
+
+
+def test_mistakes_in_a_keyword_are_told_with_its_name() -> None:
+    with pytest.raises(ConfigError, match=r'^replay_speed must be a number, not "x"$'):
+        assemble(Keywords(replay_speed="x"), {}, [])
 
 
 def test_all_mistakes_are_told_at_once() -> None:

@@ -3,7 +3,7 @@
 What finds them is what keeps them out of cassettes.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -23,9 +23,10 @@ def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Ite
 
 @dataclass(frozen=True)
 class Secrets:
-    """Credentials. To mask a text takes time in proportion to its length."""
+    """Credentials. To mask a text takes time in proportion to its length. `instead`: what stands in place of one."""
 
     values: tuple[str, ...] = ()
+    instead: Callable[[str], str] = mask
 
     def text(self, text: str) -> str:
         """The text without any of them."""
@@ -53,7 +54,7 @@ class Secrets:
 
     @cached_property
     def _found(self) -> Credentials:
-        return credentials_of(self.values, mask)
+        return credentials_of(self.values, self.instead)
 
 
 _PLACES = Places()

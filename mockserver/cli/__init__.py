@@ -13,6 +13,7 @@ from mockserver.core.errors import MockserverError
 COMMANDS: Mapping[str, str] = {
     "serve": "Serve the rules until Ctrl-C.",
     "run": "Run a program whose clients come to a server of ours, and report on its calls.",
+    "faults": "Run a program once for each fault, and show what it did.",
     "check": "Find mistakes in rules files, and rules that never answer or depend on the order of calls.",
     "explain": "Say which rule answers a request, and why each other does not.",
     "ask": "Make one request, in this process, and print the answer.",

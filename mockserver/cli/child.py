@@ -7,9 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import FrameType
 
 import click
+
+from mockserver.core.errors import ConfigError
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
@@ -30,6 +33,54 @@ def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
         child.catch_up()
         code = child.process.wait()
     return code if code >= 0 else 128 - code
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What came of a program: its exit code, None if it was ended when its time was over, and what it printed."""
+
+    code: int | None
+    out: str
+    err: str
+
+
+def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: float) -> Ran:
+    """Run the program without input, for so many seconds at most. Raises ConfigError where it cannot be run."""
+    pipe = subprocess.PIPE
+    try:
+        process = subprocess.Popen(  # noqa: S603  # the user's own words
+            _runnable(program, environ),
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=pipe,
+            stderr=pipe,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        out, err = process.communicate(timeout=limit)
+        return Ran(process.returncode if process.returncode >= 0 else 128 - process.returncode, _text(out), _text(err))
+    except subprocess.TimeoutExpired:
+        out, err = _ended(process)
+        return Ran(None, _text(out), _text(err))
+    except BaseException:
+        _ended(process)
+        raise
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+    """What a program that is ended has printed; with it end those that it has started."""
+    for number in _ENDING:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number) if hasattr(os, "killpg") else process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=_GRACE)
+    return b"", b""
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
 
 
 class _Child:
@@ -91,4 +142,6 @@ def _runnable(program: Sequence[str], environ: Mapping[str, str]) -> Sequence[st
     return program
 
 
+_GRACE = 2.0  # seconds in which a program that is told to end may do so
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGKILL") if hasattr(signal, name))
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))

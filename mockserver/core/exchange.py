@@ -17,13 +17,17 @@ UNWEIGHED = 8_192  # bytes that an open exchange may keep before its book hears 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One condition of a rule held against a request: what was wanted, what stood there, whether it held."""
+    """One condition of a rule held against a request: what was wanted, what stood there, whether it held.
+
+    `ignoring` is what does not matter then: `ignore_case`, `ignore_space`.
+    """
 
     field: str
     predicate: str
     expected: object
     actual: object
     ok: bool
+    ignoring: tuple[str, ...] = ()
 
 
 class Book(Protocol):

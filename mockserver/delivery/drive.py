@@ -60,7 +60,7 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
     if body:
         note(body)
     if line.short is None or not _handed(line.short, reply, more):
-        headers = [_encoded(header) for header in (*reply.headers, *more)]
+        headers = [encoded(header) for header in (*reply.headers, *more)]
         await line.send({"type": "http.response.start", "status": reply.status, "headers": headers})
         await line.send({"type": "http.response.body", "body": body, "more_body": False})
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
@@ -118,19 +118,20 @@ async def _flush(outbox: Outbox, line: Line, *, last: bool = False) -> None:
 
 
 def _start(head: Head) -> Message:
-    return {"type": "http.response.start", "status": head.status, "headers": list(map(_encoded, head.headers))}
+    return {"type": "http.response.start", "status": head.status, "headers": list(map(encoded, head.headers))}
 
 
 @lru_cache(maxsize=256)  # a reply that is remembered has the same ones each time
 def _lines(headers: Headers) -> tuple[bytes, int]:
     """The lines of a head, and the length that they tell; -1 if they tell none, or are none."""
-    fields = list(map(_encoded, headers))
+    fields = list(map(encoded, headers))
     lengths = [int(value) for name, value in fields if name == b"content-length"]
     clear = len(lengths) == 1 and not any(byte in part for field in fields for part in field for byte in b"\r\n\0")
     return b"".join([b"%b: %b\r\n" % field for field in fields]), lengths[0] if clear else -1
 
 
 @lru_cache(maxsize=4096)  # most headers of an answer stand in the next one too
-def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
+def encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
+    """A header as ASGI wants it."""
     name, value = header
     return name.lower().encode("latin-1"), value.encode("latin-1")

@@ -1,13 +1,16 @@
 """A line to one client: ASGI's two callables, and what a door lends beside them, past ASGI."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from starlette.types import Receive, Send
 
+from mockserver.core.action import Action
+
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a door lends its Wire
 SHORT = "mockserver.short"  # the one in which it lends a Short; whoever changes answers on their way takes it off
+STAGE = "mockserver.stage"  # the one in which a Stage is lent, where there is no connection
 Note = Callable[[bytes], None]  # is told of bytes of the body as they leave
 
 
@@ -42,9 +45,20 @@ class Short(Protocol):
         """Send a piece, not the last, of a body without a length."""
 
 
+class Stage(Protocol):
+    """Performs answers itself, for a client in the same process: there is no connection, and no time has to pass."""
+
+    @property
+    def patient(self) -> bool:
+        """Whether a request can wait for others to be answered."""
+
+    async def perform(self, actions: Iterable[Action], note: Note) -> str:
+        """Do what the actions say and return how it ended, as the driver does."""
+
+
 @dataclass(slots=True)  # not frozen, as every request makes one
 class Line:
-    """An ASGI connection to one client; without a door there is no wire beneath.
+    """An ASGI connection to one client; without a door there is no wire beneath, and on a stage no connection.
 
     `began` is when the answer begins, on the clock of the wheel; None: once it is driven.
     """
@@ -54,6 +68,7 @@ class Line:
     wire: Wire | None = None
     short: Short | None = None
     began: float | None = None
+    stage: Stage | None = None
 
 
 async def departure(receive: Receive) -> None:

@@ -5,8 +5,9 @@ anything that is changed while it is used keeps one of it for each thread, or a 
 """
 
 from asyncio import AbstractEventLoop, Future, get_running_loop
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from queue import SimpleQueue
@@ -28,6 +29,9 @@ async def apart(call: Call, work: Callable[[], T]) -> T:
 
 async def aside(work: Callable[[], T]) -> T:
     """What some large work comes to; it keeps nobody waiting."""
+    if BY_HAND.get():
+        done: T = await Work(work)
+        return done
     loop = get_running_loop()
     told: Future[T] = loop.create_future()
     _orders().put(_Order(work, loop, told))
@@ -61,6 +65,16 @@ def makes_long(call: Call, draft: Draft | Stated) -> bool:
         return False
     letters = sum(len(words_of(part)) for choice in draft.choices for part in choice.parts)
     return letters * max(1, call.n // max(1, len(draft.choices))) * (1 + (call.logprobs or 0)) > LONG * LETTERS
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Large work, handed up to whoever steps the coroutine that wants it done."""
+
+    work: Callable[[], Any]
+
+    def __await__(self) -> Generator["Work", Any, Any]:
+        return (yield self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +120,7 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
         orders.get().carry_out()
 
 
+BY_HAND: ContextVar[bool] = ContextVar("by hand", default=False)  # a coroutine is stepped by hand, without a loop
 THREADS = 4  # no faster than one, but a call that takes long leaves the next one its share
 LARGE = 8_192  # bytes of a request, or characters of a conversation
 LONG = 20_000  # tokens of an answer, with all that is told of each, or numbers of its vectors

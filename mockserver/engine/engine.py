@@ -35,7 +35,7 @@ from mockserver.engine.rules import Rule, answering
 from mockserver.engine.scenarios import Scene
 from mockserver.engine.taped import admitted_by, after, ruled, taped
 from mockserver.engine.then.operations import misfit
-from mockserver.engine.when.index import JoinedIndex, RuleIndex
+from mockserver.engine.when.index import Index, RuleIndex
 from mockserver.engine.window import unbidden
 
 
@@ -66,7 +66,7 @@ class Engine:
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tapes: Tapes | None = None
-    _index: RuleIndex | JoinedIndex = field(init=False)
+    _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     _repeats: bool = field(init=False)
 

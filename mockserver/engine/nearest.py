@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from heapq import nlargest
 from itertools import islice
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import Finding
@@ -40,13 +40,25 @@ class Named(Protocol):
         """What it wants of a call."""
 
 
+R = TypeVar("R", bound=Named)
+
+
 @dataclass(frozen=True, slots=True)
-class Near:
+class Near(Generic[R]):
     """A rule that came near to a call, and what each of its conditions found."""
 
-    name: str
-    where: str
+    rule: R
     findings: tuple[Finding, ...]
+
+    @property
+    def name(self) -> str:
+        """What the rule's author calls it, or nothing."""
+        return self.rule.name
+
+    @property
+    def where(self) -> str:
+        """The file and line where it stands."""
+        return self.rule.where
 
     @property
     def held(self) -> int:
@@ -54,7 +66,7 @@ class Near:
         return sum(finding.ok for finding in self.findings)
 
 
-def nearest(rules: Sequence[Named], call: Call, *, limit: int = 3) -> tuple[Near, ...]:
+def nearest(rules: Sequence[R], call: Call, *, limit: int = 3) -> tuple[Near[R], ...]:
     """The rules of which the greatest share of conditions holds; among equals those with the closest texts go first."""
     letters = 1_000 + sum(len(message.text) for message in call.messages)
     looked_at = max(limit, _EFFORT // letters)
@@ -65,11 +77,11 @@ def nearest(rules: Sequence[Named], call: Call, *, limit: int = 3) -> tuple[Near
         words = cache(_words)  # of the request: many rules look at the same few texts
         ties = nlargest(_POOL, ties, key=lambda tie: (tie[0], _shared_words(rules[-tie[1]].when, call, words), tie[1]))
     ranked = [(share, row, rules[-row].when.findings(call)) for share, row in ties]
-    best = nlargest(limit, ranked, key=lambda entry: (entry[0], _closeness(entry[2]), entry[1]))
-    return tuple(Near(rules[-row].name, rules[-row].where, findings) for _, row, findings in best)
+    best = nlargest(limit, ranked, key=lambda entry: (entry[0], closeness(entry[2]), entry[1]))
+    return tuple(Near(rules[-row], findings) for _, row, findings in best)
 
 
-def report(near: Sequence[Near]) -> str:
+def report(near: Sequence[Near[R]]) -> str:
     """The nearest rules as text for people: what of each held, what did not, and what stood there instead."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
@@ -80,7 +92,7 @@ def report(near: Sequence[Near]) -> str:
 def lines(findings: Iterable[Finding]) -> Iterator[str]:
     """A line for each: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
     for finding in findings:
-        wanted = f"{_plain(finding.field)} {finding.predicate} {shown(finding.expected)}"
+        wanted = f"{plain(finding.field)} {finding.predicate} {shown(finding.expected)}"
         if finding.ok:
             yield f"ok    {wanted}"
         else:
@@ -93,22 +105,23 @@ def shown(value: object) -> str:
     for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(_cut(value)):
         text += piece
         if len(text) > SHOWN + 2:
-            return _plain(text[: SHOWN + 1]) + "…"
-    return _plain(text)
+            return plain(text[: SHOWN + 1]) + "…"
+    return plain(text)
 
 
 def _cut(value: object) -> object:
     return f"{value[: SHOWN - 1]}…" if isinstance(value, str) and len(value) > SHOWN else value
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """A text on one line, in which every character shows as itself or is escaped."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
 
 
-def _told(rule: Near) -> Iterator[str]:
-    yield f"  {_plain(rule.where)}{f' {shown(rule.name)}' if rule.name else ''}: {_verdict(rule)}"
+def _told(rule: Near[R]) -> Iterator[str]:
+    yield f"  {plain(rule.where)}{f' {shown(rule.name)}' if rule.name else ''}: {_verdict(rule)}"
     findings = rule.findings
     if len(findings) > MOST_LINES:
         findings = tuple(sorted(findings, key=lambda finding: finding.ok)[:MOST_LINES])
@@ -118,7 +131,7 @@ def _told(rule: Near) -> Iterator[str]:
         yield f"    ... and {len(rule.findings) - MOST_LINES} more"
 
 
-def _verdict(rule: Near) -> str:
+def _verdict(rule: Near[R]) -> str:
     total = len(rule.findings)
     if rule.held == total:
         return "its conditions hold, but its times are used up or its state is another"
@@ -152,7 +165,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset((*text.split(), *_WORD.findall(text)))  # with the marks beside them, and without
 
 
-def _closeness(findings: Iterable[Finding]) -> float:
+def closeness(findings: Iterable[Finding]) -> float:
     """How alike the missed texts are to what stands there, from 0 to 1."""
     from difflib import SequenceMatcher  # only misses need it
 

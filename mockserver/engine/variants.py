@@ -8,16 +8,20 @@ from mockserver.core.tapes import Tapes
 from mockserver.engine.engine import Engine
 from mockserver.engine.memory import Memory
 from mockserver.engine.rules import Rule
-from mockserver.engine.when.index import JoinedIndex
+from mockserver.engine.when.index import FewIndex, JoinedIndex, RuleIndex
+
+FEW = 8  # rules that are tried one by one
 
 
 def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     """The engine with more rules in front of its own, which are not looked through again."""
-    front = Engine(tuple(rules), engine.policy, engine.store, engine.memory, engine.listed)
+    conditions = [rule.when for rule in rules]
+    front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
+    attempts = any("attempt" in condition.uses for condition in conditions)
     made = copy(engine)
     object.__setattr__(made, "rules", (*rules, *engine.rules))
-    object.__setattr__(made, "_index", JoinedIndex(front._index, len(rules), engine._index))
-    object.__setattr__(made, "_counts_attempts", front._counts_attempts or engine._counts_attempts)
+    object.__setattr__(made, "_index", JoinedIndex(front, len(rules), engine._index))
+    object.__setattr__(made, "_counts_attempts", attempts or engine._counts_attempts)
     return made
 
 

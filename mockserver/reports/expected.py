@@ -6,41 +6,18 @@ from typing import Any, Protocol
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import Finding
-from mockserver.engine.nearest import lines, shown
+from mockserver.reports.asked import findings, ranked
+from mockserver.reports.came import Came as Came
+from mockserver.reports.came import line as line
+from mockserver.reports.came import listed as listed
+from mockserver.reports.came import many, named
+from mockserver.reports.notation import field_in_python
 
-MOST = 20  # calls that are listed
+NEAREST = 3  # calls that are held against what was wanted
+BRIEF = 60  # letters of what was wanted
+_MOST_ALIGNED = 250_000  # pairs of step and call; of more each is held against its own place
 
-
-class Came(Protocol):
-    """A call that came, as far as this module looks at it."""
-
-    @property
-    def number(self) -> int:
-        """Its number."""
-
-    @property
-    def operation(self) -> str:
-        """What was asked for."""
-
-    @property
-    def path(self) -> str:
-        """Where it went."""
-
-    @property
-    def model(self) -> str:
-        """The model that was asked."""
-
-    @property
-    def last_user(self) -> str:
-        """The last thing that the user said."""
-
-    @property
-    def source(self) -> str:
-        """What answered."""
-
-    @property
-    def asked(self) -> Call | None:
-        """The request as it was read."""
+Row = tuple["Wanted | None", Came | None]
 
 
 class Wanted(Protocol):
@@ -57,75 +34,108 @@ class Wanted(Protocol):
         """What of it holds for a call, and what does not."""
 
 
-def listed(calls: Sequence[Came]) -> str:
-    """The calls, a line each."""
-    if not calls:
-        return "no call came"
-    return "\n".join([f"{_many(len(calls))} came:", *_lines(calls)])
-
-
-def line(call: Came) -> str:
-    """A call in one line."""
-    said = f" {shown(call.last_user)}" if call.last_user else ""
-    return f"call {call.number}: {call.operation or call.path} {call.model}{said} -> {call.source or 'open'}"
-
-
 def too_few(calls: Sequence[Came], wanted: Wanted, number: str) -> str:
     """That fewer calls were so than were wanted, and what the nearest others lack."""
     fitting = sum(wanted.fits(call.asked) for call in calls)
-    head = f"wanted {number} of {_when(wanted)}: {_many(fitting)} came"
+    head = f"wanted {number} call{'s' * (number.split()[-1] != '1')}{_with(wanted)}, got {fitting}"
     others = [call for call in calls if not wanted.fits(call.asked)]
     return "\n".join([head, *_held(others, wanted), listed(calls)])
 
 
 def any_but(calls: Sequence[Came], wanted: Wanted, number: int) -> str:
     """That more calls were so than were wanted."""
-    return f"wanted {number} of {_when(wanted)}: {listed(calls)}"
+    return f"wanted {many(number)}{_with(wanted)}, got {len(calls)}\n{listed(calls)}"
 
 
 def not_none(calls: Sequence[Came], wanted: Wanted) -> str:
     """That calls were so, of which there should be none."""
-    return f"wanted no call of {_when(wanted)}: {listed(calls)}"
+    return f"wanted no call{_with(wanted)}, got {len(calls)}\n{listed(calls)}"
 
 
 def sequence(calls: Sequence[Came], steps: Sequence[Wanted]) -> str:
-    """The calls beside what was wanted of each."""
-    told = [f"wanted {_many(len(steps))} in this order: {_many(len(calls))} came"]
-    for at, (step, call) in enumerate(zip_longest(steps, calls), 1):
-        if call is None:
-            told.append(f"MISS  {at}. {_when(step)}: no call")
-        elif step is None:
-            told.append(f"MISS  {at}. no call: got {line(call)}")
-        elif step.fits(call.asked):
-            told.append(f"ok    {at}. {line(call)}")
-        else:
-            told.append(f"MISS  {at}. {line(call)}")
-            told += [f"        {line}" for line in lines(step.findings(call.asked) if call.asked else ())]
+    """The calls beside what was wanted of each: what is missing and what came besides moves no other."""
+    rows = list(_aligned(calls, steps))
+    told = [_parting(rows), f"wanted {many(len(steps))}, {len(calls)} came:"]
+    number = 0
+    for step, call in rows:
+        number += step is not None
+        told += [f"  {text}" for text in _row(number, step, call)]
     return "\n".join(told)
+
+
+def _row(number: int, step: Wanted | None, call: Came | None) -> Iterator[str]:
+    if step is None or call is None:
+        yield f"MISS  {number}. {_wish(step)}: no call" if call is None else f"MISS  besides: {line(call)}"
+    elif step.fits(call.asked):
+        yield f"ok    {number}. {line(call)}"
+    else:
+        yield f"MISS  {number}. {line(call)}"
+        yield from (f"        {text}" for text in _findings(call, step))
+
+
+def _parting(rows: Sequence[Row]) -> str:
+    """Where the calls first part from what was wanted."""
+    number = 0
+    for step, call in rows:
+        number += step is not None
+        if step is None and call is not None:
+            return f"wrong sequence after step {number}: wanted nothing, got {named(call)}"
+        if step is not None and (call is None or not step.fits(call.asked)):
+            return f"wrong sequence at step {number}: wanted {_wish(step)}, got {named(call) if call else 'no call'}"
+    return "wrong sequence"
+
+
+def _aligned(calls: Sequence[Came], steps: Sequence[Wanted]) -> Iterator[Row]:
+    """Steps and calls side by side, so that as few as can be part."""
+    if len(calls) * len(steps) > _MOST_ALIGNED:
+        yield from zip_longest(steps, calls)
+        return
+    fits = [[step.fits(call.asked) for call in calls] for step in steps]
+    left = len(steps) + len(calls)
+    apart = [[left - at - to for to in range(len(calls) + 1)] for at in range(len(steps) + 1)]
+    for at in reversed(range(len(steps))):
+        for to in reversed(range(len(calls))):
+            both = apart[at + 1][to + 1] + (not fits[at][to])
+            apart[at][to] = min(both, 1 + apart[at + 1][to], 1 + apart[at][to + 1])
+    yield from _path(calls, steps, fits, apart)
+
+
+def _path(  # size: two rows, and two tables over both
+    calls: Sequence[Came], steps: Sequence[Wanted], fits: Sequence[Sequence[bool]], apart: Sequence[Sequence[int]]
+) -> Iterator[Row]:
+    at = to = 0
+    while at < len(steps) and to < len(calls):
+        if apart[at][to] == apart[at + 1][to + 1] + (not fits[at][to]):
+            yield steps[at], calls[to]
+            at, to = at + 1, to + 1
+        elif apart[at][to] == 1 + apart[at + 1][to]:
+            yield steps[at], None
+            at += 1
+        else:
+            yield None, calls[to]
+            to += 1
+    yield from ((step, None) for step in steps[at:])
+    yield from ((None, call) for call in calls[to:])
 
 
 def _held(calls: Sequence[Came], wanted: Wanted) -> Iterator[str]:
     """The calls that come nearest to what is wanted, each with what holds of it."""
-    read = [call for call in calls if call.asked is not None]
-    for call in sorted(read, key=lambda call: _misses(call, wanted))[:3]:
+    held = ((call, wanted.findings(call.asked)) for call in calls if call.asked is not None)
+    for call, found in ranked(held)[:NEAREST]:
         yield f"  {line(call)}"
-        if call.asked is not None:
-            yield from (f"    {line}" for line in lines(wanted.findings(call.asked)))
+        yield from (f"    {text}" for text in findings(found, call.secrets))
 
 
-def _misses(call: Came, wanted: Wanted) -> int:
-    return 0 if call.asked is None else sum(not finding.ok for finding in wanted.findings(call.asked))
+def _findings(call: Came, wanted: Wanted) -> Iterator[str]:
+    return iter(()) if call.asked is None else findings(wanted.findings(call.asked), call.secrets)
 
 
-def _lines(calls: Sequence[Came]) -> Iterator[str]:
-    yield from (f"  {line(call)}" for call in calls[:MOST])
-    if len(calls) > MOST:
-        yield f"  ... and {len(calls) - MOST} more"
+def _with(wanted: Wanted) -> str:
+    return f" with {_wish(wanted)}" if wanted.when else ""
 
 
-def _when(wanted: Wanted) -> str:
-    return "a call" if not wanted.when else f"a call with {shown(wanted.when)}"
-
-
-def _many(number: int) -> str:
-    return f"{number} call{'s' * (number != 1)}"
+def _wish(wanted: Wanted | None) -> str:
+    """What is wanted, as it is written in a test."""
+    when = {} if wanted is None else wanted.when
+    text = ", ".join(field_in_python(name, value) for name, value in when.items()) or "any call"
+    return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.action import Action
+from mockserver.core.errors import ConfigError
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure
@@ -17,7 +18,7 @@ from mockserver.core.printable import printable
 from mockserver.core.seed import monotonic
 from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, drive, fits, hand_over
 from mockserver.delivery.faults import bent
-from mockserver.delivery.line import SHORT, WIRE, Line
+from mockserver.delivery.line import SHORT, STAGE, WIRE, Line
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import Kept, script
 from mockserver.server.crash import crash
@@ -48,9 +49,11 @@ class Conduct:
         journal = endpoint.live.journal  # the one it is opened in, though the server may begin anew meanwhile
         exchange = self._opened(scope, namespace, journal)
         lent = scope.get("extensions", _NOTHING)
-        line = Line(receive, send, lent.get(WIRE), lent.get(SHORT))
+        line = Line(receive, send, lent.get(WIRE), lent.get(SHORT), stage=lent.get(STAGE))
         limiter = endpoint.live.limiter
         visit = None if limiter is None else Visit(limiter, namespace, endpoint.dialect.rates, receive)
+        if visit is not None and line.stage is not None:
+            visit.patient = line.stage.patient
         ended = CLIENT_LEFT
         try:
             served = await self._received(scope, receive, exchange, visit)
@@ -130,6 +133,8 @@ class Conduct:
         """Note what is served in the exchange, send it, and return how it ended."""
         rates = () if visit is None else visit.headers
         _note(served, rates, exchange)
+        if line.stage is not None:
+            return await line.stage.perform(self._actions(served, rates, exchange), exchange.note)
         if served.pace is AT_ONCE and served.error is None and fits(served.reply):
             return await hand_over(served.reply, self._more(served, rates, exchange), line, exchange.note)
         if served.pace is not AT_ONCE:
@@ -138,7 +143,9 @@ class Conduct:
         return await drive(self._actions(served, rates, exchange), line, exchange.note)
 
     async def _relayed(self, served: Served, scope: Scope, line: Line, exchange: Exchange) -> str:
-        """Have the upstream answer, and return how it ended."""
+        """Have the upstream answer, and return how it ended. Raises ConfigError where there is no connection."""
+        if line.stage is not None:
+            raise ConfigError(_NO_RELAY)
         _note(served, (), exchange)
         relay = Relay(self.endpoint.live, self.endpoint.dialect, served, line, exchange)
         try:
@@ -209,3 +216,7 @@ def _printable(source: str) -> str:
 
 
 _NOTHING: Mapping[str, Any] = {}
+_NO_RELAY = (
+    "this request is to be answered by its provider (it is recorded, or a rule forwards it), which needs a server;"
+    " have the client call it at its base_url, without transport()"
+)

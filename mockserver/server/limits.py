@@ -116,7 +116,8 @@ class Bill:
 class Visit:
     """One request's way through the limits; `headers` then tell its client how it stands, if it gets an answer.
 
-    `waited_until`: when it got a turn that it had to wait for, on the clock of `monotonic`.
+    `waited_until`: when it got a turn that it had to wait for, on the clock of `monotonic`. `patient`: whether it can
+    wait for one at all.
     """
 
     limiter: Limiter
@@ -125,6 +126,7 @@ class Visit:
     receive: Receive
     headers: Headers = ()
     waited_until: float | None = None
+    patient: bool = True
     _at_work: bool = False
 
     async def enter(self, bill: Bill) -> None:
@@ -135,7 +137,7 @@ class Visit:
         ledger, limited = self.limiter.ledger, self.limiter.limits.concurrent is not None
         if limited:
             self._at_work = ledger.slots.begin(self.namespace)
-            if not self._at_work and ledger.slots.full(self.namespace):
+            if not self._at_work and (not self.patient or ledger.slots.full(self.namespace)):
                 raise Failure("overloaded")
         if bill.draws:
             draws = bill.draws if bill.too_large is None else bill.more(0)

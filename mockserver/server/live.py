@@ -10,7 +10,7 @@ from mockserver.core.call import Json
 from mockserver.core.episode import Episode
 from mockserver.core.errors import ConfigError, Mistake, MockserverError
 from mockserver.core.plan import Stored
-from mockserver.core.seed import Clock, Seed, token
+from mockserver.core.seed import Clock, Seed, monotonic, token
 from mockserver.core.store import Shelf, Store
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import Dialect, discover
@@ -32,6 +32,7 @@ from mockserver.server.reels import Opening, Reels, in_folder
 from mockserver.server.served import Served
 from mockserver.server.upstreams import Upstreams, Way, way
 from mockserver.settings import Settings, assemble
+from mockserver.state.buckets import MemoryBuckets
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
@@ -81,6 +82,7 @@ class Live:
     sources: Sources = field(default_factory=Sources)
     namespaces: Namespaces = field(default_factory=Namespaces)
     ledger: Ledger = field(default_factory=Ledger)
+    now: Callable[[], float] = monotonic  # the clock that limits go by, once the server has begun anew
     upstreams: Upstreams = field(default_factory=Upstreams)
     keep: Keep | None = None
     changing: Lock = field(default_factory=Lock)  # held while rules are compiled that are to be swapped in
@@ -108,7 +110,8 @@ class Live:
 
         `timed`: whether answers take their time, unless a namespace or a request wants it otherwise.
         """
-        self.namespaces, self.memo, self.ledger = Namespaces(timed=timed), Memo(), Ledger()
+        self.namespaces, self.memo = Namespaces(timed=timed), Memo()
+        self.ledger = Ledger(MemoryBuckets(self.now))
         self.settings, self.engine, self.store, self.journal = settings, engine, engine.store, journal
         self._limited = None
 

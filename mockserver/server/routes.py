@@ -81,6 +81,13 @@ def meant(method: str, operations: Mapping[str, Operation]) -> Operation | None:
     return operations.get("GET" if method == "HEAD" else method)
 
 
+def operation_at(method: str, path: str, known: Sequence[Place]) -> str | None:
+    """The name of the operation that a method and path reach."""
+    found = find(path, known)
+    reached = None if found is None else meant(method, found[0].operations)
+    return None if reached is None else reached.name
+
+
 def tidy(path: str) -> str:
     """A path without doubled or trailing slashes."""
     return "/" + "/".join(segment for segment in path.split("/") if segment)

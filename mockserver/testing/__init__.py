@@ -8,3 +8,5 @@ from mockserver.testing.declaring import Declared as Declared
 from mockserver.testing.leftovers import MockServerWarning as MockServerWarning
 from mockserver.testing.server import MockServer as MockServer
 from mockserver.testing.setup import Setup as Setup
+from mockserver.testing.transport import Clock as Clock
+from mockserver.testing.transport import Transport as Transport

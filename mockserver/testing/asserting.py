@@ -8,6 +8,8 @@ from mockserver.reports.expected import Came, any_but, not_none, sequence, too_f
 from mockserver.testing.fitting import wanted
 from mockserver.testing.options import When
 
+__tracebackhide__ = True  # pytest shows the line of the test instead
+
 
 class Assertions:
     """What is wanted of a call is said as in `on(...)`; without it every call will do."""

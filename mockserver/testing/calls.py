@@ -2,19 +2,24 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
+from mockserver.cassettes.masking import Secrets, secrets_of
 from mockserver.core.call import Call as Asked
 from mockserver.core.call import Message, Tool
 from mockserver.core.exchange import Exchange
 from mockserver.core.frames import frames
 from mockserver.core.plan import Usage
-from mockserver.reports.expected import line, listed
+from mockserver.engine.rules import Rule
+from mockserver.reports.came import line, listed, told_by
 from mockserver.reports.snapshot import snapshot
+from mockserver.server.control.seen import attempts
 from mockserver.testing.asserting import Assertions
 from mockserver.testing.fitting import wanted
 from mockserver.testing.options import When
+
+__tracebackhide__ = True  # pytest shows the line of the test instead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,6 +134,21 @@ class Call:
         return tuple(frame.text for frame in frames(self.row.sent)) if self.row.streams else ()
 
     @property
+    def error(self) -> str:
+        """What an answer says that went wrong, in the provider's words; empty where it is no error."""
+        return told_by(self.reply) if self.status >= _WRONG else ""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that were there when it came."""
+        return tuple(rule for rule in self.row.rules if isinstance(rule, Rule))
+
+    @property
+    def secrets(self) -> Secrets:
+        """Its credentials, which no report shows."""
+        return secrets_of(tuple(self.row.headers), self.row.query, self.row.body)
+
+    @property
     def usage(self) -> Usage | None:
         """The tokens of the answer, where it has such."""
         return self.row.usage
@@ -147,6 +167,12 @@ class Calls(Assertions, Sequence[Call]):
 
     def __init__(self, calls: Iterable[Call]) -> None:
         self._calls = tuple(calls)
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Exchange]) -> "Calls":
+        """The calls that rows of a journal tell of."""
+        tries = attempts(rows)
+        return cls(Call(row, _tried(row.call, tries[row.seq])) for row in rows)
 
     @overload
     def __getitem__(self, at: int) -> Call: ...
@@ -167,7 +193,7 @@ class Calls(Assertions, Sequence[Call]):
         return iter(self._calls)
 
     def __repr__(self) -> str:
-        return "\n".join(map(repr, self._calls)) or "<no calls>"
+        return repr(list(self._calls)) if self._calls else "<no calls>"
 
     def of(self, fits: Callable[[Call], bool]) -> "Calls":
         """Those of which this holds."""
@@ -184,3 +210,11 @@ class Calls(Assertions, Sequence[Call]):
 
     def _came(self) -> tuple[Call, ...]:
         return self._calls
+
+
+def _tried(call: Asked | None, attempt: int) -> Asked | None:
+    """The call with the try that it is, which is counted only where a rule asks for it."""
+    return call if call is None or call.attempt == attempt else replace(call, attempt=attempt)
+
+
+_WRONG = 400  # the first status that tells of an error

@@ -13,6 +13,8 @@ from mockserver.testing.functions import Function, calling
 from mockserver.testing.options import Details, Then, When, table
 from mockserver.testing.places import caller
 
+__tracebackhide__ = True  # pytest shows the line of the test instead
+
 
 class Stage(Protocol):
     """Where declared rules are put to use."""

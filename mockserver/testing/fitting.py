@@ -13,6 +13,8 @@ from mockserver.positions import Path
 from mockserver.testing.options import table
 from mockserver.testing.places import caller
 
+__tracebackhide__ = True  # pytest shows the line of the test instead
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:

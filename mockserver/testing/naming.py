@@ -3,10 +3,6 @@
 import re
 from collections.abc import Iterable
 from hashlib import sha256
-from pathlib import Path
-
-from mockserver.cassettes.files import named
-from mockserver.core.errors import CassetteError
 
 LONGEST = 150  # bytes of a part of a name
 
@@ -19,21 +15,14 @@ def after(parts: Iterable[str]) -> str:
     return "/".join(map(_safe, parts))
 
 
-def exists(folder: Path, name: str) -> bool:
-    """Whether there is a cassette of this name."""
-    try:
-        return named(folder, name).exists()
-    except CassetteError:
-        return False
-
-
 def _safe(part: str) -> str:
-    kept = _OTHER.sub("-", part).encode()[:LONGEST].decode(errors="ignore").lstrip("-").rstrip(" .")
-    if kept == part and not _VARIES.search(part):
+    kept = _START.sub("", _OTHER.sub("-", part)).encode()[:LONGEST].decode(errors="ignore").rstrip(" .")
+    if kept and kept == part and not _VARIES.search(part):
         return part
     return f"{kept or '_'}~{sha256(part.encode(errors='backslashreplace')).hexdigest()[:8]}"
 
 
-_OTHER = re.compile(r"^[^\w\[]|[^\w .@+=,()\[\]~-]")
+_OTHER = re.compile(r"[^\w .@+=,()\[\]~-]")
+_START = re.compile(r"^[^\w\[]+")
 # Some disks take upper case for lower case: nobody names two functions so, but of parameters there may be both.
 _VARIES = re.compile(r"\[.*[A-Z]|\.yaml$")

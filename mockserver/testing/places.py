@@ -1,8 +1,10 @@
 """Where in a test something stands: the line of the test's own code that called us."""
 
 import linecache
+import os
 import sys
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 
@@ -26,8 +28,13 @@ def _frames() -> Iterator[FrameType]:
 
 def near(file: str | Path) -> str:
     """A file as people find it from where they are."""
-    path, here = Path(file), Path.cwd()
-    return path.relative_to(here).as_posix() if path.is_relative_to(here) else str(file)
+    return _near(str(file), os.getcwd())
+
+
+@lru_cache(maxsize=256)
+def _near(file: str, folder: str) -> str:
+    path, here = Path(file), Path(folder)
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
 
 
 _HOUSE = str(Path(__file__).parents[1])

@@ -5,19 +5,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from mockserver.core.call import Call as Asked
 from mockserver.core.call import Json
 from mockserver.core.errors import ConfigError, Place
+from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
 from mockserver.engine.rules import Rule
 from mockserver.positions import Document, did_you_mean
 from mockserver.reports.coverage.watch import watch
-from mockserver.reports.problems import Budget, Problem, failing, unanswered, unmatched, unmet
+from mockserver.reports.problems import Budget, Problem, failing, told, unanswered, unmet
+from mockserver.reports.unmatched import unmatched
 from mockserver.reports.unplayed import Tape
-from mockserver.server.control.seen import attempts
+from mockserver.server.app import Spoken
 from mockserver.server.environment import base_url, environment
 from mockserver.server.live import compiled, start
 from mockserver.server.namespaces import DEFAULT
@@ -31,6 +33,7 @@ from mockserver.testing.environs import Environs
 from mockserver.testing.options import Options, When
 from mockserver.testing.places import near
 from mockserver.testing.setup import Setup, Setups
+from mockserver.testing.transport import Clock, Transport
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -46,10 +49,14 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._setups = Setups()
         self._setup = self._usual = Setup.of(*rules, **options)
         self._live = start(self._setup.sources)
+        self.clock = Clock()
+        self._live.now = self.clock.now
         self._running: Running | None = None
+        self._transport: Transport | None = None
         self._declared: list[Declared] = []
         self._loaded: tuple[Rule, ...] = ()
         self._standing: tuple[Declared, ...] = ()
+        self._laid: tuple[Rule, ...] = ()
         self._count = 0
         self._stack = ExitStack()
         self._client: OpenAI | None = None
@@ -127,6 +134,18 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         """The same that is awaited, a new one each time: it belongs to the loop that it is used in."""
         return async_client(self.url, dialect, **options)
 
+    # Without a socket.
+
+    def transport(self) -> Transport:
+        """What clients of httpx and httpx2 take as their `transport`, to come here without a socket.
+
+        The server need not have been started. Waits take no time: they put `clock` forward. It is the same one each
+        time, as good for many clients as for one.
+        """
+        if self._transport is None:
+            self._transport = Transport(Spoken(self._live), self.clock)
+        return self._transport
+
     # Rules.
 
     def on(self, name: str | None = None, /, **when: Unpack[When]) -> Declared:
@@ -142,6 +161,11 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         """Have the rules of one more file, behind those that are declared. Raises MockserverError."""
         sources = Setup((Path(path),)).sources
         self._loaded += compiled(sources.documents(), self._live.settings.profiles)
+        self.changed()
+
+    def lay(self, *rules: Rule) -> None:
+        """Have these rules before all others until the next reset, and none that were laid so before."""
+        self._laid = rules
         self.changed()
 
     def keep(self) -> None:
@@ -163,7 +187,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
             journal.on_close = watched.note
             watched.declares(engine.rules)
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
-        self._declared, self._loaded, self.errors = [], (), []
+        self._declared, self._loaded, self._laid, self.errors = [], (), (), []
         self._budget, self._count = Budget(), len(self._standing)
         self._library = self._live.player.loaded
         self._episodes = 0 if self._library is None else self._library.size
@@ -172,6 +196,13 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def check(self, setup: Setup) -> None:
         """Raise MockserverError where a setup is mistaken."""
         self._setups.composed(setup)
+
+    def quieten(self, seconds: float) -> None:
+        """Return when no answer is going out any more to a client that is still there, or after so many seconds."""
+        end, pause = monotonic() + seconds, Event()
+        while self._live.journal.tally.open and monotonic() < end:
+            self._listening.hang_up(all_of_them=False)
+            pause.wait(_LOOK)
 
     def close_open(self) -> Calls:
         """Break off the answers that are still going out; the calls that they belong to."""
@@ -190,9 +221,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._check_here()
         if self._running is not None:
             self._running.settle()
-        rows = tuple(self._live.journal)
-        tries = attempts(rows)
-        return Calls(Call(row, _tried(row.call, tries[row.seq])) for row in rows)
+        return Calls.of_rows(tuple(self._live.journal))
 
     def snapshot(self) -> str:
         """What was asked so far, as a stable text for approval tests."""
@@ -205,8 +234,11 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def problems(self) -> tuple[Problem, ...]:
         """What a test should fail for: unmatched calls, unmet times, failed functions, a budget that was passed."""
         calls, rules = self.calls, self._live.engine_of(DEFAULT).rules
-        found = [failing(where, error) for where, error in self.errors]
-        found += [unmatched(call, rules) for call in calls if call.source == "unmatched"]
+        failed: dict[tuple[str, str], list[Exception]] = {}
+        for where, error in self.errors:
+            failed.setdefault((where, repr(error)), []).append(error)
+        found = [failing(where, errors) for (where, _), errors in failed.items()]
+        found += unmatched([call for call in calls if call.source == "unmatched"], rules)
         for one in self._declared:
             if one.rule is None:
                 found.append(unanswered(one.where))
@@ -217,7 +249,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""
         if problems := self.problems():
-            raise AssertionError("\n\n".join(problem.text for problem in problems))
+            raise AssertionError(told(problems))
 
     def _came(self) -> tuple[Call, ...]:
         return tuple(self.calls)
@@ -248,7 +280,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         if (watched := watch()) is not None:
             watched.declares(self._loaded)
             watched.declares(declared, declared=True)
-        self._live.namespaces.touch(DEFAULT).put((*declared, *self._loaded))
+        self._live.namespaces.touch(DEFAULT).put((*self._laid, *declared, *self._loaded))
 
     def removed(self, declared: Declared) -> None:
         """A rule is no more."""
@@ -274,6 +306,4 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         return self._running
 
 
-def _tried(call: Asked | None, attempt: int) -> Asked | None:
-    """The call with the try that it is, which is counted only where a rule asks for it."""
-    return call if call is None or call.attempt == attempt else replace(call, attempt=attempt)
+_LOOK = 0.01  # seconds between two looks at who is still there

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli.child import run_child
+from mockserver.cli.child import Ran, run_captured, run_child
+from mockserver.core.errors import ConfigError
 from tests.kit.served import ROOT
 
 ENVIRON = {"PATH": os.environ["PATH"]}
@@ -82,3 +83,22 @@ def test_handlers_are_put_back() -> None:
     before = signal.getsignal(signal.SIGTERM)
     run_child(["true"], ENVIRON)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize(
+    ("script", "limit", "expected"),
+    [
+        ("echo out; echo err >&2; exit 3", 20, Ran(3, "out\n", "err\n")),
+        ("kill -TERM $$", 20, Ran(143, "", "")),
+        ("cat; echo done", 20, Ran(0, "done\n", "")),  # no input
+        ("echo begun; sleep 60; echo never", 0.3, Ran(None, "begun\n", "")),
+        ("trap '' TERM; echo begun; sleep 60 & wait; sleep 60", 0.3, Ran(None, "begun\n", "")),
+    ],
+)
+def test_what_a_program_prints_is_kept_and_its_time_is_limited(script: str, limit: float, expected: Ran) -> None:
+    assert run_captured(["sh", "-c", script], ENVIRON, limit) == expected
+
+
+def test_what_cannot_be_run_is_a_mistake_of_the_user() -> None:
+    with pytest.raises(ConfigError, match=r"cannot run 'no-such-program': No such file or directory"):
+        run_captured(["no-such-program"], ENVIRON, 5)

@@ -15,7 +15,7 @@ from mockserver.core.call import Call, Message
 from mockserver.core.documents import Embeddings
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
-from mockserver.engine.apart import LARGE, LONG, THREADS, apart, aside, is_large, is_long, makes_long
+from mockserver.engine.apart import BY_HAND, LARGE, LONG, THREADS, Work, apart, aside, is_large, is_long, makes_long
 from mockserver.engine.draft import Draft, DraftChoice
 from tests.kit.asgi import app
 from tests.kit.served import ROOT
@@ -189,3 +189,13 @@ def test_what_is_a_long_answer() -> None:
     assert is_long(a_call(), Listing((Stored(a_call(), answer, size=LARGE + 1),)))
     assert is_long(a_call(), Embeddings("m", ((0.5,) * LONG, (0.5,)), 1))
     assert not is_long(a_call(), Failure("bad_parameter"))
+
+
+def test_whoever_steps_a_coroutine_by_hand_does_its_large_work() -> None:
+    before = BY_HAND.set(True)
+    waiting = aside(in_main_thread)
+    assert waiting.send(None) == Work(in_main_thread)
+    with pytest.raises(StopIteration) as over:
+        waiting.send(5)
+    BY_HAND.reset(before)
+    assert over.value.value == 5

@@ -4,7 +4,7 @@ import asyncio
 
 from mockserver.engine.engine import Engine
 from mockserver.engine.memory import Memory
-from mockserver.engine.variants import behind, playing, remembering
+from mockserver.engine.variants import FEW, behind, playing, remembering
 from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
 from tests.kit import calls
@@ -25,6 +25,15 @@ def test_an_engine_behind_more_rules_tries_these_first_and_shares_what_is_rememb
     assert [rule.name for rule in made.rules] == ["more", "first", "second"]
     assert [planned(made, "a"), planned(engine, "ab"), planned(made, "a")] == ["first", "second", "more"]
     assert [rule.name for rule in engine.rules] == ["first", "second"]
+
+
+def test_many_rules_in_front_are_found_too() -> None:
+    written = [
+        f"{{when: {{last_user: text {number}}}, then: {{text: x}}, name: n{number}}}" for number in range(FEW + 1)
+    ]
+    more = local(f"rules: [{', '.join(written)}]").live.engine.rules
+    made = behind(local(RULES).live.engine, more)
+    assert [planned(made, f"text {FEW}"), planned(made, "text 0"), planned(made, "a")] == [f"n{FEW}", "n0", "first"]
 
 
 async def test_an_engine_that_remembers_elsewhere_leaves_no_trace() -> None:

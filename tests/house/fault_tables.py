@@ -8,6 +8,7 @@ from mockserver.core.faults import POSITIONS, Option, counts, options
 from mockserver.delivery.faults import FAULTS
 from mockserver.engine.answer_faults import ANSWER_FAULTS
 from mockserver.engine.spec.faults import BESIDE
+from mockserver.reports.faults import BAD, OUTCOMES
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
@@ -30,6 +31,12 @@ def positions() -> Table:
 def how_often() -> Table:
     """What can be told of every fault."""
     return ("key", "what it is"), [(f"`{key}`", about) for key, about in BESIDE.items()]
+
+
+def outcomes() -> Table:
+    """What can be said of a program under a fault."""
+    rows = [(f"`{word}`", about, "bad" if word in BAD else "") for word, about in OUTCOMES.items()]
+    return ("outcome", "what the app did", "by itself"), rows
 
 
 def _usual_place(fault: type[Any]) -> str:

@@ -276,6 +276,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "limits": _described(LimitsTable),
     "model": _described(Model),
     "modifiers": _modifiers,
+    "outcomes": lambda: _table(*fault_tables.outcomes()),
     "positions": lambda: _table(*fault_tables.positions()),
     "predicates": _predicates,
     "profiles": lambda: _table(*timing_tables.profiles()),

@@ -52,13 +52,17 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
         | _CODINGS
         | {"prometheus_client"},
     ),
-    "reports": ({"core", "engine"}, set()),
-    "cli": (_SERVED | {"server", "reports"}, {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"}),
+    "reports": ({"core", "engine", "cassettes"}, set()),
+    "cli": (
+        _SERVED | {"server", "reports", "testing"},
+        {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"},
+    ),
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
-    "pytest_plugin": ({"core", "pytest_coverage", "pytest_run"}, {"pytest"}),
+    "pytest_plugin": ({"core", "testing", "reports", "pytest_coverage", "pytest_faults", "pytest_run"}, {"pytest"}),
     "pytest_run": ({"core", "pytest_wanted", "reports", "testing"}, {"pytest"}),
     "pytest_wanted": ({"core", "positions", "testing"}, {"pytest"}),
     "pytest_coverage": ({"core", "reports"}, {"pytest"}),
+    "pytest_faults": ({"core", "testing", "reports"}, {"pytest"}),
     "__init__": ({"core", "testing"}, set()),
     "__main__": ({"cli"}, set()),
 }

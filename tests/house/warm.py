@@ -1,7 +1,8 @@
 """Processes that have imported everything beforehand and fork for each command: pages that hold many are read sooner.
 
 `warm(folder)` starts them and gives a folder of programs, to be looked through first: a `mockserver`, a `python` and a
-`pytest`. That python has imported what others made, and none of ours: scripts may change tables before these are looked at.
+`pytest`. That python has imported what others made, and none of ours: scripts may change tables before these are looked
+at.
 What keeps running (`mockserver serve`) gets a process of its own from the start.
 """
 

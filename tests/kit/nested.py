@@ -19,6 +19,7 @@ def greet(text="hello", client=None):
     return client.chat.completions.create(model="gpt-4o", messages=messages).choices[0].message.content
 """
 RULES = "rules: [{name: filed, then: {text: from the file}}]"
+BROKEN = "rules:\n  - when: {last_usr: hi}\n    then: {text: a}\n"
 QUICK = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
 INI = {"pythonpath": ".", "asyncio_default_fixture_loop_scope": "function", "asyncio_mode": "auto"}
 

@@ -45,6 +45,11 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         start(Sources((tmp_path / "none.yaml",)))
 
 
+def test_files_are_told_of_by_the_names_that_are_given(tmp_path: Path) -> None:
+    with pytest.raises(MockserverError, match=r"^a file: cannot be read: No such file"):
+        Sources((tmp_path / "none.yaml",), shown=lambda path: "a file").documents()
+
+
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(MockserverError, match="cannot be read: Is a directory"):
         start(Sources((tmp_path,)))

@@ -66,6 +66,8 @@ def got(found: Played | None) -> str:
 
 def test_an_episode_is_played_and_settled() -> None:
     made = player(folder(chat=[ONE]))
+    assert made.loaded is not None
+    assert (made.loaded.file, made.loaded.size) == ("chat.yaml", 1)
     for found in played(made, asked("one"), asked("one")):
         assert got(found) == "1"
         assert found is not None

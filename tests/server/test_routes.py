@@ -4,7 +4,7 @@ import pytest
 from starlette.routing import compile_path
 
 from mockserver.dialects import discover
-from mockserver.server.routes import bare, find, nearest, owner, places, tidy
+from mockserver.server.routes import bare, find, nearest, operation_at, owner, places, tidy
 
 KNOWN = places(discover(), "openai")
 
@@ -93,3 +93,11 @@ def test_the_straight_way_to_a_path_leads_where_the_first_place_stands_that_has_
     assert {path: next(where for pattern, where in patterns if pattern.match(path)) for path in fixed} == {
         path: path for path in fixed
     }
+
+
+def test_the_operation_at_a_path() -> None:
+    known = places(discover(), "openai")
+    assert operation_at("POST", "/azure/chat/completions", known) == "chat"
+    assert operation_at("HEAD", "/v1/models", known) == "models"
+    assert operation_at("DELETE", "/v1/models", known) is None
+    assert operation_at("GET", "/nowhere", known) is None

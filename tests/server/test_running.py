@@ -53,6 +53,24 @@ def test_an_open_stream_does_not_hold_it_long() -> None:
         assert monotonic() - start < 20
 
 
+def test_clients_that_have_said_goodbye_are_let_go_and_the_others_if_that_is_wanted() -> None:
+    body = b'{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}'
+    with Running(local(ENDLESS, port=0).live) as running:
+        host, port = running.address.removeprefix("http://").split(":")
+        clients = [socket.create_connection((host, int(port))) for _ in range(2)]
+        for client in clients:
+            client.sendall(
+                b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+            )
+            assert client.recv(100).startswith(b"HTTP/1.1 200")
+        clients[0].close()
+        running.hang_up(all_of_them=False)
+        assert [row.ended for row in running.live.journal] == ["client left", ""]
+        running.hang_up()
+        assert [row.ended for row in running.live.journal] == ["client left", "client left"]
+        clients[1].close()
+
+
 def test_a_port_in_use_is_told_when_it_is_made() -> None:
     with Running(local(port=0).live) as running:
         port = int(running.address.rpartition(":")[2])

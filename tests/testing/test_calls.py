@@ -53,6 +53,10 @@ def test_what_it_got(came: tuple[Call, ...]) -> None:
     assert (len(stream.frames), stream.faults, stream.ended) == (2, ("cut",), "cut short after 2 frames")
     assert '"content":"one"' in stream.frames[1]
     assert (refused.status, refused.source, other.source, listed.source) == (400, "invalid", "unmatched", "generated")
+    assert (plain.error, other.error.partition(";")[0]) == ("", "no rule answers this request")
+    assert "JSON" in refused.error
+    assert [rule.source for rule in plain.rules] == [rule.source for rule in other.rules]
+    assert plain.source in [rule.source for rule in plain.rules]
     assert repr(plain).startswith('<call 1: chat gpt-4o "hello" -> rule tests')
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.testing.places import caller
+from mockserver.testing.places import caller, near
 
 
 def test_the_line_that_is_at_work() -> None:
@@ -20,6 +20,7 @@ def test_the_line_that_is_at_work() -> None:
 def test_a_file_elsewhere_is_named_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert caller().file == __file__
+    assert near(tmp_path / "a" / "b.yaml") == "a/b.yaml"
 
 
 def test_what_stands_in_no_file() -> None:

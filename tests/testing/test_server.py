@@ -10,7 +10,7 @@ import httpx
 import pytest
 from openai import APIStatusError, NotFoundError, OpenAI
 
-from mockserver.core.errors import ConfigError, RuleError
+from mockserver.core.errors import ConfigError, Place, RuleError
 from mockserver.testing import MockServer, Setup
 
 CHAT = "/v1/chat/completions"
@@ -43,9 +43,11 @@ def test_a_reset_forgets_all_but_the_address_and_what_stands(server: MockServer)
     server.reset()
     server.on(last_user="*").reply("in front").times(1)
     assert [said(client, "always"), said(client, "always")] == ["in front", "standing"]
-    server.reset()
-    assert (len(server.calls), server.url) == (0, address)
-    assert said(client, "always") == "standing"
+    for _ in range(2):
+        server.reset()
+        server.keep()
+        assert (len(server.calls), server.url) == (0, address)
+        assert said(client, "always") == "standing"
     standing.remove()
     with pytest.raises(NotFoundError, match="there are no rules that answer"):
         said(client, "always")
@@ -74,8 +76,8 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
             said(client, text)
     told = [problem.headline for problem in server.problems()]
     assert [line.partition(":")[0] for line in told if line.startswith("tests")] == ["tests/testing/test_server.py"] * 2
-    assert "ZeroDivisionError: division by zero" in told[0]
-    assert told[1].startswith('no rule answered call 3: chat gpt-4o "unknown"')
+    assert told[0].startswith("ZeroDivisionError: division by zero in the function of tests/testing/test_server.py:")
+    assert told[1].startswith('no rule answered "unknown" (call 3); nearest tests/testing/test_server.py:')
     assert "was to answer 2 calls and answered 1" in told[2]
     assert f"{unfinished.where}: this on(...) says no answer" in told[3]
     assert told[4].startswith("3 calls came, 2 may")
@@ -126,7 +128,7 @@ def test_a_block_starts_stops_and_verifies() -> None:
         httpx.get(address)
     with pytest.raises(ConfigError, match="this server does not run; use it in a with block"):
         _ = server.url
-    with pytest.raises(AssertionError, match="no rule answered call 1"), MockServer() as server:
+    with pytest.raises(AssertionError, match=r'no rule answered "hello" \(call 1\)'), MockServer() as server:
         posted(server)
     with pytest.raises(KeyError), MockServer() as server:  # what went wrong first is what is told
         _ = {}[posted(server).status_code]
@@ -203,3 +205,23 @@ def test_what_was_asked_as_text(server: MockServer) -> None:
     server.on().reply("x")
     said(server.client(), "hello", temperature=0)
     assert server.snapshot() == "call 1: openai chat gpt-4o\n  user: hello\n  temperature: 0\n"
+
+
+def test_rules_that_are_laid_over_all_others(server: MockServer) -> None:
+    server.on().reply("Hello")
+    server.lay(server.compiled({"name": "busy", "times": 1, "then": {"error": 503}}, Place("here.py", 1, 1)))
+    assert [posted(server).status_code, posted(server).status_code] == [503, 200]
+    assert server.calls[0].source == "rule here.py:1 busy"
+    server.reset()
+    server.on().reply("Hello")
+    assert posted(server).status_code == 200
+
+
+def test_what_goes_out_is_waited_for_as_long_as_somebody_takes_it(server: MockServer) -> None:
+    server.on().reply("Hello", faults=[{"stall": {"after_tokens": 1}}])
+    body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+    with httpx.stream("POST", server.url + CHAT, json=body):
+        server.quieten(0.05)
+        assert server.calls[0].ended == "open"
+    server.quieten(20)
+    assert server.calls[0].ended.startswith("client left after 2 frames")

@@ -38,8 +38,17 @@ def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
     assert [rule.name for rule in setups.composed(setup)[1].rules] == ["b"]
 
 
+def test_files_are_named_as_people_find_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rules.yaml").write_text("rules: [{then: {text: a}}]")
+    monkeypatch.chdir(tmp_path)
+    _, engine = Setups().composed(Setup.of(tmp_path / "rules.yaml"))
+    assert engine.rules[0].where == "rules.yaml:1"
+
+
 def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown setting"):
         Setups().composed(Setup.of(colour="red"))
+    with pytest.raises(ConfigError, match=r'^seed must be a whole number, not "x"$'):
+        Setups().composed(Setup.of(seed="x"))
     with pytest.raises(MockserverError, match=r"missing.yaml: cannot be read: No such file"):
         Setups().composed(Setup.of(tmp_path / "missing.yaml"))

@@ -17,7 +17,7 @@ from mockserver.engine.prompts import singles
 from mockserver.engine.when.fields import Field, find
 from mockserver.server.bodies import decoded
 from mockserver.server.routes import find as find_place
-from mockserver.server.routes import meant, places
+from mockserver.server.routes import meant, operation_at, places
 from mockserver.server.snapshot import query_from
 
 MOST_DECODED = 100_000_000  # bytes of a body without its codings
@@ -98,13 +98,7 @@ def known() -> Known:
     """What importing has to know of the dialects."""
     served = places(discover(), "openai")
     mounts = {name: dialect.mounts for name, dialect in discover().items()}
-
-    def operation(method: str, path: str) -> str | None:
-        found = find_place(path, served)
-        reached = None if found is None else meant(method, found[0].operations)
-        return None if reached is None else reached.name
-
-    return Known(mounts, operation, _plain)
+    return Known(mounts, lambda method, path: operation_at(method, path, served), _plain)
 
 
 def _plain(headers: Headers, body: bytes) -> bytes:

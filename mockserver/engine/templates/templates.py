@@ -5,6 +5,7 @@ What a client sends is only ever a value in here, never a template.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Protocol
 
 from minijinja import Environment, TemplateError
@@ -50,8 +51,11 @@ class Templates:
     """The templates of rules that are loaded together."""
 
     def __init__(self) -> None:
-        self._environment = _environment()
         self._count = 0
+
+    @cached_property
+    def _environment(self) -> Environment:
+        return _environment()  # most rules have no templates, and it takes as long to make as they do
 
     def compile(self, source: str, origin: Origin) -> Recipe[str]:
         """The recipe for a text; whatever is wrong with it as a template is told to its origin."""

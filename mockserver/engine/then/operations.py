@@ -4,6 +4,7 @@ Errors and raw bytes answer anything.
 """
 
 from collections.abc import Container, Iterator, Mapping
+from functools import cache
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure, Forward, Raw
@@ -81,9 +82,14 @@ def _contents(then: ContentSpec, path: Path) -> Iterator[tuple[Path, ContentSpec
 
 def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
     """Which of these keys a `then` has."""
-    fields = type(content).model_fields.items()
-    keys = {field.alias or name: name for name, field in fields}
-    return [key for key, name in keys.items() if key in wanted and name in content.model_fields_set]
+    stated = content.model_fields_set
+    return [key for key, name in _keys(type(content)) if name in stated and key in wanted]
+
+
+@cache
+def _keys(kind: type[ContentSpec]) -> tuple[tuple[str, str], ...]:
+    """The keys of a kind of `then`, and what each is called in it."""
+    return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
 
 
 def _for(operations: tuple[str, ...]) -> Condition:

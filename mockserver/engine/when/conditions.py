@@ -50,8 +50,11 @@ class Leaf:
         """What was wanted, what stood there, whether it held; a pattern that takes too long does not."""
         actual = self.field.read(call)
         ok = self._ok(actual)
+        if ok and self.implied:
+            return ()
         predicate = f"not {self.predicate}" if self.negative else self.predicate
-        return () if ok and self.implied else (Finding(self.field.name, predicate, self.expected, actual, ok),)
+        ignoring = ("ignore_case",) * self.lens.fold + ("ignore_space",) * self.lens.squeeze
+        return (Finding(self.field.name, predicate, self.expected, actual, ok, ignoring),)
 
     def share(self, call: Call) -> tuple[int, int]:
         """How many of its conditions hold, and how many there are."""

@@ -72,16 +72,30 @@ class RuleIndex:
         return merge(self._always, sorted(found)) if self._always else sorted(found)
 
 
+class FewIndex:
+    """No index: of a few conditions each is tried, as it takes longer to index them."""
+
+    def __init__(self, size: int) -> None:
+        self._all = range(size)
+
+    def candidates(self, call: Call) -> Iterable[int]:
+        """The numbers of all conditions."""
+        return self._all
+
+
 class JoinedIndex:
     """Two indexes as one: the conditions of the first, so many, and after them those of the other."""
 
-    def __init__(self, first: "RuleIndex | JoinedIndex", size: int, other: "RuleIndex | JoinedIndex") -> None:
+    def __init__(self, first: "Index", size: int, other: "Index") -> None:
         self._first, self._size, self._other = first, size, other
 
     def candidates(self, call: Call) -> Iterator[int]:
         """The numbers of all conditions that can hold, ascending, each once; some of them may not hold."""
         yield from self._first.candidates(call)
         yield from (self._size + row for row in self._other.candidates(call))
+
+
+Index = RuleIndex | FewIndex | JoinedIndex
 
 
 def clauses_of(condition: Condition) -> Iterator[Clause]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.call import Call
 from mockserver.engine.when.conditions import Condition
-from mockserver.engine.when.index import JoinedIndex, RuleIndex, pinned
+from mockserver.engine.when.index import FewIndex, JoinedIndex, RuleIndex, pinned
 from mockserver.engine.when.matchers import compile_when
 from tests.kit.calls import Web, call
 
@@ -109,6 +109,12 @@ def test_candidates_come_in_order_and_once() -> None:
     found = candidates(tables, ASKED)
     assert found == sorted(set(found))
     assert set(range(len(LEFT_OUT), len(tables))) <= set(found)
+
+
+def test_of_a_few_each_is_a_candidate() -> None:
+    joined = JoinedIndex(FewIndex(2), 2, FewIndex(1))
+    assert list(FewIndex(3).candidates(ASKED)) == [0, 1, 2]
+    assert list(joined.candidates(ASKED)) == [0, 1, 2]
 
 
 def test_no_rules_no_candidates() -> None:

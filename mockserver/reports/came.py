@@ -1,0 +1,119 @@
+"""Calls that came, as far as reports look at them, and how each is told in a line."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from mockserver.cassettes.masking import Secrets
+from mockserver.core.call import Call
+from mockserver.core.plan import Usage
+from mockserver.engine.nearest import plain, shown
+from mockserver.engine.rules import Rule
+
+MOST = 20  # calls that are listed
+REFUSED = ("invalid", "limited")  # sources of answers to calls for which no rule was looked at
+BRIEF = 40  # letters of what was said, where a line has much else to tell
+NONE_CAME = (
+    "no call came: does the client go to the server's address? One that was made at import may have been made too early"
+    " (mockserver_env = session sets the environment before that)"
+)
+
+
+class Came(Protocol):
+    """A call that came."""
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+
+    @property
+    def method(self) -> str:
+        """GET, POST..."""
+
+    @property
+    def path(self) -> str:
+        """Where it went."""
+
+    @property
+    def operation(self) -> str:
+        """What was asked for."""
+
+    @property
+    def model(self) -> str:
+        """The model that was asked."""
+
+    @property
+    def last_user(self) -> str:
+        """The last thing that the user said."""
+
+    @property
+    def source(self) -> str:
+        """What answered."""
+
+    @property
+    def status(self) -> int:
+        """The status of the answer."""
+
+    @property
+    def error(self) -> str:
+        """What the answer says that went wrong."""
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of the answer, where it has such."""
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules that were tried."""
+
+    @property
+    def secrets(self) -> Secrets:
+        """What of it may not be told."""
+
+    @property
+    def asked(self) -> Call | None:
+        """The request as it was read."""
+
+
+def line(call: Came) -> str:
+    """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
+    what = plain(call.operation or f"{call.method} {call.path}")
+    said = (plain(call.model), call.last_user and shown(call.secrets.text(call.last_user)))
+    source = f"{call.source} ({call.status})" if call.source in REFUSED else call.source
+    return f"call {call.number}: {' '.join(filter(None, (what, *said)))} -> {plain(source) or 'open'}"
+
+
+def named(call: Came) -> str:
+    """A call where there is little room: what was said, or else where it went."""
+    if not call.last_user:
+        return f"{plain(call.secrets.text(f'{call.method} {call.path}'))[:80]} (call {call.number})"
+    text = call.secrets.text(call.last_user[:2_000])
+    return f"{shown(text if len(text) <= BRIEF else f'{text[: BRIEF - 1]}…')} (call {call.number})"
+
+
+def lines_of(calls: Sequence[Came]) -> Iterator[str]:
+    """The calls, a line each, up to as many as are read."""
+    yield from (f"  {line(call)}" for call in calls[:MOST])
+    if len(calls) > MOST:
+        yield f"  ... and {len(calls) - MOST} more"
+
+
+def listed(calls: Sequence[Came]) -> str:
+    """The calls, a line each, below how many there are."""
+    return "\n".join([f"{many(len(calls))} came:", *lines_of(calls)]) if calls else NONE_CAME
+
+
+def told_by(reply: bytes) -> str:
+    """The message in the body of an error, whichever provider's shape it has."""
+    try:
+        body = json.loads(reply)
+    except ValueError:
+        return ""
+    tables = (body, body.get("error")) if isinstance(body, dict) else ()
+    messages = (table.get("message") for table in reversed(tables) if isinstance(table, dict))
+    return next((message for message in messages if isinstance(message, str)), "")
+
+
+def many(number: int, what: str = "call") -> str:
+    """So many: `1 call`, `2 calls`."""
+    return f"{number} {what}{'s' * (number != 1)}"

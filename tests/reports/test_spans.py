@@ -1,0 +1,135 @@
+"""Where a miss parts from what was wanted."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.core.exchange import Finding
+from mockserver.engine.when.matchers import compile_when
+from mockserver.reports.spans import blurred, held
+from tests.kit.calls import call
+
+LONG = "x" * 100
+
+
+def findings(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> list[Finding]:
+    return list(compile_when(when, lambda message, path: pytest.fail(message)).findings(call(said, **fields)))
+
+
+def told(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> str:
+    return "\n".join(line for finding in findings(when, said, **fields) for line in held(finding))
+
+
+def marked(predicate: str, wanted: Any, said: str, **more: Any) -> str:
+    """What stands above the carets; the empty text where there are none."""
+    lines = told({"last_user": {predicate: wanted, **more}}, said).split("\n")
+    if len(lines) < 3 or "^" not in lines[2]:
+        return "-"
+    return "".join(letter for letter, mark in zip(lines[1], f"{lines[2]:<200}", strict=False) if mark == "^")
+
+
+@pytest.mark.parametrize(
+    ("predicate", "wanted", "said", "differs"),
+    [
+        ("equals", "weather in Oslo", "weather in Rome", "Rome"),
+        ("equals", "gpt-4o", "gpt-4o-mini", "-mini"),
+        ("equals", "hello you", "hello", '"'),  # the rest is missing: the caret stands behind the text
+        ("equals", "hello", "Wie geht's?", "-"),
+        ("equals", LONG + "a" + LONG, LONG + "b" + LONG, "b"),
+        ("equals", "a\tbcd", "a\tbxd", "x"),
+        ("starts_with", "What is", "What was it?", "w"),
+        ("starts_with", "What is", "Who?", "-"),
+        ("ends_with", "in Oslo?", "in Rome, not in Oslo", "-"),
+        ("ends_with", "in Oslo?", "now un Oslo?", "u"),
+        ("glob", "*weather in Oslo*", "How is the wether in Oslo?", "t"),
+        ("glob", "How * Oslo?", "How is it in Oslo", '"'),
+        ("glob", "How are*", "How is it", "i"),
+        ("glob", "*in Oslo now", "in Bergen now", "n"),
+        ("contains", "the weather", "is the whether good", "h"),
+        ("contains", ["good", "the weather"], "is the whether good", "h"),
+        ("contains", "weather", "rain", "-"),
+        ("regex", "weather", "wether", "-"),
+        ("in", ["weather", "snow"], "wether", "-"),
+    ],
+)
+def test_a_caret_stands_under_what_differs(predicate: str, wanted: Any, said: str, differs: str) -> None:
+    assert marked(predicate, wanted, said)[:1] == differs[:1]
+
+
+def test_wide_letters_and_escapes_move_the_caret() -> None:
+    assert told({"last_user": "日本\tの雨"}, "日本\tの雪").split("\n") == [
+        'MISS  last_user equals "日本\\tの雨"',
+        '      got              "日本\\tの雪"',
+        "                                ^^",
+    ]
+
+
+def test_a_long_text_is_cut_around_what_differs() -> None:
+    assert told({"last_user": LONG + "Oslo" + LONG}, LONG + "Rome" + LONG).split("\n") == [
+        f'MISS  last_user equals "…{"x" * 20}Oslo{"x" * 36}…"',
+        f'      got              "…{"x" * 20}Rome{"x" * 36}…"',
+        f"{'^^^^':>49}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "said", "more"),
+    [
+        ({"starts_with": "how is"}, "How is it?", ("ignore_case",)),
+        ("hello you", "hello  you ", ("ignore_space",)),
+        ("Hello you", "hello  you", ("ignore_case", "ignore_space")),
+        ({"equals": "HELLO you", "ignore_case": True}, "hello  you", ("ignore_space",)),
+        ({"regex": "HELLO"}, "hello", ()),
+        ("hello", "bye", ()),
+        ({"starts_with": "X"}, LONG * 2_000, ()),  # too long to be looked at again
+        ({"exists": False}, "bye", ()),
+    ],
+)
+def test_what_has_to_be_ignored(condition: Any, said: str, more: tuple[str, ...]) -> None:
+    [finding] = findings({"last_user": condition}, said)
+    assert blurred(finding) == more
+    hint = " and ".join(f"{name}: true" for name in more)
+    assert list(held(finding))[-1].endswith(f"it would hold with {hint}") is bool(more)
+
+
+@pytest.mark.parametrize(
+    ("when", "end"),
+    [
+        ({"tools": "a"}, 'got ["b", "c"]; missing "a"'),
+        ({"tools": {"includes": ["a", "b", "d*"]}}, 'got ["b", "c"]; missing "a", "d*"'),
+        ({"tools": ["b"]}, 'got ["b", "c"]; besides "c"'),
+        ({"tools": ["a", "b"]}, 'got ["b", "c"]; missing "a", besides "c"'),
+        ({"tools": ["c", "b"]}, 'got ["b", "c"]; in another order'),
+        ({"tools": ["b", "b", "c"]}, 'got ["b", "c"]; some more than once'),
+        ({"tools": {"length": 3}}, 'got ["b", "c"]; its length is 2'),
+        ({"turn": 3}, "got 0"),
+        ({"header.x": "1"}, "got nothing"),
+        ({"param.list": {"subset": [1, 4]}}, "got [1, 2]; missing 4"),
+    ],
+)
+def test_lists_and_plain_values(when: dict[str, Any], end: str) -> None:
+    assert told(when, tools=("b", "c"), raw={"list": [1, 2]}).endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "wanted", "parts"),
+    [
+        ("equals", {"a": {"b": 1, "c": [1, {"d": 2}]}}, ["a.c[1].d is 3, not 2", "besides a.e", "besides f"]),
+        ("subset", {"a": {"b": 2}, "g": 1}, ["a.b is 1, not 2", "missing g"]),
+        ("subset", {"a": {"c": [7]}}, ['a.c is [1, {"d": 3}], not [7]']),
+        ("equals", {"f": 1, **dict.fromkeys("pqrst")}, [*(f"missing {name}" for name in "pqr"), "... and 3 more"]),
+    ],
+)
+def test_the_path_of_what_differs(predicate: str, wanted: Any, parts: list[str]) -> None:
+    actual = {"a": {"b": 1, "c": [1, {"d": 3}], "e": 0}, "f": None}
+    lines = told({"param.x": {predicate: wanted}}, raw={"x": actual}).split("\n")[1:]
+    assert set(parts) <= {line.strip() for line in lines}
+
+
+def test_what_holds_takes_a_line() -> None:
+    assert told({"last_user": "hello"}, "hello") == 'ok    last_user equals "hello"'
+
+
+def test_a_tool_result_is_looked_into() -> None:
+    lines = list(held(Finding("tool_result.json", "equals", {"sky": "clear"}, {"sky": "rain"}, ok=False)))
+    assert lines[1] == '      sky is "rain", not "clear"'

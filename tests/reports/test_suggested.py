@@ -1,0 +1,157 @@
+"""Rules that would answer a call: they fit it, say no more than they must, and never a credential."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.cassettes.masking import Secrets
+from mockserver.core.call import Call, Message, Prompt
+from mockserver.engine.nearest import nearest
+from mockserver.engine.when.matchers import compile_when
+from mockserver.reports.suggested import change, suggestion
+from tests.kit.calls import Web, call, told
+from tests.kit.came import rules
+
+NONE = Secrets()
+LONG = "Summarise the following text for me. " * 5 + "It was a dark night."
+SECRET = "sk-very-secret-1234567"
+
+
+def when(asked: Call, secrets: Secrets = NONE, **how: Any) -> dict[str, Any]:
+    found = suggestion(asked, secrets, **how)
+    assert found is not None
+    return dict(found.when)
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        (call("hello"), {"last_user": "hello"}),
+        (call("2 * 3 \\ 4"), {"last_user": {"equals": "2 * 3 \\ 4"}}),
+        (
+            call(LONG),
+            {
+                "last_user": {
+                    "starts_with": "Summarise the following text for me.",
+                    "ends_with": "text for me. It was a dark night.",
+                }
+            },
+        ),
+        (call("hello", tools=("a",)), {"last_user": "hello", "turn": 0, "tools": "a"}),
+        (call("hello", tools=("a", "b")), {"last_user": "hello", "turn": 0, "tools": ["a", "b"]}),
+        (call("x", tools=tuple("abcdef")), {"last_user": "x", "turn": 0, "tools": {"includes": ["a", "b", "c", "d"]}}),
+        (call("x", tools=("a*", "b")), {"last_user": "x", "turn": 0, "tools": {"length": 2}}),
+        (call(*told("Sunny.")), {"tool_result": {"name": "get_weather", "text": "Sunny."}}),
+        (call("x", previous="resp_1"), {"last_user": "x"}),
+        (call(model="o*"), {"model": {"equals": "o*"}, "operation": "chat"}),
+        (call(model=""), {"model": "", "operation": "chat"}),
+        (call("x", operation="info"), {"operation": "info", "path": "/chat/completions", "last_user": "x"}),
+    ],
+)
+def test_what_tells_a_call_from_others(asked: Call, wanted: dict[str, Any]) -> None:
+    assert when(asked) == wanted
+
+
+def test_an_answer_that_nobody_knows_is_named() -> None:
+    assert when(call("x", previous="resp_1"), lost=True) == {"previous_response": "resp_1", "last_user": "x"}
+
+
+def test_several_prompts_have_one_rule() -> None:
+    texts = ("one", "two")
+    asked = call(*texts, operation="completions", prompts=tuple(map(Prompt, texts)), meaning={"prompt": list(texts)})
+    assert when(asked) == {"model": "gpt-4o", "operation": "completions"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "then"),
+    [
+        ({}, {"text": "..."}),
+        ({"response_format": "json_schema"}, {"json": {}}),
+        ({"operation": "embeddings"}, {"embedding": [0.1, 0.2, 0.3]}),
+        ({"operation": "moderations"}, {"moderation": {"violence": 0.9}}),
+        ({"operation": "response"}, {"error": 404}),
+    ],
+)
+def test_answers_are_of_the_kind_that_is_asked_for(fields: dict[str, Any], then: dict[str, Any]) -> None:
+    found = suggestion(call("x", **fields), NONE)
+    assert found is not None
+    assert found.then == then
+
+
+def test_a_tool_may_be_called_until_it_was() -> None:
+    first, second = suggestion(call("x", tools=("a",)), NONE), suggestion(call(*told("x"), tools=("a",)), NONE)
+    assert first is not None
+    assert second is not None
+    assert '  # or have a tool called: .reply(tool_calls=[{"name": "a", "arguments": "auto"}])' in first.lines
+    assert second.tool is None
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (f"My key is {SECRET}, is it safe?", {"starts_with": "My key is ", "ends_with": ", is it safe?"}),
+        (f"{SECRET} and more", {"ends_with": " and more"}),
+        (f"a{SECRET} in the middle {SECRET}", {"contains": " in the middle "}),
+    ],
+)
+def test_credentials_stand_in_no_rule(said: str, wanted: dict[str, str]) -> None:
+    assert when(call(said), Secrets((SECRET,))) == {"last_user": wanted}
+
+
+def test_where_all_is_secret_only_the_operation_is_told() -> None:
+    assert when(call(SECRET, model=SECRET), Secrets((SECRET,))) == {"operation": "chat"}
+
+
+@given(st.text(max_size=200), st.lists(st.text(max_size=30), max_size=5), st.text(max_size=20))
+def test_it_fits_whatever_is_asked(said: str, tools: list[str], model: str) -> None:
+    for asked in (call(said, tools=tools, model=model), call(*told(said), model=model)):
+        condition = compile_when(when(asked), lambda message, path: pytest.fail(message))
+        assert condition.holds(asked) is not None
+
+
+def changed(table: dict[str, Any], asked: Call, secrets: Secrets = NONE, **rule: Any) -> str | None:
+    [near] = nearest(rules({"when": table, **rule}), asked)
+    return change(near, asked, secrets)
+
+
+@pytest.mark.parametrize(
+    ("table", "asked", "words"),
+    [
+        ({"last_user": "hello", "model": "o3"}, call("hello"), "write: model: gpt-4o"),
+        ({"last_user": "hullo"}, call("hello"), "write: last_user: hello"),
+        ({"last_user": "HELLO"}, call("hello"), "write: last_user: {equals: HELLO, ignore_case: true}"),
+        (
+            {"last_user": {"contains": "EL", "ends_with": "o"}},
+            call("hello"),
+            "write: last_user: {contains: EL, ends_with: o, ignore_case: true}",
+        ),
+        ({"turn": {"gte": 2}}, call("x"), "write: turn: 0"),
+        ({"stream": True}, call("x"), "write: stream: false"),
+        ({"tools": "a"}, call("x", tools=("b", "c")), "write: tools: [b, c]"),
+        ({"tools": "a"}, call("x"), "write: tools: {exists: false}"),
+        ({"header.x": "1"}, call("x"), "leave out header.x"),
+        ({"header.x": "1"}, call("x", web=Web({"x": "2"})), 'write: header.x: "2"'),
+        ({"header.authorization": "1"}, call("x", web=Web({"authorization": "2"})), "leave out header.authorization"),
+        ({"key": "1"}, call("x", web=Web({"authorization": "Bearer 2"})), "leave out key"),
+        ({"param.x": {"equals": {"a": 1}}}, call("x", raw={"x": {"a": 2}}), "write: param.x: {equals: {a: 2}}"),
+        ({"param.x": {"equals": {"a": 1}}}, call("x", raw={"x": {"a": "y" * 99}}), "leave out param.x"),
+        ({"last_user": "snow"}, call("hello"), None),
+        ({"last_user": "hullo", "model": "o3"}, call("hello"), None),
+        ({"not": {"model": "gpt-4o"}}, call("hello"), None),
+        ({"any": [{"model": "o3"}]}, call("hello"), None),
+    ],
+)
+def test_what_is_changed_in_a_rule(table: dict[str, Any], asked: Call, words: str | None) -> None:
+    assert changed(table, asked) == (None if words is None else f"in rules.yaml:1 {words}")
+
+
+def test_a_rule_that_is_used_up() -> None:
+    assert changed({}, call("x"), times=2) == (
+        "rules.yaml:1 has answered its 2 calls: let it answer more with times, or say what follows"
+    )
+
+
+def test_messages_of_nobody() -> None:
+    assert when(call(Message("system", "Be kind."))) == {"model": "gpt-4o", "operation": "chat"}

@@ -1,0 +1,299 @@
+"""Tests that are marked to run once for each fault: what apps of several kinds do, and what is said of it."""
+
+from pathlib import Path
+
+import pytest
+
+import mockserver.pytest_faults  # noqa: F401
+from mockserver.testing import MockServer
+from tests.kit import apps
+
+pytest_plugins = ["pytester"]
+QUIET = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-o", "asyncio_default_fixture_loop_scope=function")
+
+APP = Path(apps.__file__).read_text()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def imported() -> None:
+    """What a run within this process imports is forgotten at its end, unless it was there before."""
+    with MockServer() as server:  # clients import some of what they need when they first ask
+        server.on().reply("Hello")
+        assert apps.official() == apps.naive() == "Hello"
+
+
+@pytest.fixture
+def app(pytester: pytest.Pytester) -> pytest.Pytester:
+    pytester.makepyfile(app=APP)
+    return pytester
+
+
+def run(app: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
+    app.makepyfile(test_app=f"import pytest, app, asyncio\n\n{test}\n")
+    return app.runpytest_inprocess(*QUIET, *options)
+
+
+def matrix(result: pytest.RunResult) -> list[str]:
+    """The lines of the matrix that a run shows, without their margin."""
+    lines = result.outlines
+    start = next(at for at, line in enumerate(lines) if " mockserver faults " in line)
+    end = next(at for at in range(start, len(lines)) if lines[at].endswith(" bad"))
+    return [" ".join(line.split()) for line in lines[start + 1 : end + 1]]
+
+
+def test_the_official_client_recovers_and_fails_as_it_says(app: pytest.Pytester) -> None:
+    result = run(
+        app,
+        """
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+@pytest.mark.mockserver_faults("disconnect@after_tokens=1", "cut", "keepalive", "bad_tool_arguments", errors=[500])
+def test_x(mockserver, stream):
+    mockserver.on().reply(app.SAID)
+    assert app.official(stream) == app.SAID
+""",
+    )
+    assert matrix(result) == [
+        "test_app.py::test_x[plain]",
+        "ok intact passes",
+        "ok error=500 plain recovered, 1 retry",
+        "ok disconnect@after_tokens=1 plain recovered, 1 retry",
+        "ok cut@after_tokens=1 plain raised JSONDecodeError",
+        "ok cut@before_done plain raised JSONDecodeError",
+        "ok cut@in_tool_arguments plain unaffected: the answer ends before that",
+        "ok keepalive plain recovered",
+        "ok bad_tool_arguments plain unaffected: the answer calls no tool",
+        "test_app.py::test_x[stream]",
+        "ok intact passes",
+        "ok error=500 stream recovered, 1 retry",
+        "ok disconnect@after_tokens=1 stream raised APIConnectionError",
+        "BAD cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
+        "ok cut@before_done stream recovered",
+        "ok cut@in_tool_arguments stream unaffected: the answer ends before that",
+        "ok keepalive stream recovered",
+        "ok bad_tool_arguments stream unaffected: the answer calls no tool",
+        "16 runs: 8 recovered, 3 raised, 4 unaffected, 1 truncated; 1 bad",
+    ]
+    result.assert_outcomes(passed=15, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_x?cut@after_tokens=1-stream?*",
+            "E *assert 'Hello' == 'Hello to you, friend!'*",
+            "E *cut@after_tokens=1: took a truncated answer for whole: it was cut short after 2 frames",
+        ]
+    )
+
+
+def test_a_test_without_the_fixture_and_a_test_that_only_looks_at_the_beginning(app: pytest.Pytester) -> None:
+    (app.path / "rules.yaml").write_text("rules: [{then: {text: one two three four}}]")
+    result = run(
+        app,
+        """
+@pytest.mark.mockserver(rules="rules.yaml")
+@pytest.mark.mockserver_faults("cut@after_tokens=1", "empty_body", errors=["rate_limit"])
+class TestIt:
+    def test_x(self):
+        app.naive()
+""",
+    )
+    assert matrix(result)[1:] == [
+        "ok intact passes",
+        "ok error=rate_limit stream raised HTTPStatusError",
+        "BAD cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
+        "BAD empty_body stream took a truncated answer for whole: it was cut short after 0 frames",
+        "4 runs: 1 recovered, 1 raised, 2 truncated; 2 bad",
+    ]
+
+
+def test_what_hangs_is_ended_with_its_answers_and_where_it_waits_for_something_else(app: pytest.Pytester) -> None:
+    result = run(
+        app,
+        """
+@pytest.mark.mockserver_faults("stall", times=None, limit=0.3)
+def test_client(mockserver):
+    mockserver.on().reply(app.SAID)
+    assert app.official() == app.SAID
+
+@pytest.mark.mockserver_faults("stall@at_start", limit="300ms")
+async def test_awaited(mockserver):
+    mockserver.on().reply(app.SAID)
+    assert await app.awaited() == app.SAID
+
+@pytest.mark.mockserver_faults("cut@before_done", limit=0.3)
+def test_else(mockserver, mockserver_fault):
+    mockserver.on().reply(app.SAID)
+    if mockserver_fault.name != "intact":
+        app.deaf()
+""",
+        "-o",
+        "asyncio_mode=auto",
+    )
+    waits = next(at for at, line in enumerate(APP.splitlines(), 1) if "Event().wait()" in line)
+    reads = next(at for at, line in enumerate(APP.splitlines(), 1) if "chunks = client" in line)
+    lines = matrix(result)
+    assert [line for line in lines if "after_tokens" in line or "before_done" in line] == [
+        f"BAD stall@after_tokens=1 stream hung: still waiting after 0.3 s, at app.py:{reads + 1}",
+        f"BAD cut@before_done plain hung: still waiting after 0.3 s, at app.py:{waits}",
+    ]
+    assert [line for line in lines if "at_start" in line] == [
+        "BAD stall@at_start stream hung: still waiting after 0.3 s, 1 retry",
+        f"BAD stall@at_start stream hung: still waiting after 0.3 s, at app.py:{reads}, 1 retry",
+    ]
+    result.assert_outcomes(passed=3, failed=4)
+    result.stdout.fnmatch_lines([f"stall@at_start: hung: still waiting after 0.3 s, at app.py:{reads}, 1 retry"])
+
+
+def test_streams_that_are_left_open_and_retry_after_that_is_not_heeded(app: pytest.Pytester) -> None:
+    result = run(
+        app,
+        """
+@pytest.fixture
+def tidy():
+    yield
+    for client, _ in app.KEPT:
+        client.close()
+
+@pytest.mark.mockserver_faults("stall@after_tokens=1", "cut@after_tokens=1")
+def test_leaving(mockserver, tidy):
+    mockserver.on().reply(app.SAID)
+    assert app.leaving() == "Hello"
+
+@pytest.mark.mockserver_faults(errors=[429, 503])
+def test_impatient(mockserver):
+    mockserver.on().reply(app.SAID)
+    assert app.impatient() == app.SAID
+
+@pytest.mark.mockserver_faults(errors=[429])
+def test_patient(mockserver):
+    mockserver.on().reply(app.SAID)
+    assert app.official() == app.SAID
+""",
+    )
+    assert [line for line in matrix(result) if "intact" not in line] == [
+        "test_app.py::test_impatient",
+        "BAD error=429 plain recovered, 1 retry; ignored Retry-After: came again at once, not after 1 s",
+        "ok error=503 plain raised KeyError",
+        "test_app.py::test_leaving",
+        "BAD stall@after_tokens=1 stream recovered; left the stream of call 1 open",
+        "BAD cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
+        "test_app.py::test_patient",
+        "ok error=429 stream recovered, 1 retry",
+        "8 runs: 6 recovered, 1 raised, 1 truncated; 3 bad",
+    ]
+
+
+def test_what_is_expected_and_allowed(app: pytest.Pytester) -> None:
+    result = run(
+        app,
+        """
+from openai import InternalServerError
+
+@pytest.mark.mockserver_faults(
+    "cut@after_tokens=1", "empty_body", "reset@at_start", errors=[500, 503],
+    expect={500: InternalServerError, "error=503": "recovered", "cut": ["raised", "truncated"], "reset": "recovered"},
+    allow="truncated", times=None,
+)
+def test_x(mockserver):
+    mockserver.on().reply(app.SAID)
+    assert app.official(max_retries=0) == app.SAID
+""",
+    )
+    assert matrix(result)[2:-1] == [
+        "ok error=500 stream raised InternalServerError",
+        "BAD error=503 stream raised InternalServerError; recovered was expected",
+        "ok cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
+        "ok empty_body stream took a truncated answer for whole: it was cut short after 0 frames",
+        "BAD reset@at_start stream raised APIConnectionError; recovered was expected",
+    ]
+    result.assert_outcomes(passed=4, failed=2)
+
+
+def test_rules_that_are_used_up_and_assertions_that_fail(app: pytest.Pytester) -> None:
+    result = run(
+        app,
+        """
+@pytest.mark.mockserver_faults("disconnect@after_tokens=1", errors=[500])
+def test_used_up(mockserver):
+    mockserver.on().reply(app.SAID).times(1)
+    app.official(stream=False)
+
+@pytest.mark.mockserver_faults(errors=[500])
+def test_counted(mockserver):
+    mockserver.on().reply(app.SAID)
+    app.official()
+    mockserver.assert_called_once()
+""",
+    )
+    lines = matrix(result)
+    assert lines[2] == "BAD error=500 stream failed: wanted 1 of a call: 2 calls came, 1 retry"
+    assert lines[-2] == (
+        'BAD disconnect@after_tokens=1 plain failed: no rule answered <call 2: chat gpt-4o "hello" -> unmatched>'
+    )
+
+
+def test_outcomes_that_are_none(app: pytest.Pytester) -> None:
+    result = run(
+        app,
+        """
+@pytest.mark.mockserver_faults("crlf", when={"model": "other"})
+@pytest.mark.parametrize("how", ["skipped", "other", "without", "failing"])
+def test_x(mockserver, how):
+    mockserver.on().reply(app.SAID)
+    if how == "skipped":
+        pytest.skip("not today")
+    if how in ("other", "failing"):
+        app.official()
+    assert how != "failing"
+""",
+    )
+    assert matrix(result) == [
+        "test_app.py::test_x[failing]",
+        "BAD intact fails without any fault",
+        "BAD crlf stream failed: assert 'failing' != 'failing'",
+        "test_app.py::test_x[other]",
+        "ok intact passes",
+        "ok crlf stream unaffected: no call is one that it befalls",
+        "test_app.py::test_x[without]",
+        "ok intact passes",
+        "ok crlf unaffected: no call came",
+        "6 runs: 2 recovered, 2 unaffected, 2 failed; 2 bad",
+    ]
+    result.assert_outcomes(passed=4, failed=2, skipped=2)
+
+
+def test_a_mistake_in_the_marker_is_told_once(app: pytest.Pytester) -> None:
+    result = run(app, "@pytest.mark.mockserver_faults('cutt')\ndef test_x(mockserver): ...")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        ['@pytest.mark.mockserver_faults: test_app.py:3:1: unknown fault "cutt"; did you mean "cut"?*']
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_workers_hand_in_what_they_saw(app: pytest.Pytester) -> None:
+    app.makepyfile(
+        test_app="""
+import app
+import pytest
+
+@pytest.mark.mockserver_faults("cut", errors=[])
+def test_x(mockserver):
+    mockserver.on().reply(app.SAID)
+    assert app.official() == app.SAID
+"""
+    )
+    result = app.runpytest_subprocess("-n", "1", *QUIET)
+    assert matrix(result) == [
+        "test_app.py::test_x",
+        "ok intact passes",
+        "BAD cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
+        "ok cut@before_done stream recovered",
+        "ok cut@in_tool_arguments stream unaffected: the answer ends before that",
+        "4 runs: 2 recovered, 1 unaffected, 1 truncated; 1 bad",
+    ]
+
+
+def test_nothing_of_it_is_there_where_no_test_is_marked(app: pytest.Pytester) -> None:
+    test = "def test_x(request):\n    assert not request.config.pluginmanager.has_plugin('mockserver_faults')"
+    result = run(app, f"{test}\n\ndef test_y(): ...", "-k", "test_x")
+    result.assert_outcomes(passed=1, deselected=1)
+    assert "mockserver faults" not in result.stdout.str()

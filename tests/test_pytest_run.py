@@ -1,0 +1,125 @@
+"""A run of tests: one server, mistakes told once, what tests leave open, what stands for all of them."""
+
+import pytest
+
+from tests.kit.nested import BROKEN, ini, ran
+
+pytest_plugins = ["pytester"]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")])
+def test_mistakes_of_a_rules_file_are_told_once(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    ini(pytester, mockserver_rules="broken.yaml")
+    tests = "def test_a(mockserver): pass\ndef test_b(mockserver): pass\ndef test_c(): pass"
+    result = ran(pytester, tests, *workers, files={"broken.yaml": BROKEN})
+    told = result.stdout.str()
+    assert len([line for line in result.outlines if line.startswith("broken.yaml:2:12: ")]) == 1
+    result.assert_outcomes(errors=1, passed=len(workers) // 2)  # workers run what can be run
+    assert "Traceback" not in told + result.stderr.str()
+    ran(pytester, "def test_c(): pass", *workers).assert_outcomes(passed=1)  # nobody wants them
+    assert "broken" not in ran(pytester, tests, "--collect-only", *workers).stdout.str()
+
+
+def test_a_port_that_cannot_be_bound(pytester: pytest.Pytester) -> None:
+    guard = """
+import socket
+import pytest
+
+@pytest.fixture(autouse=True, scope="session")
+def guarded():
+    with pytest.MonkeyPatch.context() as patch:
+        def bind(self, address): raise PermissionError(1, "sockets are not allowed here")
+        patch.setattr(socket.socket, "bind", bind)
+        yield
+"""
+    result = ran(pytester, "def test_a(mockserver): pass\ndef test_b(): pass", files={"conftest.py": guard})
+    result.assert_outcomes(errors=1, passed=1)
+    result.stdout.fnmatch_lines(["cannot listen on 127.0.0.1:0: sockets are not allowed here"])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_an_answer_that_is_left_open(pytester: pytest.Pytester) -> None:
+    tests = """
+import httpx, pytest
+
+def begun(server):
+    server.on(last_user="hello").stream(["One ", "two ", "three"], timing={"first_token": "1ms", "per_token": "30s"})
+    body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+    client = httpx.Client()
+    stream = client.stream("POST", server.base_url() + "/chat/completions", json=body)
+    pieces = stream.__enter__().iter_bytes()
+    next(pieces)
+    return client, stream, pieces
+
+@pytest.mark.mockserver(timing=True)
+def test_leaves(mockserver):
+    test_leaves.kept = begun(mockserver)
+
+@pytest.mark.mockserver(timing=True)
+def test_fails(mockserver):
+    test_fails.kept = begun(mockserver)
+    assert 0
+
+@pytest.mark.mockserver(timing=True)
+def test_closes(mockserver):
+    client, stream, _ = begun(mockserver)
+    stream.__exit__(None, None, None)
+    client.close()
+"""
+    said = 'MockServerWarning: the test has left an answer open, call 1: chat gpt-4o "hello" -> rule test_it.py:6: *'
+    result = ran(pytester, tests, "-W", "always")
+    result.assert_outcomes(passed=2, failed=1, warnings=1)
+    result.stdout.fnmatch_lines(["test_it.py::test_leaves", f"*{said}"])
+    result = ran(pytester, tests, "-W", "error::mockserver.testing.MockServerWarning")
+    result.assert_outcomes(passed=2, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["*ERROR at teardown of test_leaves*", f"E *{said}"])
+
+
+def test_what_stands_for_all_tests(pytester: pytest.Pytester) -> None:
+    tests = """
+import pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def always(mockserver_session):
+    mockserver_session.on(last_user="hello").reply("always")
+
+@pytest.fixture(scope="module")
+def here(mockserver_session):
+    rule = mockserver_session.on(last_user="here").reply("here")
+    yield
+    rule.remove()
+
+@pytest.mark.parametrize("n", range(3))
+def test_stands(mockserver, here, n):
+    assert (greet(), greet("here")) == ("always", "here")
+    mockserver.on(last_user="hello").reply("mine")
+    assert greet() == "mine"
+"""
+    other = """
+import openai, pytest
+
+def test_stands_too(mockserver):
+    assert greet() == "always"
+
+@pytest.mark.mockserver(verify=False)
+def test_is_gone(mockserver):
+    with pytest.raises(openai.NotFoundError):
+        greet("here")
+"""
+    files = {"test_other.py": f"from app import greet\n{other}"}
+    ran(pytester, tests, files=files).assert_outcomes(passed=5)
+
+
+def test_a_server_of_the_users_own(pytester: pytest.Pytester) -> None:
+    conftest = """
+import pytest
+from mockserver.testing import MockServer
+
+@pytest.fixture(scope="session")
+def mockserver_session():
+    with MockServer(seed=4, unmatched="generate") as server:
+        server.on(last_user="hello").reply("of my own")
+        yield server
+"""
+    tests = "def test_it(mockserver):\n    assert greet() == 'of my own'\n    mockserver.on().reply('x').times(1)"
+    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(failed=1)

@@ -1,0 +1,70 @@
+"""What marks say of a test, and what is said of mistakes in them."""
+
+import pytest
+
+from tests.kit.nested import BROKEN, RULES, ini, ran
+
+pytest_plugins = ["pytester"]
+
+
+MARKS = [
+    ("rulez='a.yaml'", '@pytest.mark.mockserver takes no "rulez"; did you mean "rules"?'),
+    ("colour=1", '@pytest.mark.mockserver takes no "colour"; it takes rules, verify, unmatched, *'),
+    ("'rules.yaml'", "@pytest.mark.mockserver takes keywords, such as rules='rules.yaml'"),
+    ("rules=3", "@pytest.mark.mockserver(rules=...) takes a file or a list of files, not 3"),
+    ("rules='none.yaml'", "there is no none.yaml in *, nor in *"),
+    ("rules='broken.yaml'", 'broken.yaml:2:12: *"last_usr"*'),
+    ("seed='many'", 'seed must be a whole number, not "many"'),
+    ("cassette='none'", 'there is no cassette "none"; *'),
+]
+
+
+def test_the_closest_mark_wins_key_by_key(pytester: pytest.Pytester) -> None:
+    tests = """
+import pytest
+pytestmark = pytest.mark.mockserver(seed=1, dialect="azure", rules="here.yaml")
+
+def said(server):
+    settings = server._live.settings
+    return settings.seed, settings.dialect, settings.unmatched, [rule.name for rule in server._live.engine.rules]
+
+def test_module(mockserver):
+    assert said(mockserver) == (1, "azure", "generate", ["here"])
+
+@pytest.mark.mockserver(seed=2)
+class TestClass:
+    def test_class(self, mockserver):
+        assert said(mockserver) == (2, "azure", "generate", ["here"])
+
+    @pytest.mark.mockserver(dialect="tzafon", rules=["here.yaml", "rules.yaml"])
+    def test_test(self, mockserver):
+        assert said(mockserver) == (2, "tzafon", "generate", ["here", "filed"])
+
+@pytest.mark.parametrize("seed", [pytest.param(7, marks=pytest.mark.mockserver(seed=7, rules=[], timing=True))])
+def test_parameter(mockserver, seed):
+    assert said(mockserver) == (7, "azure", "generate", [])
+    assert mockserver._live.timed("default")
+"""
+    ini(pytester, mockserver_unmatched="generate", mockserver_seed="5")
+    files = {"rules.yaml": RULES, "sub/here.yaml": RULES.replace("filed", "here"), "sub/conftest.py": ""}
+    files |= {"sub/test_marks.py": tests}
+    ran(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=4)
+
+
+@pytest.mark.parametrize(("mark", "told"), MARKS, ids=[mark for mark, _ in MARKS])
+def test_a_mistaken_mark_is_told_once(pytester: pytest.Pytester, mark: str, told: str) -> None:
+    tests = f"""
+import pytest
+pytestmark = pytest.mark.mockserver({mark})
+
+@pytest.mark.parametrize("n", range(3))
+def test_wrong(mockserver, n): pass
+
+def test_without(): pass
+"""
+    result = ran(pytester, tests, files={"broken.yaml": BROKEN})
+    result.assert_outcomes(errors=1)
+    pattern = told.replace("[", "[[]")
+    by = "wanted by test_it.py::test_wrong[[]0[]] and 2 more"
+    result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, by])
+    assert "Traceback" not in result.stdout.str()

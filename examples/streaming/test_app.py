@@ -35,7 +35,7 @@ async def test_the_pieces_come_as_they_are_sent(mockserver):
 async def test_an_answer_that_breaks_off_is_told(mockserver, fault):
     mockserver.on().reply("One two three four.", chunks="word", faults=[{fault: {"after_tokens": 2}}])
 
-    seen, broken = await shown(answer("Count!", patience=0.2))
+    seen, broken = await shown(answer("Count!", patience=0.5))
 
     assert "".join(seen) == "One two"
     assert broken

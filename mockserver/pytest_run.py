@@ -103,13 +103,12 @@ class Use:
         return told(found)
 
     def tell(self, report: pytest.TestReport) -> None:
-        """Add to the report of a test what its server saw."""
-        if report.failed:
-            self.failed = True
-            said = () if self.complained else self.server.problems()
-            calls = self.server.calls
-            if calls or said:
-                report.sections.append(("mockserver", "\n\n".join((listed(calls), *(each.text for each in said)))))
+        """Add to the report of a test what its server saw, unless the test fails for that."""
+        self.failed |= report.failed
+        if report.failed and not self.complained:
+            calls, problems = self.server.calls, self.server.problems()
+            if calls or problems:
+                report.sections.append(("mockserver", "\n\n".join((listed(calls), *(each.text for each in problems)))))
         elif report.when == "call" and report.passed and (tape := self.server.played()) is not None:
             setattr(report, TAPE, asdict(tape))
 

@@ -224,9 +224,9 @@ def test_counted(mockserver):
 """,
     )
     lines = matrix(result)
-    assert lines[2] == "BAD error=500 stream failed: wanted 1 of a call: 2 calls came, 1 retry"
+    assert lines[2] == "BAD error=500 stream failed: wanted 1 call, got 2, 1 retry"
     assert lines[-2] == (
-        'BAD disconnect@after_tokens=1 plain failed: no rule answered <call 2: chat gpt-4o "hello" -> unmatched>'
+        'BAD disconnect@after_tokens=1 plain failed: no rule answered call 2: chat gpt-4o "hello" -> unmatched'
     )
 
 

@@ -50,14 +50,17 @@ class Running:
         if not self._thread.is_alive():
             raise ConfigError("the server did not start; its log says why")
 
-    @property
-    def elsewhere(self) -> bool:
-        """Whether this process is a fork of the one that serves: the thread has stayed behind, with all it holds."""
-        return os.getpid() != self._process
+    def check_here(self) -> None:
+        """Raise ConfigError in a fork of the process that serves."""
+        if os.getpid() != self._process:
+            raise ConfigError(
+                "the server runs in the process that this one was forked from: requests reach it from here, but declare"
+                " rules and look at calls there"
+            )
 
     def stop(self) -> None:
         """Return when nothing of the server runs any more: within a second, unless streams are open."""
-        if self.elsewhere:
+        if os.getpid() != self._process:  # a fork: the thread has stayed behind, and so has all that it holds
             return
         self._server.should_exit = True
         if self._loop is not None and not self._loop.is_closed():

@@ -31,8 +31,8 @@ from mockserver.testing.clients import async_client, client
 from mockserver.testing.declaring import Declared
 from mockserver.testing.environs import Environs
 from mockserver.testing.options import Options, When
-from mockserver.testing.places import near
 from mockserver.testing.setup import Setup, Setups
+from mockserver.testing.tapes import Held
 from mockserver.testing.transport import Clock, Transport
 
 if TYPE_CHECKING:
@@ -177,7 +177,6 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
         The address stays, and so do clients that were made before; an answer that is still going out is broken off.
         """
-        self._check_here()
         self.close_open()
         self._setup = setup or self._usual
         settings, engine = self._setups.composed(self._setup)
@@ -189,8 +188,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
         self._declared, self._loaded, self._laid, self.errors = [], (), (), []
         self._budget, self._count = Budget(), len(self._standing)
-        self._library = self._live.player.loaded
-        self._episodes = 0 if self._library is None else self._library.size
+        self._held = Held.of(self._live)
         self.changed()
 
     def check(self, setup: Setup) -> None:
@@ -256,12 +254,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
     def played(self) -> Tape | None:
         """The cassette of this setup, if it has one that is played: what it held, and what has been played of it."""
-        if self._library is None:
-            return None
-        file, head = self._library.file, f"cassette {self._library.file}#"
-        numbers = {int(call.source.removeprefix(head)) for call in self.calls if call.source.startswith(head)}
-        folder = Path(self._live.settings.cassettes)
-        return Tape(near(folder / file), self._episodes, tuple(sorted(numbers)))
+        return None if self._held is None else self._held.played(self.calls)
 
     # What declared rules ask for.
 
@@ -293,11 +286,8 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self.errors.append((where, error))
 
     def _check_here(self) -> None:
-        if self._running is not None and self._running.elsewhere:
-            raise ConfigError(
-                "the server runs in the process that this one was forked from: requests reach it from here, but declare"
-                " rules and look at calls there"
-            )
+        if self._running is not None:
+            self._running.check_here()
 
     @property
     def _listening(self) -> Running:

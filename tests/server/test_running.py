@@ -1,8 +1,10 @@
 """A server in a thread: it is there when `start` returns, and gone when `stop` does."""
 
+import os
 import signal
 import socket
 import threading
+import warnings
 from time import monotonic
 from urllib.request import urlopen
 
@@ -86,3 +88,24 @@ def test_the_address_can_be_reached_from_here(host: str) -> None:
 
 def test_one_that_never_started_can_be_stopped() -> None:
     Running(local(port=0).live).stop()
+
+
+def test_a_fork_is_told_where_the_server_is() -> None:
+    with Running(local(port=0).live) as running:
+        running.check_here()
+        reading, writing = os.pipe()
+        with warnings.catch_warnings(action="ignore"):  # threads are what this is about
+            child = os.fork()
+        if child == 0:
+            try:
+                running.stop()  # does nothing here
+                running.check_here()
+            except ConfigError as error:
+                os.write(writing, str(error).encode())
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        os.close(writing)
+        with os.fdopen(reading) as told:
+            assert told.read().startswith("the server runs in the process that this one was forked from")
+        assert urlopen(f"{running.address}/v1/models").status == 200

@@ -8,6 +8,7 @@ from typing import Literal
 from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.json_text import parsed
 from mockserver.engine.answer_faults import ANSWER_FAULTS
+from mockserver.reports.came import line
 from mockserver.reports.faults import BAD, Row
 from mockserver.testing.calls import Call
 from mockserver.testing.faults.probes import Probe
@@ -109,7 +110,7 @@ def _outcome(probe: Probe, end: End, seen: _Seen) -> tuple[str, str]:
         return "hung", f"hung: {end.hung}{often}"
     unruled = next((call for call in seen.calls if call.source == "unmatched"), None)
     if unruled is not None:
-        return "failed", f"failed: no rule answered {unruled!r}"
+        return "failed", f"failed: no rule answered {line(unruled)}"
     if end.how == "raised":
         return "raised", f"raised {end.told}{often}"
     short = next((call for call in seen.bent if _is_short(probe, end, call) and not seen.again(call)), None)

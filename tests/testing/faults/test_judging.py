@@ -152,7 +152,7 @@ def test_no_rule_answered(server: MockServer) -> None:
     server.reset()
     found = verdict(server, "crlf", RAISED, lambda: post(server))
     assert found.outcome == "failed"
-    assert found.told == 'failed: no rule answered <call 1: chat gpt-4o "hello" -> unmatched>'
+    assert found.told == 'failed: no rule answered call 1: chat gpt-4o "hello" -> unmatched'
     server.reset()
 
 

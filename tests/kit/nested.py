@@ -1,12 +1,11 @@
 """Runs of pytest within a test, with the plugin and little else."""
 
+import sys
 from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
 
-import openai  # noqa: F401  # what is imported here need not be imported anew by every run
 import pytest
-
-import mockserver.pytest_run
-import mockserver.testing  # noqa: F401
 
 APP = """
 from openai import OpenAI
@@ -39,4 +38,22 @@ def ran(
         path.write_text(text)
     if not (pytester.path / "tox.ini").exists():
         ini(pytester)
-    return pytester.runpytest_inprocess(*QUICK, *options)
+    keeper = Keeper()
+    result = pytester.runpytest_inprocess(*QUICK, *options, plugins=[keeper])
+    keeper.put_back(pytester.path)
+    return result
+
+
+class Keeper:
+    """A plugin that remembers what a run has imported. pytester would have it imported anew, and classes be others."""
+
+    modules: Mapping[str, ModuleType] = {}
+
+    def pytest_unconfigure(self) -> None:
+        self.modules = dict(sys.modules)
+
+    def put_back(self, folder: Path) -> None:
+        """Have what does not stand in the folder of the run."""
+        for name, module in self.modules.items():
+            if not str(getattr(module, "__file__", None) or folder).startswith(str(folder)):
+                sys.modules.setdefault(name, module)

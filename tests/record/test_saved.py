@@ -15,7 +15,7 @@ from mockserver.server.live import Sources, start
 from mockserver.server.running import Running
 from tests.kit.raw import Heard, Raw, post
 from tests.kit.reels import chat, episode
-from tests.kit.scripts import ANSWER, EVENTS, base
+from tests.kit.scripts import ANSWER, EVENTS, SUNNY, base
 from tests.kit.served import Served, served
 from tests.kit.upstream import Upstream
 
@@ -123,6 +123,18 @@ def test_a_password_for_a_proxy_is_found_wherever_it_is(up: Upstream, tmp_path: 
     assert "you noted" in text
     assert "opensesame" not in text
     assert coded not in text
+
+
+def test_the_name_of_an_organization_is_left_alone(up: Upstream, tmp_path: Path) -> None:
+    mine = ("openai-organization: sunshine", "openai-project: proj_sun")
+    with recording(tmp_path, base(up, "of an organization")) as port:
+        for text in ("Who are we?", "Are we proj_sun of sunshine corp?"):
+            assert ask(port, text, *mine).body == SUNNY
+            again = ask(port, text)
+            assert (again.body, again.headers["x-mockserver-source"][:8]) == (SUNNY, "cassette")
+    text = tape(tmp_path).path.read_text()
+    assert "<API_KEY>" not in text
+    assert "openai-organization" not in text
 
 
 @pytest.mark.parametrize("record", ["new_episodes", "all"])

@@ -102,7 +102,11 @@ class Settings(BaseModel):
         description="What is asked upstream and recorded: none; once, if the cassette is not there yet; new_episodes, "
         "what it does not hold; or all, anew.",
     )
-    record_errors: bool = Field(True, description="Whether answers of 400 and above are recorded too.")
+    record_errors: bool | None = Field(
+        None,
+        description="Whether all answers of 400 and above are recorded (true), or none (false); absent: all but those "
+        "that tell of a wrong key or address: 401, 403, and a 404 that names no model.",
+    )
     upstream: Upstreams = Field(
         default_factory=dict,
         description="Where the provider's own server is, by dialect: openai=https://api.openai.com/v1.",

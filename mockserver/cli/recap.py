@@ -52,6 +52,7 @@ class Recap:
     limited: int = 0
     played: Counter[str] = field(default_factory=Counter)  # by their sources: `cassette chat.yaml#3`
     recorded: Counter[str] = field(default_factory=Counter)  # by the files of cassettes
+    unrecorded: Counter[str] = field(default_factory=Counter)  # by why
     missed: list[Missed] = field(default_factory=list)
 
     def note(self, exchange: Exchange) -> None:
@@ -61,6 +62,7 @@ class Recap:
         self.forwarded += exchange.source == FORWARDED
         if exchange.source.startswith("cassette "):
             self.played[exchange.source] += 1
+        self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
         unmatched, refused = unruled(exchange), exchange.source == "invalid"
         self.unmatched += unmatched
         self.refused += refused
@@ -93,6 +95,8 @@ class Recap:
         held = bool(live.engine.rules or live.settings.cassette)
         yield f"mockserver: {_many(self.calls, 'call')}{self._shares(held)}"
         yield from self._of_cassettes(live)
+        for why, count in self.unrecorded.most_common(MOST_TOLD):
+            yield f"{_many(count, 'answer')} not recorded: {why}"
         told = [missed for missed in self.missed if missed.call is None or held]
         for missed in told:
             why = missed.secrets.text(_why(missed, live))

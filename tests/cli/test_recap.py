@@ -95,6 +95,13 @@ def test_what_cassettes_have_played_and_what_was_recorded() -> None:
     ]
 
 
+def test_what_was_not_recorded_is_told_with_its_reason() -> None:
+    rows = [exchange(number, "forwarded") for number in (1, 2, 3)]
+    for row, why in zip(rows, ("a 401 tells of the key", "", "a 401 tells of the key"), strict=True):
+        row.unrecorded = why
+    assert told(*rows) == ["mockserver: 3 calls: 3 asked upstream", "2 answers not recorded: a 401 tells of the key"]
+
+
 def test_an_episode_counts_once_it_is_kept() -> None:
     recap, kept, episode = Recap(), list[str](), chat("Hi", {"text": "Hello"})
 

@@ -173,10 +173,10 @@ def upstream() -> Iterator[str]:
         yield f"openai={server.address}/openai/v1"
 
 
-def recording(folder: Path, upstream: str, text: str, *flags: str, record: str = "once") -> list[str]:
+def recording(folder: Path, upstream: str, text: str, record: str = "once", **more: str) -> list[str]:
     """What is told of a run of a program that asks this, with all about its recording in the environment."""
-    more = {"OPENAI_API_KEY": "sk-real-0a1b2c", "MOCKSERVER_CASSETTE": "chat", "MOCKSERVER_UPSTREAM": upstream}
-    done = run(folder, "--record", record, *flags, "--", sys.executable, "-c", ASKING, text, **more)
+    more |= {"OPENAI_API_KEY": "sk-real-0a1b2c", "MOCKSERVER_CASSETTE": "chat", "MOCKSERVER_UPSTREAM": upstream}
+    done = run(folder, "--record", record, "--", sys.executable, "-c", ASKING, text, **more)
     assert done.stdout in ("sk-real-0a1b2c\n", "")
     return [line for line in done.stderr.splitlines() if "mockserver: " in line or line.startswith(("cassette", " "))]
 
@@ -203,6 +203,13 @@ def test_what_a_cassette_does_not_hold_is_told_without_credentials(tmp_path: Pat
     assert "mockserver: 1 call: 1 unmatched" in told
     assert "cassette chat.yaml: 1 of 1 episode not played: #1" in told
     assert told[-1].startswith('    messages[0] (user): recorded "the weather?" | asked "the weather of <API_KEY>?"')
+
+
+def test_a_wrong_key_spoils_no_cassette(tmp_path: Path, upstream: str) -> None:
+    told = recording(tmp_path, upstream, "the weather?", MOCKSERVER_UPSTREAM_KEY_OPENAI="sk-mistaken-0a1b2c")
+    assert told[-2:] == ["mockserver: 1 call: 1 asked upstream", "cassette chat.yaml: nothing was recorded"]
+    assert not (tmp_path / "cassettes" / "chat.yaml").exists()
+    assert recording(tmp_path, upstream, "the weather?")[-1] == "cassette chat.yaml: 1 episode recorded"
 
 
 def test_nothing_recorded_and_nowhere_to_ask(tmp_path: Path) -> None:

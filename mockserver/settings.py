@@ -99,7 +99,7 @@ class Settings(BaseModel):
     cassettes: str = Field("cassettes", min_length=1, description="The folder that cassettes are kept in.")
     record: Literal["none", "once", "new_episodes", "all"] = Field(
         "none",
-        description="What is asked upstream and recorded: none; once, if the cassette is not there yet; new_episodes, "
+        description="What is asked upstream and recorded: none; once, if the cassette holds nothing yet; new_episodes, "
         "what it does not hold; or all, anew.",
     )
     record_errors: bool | None = Field(

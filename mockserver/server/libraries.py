@@ -59,10 +59,9 @@ class Libraries:
                 now = self.reels.replace(name, gone, episode)
                 self._loaded[name] = self._loaded[name].again(now)
                 return next(number for number, each in enumerate(now, 1) if each is episode)
-            library = self._loaded.get(name)
-            number = self.reels.append(name, episode, None if library is None else library.size)
-            if library is not None:
-                library.add(episode, number)
+            library = self.load(name, new=True)
+            number = self.reels.append(name, episode, library.size)
+            library.add(episode, number)
             return number
 
     def _replaced(self, name: str, episode: Episode) -> set[Episode]:

@@ -66,7 +66,7 @@ class Reels:
             self._seen[name] = reel.stamp
             return reel.load()
 
-    def append(self, name: str, episode: Episode, behind: int | None = None) -> int:
+    def append(self, name: str, episode: Episode, behind: int = 0) -> int:
         """Put one more behind the others; its number. They were so many, as far as anybody here knows.
 
         That it was written is no news, unless others have written too.
@@ -75,7 +75,7 @@ class Reels:
             reel = self._open(name)
             known = self._seen.get(name) == reel.stamp
             number = reel.append(episode)
-            if behind is None or (known and number == behind + 1):
+            if known and number == behind + 1:
                 self._seen[name] = reel.left
             return number
 

@@ -13,6 +13,7 @@ import pytest
 from mockserver.cassettes.files import CassetteFile
 from mockserver.server.live import Sources, start
 from mockserver.server.running import Running
+from tests.kit.program import run
 from tests.kit.raw import Heard, Raw, post
 from tests.kit.reels import chat, episode
 from tests.kit.scripts import ANSWER, EVENTS, SUNNY, base
@@ -36,10 +37,19 @@ def ask(port: int, text: str, *headers: str, **more: Any) -> Heard:
 
 def noted(port: int) -> Any:
     """What the journal says of the last call."""
-    with Raw(port) as raw:
-        raw.send(b"GET /__mockserver__/api/calls?limit=1 HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
-        (call,) = raw.hear().json["calls"]
+    (call,) = control(port, "calls?limit=1")["calls"]
     return call
+
+
+def cassette(port: int) -> Any:
+    """What the server says of its cassette."""
+    return control(port, "cassette")
+
+
+def control(port: int, path: str) -> Any:
+    """What a control path says."""
+    with Raw(port) as raw:
+        return raw.send(f"GET /__mockserver__/api/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()).hear().json
 
 
 def tape(folder: Path) -> CassetteFile:
@@ -109,6 +119,18 @@ def test_all_is_recorded_anew_in_each_run(up: Upstream, tmp_path: Path) -> None:
         assert len(held(tmp_path)) == 5
         ask(port, "a")
     assert held(tmp_path) == [("a", EVENTS.decode()), ("b", "2"), ("c", plain), ("a", EVENTS.decode())]
+
+
+def test_a_cassette_whose_episodes_are_gone_is_recorded_once_more(up: Upstream, tmp_path: Path) -> None:
+    tape(tmp_path).append(episode(chat("a"), "before"))
+    assert run("cassette", "prune", "chat", "--number", 1, "--cassettes", tmp_path).code == 0
+    for told in ("recorded", ""):
+        with recording(tmp_path, base(up, "plain"), "once") as port:
+            for text in ("a", "b"):
+                assert ask(port, text).body == ANSWER
+                assert ("recorded" in noted(port)) == bool(told)
+            assert cassette(port)["episodes"] == 2
+    assert held(tmp_path) == [("a", ANSWER.decode()), ("b", ANSWER.decode())]
 
 
 def test_a_password_for_a_proxy_is_found_wherever_it_is(up: Upstream, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Why no episode of a cassette answers a request: the nearest one, what differs from it, and what may be done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
 
@@ -71,9 +71,17 @@ def _advice(library: Library, found: Sequence[Difference]) -> str:
     if fields == (STREAM,):
         name = library.file.removesuffix(".yaml")
         return f"one does not answer the other; `mockserver cassette rules {name}` makes rules that answer both"
-    if all(name not in _TELLING for name in fields):
-        return f"to ignore it, set match: {{ignore: [{', '.join(map(plain, fields))}]}}; to {_RECORD}"
-    return f"to {_RECORD}"
+    also = tuple(name for name in fields if name in library.match.also)  # compared because somebody said so
+    rest = tuple(name for name in fields if name not in also)
+    if any(name in _TELLING for name in rest):
+        return f"to {_RECORD}"
+    taken = (f"take {_listed(also)} out of match: {{also: [...]}}",) if also else ()
+    ignored = (f"set match: {{ignore: [{_listed(rest)}]}}",) if rest else ()
+    return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(plain, names))
 
 
 _RECORD = "record it, start with --record new_episodes"

@@ -123,6 +123,26 @@ def test_what_is_compared_as_well_is_told() -> None:
     assert '    header.x-tenant: only recorded: "acme"\n' in told(CHAT, TALK, held)
 
 
+@pytest.mark.parametrize(
+    ("more", "advice"),
+    [
+        ({}, "to ignore it, take header.x-tenant out of match: {also: [...]}; "),
+        (
+            {"seed": 1, "user": "me"},
+            "to ignore it, take user, header.x-tenant out of match: {also: [...]} and set match: {ignore: [seed]}; ",
+        ),
+        ({"model": "o3"}, ""),
+    ],
+)
+def test_what_is_compared_because_somebody_said_so_is_taken_out_where_that_stands(
+    more: dict[str, Any], advice: str
+) -> None:
+    also = Match(also=("header.x-tenant", "user"))
+    held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=also)
+    report = told(CHAT, {**TALK, **more}, held)
+    assert report.splitlines()[-1] == f"{advice}to record it, start with --record new_episodes"
+
+
 def test_a_report_is_short_and_has_no_line_of_the_request() -> None:
     report = told(*MISSES["everything"], library(*EPISODES)).splitlines()
     assert len(report) <= 12

@@ -52,6 +52,7 @@ class Recap:
     limited: int = 0
     played: Counter[str] = field(default_factory=Counter)  # by their sources: `cassette chat.yaml#3`
     recorded: Counter[str] = field(default_factory=Counter)  # by the files of cassettes
+    new: set[str] = field(default_factory=set)  # the sources that were recorded
     unrecorded: Counter[str] = field(default_factory=Counter)  # by why
     missed: list[Missed] = field(default_factory=list)
 
@@ -62,6 +63,7 @@ class Recap:
         self.forwarded += exchange.source == FORWARDED
         if exchange.source.startswith("cassette "):
             self.played[exchange.source] += 1
+        self.new.update((exchange.recorded,) if exchange.recorded else ())
         self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
         unmatched, refused = unruled(exchange), exchange.source == "invalid"
         self.unmatched += unmatched
@@ -131,7 +133,9 @@ class Recap:
             elif file == into:
                 yield f"cassette {file}: nothing was recorded"
             size = self.there.get(file, 0)
-            idle = [number for number in range(1, size + 1) if not self.played[f"cassette {file}#{number}"]]
+            size = min(size, live.player.libraries.sizes.get(file, size))  # of equal ones, one may stand for all now
+            sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
+            idle = [number for number, source in sources.items() if not (self.played[source] or source in self.new)]
             if idle:
                 yield f"cassette {file}: {len(idle)} of {_many(size, 'episode')} not played: {_numbers(idle)}"
 

@@ -95,6 +95,15 @@ def test_what_cassettes_have_played_and_what_was_recorded() -> None:
     ]
 
 
+def test_what_was_recorded_anew_is_of_use() -> None:
+    recap, rows = Recap({"chat.yaml": 4}), [exchange(number, "forwarded") for number in (1, 2)]
+    for row, number in zip(rows, (1, 3), strict=True):
+        row.recorded = f"cassette chat.yaml#{number}"
+        recap.note(row)
+    *_, told = recap.report(local(RULES).live)
+    assert told == "cassette chat.yaml: 2 of 4 episodes not played: #2, #4"
+
+
 def test_what_was_not_recorded_is_told_with_its_reason() -> None:
     rows = [exchange(number, "forwarded") for number in (1, 2, 3)]
     for row, why in zip(rows, ("a 401 tells of the key", "", "a 401 tells of the key"), strict=True):

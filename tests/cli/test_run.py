@@ -190,6 +190,10 @@ def test_a_run_is_recorded_once_and_then_played(tmp_path: Path, upstream: str) -
     assert "the weather of <API_KEY>" in text
     assert "sk-real" not in text
     assert recording(tmp_path, "openai=http://127.0.0.1:9", "the weather?") == ["mockserver: 1 call: 1 from cassettes"]
+    assert recording(tmp_path, upstream, "the weather?", record="all") == [
+        "mockserver: 1 call: 1 asked upstream",
+        "cassette chat.yaml: 1 episode recorded",
+    ]
     assert recording(tmp_path, upstream, "the time?", record="new_episodes") == [
         "mockserver: 1 call: 1 asked upstream",
         "cassette chat.yaml: 1 episode recorded",

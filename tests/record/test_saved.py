@@ -1,6 +1,7 @@
 """What comes of recordings: in the file, in the journal, run after run, from several servers at once."""
 
 import json
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -36,8 +37,11 @@ def ask(port: int, text: str, *headers: str, **more: Any) -> Heard:
 
 
 def noted(port: int) -> Any:
-    """What the journal says of the last call."""
-    (call,) = control(port, "calls?limit=1")["calls"]
+    """What the journal says of the last call, once that is over."""
+    deadline = time.monotonic() + 10
+    while (call := control(port, "calls?limit=1")["calls"][0])["elapsed_ms"] is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     return call
 
 
@@ -131,6 +135,22 @@ def test_a_cassette_whose_episodes_are_gone_is_recorded_once_more(up: Upstream, 
                 assert ("recorded" in noted(port)) == bool(told)
             assert cassette(port)["episodes"] == 2
     assert held(tmp_path) == [("a", ANSWER.decode()), ("b", ANSWER.decode())]
+
+
+def test_what_was_recorded_is_not_unplayed(up: Upstream, tmp_path: Path) -> None:
+    for text in ("a", "b"):
+        tape(tmp_path).append(episode(chat(text), "before"))
+    with recording(tmp_path, base(up, "plain"), "all") as port:
+        ask(port, "b")
+        ask(port, "c")
+        assert noted(port)["recorded"] == "cassette chat.yaml#3"
+        assert cassette(port)["unplayed"] == [1]
+        assert control(port, "cassette?namespace=*") == {"played": {"chat.yaml#2": 1, "chat.yaml#3": 1}}
+        flags = ("--unplayed", f"http://127.0.0.1:{port}", "--cassettes", tmp_path, "--dry-run")
+        assert run("cassette", "prune", "chat", *flags).out.splitlines() == [
+            "chat.yaml#1  openai chat gpt-4o -> 200: -",
+            f"{tmp_path}/chat.yaml: 1 episode would go, 2 left",
+        ]
 
 
 def test_a_password_for_a_proxy_is_found_wherever_it_is(up: Upstream, tmp_path: Path) -> None:

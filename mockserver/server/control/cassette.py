@@ -15,7 +15,7 @@ from mockserver.server.player import Choice, Player, Record
 
 
 async def shown(asked: Asked) -> Response:
-    """Which cassette a namespace plays; of all of them together, how often each episode was played."""
+    """Which cassette a namespace plays; of all of them together, how often each episode was played or recorded."""
     if asked.namespace == ALL:
         return told({"played": _played(asked)})
     return told(_of(asked, asked.one_namespace))

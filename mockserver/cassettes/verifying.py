@@ -39,6 +39,7 @@ class Checks:
     max_age: float | None = None
     mismatches: Mapping[int, str] = field(default_factory=dict)
     leaks: Callable[[Episode], Iterable[str]] = lambda _: ()
+    unplayable: Callable[[Episode], Iterable[str]] = lambda _: ()  # why no request gets what was recorded
     played: frozenset[int] | None = None
 
 
@@ -53,6 +54,7 @@ def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
 
 
 def _of(episode: Episode, checks: Checks) -> Iterator[str]:
+    yield from checks.unplayable(episode)
     yield from misshapen(episode)
     yield from _unended(episode)
     age = checks.now - episode.at

@@ -9,6 +9,7 @@ from mockserver.cassettes.files import CassetteFile
 from mockserver.cassettes.reading import entries
 from mockserver.cassettes.verifying import Checks, findings
 from mockserver.cli.cassette.folder import Folder, age, cassettes_flag, check_number, folder, leaks, many, picked
+from mockserver.cli.cassette.meaning import unplayable
 from mockserver.cli.cassette.played import Played
 from mockserver.cli.cassette.telling import line
 from mockserver.core.errors import MockserverError
@@ -67,6 +68,7 @@ def _checked(where: Folder, name: str, max_age: float | None, played: Played | N
         max_age=max_age,
         mismatches=_mismatches(cassette),
         leaks=lambda episode: leaks(episode, where.settings),
+        unplayable=unplayable,
         played=None if played is None else played.of_cassette(str(cassette.path.relative_to(where.path))),
     )
     return len(episodes) if number is None else 1, [

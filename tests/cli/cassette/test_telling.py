@@ -3,9 +3,9 @@
 import json
 from dataclasses import replace
 
-from mockserver.cli.cassette.meaning import call_of
 from mockserver.cli.cassette.telling import block, day, headline, line, size, whole
 from mockserver.core.episode import Recorded
+from mockserver.server.hearing import heard
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 
@@ -18,13 +18,13 @@ def test_lines_and_blocks() -> None:
 
 def test_several_choices_and_items_and_errors() -> None:
     choices = chat("a", {"choices": [{"text": "b"}, {"refusal": "c"}]}, n=2)
-    told = list(whole("x#1", choices, call_of(choices)))
+    told = list(whole("x#1", choices, heard(choices)))
     assert told[told.index("  choice 1") + 1 :][:2] == ["  refusal: c", "  finish: stop"]
     rules = {"rules": [{"then": {"items": [{"type": "web_search_call", "query": "q"}], "text": "b"}}]}
     searched = episode(local(json.dumps(rules)), "/openai/v1/responses", {"model": "gpt-5", "input": "a"})
-    assert any(row.startswith("  (web_search_call) {") for row in whole("x#1", searched, call_of(searched)))
+    assert any(row.startswith("  (web_search_call) {") for row in whole("x#1", searched, heard(searched)))
     busy = chat("a", {"error": {"status": 503, "message": "No\nroom"}})
-    assert list(whole("x#1", busy, call_of(busy)))[-2:] == ["  error: No", "    room"]
+    assert list(whole("x#1", busy, heard(busy)))[-2:] == ["  error: No", "    room"]
     assert headline("x#1", busy).startswith("x#1  openai chat gpt-4o -> 503: error ")
 
 

@@ -44,6 +44,18 @@ def test_what_was_not_played_by_a_journal(place: Place) -> None:
     )
 
 
+def test_what_can_never_be_played(place: Place) -> None:
+    place.keep("chat", replace(chat("Hi", {"text": "Hello"}), dialect="opnai"))
+    ran = place.run("verify")
+    assert (ran.code, ran.out.splitlines()) == (
+        1,
+        [
+            'cassettes/chat.yaml#1: can never be played: there is no dialect "opnai"; did you mean "openai"?',
+            "1 cassette, 1 episode, 1 finding",
+        ],
+    )
+
+
 def test_a_broken_file_is_2_and_the_rest_is_checked(place: Place) -> None:
     place.keep("good", *chats(("Hi", "Hello")))
     (place.folder / "bad.yaml").write_text("hello")

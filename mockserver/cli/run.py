@@ -37,7 +37,7 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
 
     given = sources(rules, {**_OWN, **{name: value for name, value in flags.items() if value is not None}})
     live = start(given)
-    recap = Recap(live.player.libraries.sizes)
+    recap = Recap(live, live.player.libraries.sizes)
     shown = log(live.settings.log, err=True)
     live.journal.on_close = recap.note if shown is None else recap.before(shown)
     if live.keep is not None:
@@ -47,7 +47,7 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
         for line in warned(live):
             _say(line)
         code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
-    for line in recap.report(live):
+    for line in recap.report():
         _say(line)
     sys.exit(code)
 

@@ -10,6 +10,7 @@ from mockserver.cli.options import rules_argument, setting_flags, sources
 from mockserver.core.addresses import is_loopback
 from mockserver.core.call import Json
 from mockserver.dialects import discover
+from mockserver.server.libraries import file_of
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import bare
 from mockserver.settings import Settings
@@ -45,14 +46,30 @@ def banner(live: Live, given: Sources, port: int) -> str:
     address, spoken = f"http://{host}:{port}", live.settings.dialect
     bases = [f"  {name:<12} {address}{dialect.mounts[0]}" for name, dialect in discover().items()]
     bases.append(f"  {'':<12} {address}{bare(discover()[spoken].mounts[0])}  (speaks {spoken})")
+    name = live.player.choice.name
+    otherwise = f"unmatched: {live.settings.unmatched}" if name is None else f"then cassette {file_of(name)}"
     return "\n".join(
         [
-            f"mockserver listens on {address}  ({len(live.engine.rules)} rules from {files};"
-            f" unmatched: {live.settings.unmatched})",
+            f"mockserver listens on {address}  ({len(live.engine.rules)} rules from {files}; {otherwise})",
+            *_recording(live),
             *bases,
             *warned(live),
         ]
     )
+
+
+def _recording(live: Live) -> Iterator[str]:
+    """What the cassette holds, what is recorded into it, and who is asked."""
+    choice, said = live.player.choice, list[str]()
+    if choice.name is not None:
+        library = live.player.libraries.get(choice.name)
+        count = 0 if library is None else library.size
+        there = "not there yet" if choice.fresh else f"{count} episode{'s' * (count != 1)}"
+        said += [f"cassette {file_of(choice.name)}: {there}", f"record: {choice.record}"]
+    if live.settings.upstream:
+        said.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))
+    if said:
+        yield f"  {'; '.join(said)}"
 
 
 def warned(live: Live) -> Iterator[str]:

@@ -43,11 +43,12 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
     if live.keep is not None:
         live.keep = recap.counting(live.keep)
     listen()
-    with Running(live, given, say=_say) as running:
+    news = list[str]()  # of files that change meanwhile; the last says how things stand
+    with Running(live, given, say=news.append) as running:
         for line in warned(live):
             _say(line)
         code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
-    for line in recap.report():
+    for line in (*news[-1:], *recap.report()):
         _say(line)
     sys.exit(code)
 

@@ -102,12 +102,12 @@ class Reels:
         """What of a cassette is still old."""
         return self._old.get(name, set())
 
-    def changed(self) -> bool:
-        """Whether others have changed any since it was last looked at; now it has been."""
+    def changed(self) -> tuple[str, ...]:
+        """The names of those that others have changed since they were last looked at; now they have been."""
         with self.lock:
             now = {name: self._stamp(name) for name in self._seen}
             before, self._seen = self._seen, now
-            return now != before
+            return tuple(name for name, stamp in now.items() if stamp != before[name])
 
     def _stamp(self, name: str) -> object:
         try:

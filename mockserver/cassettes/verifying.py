@@ -32,7 +32,7 @@ class Checks:
     """What episodes are held against. `now` and `max_age` in seconds; `mismatches` are the numbers of those whose bytes
 
     are not those of their hash; `leaks` tells what looks like a secret; `played` are the numbers of those that were
-    played, None: nobody knows.
+    played, None: nobody knows; `pruning` is the command that removes the others, all at once, as numbers change.
     """
 
     now: float
@@ -40,6 +40,7 @@ class Checks:
     mismatches: Mapping[int, str] = field(default_factory=dict)
     leaks: Callable[[Episode], Iterable[str]] = lambda _: ()
     played: frozenset[int] | None = None
+    pruning: str = "mockserver cassette prune NAME --unplayed URL"
 
 
 def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
@@ -49,7 +50,7 @@ def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
             yield Finding(number, checks.mismatches[number])
         yield from (Finding(number, words) for words in _of(episode, checks))
         if checks.played is not None and number not in checks.played:
-            yield Finding(number, f"was not played; mockserver cassette prune --number {number} removes it")
+            yield Finding(number, f"was not played; {checks.pruning} removes all such")
 
 
 def _of(episode: Episode, checks: Checks) -> Iterator[str]:

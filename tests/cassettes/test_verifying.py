@@ -112,6 +112,6 @@ def test_age_model_bytes_leaks_and_use() -> None:
         "is 100 days old; record it anew",
         "asks gpt-4-32k, which was retired on 2025-06-06; record it anew with gpt-4o",
         "looks like a key",
-        "was not played; mockserver cassette prune --number 1 removes it",
+        "was not played; mockserver cassette prune NAME --unplayed URL removes all such",
     ]
     assert words(replace(old, at=0.0, model="m"), Checks(now=AT, max_age=1)) == []

@@ -8,7 +8,7 @@ import click
 
 from mockserver.cli.child import run_child
 from mockserver.cli.log import listen, log
-from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
+from mockserver.cli.options import rules_option, setting_flags, sources
 from mockserver.cli.recap import Recap
 from mockserver.cli.serve import warned
 from mockserver.core.call import Json
@@ -20,7 +20,7 @@ _OWN = {"host": "127.0.0.1", "port": 0}  # wherever the files want a server to l
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}].")
+@rules_option
 @setting_flags(*Settings.model_fields)
 def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) -> None:
     """Run CMD with a server for it, then report on its calls; the exit code is that of CMD.

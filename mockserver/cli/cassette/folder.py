@@ -13,7 +13,7 @@ import click
 from mockserver.cassettes.files import SUFFIX, CassetteFile, named
 from mockserver.cassettes.leaks import leaks as found_in
 from mockserver.cassettes.scrubbing import Scrubber
-from mockserver.cli.options import Command, setting_flags, sources
+from mockserver.cli.options import Command, rules_option, setting_flags, sources
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError, ConfigError
 from mockserver.core.json_text import Json
@@ -70,13 +70,17 @@ def _is_hidden(path: Path) -> bool:
 
 
 def cassettes_flag(*more: str) -> Callable[[Command], Command]:
-    """The flag --cassettes, and those of other settings."""
-    return setting_flags("cassettes", *more)
+    """The flag --cassettes, those of other settings, and where all settings come from."""
+
+    def add(command: Command) -> Command:
+        return rules_option(setting_flags("cassettes", *more)(command))
+
+    return add
 
 
 def folder(flags: dict[str, Json]) -> Folder:
-    """The folder that flags, environment and rules.yaml say. Raises MockserverError."""
-    given = sources((), flags)
+    """The folder that flags, environment and rules files say. Raises MockserverError."""
+    given = sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
     return Folder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
 
 

@@ -29,7 +29,7 @@ from mockserver.dialects import discover
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--into", metavar="NAME", help="The cassette to put all of it into [one called after each file].")
 @click.option("--dialect", help="The dialect of all of it [told by the hosts].")
-@cassettes_flag("allow_secrets")
+@cassettes_flag("scrub", "allow_secrets")
 def command(files: tuple[str, ...], into: str | None, dialect: str | None, **flags: Json) -> None:
     """Take over FILE (`-` reads standard input): a cassette of vcrpy (YAML or JSON), a HAR file, a server's journal.
 

@@ -78,7 +78,7 @@ def _checked(where: Folder, name: str, asked: Asked) -> tuple[int, Sequence[str]
         max_age=asked.max_age,
         mismatches=_mismatches(cassette),
         leaks=lambda episode: leaks(episode, where.settings),
-        played=asked.played and asked.played.of_cassette(str(cassette.path.relative_to(where.path))),
+        played=None if asked.played is None else asked.played.of_cassette(str(cassette.path.relative_to(where.path))),
         pruning=f"mockserver cassette prune {quote(file)} --unplayed {quote(asked.journal)}",
     )
     return len(episodes) if number is None else 1, [

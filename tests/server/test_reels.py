@@ -29,6 +29,10 @@ def others(folder: Path, *episodes: Episode, name: str = "chat") -> None:
         reel.append(episode)
 
 
+def test_one_that_is_not_there(reels: Reels, tmp_path: Path) -> None:
+    assert reels.absent("chta") == f'there is no cassette "chta" in {tmp_path}; did you mean "chat"?'
+
+
 def test_a_name_that_none_can_have(reels: Reels) -> None:
     with pytest.raises(CassetteError, match="is no name of a cassette"):
         reels.exists("../chat")

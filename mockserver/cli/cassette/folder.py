@@ -10,7 +10,7 @@ from shutil import copymode
 
 import click
 
-from mockserver.cassettes.files import SUFFIX, CassetteFile, named
+from mockserver.cassettes.files import SUFFIX, CassetteFile, absent, named, names
 from mockserver.cassettes.leaks import leaks as found_in
 from mockserver.cassettes.scrubbing import Scrubber
 from mockserver.cli.options import Command, rules_option, setting_flags, sources
@@ -20,7 +20,6 @@ from mockserver.core.json_text import Json
 from mockserver.core.printable import printable
 from mockserver.core.secrets import known
 from mockserver.dialects import discover
-from mockserver.positions import did_you_mean
 from mockserver.settings import Settings, assemble
 from mockserver.units import seconds
 
@@ -44,29 +43,24 @@ class Folder:
             os.scandir(self.path).close()
         except OSError as error:
             raise CassetteError(f"{self.path}: cannot be read: {error.strerror}") from None
-        found = (path.relative_to(self.path) for path in self.path.rglob(f"*{SUFFIX}") if path.is_file())
-        return tuple(sorted(str(path).removesuffix(SUFFIX) for path in found if not _is_hidden(path)))
+        return names(self.path)
 
     def cassette(self, name: str) -> CassetteFile:
-        """The cassette of a name, whether it is there or not. Raises CassetteError for a name that cannot be."""
-        return CassetteFile(named(self.path, name))
+        """The cassette of a name, whether it is there or not; its path is as good. Raises CassetteError."""
+        path, plain = named(self.path, name), name.removeprefix(f"{self.path}/")
+        return CassetteFile(path if plain == name or path.exists() else named(self.path, plain))
 
     def found(self, name: str) -> CassetteFile:
         """The same of one that is there. Raises CassetteError."""
         cassette = self.cassette(name)
         if not cassette.exists:
-            names = self.names() if self.path.is_dir() else ()
-            hint = did_you_mean(name, names) or (f"; there are {', '.join(names[:10])}" if names else f"; {_NEXT}")
-            raise CassetteError(f"there is no cassette {cassette.path}{hint}")
+            told = absent(self.path, name)
+            raise CassetteError(told if names(self.path) else f"{told}; {_NEXT}")
         return cassette
 
     def source(self, cassette: CassetteFile, number: int) -> str:
         """How an episode is called: `chat.yaml#3`."""
         return f"{cassette.path.relative_to(self.path)}#{number}"
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
 
 
 def cassettes_flag(*more: str) -> Callable[[Command], Command]:

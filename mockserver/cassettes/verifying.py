@@ -15,7 +15,7 @@ from mockserver.cassettes.told import events, told
 from mockserver.core.episode import Episode
 from mockserver.core.json_text import Json
 
-DAY = 86_400
+HOUR, DAY = 3_600, 86_400
 MOST = 3  # complaints of one kind about one episode
 
 
@@ -58,10 +58,16 @@ def _of(episode: Episode, checks: Checks) -> Iterator[str]:
     yield from _unended(episode)
     age = checks.now - episode.at
     if checks.max_age is not None and episode.at and age > checks.max_age:
-        yield f"is {age / DAY:.0f} days old; record it anew"
+        yield f"is {_old(age)} old; record it anew"
     if gone := retired(episode.dialect, episode.model, checks.now):
         yield f"asks {episode.model}, which was retired on {gone.since}; record it anew with {gone.instead}"
     yield from checks.leaks(episode)
+
+
+def _old(age: float) -> str:
+    unit, name = (DAY, "day") if age >= DAY else (HOUR, "hour") if age >= HOUR else (60, "minute")
+    count = int(age / unit)
+    return f"{count} {name}{'s' * (count != 1)}"
 
 
 def misshapen(episode: Episode) -> Iterator[str]:
@@ -108,8 +114,8 @@ def _held(text: bytes, shape: TypeAdapter[Any] | None, what: str) -> Iterator[st
 
 def _words(kind: str, message: str, path: str) -> str:
     if kind == "missing":
-        return f"has no {path}; record it anew"
-    return f"is not as it should be at {path}: {message[0].lower()}{message[1:]}; record it anew"
+        return f"has no {path}; add it, or record it anew"
+    return f"is not as it should be at {path}: {message[0].lower()}{message[1:]}; mend it, or record it anew"
 
 
 def _path(steps: Sequence[str | int]) -> str:

@@ -54,7 +54,7 @@ def test_models_are_listed() -> None:
     assert words(episode(local(), "/openai/v1/models", method="GET")) == []
 
 
-TABLE = "input should be a valid dictionary; record it anew"
+TABLE = "input should be a valid dictionary; mend it, or record it anew"
 CHOICE = {"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}
 CHAT = {"id": "a", "created": 1, "model": "m", "choices": [CHOICE]}
 BAD: list[tuple[Any, list[str]]] = [
@@ -62,13 +62,13 @@ BAD: list[tuple[Any, list[str]]] = [
     ({**CHAT, "more": {"of": 1}, "usage": None}, []),
     (
         {**CHAT, "id": None},
-        ["the answer is not as it should be at $.id: input should be a valid string; record it anew"],
+        ["the answer is not as it should be at $.id: input should be a valid string; mend it, or record it anew"],
     ),
     (
         {**CHAT, "choices": [{**CHOICE, "message": None}]},
         [f"the answer is not as it should be at $.choices[0].message: {TABLE}"],
     ),
-    ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; record it anew"]),
+    ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; add it, or record it anew"]),
     (b"<html>", ["the answer is not JSON; record it anew"]),
     (b"[" * 100_000, ["the answer is not JSON; record it anew"]),
 ]
@@ -81,14 +81,14 @@ def test_an_answer_that_clients_cannot_read_is_found(body: Any, told: list[str])
 
 def test_an_error_of_a_proxy_is_not_judged() -> None:
     assert words(answered(b"<html>", status=502, headers=(("content-type", "text/html"),))) == []
-    assert words(answered({"detail": "no"}, status=502)) == ["the error has no $.error; record it anew"]
+    assert words(answered({"detail": "no"}, status=502)) == ["the error has no $.error; add it, or record it anew"]
 
 
 def test_events_of_a_stream_are_held_against_their_shape() -> None:
     good = chat("a", {"text": "b c d e f g h i"}, stream=True)
     frames = [(at, data.replace(b'"id"', b'"di"')) for at, data in good.reply.frames or ()]
     found = words(replace(good, reply=replace(good.reply, frames=tuple(frames))))
-    assert found[:1] == ["event 1 of the stream has no $.id; record it anew"]
+    assert found[:1] == ["event 1 of the stream has no $.id; add it, or record it anew"]
     assert (len(found), found[3]) == (4, "and 7 more of its events are not as they should be")
 
 

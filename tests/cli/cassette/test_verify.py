@@ -29,7 +29,7 @@ def test_findings_are_told_and_make_it_1(place: Place) -> None:
     told = ran.out.splitlines()
     assert told[0].startswith("cassettes/chat.yaml#1: is ")
     assert told[0].endswith(" days old; record it anew")
-    assert "cassettes/chat.yaml#2: the answer has no $.created; record it anew" in told
+    assert "cassettes/chat.yaml#2: the answer has no $.created; add it, or record it anew" in told
     assert told[-2].startswith("cassettes/chat.yaml#2: asks text-davinci-003, which was retired on 2024-01-04")
     assert told[-1] == f"1 cassette, 2 episodes, {len(told) - 1} findings"
 

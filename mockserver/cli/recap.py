@@ -131,7 +131,8 @@ class Recap:
             "refused": self.refused,
             "limited": self.limited,
         }
-        shares["look-ups"] = self.calls - sum(shares.values())
+        looked_up = self.calls - sum(shares.values())
+        shares["look-up" if looked_up == 1 else "look-ups"] = looked_up
         told = ", ".join(f"{count} {what}" for what, count in shares.items() if count)
         return f": {told}" if told else ""
 

@@ -98,6 +98,14 @@ def test_a_stream_without_its_end_is_found() -> None:
     assert words(cut) == ["the stream breaks off before its end; record it anew"]
 
 
+@pytest.mark.parametrize(
+    ("age", "told"), [(90, "1 minute"), (7200, "2 hours"), (DAY, "1 day"), (100.9 * DAY, "100 days")]
+)
+def test_ages(age: float, told: str) -> None:
+    young = chat("a", {"text": "b"})
+    assert words(young, Checks(now=young.at + age, max_age=60)) == [f"is {told} old; record it anew"]
+
+
 def test_age_model_bytes_leaks_and_use() -> None:
     old = replace(chat("a", {"text": "b"}), model="gpt-4-32k")
     checks = Checks(

@@ -37,7 +37,7 @@ def retold(recap: Recap, *rows: Exchange) -> list[str]:
 def test_calls_are_counted_by_what_befell_them() -> None:
     rows = (exchange(1, "rule r.yaml:1 weather"), exchange(2, "generated"), exchange(3, "invalid"))
     first, *rest = told(*rows, exchange(4, "limited"), exchange(5, "stored"))
-    assert first == "mockserver: 5 calls: 1 by rules, 1 unmatched, 1 refused, 1 limited, 1 look-ups"
+    assert first == "mockserver: 5 calls: 1 by rules, 1 unmatched, 1 refused, 1 limited, 1 look-up"
     assert rest[0] == "call 2, POST /v1/chat/completions -> 200: no rule answers this request; the nearest:"
     assert rest[1].endswith('"weather": 0 of 1 condition holds')
     assert rest[2] == '    MISS  last_user glob "*weather*": got "hello"'
@@ -78,7 +78,7 @@ def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
 def test_look_ups_are_no_misses() -> None:
     row = exchange(1, "generated")
     row.operation, row.call = "models", replace(call("x"), operation="models")
-    assert told(row) == ["mockserver: 1 call: 1 look-ups"]
+    assert told(row) == ["mockserver: 1 call: 1 look-up"]
 
 
 def test_no_call_at_all() -> None:

@@ -1,5 +1,6 @@
 """`mockserver serve`: the dev server."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,9 +83,17 @@ def warned(live: Live) -> Iterator[str]:
         yield f"  record is {settings.record}, but there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:
         yield f"  record is {settings.record}, but there is no upstream to ask; set --upstream DIALECT=URL"
+    if settings.record != "none" and settings.cassette is not None and not _is_writable(Path(settings.cassettes)):
+        yield f"  record is {settings.record}, but {settings.cassettes} cannot be written; set --cassettes FOLDER"
     if is_loopback(settings.host):
         return
     whom = "anybody in the network" if settings.keys is None else "anybody in the network who has a key"
     yield f"  beyond this machine: {whom} can use it; --host 127.0.0.1 keeps it to this machine"
     if settings.control_token is None:
         yield f"  /__mockserver__ wants a token: authorization: Bearer {live.control_token}"
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which may have to be made itself."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)

@@ -81,3 +81,11 @@ def test_a_token_that_was_given_is_not_printed() -> None:
         "  beyond this machine: anybody in the network who has a key can use it; "
         "--host 127.0.0.1 keeps it to this machine"
     ]
+
+
+@pytest.mark.parametrize(("folder", "writable"), [("new/deep", True), ("", True), ("file", False), ("file/in", False)])
+def test_a_folder_that_cannot_be_written_is_told_where_it_matters(tmp_path: Path, folder: str, writable: bool) -> None:
+    (tmp_path / "file").touch()
+    settings = {"cassettes": str(tmp_path / folder), "cassette": "chat", "upstream": {"openai": "http://127.0.0.1:9"}}
+    told = f"  record is new_episodes, but {tmp_path / folder} cannot be written; set --cassettes FOLDER"
+    assert list(warned(start(Sources((), {**settings, "record": "new_episodes"})))) == ([] if writable else [told])

@@ -288,6 +288,8 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
             near = did_you_mean(value, words) if isinstance(value, str) else ""
             return layer.mistake(path, f"{name} must be {' or '.join(words)}, not {_shown(value)}{near}")
     wants = _WANTS.get(kind, "{msg}").format(msg=details["msg"], **context)
+    if wants == "a table" and not layer.document:
+        wants = f"a table in braces, such as {_EXAMPLES.get(path, '{key: value}')}"
     return layer.mistake(path, f"{name} must be {wants}, not {_shown(value)}")
 
 
@@ -323,6 +325,8 @@ def _shown(value: Json) -> str:
 
 _PREFIX, _LONGEST = "MOCKSERVER_", 60
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+_EXAMPLES: Mapping[Path, str] = {("match",): "{ignore: [temperature]}"}
 
 # What pydantic wants, by the kind of its complaint.
 _WANTS = {

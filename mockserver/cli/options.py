@@ -18,6 +18,9 @@ DEFAULT_RULES = Path("rules.yaml")
 REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag may stand several times, for one more each
 
 rules_argument = click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
+rules_option = click.option(
+    "--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}]."
+)
 
 
 def setting_flags(*names: str) -> Callable[[Command], Command]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.cassettes import pending
-from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.files import CassetteFile, absent, names
 from mockserver.cassettes.pending import Pending
 from mockserver.cassettes.writing import HEAD, document
 from mockserver.core.episode import Episode
@@ -226,3 +226,14 @@ def test_a_change_that_fails_changes_nothing(cassette: CassetteFile) -> None:
 def test_what_is_not_there_can_be_written_whole(cassette: CassetteFile) -> None:
     cassette.rewrite(lambda episodes: (*episodes, told.plain(1)))
     assert cassette.load() == (told.plain(1),)
+
+
+def test_which_there_are(tmp_path: Path) -> None:
+    assert names(tmp_path / "none") == ()
+    assert absent(tmp_path, "chat") == f'there is no cassette "chat" in {tmp_path}'
+    for name in ("chat", "a/tools", ".hidden/b"):
+        CassetteFile(tmp_path / f"{name}.yaml").append(told.plain(1))
+    assert names(tmp_path) == ("a/tools", "chat")
+    assert absent(tmp_path, "zzz").endswith("; there are a/tools, chat")
+    for name in ("caht", f"{tmp_path}/chat.yaml"):
+        assert absent(tmp_path, name).endswith('; did you mean "chat"?')

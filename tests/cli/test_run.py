@@ -222,3 +222,53 @@ def test_nothing_recorded_and_nowhere_to_ask(tmp_path: Path) -> None:
     assert "  record is once, but there is no upstream to ask; set --upstream DIALECT=URL" in recording(
         tmp_path, "", "a"
     )
+
+
+MEANWHILE = """
+import json, os, pathlib, sys, time, urllib.request
+pathlib.Path("rules.yaml").write_text("rules: []")
+until = time.monotonic() + 60
+while json.load(urllib.request.urlopen(os.environ["MOCKSERVER_URL"] + "/__mockserver__/api/ready"))["rules"]:
+    assert time.monotonic() < until
+    time.sleep(0.02)
+sys.stderr.write("done\\n")
+"""
+
+
+def test_files_that_change_meanwhile_are_told_at_the_end(folder: Path) -> None:
+    done = run(folder, "--", sys.executable, "-c", MEANWHILE)
+    assert done.stderr.splitlines() == ["done", "reloaded: 0 rules", "mockserver: 0 calls (no rules)"]
+
+
+FOR_ITSELF = """
+import json, os, sys, urllib.error, urllib.request
+def send(path, body, method):
+    headers = {"content-type": "application/json", "authorization": "Bearer sk-real-0a1b2c"}
+    address = os.environ["MOCKSERVER_URL"] + path
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers, method=method)
+    try:
+        urllib.request.urlopen(request).read()
+    except urllib.error.HTTPError as error:
+        print(error.code)
+send("/__mockserver__/api/cassette?namespace=t", {"name": "mine", "record": sys.argv[1]}, "PUT")
+for text in sys.argv[2:]:
+    send("/ns/t/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": text}]}, "POST")
+send("/__mockserver__/api/reset?namespace=t", {}, "POST")
+"""
+
+
+def test_a_namespace_with_a_cassette_of_its_own(tmp_path: Path, upstream: str) -> None:
+    def told(*arguments: str) -> list[str]:
+        command = ["--upstream", upstream, "--", sys.executable, "-c", FOR_ITSELF, *arguments]
+        return run(tmp_path, *command, OPENAI_API_KEY="sk-real-0a1b2c").stderr.splitlines()
+
+    assert told("once", "hi", "ho") == [
+        "mockserver: 2 calls: 2 asked upstream",
+        "cassette mine.yaml: 2 episodes recorded",
+    ]
+    played, missed, *_ = told("none", "hi", "he")
+    assert played == "mockserver: 2 calls: 1 from cassettes, 1 unmatched"
+    assert missed.startswith("call 2, POST /v1/chat/completions -> 404: no episode of mine.yaml answers")
+    *_, told_last, nothing, why = told("all", "AKIAQ4ZT7MWX2RNB5KLC")
+    assert (told_last, nothing) == ("mockserver: 1 call: 1 asked upstream", "cassette mine.yaml: nothing was recorded")
+    assert why.startswith("1 answer not recorded: ")

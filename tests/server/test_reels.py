@@ -29,6 +29,10 @@ def others(folder: Path, *episodes: Episode, name: str = "chat") -> None:
         reel.append(episode)
 
 
+def test_one_that_is_not_there(reels: Reels, tmp_path: Path) -> None:
+    assert reels.absent("chta") == f'there is no cassette "chta" in {tmp_path}; did you mean "chat"?'
+
+
 def test_a_name_that_none_can_have(reels: Reels) -> None:
     with pytest.raises(CassetteError, match="is no name of a cassette"):
         reels.exists("../chat")
@@ -46,10 +50,10 @@ def test_what_is_written_here_is_no_news(reels: Reels) -> None:
 
 def test_what_others_write_is_news_once(reels: Reels, tmp_path: Path) -> None:
     others(tmp_path, THREE)
-    assert [reels.changed(), reels.changed()] == [True, False]
+    assert [reels.changed(), reels.changed()] == [("chat",), ()]
     others(tmp_path, FOUR)
     assert reels.append("chat", ONE, 3) == 5
-    assert [reels.changed(), reels.changed()] == [True, False]
+    assert [reels.changed(), reels.changed()] == [("chat",), ()]
 
 
 def test_what_others_write_just_before_is_news_by_its_number(reels: Reels, tmp_path: Path) -> None:
@@ -66,7 +70,7 @@ def test_one_that_comes_or_goes_is_news(reels: Reels, tmp_path: Path) -> None:
     assert reels.changed()
     assert reels.exists("new")
     (tmp_path / "chat.yaml").unlink()
-    assert [reels.changed(), reels.changed()] == [True, False]
+    assert [reels.changed(), reels.changed()] == [("chat",), ()]
 
 
 def test_one_that_is_broken_is_news_until_it_has_been_read(reels: Reels, tmp_path: Path) -> None:

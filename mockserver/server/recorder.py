@@ -15,6 +15,7 @@ from mockserver.core.http import Headers
 from mockserver.core.plan import Failure
 from mockserver.core.printable import printable
 from mockserver.core.seed import monotonic, wall
+from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.server.astray import astray
 from mockserver.server.bodies import codings_of
 from mockserver.server.decoding import Decoding
@@ -162,7 +163,8 @@ class _Body:
     @property
     def torn(self) -> bool:
         """Whether it is JSON that ended with its connection, as in HTTP/1.0, and too early."""
-        if self._length >= 0 or self._coded or self._events is not None or not _is_json(self._headers):
+        told = self._length >= 0 or self._status in WITHOUT_BODY  # how long it is
+        if told or self._coded or self._events is not None or not _is_json(self._headers):
             return False
         try:
             json.loads(b"".join(self._plain))

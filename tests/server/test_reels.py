@@ -8,9 +8,9 @@ import pytest
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
 from mockserver.server.reels import Reels, in_folder
-from tests.cassettes import told
+from tests.cassettes import samples
 
-ONE, TWO, THREE, FOUR = map(told.plain, (1, 2, 3, 4))
+ONE, TWO, THREE, FOUR = map(samples.plain, (1, 2, 3, 4))
 
 
 @pytest.fixture

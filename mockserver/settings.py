@@ -99,10 +99,14 @@ class Settings(BaseModel):
     cassettes: str = Field("cassettes", min_length=1, description="The folder that cassettes are kept in.")
     record: Literal["none", "once", "new_episodes", "all"] = Field(
         "none",
-        description="What is asked upstream and recorded: none; once, if the cassette is not there yet; new_episodes, "
+        description="What is asked upstream and recorded: none; once, if the cassette holds nothing yet; new_episodes, "
         "what it does not hold; or all, anew.",
     )
-    record_errors: bool = Field(True, description="Whether answers of 400 and above are recorded too.")
+    record_errors: bool | None = Field(
+        None,
+        description="Whether all answers of 400 and above are recorded (true), or none (false); absent: all but those "
+        "that tell of a wrong key or address: 401, 403, and a 404 that names no model.",
+    )
     upstream: Upstreams = Field(
         default_factory=dict,
         description="Where the provider's own server is, by dialect: openai=https://api.openai.com/v1.",
@@ -289,6 +293,8 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
             near = did_you_mean(value, words) if isinstance(value, str) else ""
             return layer.mistake(path, f"{name} must be {' or '.join(words)}, not {_shown(value)}{near}")
     wants = _WANTS.get(kind, "{msg}").format(msg=details["msg"], **context)
+    if wants == "a table" and not layer.document:
+        wants = f"a table in braces, such as {_EXAMPLES.get(path, '{key: value}')}"
     return layer.mistake(path, f"{name} must be {wants}, not {_shown(value)}")
 
 
@@ -324,6 +330,8 @@ def _shown(value: Json) -> str:
 
 _PREFIX, _LONGEST = "MOCKSERVER_", 60
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+_EXAMPLES: Mapping[Path, str] = {("match",): "{ignore: [temperature]}"}
 
 # What pydantic wants, by the kind of its complaint.
 _WANTS = {

@@ -62,7 +62,7 @@ def test_defaults() -> None:
         "cassette": None,
         "cassettes": "cassettes",
         "record": "none",
-        "record_errors": True,
+        "record_errors": None,
         "upstream": {},
         "match": Match(),
         "scrub": (),

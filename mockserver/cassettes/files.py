@@ -20,9 +20,11 @@ from mockserver.cassettes.reading import Entry, Mark, entries, following, mismat
 from mockserver.cassettes.writing import HEAD, document
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError, Mistake
+from mockserver.positions import did_you_mean
 
 MAX_SIZE = 50_000_000  # bytes of a cassette
 SUFFIX = ".yaml"
+_MOST_TOLD = 10  # names of cassettes
 
 
 def named(folder: Path, name: str) -> Path:
@@ -42,6 +44,23 @@ def named(folder: Path, name: str) -> Path:
     if not inside:
         raise CassetteError(f"{path}: a link leads out of {folder}; cassettes are kept within it")
     return path
+
+
+def names(folder: Path) -> tuple[str, ...]:
+    """The cassettes of a folder, in alphabetical order; those of a folder that is not there are none."""
+    found = (path.relative_to(folder) for path in folder.rglob(f"*{SUFFIX}") if path.is_file())
+    return tuple(sorted(str(path).removesuffix(SUFFIX) for path in found if not _is_hidden(path)))
+
+
+def absent(folder: Path, name: str) -> str:
+    """That there is no cassette of this name, and which there are."""
+    there, plain = names(folder), name.removeprefix(f"{folder}/").removesuffix(SUFFIX)
+    told = f'there is no cassette "{name[:120]}" in {folder}'
+    return told + (did_you_mean(plain, there) or (f"; there are {', '.join(there[:_MOST_TOLD])}" if there else ""))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
 
 
 class CassetteFile:

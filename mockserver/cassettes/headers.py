@@ -58,5 +58,5 @@ NEVER = frozenset(
     )
 )
 
-# Whose request it is. The values are taken out of all that is kept, as those of credentials are.
+# Whose request it is. That is no credential, but a name, and often a plain word: its value is left alone elsewhere.
 ACCOUNT = frozenset(("openai-organization", "openai-project", "x-ms-client-principal-id"))

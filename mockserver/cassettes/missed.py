@@ -1,16 +1,16 @@
 """Why no episode of a cassette answers a request: the nearest one, what differs from it, and what may be done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
 
 from mockserver.cassettes.differences import Difference, differences, lines, plain, shown
 from mockserver.cassettes.library import Entry, Library
 from mockserver.cassettes.matching import SAID, STREAM, Traits, view
+from mockserver.cassettes.varying import varying
 from mockserver.core.call import Call
 
 _POOL = 16  # episodes that are read again, and compared field by field
-_FAR = 1_000  # places that differ
 
 
 def missed(library: Library, call: Call) -> str:
@@ -61,8 +61,8 @@ def _found(library: Library, entry: Entry, call: Call, wanted: Traits) -> tuple[
 
 
 def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> tuple[float, float]:
-    """How far an episode is: by how many places differ, the stream for half of one, then by how much of them."""
-    return len(found) + (one.dialect != other.dialect) * _FAR - (one.stream != other.stream) / 2, one.distance(other)
+    """How far an episode is: by how much of it differs, then by how many places."""
+    return one.distance(other), len(found)
 
 
 def _advice(library: Library, found: Sequence[Difference]) -> str:
@@ -71,9 +71,30 @@ def _advice(library: Library, found: Sequence[Difference]) -> str:
     if fields == (STREAM,):
         name = library.file.removesuffix(".yaml")
         return f"one does not answer the other; `mockserver cassette rules {name}` makes rules that answer both"
-    if all(name not in _TELLING for name in fields):
-        return f"to ignore it, set match: {{ignore: [{', '.join(map(plain, fields))}]}}; to {_RECORD}"
-    return f"to {_RECORD}"
+    if fields and all(name in SAID for name in fields) and (pattern := _changing(found)):
+        name = library.file.removesuffix(".yaml")
+        return (
+            f"if that changes with every run, leave it out: set scrub: [{{regex: '{pattern}'}}], and have it done to "
+            f"what was recorded by `mockserver cassette scrub {name}`; to {_RECORD}"
+        )
+    also = tuple(name for name in fields if name in library.match.also)  # compared because somebody said so
+    rest = tuple(name for name in fields if name not in also)
+    if any(name in _TELLING for name in rest):
+        return f"to {_RECORD}"
+    taken = (f"take {_listed(also)} out of match: {{also: [...]}}",) if also else ()
+    ignored = (f"set match: {{ignore: [{_listed(rest)}]}}",) if rest else ()
+    return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
+
+
+def _changing(found: Sequence[Difference]) -> str | None:
+    """What finds the numbers, dates and ids in which alone the texts differ."""
+    patterns = [varying(each.recorded or "", each.asked or "") for each in found]
+    told = dict.fromkeys(pattern for pattern in patterns if pattern)
+    return "|".join(told) if all(patterns) else None
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(plain, names))
 
 
 _RECORD = "record it, start with --record new_episodes"

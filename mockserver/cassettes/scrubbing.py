@@ -9,7 +9,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 from mockserver.cassettes.allowed import Allowed, allowed
 from mockserver.cassettes.credentials import LARGEST, PLACEHOLDER, Credentials, credentials_of
-from mockserver.cassettes.headers import ACCOUNT, REQUEST
+from mockserver.cassettes.headers import REQUEST
 from mockserver.cassettes.replies import scrubbed
 from mockserver.cassettes.scrubs import Scrubs
 from mockserver.core.episode import Episode, Sent
@@ -50,7 +50,7 @@ class Scrubber:
         """
         sent, reply = episode.request, episode.reply
         placed, told = _of_body(sent), (*_head(sent.headers, ())[0], *secrets)
-        of_reply = self._away((*told, *placed, *_accounts(reply.headers)))
+        of_reply = self._away((*told, *placed))
         if of_reply.too_many:
             raise CassetteError(
                 f"the request has over {LARGEST} letters of credentials: they could not be found again in the answer, "
@@ -133,20 +133,16 @@ class Scrubber:
 
 @lru_cache(256)
 def _head(headers: Headers, more: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The credentials in a request's headers, with what names its account; and the values that are kept, in one."""
+    """The credentials in a request's headers; and the values that are kept, in one."""
     told = [
         (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
         for name, value in headers
         if is_secret_header(name)
     ]
     kept = "\n".join(value for _, value in REQUEST.of(headers, more))
-    return (*credentials(tuple(told)), *_accounts(headers)), kept
+    return tuple(credentials(tuple(told))), kept
 
 
 def _of_body(sent: Sent) -> tuple[str, ...]:
     """Those in its query and its body."""
     return tuple(credentials((), sent.query.encode("utf-8", "surrogateescape"), sent.body))
-
-
-def _accounts(headers: Headers) -> tuple[str, ...]:
-    return tuple(value for name, value in headers if name.lower() in ACCOUNT)

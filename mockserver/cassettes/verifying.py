@@ -15,7 +15,7 @@ from mockserver.cassettes.told import events, told
 from mockserver.core.episode import Episode
 from mockserver.core.json_text import Json
 
-DAY = 86_400
+HOUR, DAY = 3_600, 86_400
 MOST = 3  # complaints of one kind about one episode
 
 
@@ -32,14 +32,16 @@ class Checks:
     """What episodes are held against. `now` and `max_age` in seconds; `mismatches` are the numbers of those whose bytes
 
     are not those of their hash; `leaks` tells what looks like a secret; `played` are the numbers of those that were
-    played, None: nobody knows.
+    played, None: nobody knows; `pruning` is the command that removes the others, all at once, as numbers change.
     """
 
     now: float
     max_age: float | None = None
     mismatches: Mapping[int, str] = field(default_factory=dict)
     leaks: Callable[[Episode], Iterable[str]] = lambda _: ()
+    unplayable: Callable[[Episode], Iterable[str]] = lambda _: ()  # why no request gets what was recorded
     played: frozenset[int] | None = None
+    pruning: str = "mockserver cassette prune NAME --unplayed URL"
 
 
 def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
@@ -49,18 +51,25 @@ def findings(episodes: Sequence[Episode], checks: Checks) -> Iterator[Finding]:
             yield Finding(number, checks.mismatches[number])
         yield from (Finding(number, words) for words in _of(episode, checks))
         if checks.played is not None and number not in checks.played:
-            yield Finding(number, f"was not played; mockserver cassette prune --number {number} removes it")
+            yield Finding(number, f"was not played; {checks.pruning} removes all such")
 
 
 def _of(episode: Episode, checks: Checks) -> Iterator[str]:
+    yield from checks.unplayable(episode)
     yield from misshapen(episode)
     yield from _unended(episode)
     age = checks.now - episode.at
     if checks.max_age is not None and episode.at and age > checks.max_age:
-        yield f"is {age / DAY:.0f} days old; record it anew"
+        yield f"is {_old(age)} old; record it anew"
     if gone := retired(episode.dialect, episode.model, checks.now):
         yield f"asks {episode.model}, which was retired on {gone.since}; record it anew with {gone.instead}"
     yield from checks.leaks(episode)
+
+
+def _old(age: float) -> str:
+    unit, name = (DAY, "day") if age >= DAY else (HOUR, "hour") if age >= HOUR else (60, "minute")
+    count = int(age / unit)
+    return f"{count} {name}{'s' * (count != 1)}"
 
 
 def misshapen(episode: Episode) -> Iterator[str]:
@@ -107,8 +116,8 @@ def _held(text: bytes, shape: TypeAdapter[Any] | None, what: str) -> Iterator[st
 
 def _words(kind: str, message: str, path: str) -> str:
     if kind == "missing":
-        return f"has no {path}; record it anew"
-    return f"is not as it should be at {path}: {message[0].lower()}{message[1:]}; record it anew"
+        return f"has no {path}; add it, or record it anew"
+    return f"is not as it should be at {path}: {message[0].lower()}{message[1:]}; mend it, or record it anew"
 
 
 def _path(steps: Sequence[str | int]) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from pydantic_core import from_json, to_json
 
-from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
+from mockserver.cli.options import rules_option, setting_flags, sources
 from mockserver.cli.request import planned, put
 from mockserver.core.call import Call, Json
 from mockserver.core.documents import Embeddings, Moderations
@@ -26,7 +26,7 @@ from mockserver.server.live import start
     "--operation", type=click.Choice(tuple(BODIES)), default="chat", show_default=True, help="What to ask for."
 )
 @click.option("--model", default="gpt-4o", show_default=True, help="The model to ask for.")
-@click.option("--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}].")
+@rules_option
 @click.option("--json", "as_json", is_flag=True, help="Print the whole body as it goes over the wire.")
 @click.option("--stream", is_flag=True, help="Print the frames of a streamed answer.")
 @setting_flags("dialect", "unmatched", "seed", "cassette", "cassettes")

@@ -18,6 +18,9 @@ DEFAULT_RULES = Path("rules.yaml")
 REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag may stand several times, for one more each
 
 rules_argument = click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
+rules_option = click.option(
+    "--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}]."
+)
 
 
 def setting_flags(*names: str) -> Callable[[Command], Command]:
@@ -34,10 +37,9 @@ def setting_flags(*names: str) -> Callable[[Command], Command]:
 def _flag(name: str) -> Callable[[Command], Command]:
     field = Settings.model_fields[name]
     spelled = name.replace("_", "-")
-    switch = f"--{spelled}/--no-{spelled}" if field.annotation is bool else f"--{spelled}"
-    kind: dict[str, Any] = (
-        {"type": bool} if field.annotation is bool else {"type": str, "metavar": _words(field.annotation) or "…"}
-    )
+    is_switch = field.annotation in (bool, bool | None)
+    switch = f"--{spelled}/--no-{spelled}" if is_switch else f"--{spelled}"
+    kind: dict[str, Any] = {"type": bool} if is_switch else {"type": str, "metavar": _words(field.annotation) or "…"}
     if name in REPEATED:
         kind |= {"multiple": True, "callback": _given}
     return click.option(switch, name, default=None, help=field.description, **kind)

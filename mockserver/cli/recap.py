@@ -8,18 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from mockserver.cassettes.files import SUFFIX
 from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.errors import RuleError
 from mockserver.core.exchange import Exchange
 from mockserver.core.printable import printable
+from mockserver.engine.engine import Engine
 from mockserver.engine.prompts import counted
 from mockserver.engine.taped import FORWARDED
 from mockserver.server.control.masked import of_row
 from mockserver.server.explained import explained
+from mockserver.server.libraries import file_of
 from mockserver.server.live import Keep, Live
+from mockserver.server.player import Choice, Player
 from mockserver.server.unruled import unruled
 
 MOST_TOLD = 10  # calls that are explained, and runs of numbers that are listed
@@ -27,47 +29,67 @@ MOST_TOLD = 10  # calls that are explained, and runs of numbers that are listed
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A call that nothing answered, or (`call` is None) that was refused before anything could; its credentials."""
+    """A call that nothing answered, or (`call` is None) that was refused before anything could; its credentials.
+
+    `engine` is what it came to: the namespace may be told to play something else afterwards.
+    """
 
     number: int
     request: str
     status: int
     call: Call | None
     secrets: Secrets
+    engine: Engine
 
 
 @dataclass(slots=True)
 class Recap:
-    """Counts exchanges as they close, and keeps the first that nothing answered.
+    """Counts the exchanges of a server as they close, and keeps the first that nothing answered.
 
-    `there`: how many episodes each cassette had that was read at the start, by its file.
+    `there`: how many episodes each cassette had that was read at the start, by its file. Where a namespace has neither
+    rules nor a cassette, an answer that is made up is not held against its call.
     """
 
+    live: Live
     there: Mapping[str, int] = field(default_factory=dict)
     calls: int = 0
+    held: bool = False  # whether any call came to rules or a cassette
     ruled: int = 0
     forwarded: int = 0
     unmatched: int = 0
+    made_up: int = 0
     refused: int = 0
     limited: int = 0
     played: Counter[str] = field(default_factory=Counter)  # by their sources: `cassette chat.yaml#3`
     recorded: Counter[str] = field(default_factory=Counter)  # by the files of cassettes
+    new: set[str] = field(default_factory=set)  # the sources that were recorded
+    unrecorded: Counter[str] = field(default_factory=Counter)  # by why
+    into: set[str] = field(default_factory=set)  # the files that should have got an episode
     missed: list[Missed] = field(default_factory=list)
 
     def note(self, exchange: Exchange) -> None:
         """Count an exchange that is over."""
+        engine = self.live.namespaces.get(exchange.namespace).engine(self.live.engine)
+        choice = _choice(engine)
+        held = bool(engine.rules or choice.name) or exchange.source not in _OF_ITSELF
         self.calls += 1
+        self.held |= held
         self.ruled += exchange.source.startswith("rule ")
         self.forwarded += exchange.source == FORWARDED
+        if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
+            self.into.add(file_of(choice.name))
         if exchange.source.startswith("cassette "):
             self.played[exchange.source] += 1
-        unmatched, refused = unruled(exchange), exchange.source == "invalid"
+        self.new.update((exchange.recorded,) if exchange.recorded else ())
+        self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
+        unmatched, refused = held and unruled(exchange), exchange.source == "invalid"
         self.unmatched += unmatched
+        self.made_up += not held and unruled(exchange)
         self.refused += refused
         self.limited += exchange.source == "limited"
         if (unmatched or refused) and len(self.missed) < MOST_TOLD:
             request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
-            self.missed.append(Missed(exchange.seq, request, exchange.status, call, of_row(exchange)))
+            self.missed.append(Missed(exchange.seq, request, exchange.status, call, of_row(exchange), engine))
 
     def before(self, then: Callable[[Exchange], None]) -> Callable[[Exchange], None]:
         """Count an exchange, then do something else with it."""
@@ -82,61 +104,71 @@ class Recap:
         """Have an episode kept, then count it."""
 
         async def kept(cassette: str, episode: Episode) -> str:
+            self.into.add(file_of(cassette))
             source = await keep(cassette, episode)
-            self.recorded[cassette.removesuffix(SUFFIX) + SUFFIX] += 1
+            self.recorded[file_of(cassette)] += 1
             return source
 
         return kept
 
-    def report(self, live: Live) -> Iterator[str]:
-        """What is told; where there are neither rules nor a cassette, no call is held against them."""
-        held = bool(live.engine.rules or live.settings.cassette)
-        yield f"mockserver: {_many(self.calls, 'call')}{self._shares(held)}"
-        yield from self._of_cassettes(live)
-        told = [missed for missed in self.missed if missed.call is None or held]
-        for missed in told:
-            why = missed.secrets.text(_why(missed, live))
+    def report(self) -> Iterator[str]:
+        """What is told."""
+        yield f"mockserver: {_many(self.calls, 'call')}{self._shares()}"
+        yield from self._of_cassettes()
+        for why, count in self.unrecorded.most_common(MOST_TOLD):
+            yield f"{_many(count, 'answer')} not recorded: {why}"
+        for missed in self.missed:
+            why = missed.secrets.text(_why(missed))
             yield f"call {missed.number}, {printable(missed.secrets.text(missed.request))} -> {missed.status}: {why}"
-        left = (self.unmatched if held else 0) + self.refused - len(told)
+        left = self.unmatched + self.refused - len(self.missed)
         if left > 0:
             yield f"... and {left} more"
 
-    def _shares(self, held: bool) -> str:
+    def _shares(self) -> str:
         """Of the calls, how many each thing befell."""
-        if not held:
+        if not (self.held or self.live.engine.rules or self.live.settings.cassette):
             return f", {self.refused} of them refused (no rules)" if self.refused else " (no rules)"
         shares = {
             "by rules": self.ruled,
             "from cassettes": self.played.total(),
             "asked upstream": self.forwarded,
             "unmatched": self.unmatched,
+            "made up": self.made_up,
             "refused": self.refused,
             "limited": self.limited,
         }
-        shares["look-ups"] = self.calls - sum(shares.values())
+        looked_up = self.calls - sum(shares.values())
+        shares["look-up" if looked_up == 1 else "look-ups"] = looked_up
         told = ", ".join(f"{count} {what}" for what, count in shares.items() if count)
         return f": {told}" if told else ""
 
-    def _of_cassettes(self, live: Live) -> Iterator[str]:
+    def _of_cassettes(self) -> Iterator[str]:
         """What was recorded into each, and which episodes of those that were there nobody asked for."""
-        choice = live.player.choice
-        into = choice.name.removesuffix(SUFFIX) + SUFFIX if choice.name is not None and choice.forwards else None
-        for file in dict.fromkeys((*self.there, *self.recorded, *((into,) if into else ()))):
+        choice = self.live.player.choice
+        into = {*self.into, *((file_of(choice.name),) if choice.name and choice.forwards else ())}
+        for file in dict.fromkeys((*self.there, *self.recorded, *sorted(into))):
             if self.recorded[file]:
                 yield f"cassette {file}: {_many(self.recorded[file], 'episode')} recorded"
-            elif file == into:
+            elif file in into:
                 yield f"cassette {file}: nothing was recorded"
             size = self.there.get(file, 0)
-            idle = [number for number in range(1, size + 1) if not self.played[f"cassette {file}#{number}"]]
+            size = min(size, self.live.player.libraries.sizes.get(file, size))  # equal ones may be one now
+            sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
+            idle = [number for number, source in sources.items() if not (self.played[source] or source in self.new)]
             if idle:
                 yield f"cassette {file}: {len(idle)} of {_many(size, 'episode')} not played: {_numbers(idle)}"
 
 
-def _why(missed: Missed, live: Live) -> str:
+def _choice(engine: Engine) -> Choice:
+    """The cassette that an engine plays, if any."""
+    return engine.tapes.choice if isinstance(engine.tapes, Player) else Choice()
+
+
+def _why(missed: Missed) -> str:
     """Why nothing answered: what the cassette says that was looked into, else which rules come nearest."""
     if missed.call is None:
         return "refused before any rule was asked"
-    engine = live.namespaces.get(missed.call.http.namespace).engine(live.engine)
+    engine = missed.engine
     call = counted(missed.call, engine.policy.tokenizer(missed.call.model))
     try:
         return asyncio.run(explained(engine, missed.call)).why or engine.explain(call)
@@ -154,3 +186,6 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 def _many(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
+
+
+_OF_ITSELF = frozenset(("generated", "invalid", "limited", "stored"))  # answered so without rules and cassettes too

@@ -8,7 +8,7 @@ import click
 
 from mockserver.cli.child import run_child
 from mockserver.cli.log import listen, log
-from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
+from mockserver.cli.options import rules_option, setting_flags, sources
 from mockserver.cli.recap import Recap
 from mockserver.cli.serve import warned
 from mockserver.core.call import Json
@@ -20,7 +20,7 @@ _OWN = {"host": "127.0.0.1", "port": 0}  # wherever the files want a server to l
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}].")
+@rules_option
 @setting_flags(*Settings.model_fields)
 def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) -> None:
     """Run CMD with a server for it, then report on its calls; the exit code is that of CMD.
@@ -37,17 +37,18 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
 
     given = sources(rules, {**_OWN, **{name: value for name, value in flags.items() if value is not None}})
     live = start(given)
-    recap = Recap(live.player.libraries.sizes)
+    recap = Recap(live, live.player.libraries.sizes)
     shown = log(live.settings.log, err=True)
     live.journal.on_close = recap.note if shown is None else recap.before(shown)
     if live.keep is not None:
         live.keep = recap.counting(live.keep)
     listen()
-    with Running(live, given, say=_say) as running:
+    news = list[str]()  # of files that change meanwhile; the last says how things stand
+    with Running(live, given, say=news.append) as running:
         for line in warned(live):
             _say(line)
         code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
-    for line in recap.report(live):
+    for line in (*news[-1:], *recap.report()):
         _say(line)
     sys.exit(code)
 

@@ -1,5 +1,6 @@
 """`mockserver serve`: the dev server."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from mockserver.cli.options import rules_argument, setting_flags, sources
 from mockserver.core.addresses import is_loopback
 from mockserver.core.call import Json
 from mockserver.dialects import discover
+from mockserver.server.libraries import file_of
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import bare
 from mockserver.settings import Settings
@@ -45,14 +47,30 @@ def banner(live: Live, given: Sources, port: int) -> str:
     address, spoken = f"http://{host}:{port}", live.settings.dialect
     bases = [f"  {name:<12} {address}{dialect.mounts[0]}" for name, dialect in discover().items()]
     bases.append(f"  {'':<12} {address}{bare(discover()[spoken].mounts[0])}  (speaks {spoken})")
+    name = live.player.choice.name
+    otherwise = f"unmatched: {live.settings.unmatched}" if name is None else f"then cassette {file_of(name)}"
     return "\n".join(
         [
-            f"mockserver listens on {address}  ({len(live.engine.rules)} rules from {files};"
-            f" unmatched: {live.settings.unmatched})",
+            f"mockserver listens on {address}  ({len(live.engine.rules)} rules from {files}; {otherwise})",
+            *_recording(live),
             *bases,
             *warned(live),
         ]
     )
+
+
+def _recording(live: Live) -> Iterator[str]:
+    """What the cassette holds, what is recorded into it, and who is asked."""
+    choice, said = live.player.choice, list[str]()
+    if choice.name is not None:
+        library = live.player.libraries.get(choice.name)
+        count = 0 if library is None else library.size
+        there = "not there yet" if choice.fresh else f"{count} episode{'s' * (count != 1)}"
+        said += [f"cassette {file_of(choice.name)}: {there}", f"record: {choice.record}"]
+    if live.settings.upstream:
+        said.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))
+    if said:
+        yield f"  {'; '.join(said)}"
 
 
 def warned(live: Live) -> Iterator[str]:
@@ -65,9 +83,17 @@ def warned(live: Live) -> Iterator[str]:
         yield f"  record is {settings.record}, but there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:
         yield f"  record is {settings.record}, but there is no upstream to ask; set --upstream DIALECT=URL"
+    if settings.record != "none" and settings.cassette is not None and not _is_writable(Path(settings.cassettes)):
+        yield f"  record is {settings.record}, but {settings.cassettes} cannot be written; set --cassettes FOLDER"
     if is_loopback(settings.host):
         return
     whom = "anybody in the network" if settings.keys is None else "anybody in the network who has a key"
     yield f"  beyond this machine: {whom} can use it; --host 127.0.0.1 keeps it to this machine"
     if settings.control_token is None:
         yield f"  /__mockserver__ wants a token: authorization: Bearer {live.control_token}"
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether files can be made in a folder, which may have to be made itself."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)

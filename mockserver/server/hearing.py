@@ -24,14 +24,17 @@ def heard(episode: Episode) -> Call | None:
 
 def call_of(dialect: str, sent: Sent) -> Call | None:
     """The same of a request by itself."""
-    found = _found(dialect, sent.path)
-    operation = None if found is None else meant(sent.method, found[0])
-    if found is None or operation is None:
-        return None
     try:
-        return operation.parse(_http(sent, found[1]), False)
+        return spoken(dialect, sent)
     except Failure:
         return None
+
+
+def spoken(dialect: str, sent: Sent) -> Call | None:
+    """The same; None where the dialect has no such path. Raises Failure where it refuses the request."""
+    found = _found(dialect, sent.path)
+    operation = None if found is None else meant(sent.method, found[0])
+    return None if found is None or operation is None else operation.parse(_http(sent, found[1]), False)
 
 
 def _http(sent: Sent, params: Mapping[str, str]) -> HttpRequest:

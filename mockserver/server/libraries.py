@@ -12,6 +12,8 @@ from mockserver.kinds.cassettes import Match
 from mockserver.server.hearing import heard
 from mockserver.server.reels import Reels
 
+_RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
+
 
 class Libraries:
     """All of them. To read and to record take their time: both are done on threads, one at a time."""
@@ -40,10 +42,15 @@ class Libraries:
             if name not in self._loaded:
                 there = self.reels.exists(name)
                 if not there and not new:
-                    raise CassetteError(missing(name))
+                    raise CassetteError(self.missing(name))
                 empty = Library(file_of(name), heard, self._match)
                 self._loaded[name] = empty.again(self.reels.load(name)) if there else empty
             return self._loaded[name]
+
+    def missing(self, name: str, cure: str = _RECORD) -> str:
+        """What to say of a cassette that is not there."""
+        told = self.reels.absent(name)
+        return f"{told} {cure[0].upper()}{cure[1:]}" if told.endswith("?") else f"{told}; {cure}"
 
     def renew(self, name: str) -> None:
         """Have what a cassette holds now replaced by what is recorded from now on. Raises CassetteError."""
@@ -59,10 +66,9 @@ class Libraries:
                 now = self.reels.replace(name, gone, episode)
                 self._loaded[name] = self._loaded[name].again(now)
                 return next(number for number, each in enumerate(now, 1) if each is episode)
-            library = self._loaded.get(name)
-            number = self.reels.append(name, episode, None if library is None else library.size)
-            if library is not None:
-                library.add(episode, number)
+            library = self.load(name, new=True)
+            number = self.reels.append(name, episode, library.size)
+            library.add(episode, number)
             return number
 
     def _replaced(self, name: str, episode: Episode) -> set[Episode]:
@@ -71,11 +77,6 @@ class Libraries:
         if not old:
             return set()
         return {entry.episode for entry in self.load(name, new=True).alike(episode) if entry.episode in old}
-
-
-def missing(name: str) -> str:
-    """What to say of a cassette that is not there."""
-    return f'there is no cassette "{name[:120]}"; to record it, start with --record once and --upstream DIALECT=URL'
 
 
 def check(rules: Iterable[Rule], libraries: Libraries) -> None:
@@ -91,7 +92,7 @@ def check(rules: Iterable[Rule], libraries: Libraries) -> None:
             if there:
                 libraries.load(name)
             else:
-                mistakes.append(Mistake(f'rule "{rule.name}": {missing(name)}', rule.place))
+                mistakes.append(Mistake(f'rule "{rule.name}": {libraries.missing(name)}', rule.place))
     if mistakes:
         raise RuleError(*mistakes)
 

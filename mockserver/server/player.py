@@ -31,7 +31,7 @@ MANY = 500  # episodes among which the nearest is sought while others are served
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which cassette is played, and what is recorded into it; `fresh`: it was not there when it was chosen."""
+    """Which cassette is played, and what is recorded into it; `fresh`: it held nothing when it was chosen."""
 
     name: str | None = None
     record: Record = "none"
@@ -87,13 +87,10 @@ class Player:
         """A player of another cassette, which is read now if it will be needed. Raises CassetteError."""
         if name is None:
             return replace(self, choice=Choice(None, record))
-        fresh = fresh or not self.libraries.exists(name)
-        choice = Choice(name, record, fresh)
         if record == "all":
             self.libraries.renew(name)
-        elif not choice.forwards:
-            self.libraries.load(name, new=record == "new_episodes")
-        return self.having(choice)
+        library = self.libraries.load(name, new=record != "none")
+        return self.having(Choice(name, record, fresh or not library.size))
 
     def having(self, choice: Choice) -> "Player":
         """A player of what has been chosen before."""

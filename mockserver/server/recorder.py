@@ -15,6 +15,8 @@ from mockserver.core.http import Headers
 from mockserver.core.plan import Failure
 from mockserver.core.printable import printable
 from mockserver.core.seed import monotonic, wall
+from mockserver.delivery.script import WITHOUT_BODY
+from mockserver.server.astray import astray
 from mockserver.server.bodies import codings_of
 from mockserver.server.decoding import Decoding
 
@@ -31,14 +33,14 @@ Fields = Sequence[tuple[bytes, bytes]]
 class Take:
     """What is recorded, and where: a request as it was sent, and the call that it is.
 
-    `errors`: whether an answer of 400 and above is kept too.
+    `errors`: whether answers of 400 and above are kept too; None: those that tell of what was asked.
     """
 
     cassette: str
     dialect: str
     call: Call
     request: Sent
-    errors: bool = True
+    errors: bool | None = None
 
 
 class Recorder:
@@ -56,7 +58,7 @@ class Recorder:
 
     def open(self, status: int, headers: Fields) -> None:
         """The head of the answer is there; the names of its headers are lower case."""
-        if status < 400 or self._take.errors:
+        if status < 400 or self._take.errors is not False:
             self._body = _Body(status, headers, _ENDS.get(self._take.call.operation) if status < 300 else None)
 
     def hear(self, piece: bytes) -> None:
@@ -105,6 +107,8 @@ class Recorder:
         take, call = self._take, self._take.call
         try:
             reply = body.recorded(took)
+            if take.errors is None and (why := astray(reply, take.dialect)):
+                raise CassetteError(why)
             episode = Episode(take.dialect, call.operation, call.model, take.request, reply, self._at)
             self._exchange.recorded = await self._save(episode)
         except Exception as error:
@@ -159,7 +163,8 @@ class _Body:
     @property
     def torn(self) -> bool:
         """Whether it is JSON that ended with its connection, as in HTTP/1.0, and too early."""
-        if self._length >= 0 or self._coded or self._events is not None or not _is_json(self._headers):
+        told = self._length >= 0 or self._status in WITHOUT_BODY  # how long it is
+        if told or self._coded or self._events is not None or not _is_json(self._headers):
             return False
         try:
             json.loads(b"".join(self._plain))

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Protocol
 
-from mockserver.cassettes.files import CassetteFile, named
+from mockserver.cassettes.files import CassetteFile, absent, named
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
 
@@ -40,7 +40,14 @@ class Reel(Protocol):
         """Put other episodes in place of its own, all at once, and give them. Raises CassetteError."""
 
 
-Opening = Callable[[str], Reel]  # by its name. Raises CassetteError for one that no cassette can have
+class Opening(Protocol):
+    """A folder of cassettes."""
+
+    def __call__(self, name: str) -> Reel:
+        """The one of a name. Raises CassetteError for one that no cassette can have."""
+
+    def absent(self, name: str) -> str:
+        """What to say of one that is not there."""
 
 
 class Reels:
@@ -51,6 +58,10 @@ class Reels:
         self._open = opening  # each time anew: what stood there before may be a link to elsewhere by now
         self._seen: dict[str, object] = {}  # how each stood when it was looked at, or written here
         self._old: dict[str, set[Episode]] = {}
+
+    def absent(self, name: str) -> str:
+        """What to say of a cassette that is not there."""
+        return self._open.absent(name)
 
     def exists(self, name: str) -> bool:
         """Whether there is such a cassette. Raises CassetteError for a name that none can have."""
@@ -66,7 +77,7 @@ class Reels:
             self._seen[name] = reel.stamp
             return reel.load()
 
-    def append(self, name: str, episode: Episode, behind: int | None = None) -> int:
+    def append(self, name: str, episode: Episode, behind: int = 0) -> int:
         """Put one more behind the others; its number. They were so many, as far as anybody here knows.
 
         That it was written is no news, unless others have written too.
@@ -75,7 +86,7 @@ class Reels:
             reel = self._open(name)
             known = self._seen.get(name) == reel.stamp
             number = reel.append(episode)
-            if behind is None or (known and number == behind + 1):
+            if known and number == behind + 1:
                 self._seen[name] = reel.left
             return number
 
@@ -102,12 +113,12 @@ class Reels:
         """What of a cassette is still old."""
         return self._old.get(name, set())
 
-    def changed(self) -> bool:
-        """Whether others have changed any since it was last looked at; now it has been."""
+    def changed(self) -> tuple[str, ...]:
+        """The names of those that others have changed since they were last looked at; now they have been."""
         with self.lock:
             now = {name: self._stamp(name) for name in self._seen}
             before, self._seen = self._seen, now
-            return now != before
+            return tuple(name for name, stamp in now.items() if stamp != before[name])
 
     def _stamp(self, name: str) -> object:
         try:
@@ -116,12 +127,22 @@ class Reels:
             return str(error)
 
 
+class _Folder:
+    """Opens each cassette of a folder as the same object again: it knows what it has read."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._opened: dict[Path, CassetteFile] = {}
+
+    def __call__(self, name: str) -> Reel:
+        path = named(self._path, name)
+        return self._opened.setdefault(path, CassetteFile(path))
+
+    def absent(self, name: str) -> str:
+        """What to say of one that is not there."""
+        return absent(self._path, name)
+
+
 def in_folder(folder: str) -> Opening:
-    """Opens the cassettes of a folder, each as the same object again: it knows what it has read."""
-    opened: dict[Path, CassetteFile] = {}
-
-    def opening(name: str) -> Reel:
-        path = named(Path(folder), name)
-        return opened.setdefault(path, CassetteFile(path))
-
-    return opening
+    """Opens the cassettes of a folder."""
+    return _Folder(Path(folder))

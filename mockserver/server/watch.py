@@ -1,13 +1,14 @@
 """Watches rules files and cassettes: a good change is swapped in at once, a broken one changes nothing and says so."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from mockserver.core.errors import MockserverError
 from mockserver.engine.apart import aside
 from mockserver.engine.engine import Engine
+from mockserver.server.libraries import file_of
 from mockserver.server.live import Live, Sources, compose
 from mockserver.settings import Settings
 
@@ -59,17 +60,27 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     async for changed in awatch(
         *folders, watch_filter=mine, debounce=100, step=20, recursive=False, rust_timeout=EVERY, yield_on_timeout=True
     ):
-        if not changed and not await aside(live.player.libraries.reels.changed):
-            continue
-        await _reloaded(live, sources, say)
+        cassettes = () if changed else await aside(live.player.libraries.reels.changed)
+        if changed or cassettes:
+            await _reloaded(live, sources, cassettes, say)
 
 
-async def _reloaded(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
+async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:
     try:
         waiting = await reload(live, sources)
     except MockserverError as error:
-        say("\n".join(["not reloaded, the rules before still hold:", *(m.shown() for m in error.mistakes)]))
+        before = "what was recorded before still holds" if cassettes else "the rules before still hold"
+        say("\n".join([f"not reloaded, {before}:", *(m.shown() for m in error.mistakes)]))
     else:
-        count = len(live.engine.rules)
+        told = ", ".join(_cassette(live, name) for name in cassettes) or _many(len(live.engine.rules), "rule")
         later = f"; at the next start: {', '.join(waiting)}" if waiting else ""
-        say(f"reloaded: {count} rule{'s' * (count != 1)}{later}")
+        say(f"reloaded: {told}{later}")
+
+
+def _cassette(live: Live, name: str) -> str:
+    library = live.player.libraries.get(name)
+    return f"cassette {file_of(name)}, " + ("not there" if library is None else _many(library.size, "episode"))
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"

@@ -74,7 +74,7 @@ class Journal:
         return () if page is None else tuple(page.rows)
 
     def hits(self, namespace: str) -> Counter[str]:
-        """How often each source that is a rule has answered in a namespace."""
+        """How often each rule and each episode was of use in a namespace."""
         page = self._pages.get(namespace)
         return Counter() if page is None else page.hits
 
@@ -139,10 +139,15 @@ class Page:
             journal.make_room()
 
     def close(self, exchange: Exchange) -> None:
-        """Count what an exchange has come to keep in the end, and that its rule or episode has answered, if one has."""
+        """Count what an exchange has come to keep in the end, and that its rule or episode was of use: has answered, or
+
+        is the answer that was recorded.
+        """
         source = exchange.source
         if source[:5] == "rule " or source[:9] == "cassette ":
             self.hits[source] += 1
+        if exchange.recorded:
+            self.hits[exchange.recorded] += 1
         if exchange.bent_by:
             self.hits.update(exchange.bent_by)
         if exchange.kept:

@@ -13,7 +13,7 @@ from mockserver.cassettes.files import CassetteFile
 from mockserver.cassettes.writing import settled
 from mockserver.core.episode import Episode
 from mockserver.core.seed import Seed
-from tests.cassettes import told
+from tests.cassettes import samples
 
 PIECE = 16  # bytes
 ANEW = 5  # the whole file is written for each such episode
@@ -22,8 +22,8 @@ ANEW = 5  # the whole file is written for each such episode
 def episode(name: str, number: int) -> Episode:
     """The episode of a process; some take many pages on disk."""
     size = int(Seed(number).fraction(name) ** 6 * 400_000)
-    whole = told.plain(number, text=f"{name} ", size=size)
-    return whole if number % 3 else settled(told.stream(number, events=number % 40))
+    whole = samples.plain(number, text=f"{name} ", size=size)
+    return whole if number % 3 else settled(samples.stream(number, events=number % 40))
 
 
 def a_little(descriptor: int, data: bytes, *, write: Callable[[int, bytes], int] = os.write) -> int:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from mockserver.cassettes import pending
-from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.files import CassetteFile, absent, names
 from mockserver.cassettes.pending import Pending
 from mockserver.cassettes.writing import HEAD, document
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
-from tests.cassettes import told
+from tests.cassettes import samples
 
 ROOT = Path(__file__).parents[2]
 
@@ -36,19 +36,19 @@ def left(cassette: CassetteFile) -> list[str]:
 
 def test_what_is_appended_is_loaded(cassette: CassetteFile) -> None:
     assert not cassette.exists
-    assert [cassette.append(told.plain(1)), cassette.append(told.stream(2))] == [1, 2]
+    assert [cassette.append(samples.plain(1)), cassette.append(samples.stream(2))] == [1, 2]
     assert cassette.exists
-    assert cassette.load() == (told.plain(1), told.stream(2))
+    assert cassette.load() == (samples.plain(1), samples.stream(2))
     assert [each.reply.source for each in cassette.load()] == ["cassette chat.yaml#1", "cassette chat.yaml#2"]
-    assert CassetteFile(cassette.path).append(told.plain(3)) == 3
-    assert cassette.append(told.plain(4)) == 4
+    assert CassetteFile(cassette.path).append(samples.plain(3)) == 3
+    assert cassette.append(samples.plain(4)) == 4
     assert cassette.path.read_text() == HEAD + "".join(
-        map(document, (told.plain(1), told.stream(2), told.plain(3), told.plain(4)))
+        map(document, (samples.plain(1), samples.stream(2), samples.plain(3), samples.plain(4)))
     )
 
 
 def test_only_its_user_may_read_it(cassette: CassetteFile) -> None:
-    cassette.append(told.plain())
+    cassette.append(samples.plain())
     assert cassette.path.stat().st_mode & 0o777 == 0o600
     assert cassette.path.parent.stat().st_mode & 0o777 == 0o700
     assert left(cassette) == ["chat.yaml"]
@@ -64,52 +64,52 @@ def test_what_is_not_there_cannot_be_loaded(cassette: CassetteFile) -> None:
 def test_many_threads_and_files_lose_nothing(cassette: CassetteFile) -> None:
     others = [cassette, CassetteFile(cassette.path), CassetteFile(cassette.path)]
     with ThreadPoolExecutor(6) as pool:
-        numbers = list(pool.map(lambda at: others[at % 3].append(told.plain(at)), range(30)))
+        numbers = list(pool.map(lambda at: others[at % 3].append(samples.plain(at)), range(30)))
     assert sorted(numbers) == list(range(1, 31))
     found = cassette.load()
-    assert [found[number - 1] for number in numbers] == [told.plain(at) for at in range(30)]
+    assert [found[number - 1] for number in numbers] == [samples.plain(at) for at in range(30)]
 
 
 def test_the_last_line_is_ended_before_more_is_added(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
+    cassette.append(samples.plain(1))
     cassette.path.write_bytes(cassette.path.read_bytes().rstrip(b"\n"))
-    cassette.append(told.plain(2))
-    assert cassette.load() == (told.plain(1), told.plain(2))
+    cassette.append(samples.plain(2))
+    assert cassette.load() == (samples.plain(1), samples.plain(2))
 
 
 @pytest.mark.parametrize("data", [b"", b"hello\n", b"version: 1\n---\n", b"\x89PNG", b"version: 2\n", "cut"])
 def test_a_file_that_is_not_in_order_stays_as_it_is(cassette: CassetteFile, data: bytes | str) -> None:
-    cassette.append(told.plain(1))
+    cassette.append(samples.plain(1))
     rest = cassette.path.read_bytes()[:-30] if isinstance(data, str) else data
     for asked in (cassette, CassetteFile(cassette.path)):
         cassette.path.write_bytes(rest)
-        for action, given in ((asked.append, (told.plain(2),)), (asked.load, ()), (asked.rewrite, (tuple,))):
+        for action, given in ((asked.append, (samples.plain(2),)), (asked.load, ()), (asked.rewrite, (tuple,))):
             assert complaint(action, *given).startswith(f"{cassette.path}:")
             assert cassette.path.read_bytes() == rest
     assert left(cassette) == ["chat.yaml"]
 
 
 def test_what_somebody_else_adds_is_looked_at(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
+    cassette.append(samples.plain(1))
     with cassette.path.open("a") as file:
-        file.write(document(told.plain(2)))
-    assert cassette.append(told.plain(3)) == 3
+        file.write(document(samples.plain(2)))
+    assert cassette.append(samples.plain(3)) == 3
     with cassette.path.open("a") as file:
         file.write("---\nhello")
-    assert complaint(cassette.append, told.plain(4)).endswith("an episode must be a table  [hello]")
+    assert complaint(cassette.append, samples.plain(4)).endswith("an episode must be a table  [hello]")
     line = cassette.path.read_text().count("\n") + 1
-    assert complaint(cassette.append, told.plain(4)).startswith(f"{cassette.path}:{line}:1: ")
+    assert complaint(cassette.append, samples.plain(4)).startswith(f"{cassette.path}:{line}:1: ")
 
 
 def test_others_may_put_another_file_in_its_place(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
-    cassette.append(told.plain(2))
+    cassette.append(samples.plain(1))
+    cassette.append(samples.plain(2))
     fresh = cassette.path.with_name("fresh")
-    fresh.write_text(HEAD + document(told.plain(7)))
+    fresh.write_text(HEAD + document(samples.plain(7)))
     os.replace(fresh, cassette.path)
-    assert cassette.append(told.plain(8)) == 2
+    assert cassette.append(samples.plain(8)) == 2
     cassette.path.unlink()
-    assert cassette.append(told.plain(9)) == 1
+    assert cassette.append(samples.plain(9)) == 1
 
 
 # What a process leaves that dies within an append, at every byte.
@@ -117,37 +117,37 @@ def test_others_may_put_another_file_in_its_place(cassette: CassetteFile) -> Non
 
 @pytest.mark.parametrize("fresh", [True, False])
 def test_half_an_append_is_as_if_it_had_never_begun(cassette: CassetteFile, *, fresh: bool) -> None:
-    cassette.append(told.plain(1))
-    before, added = cassette.path.read_bytes(), document(told.stream(2)).encode()
+    cassette.append(samples.plain(1))
+    before, added = cassette.path.read_bytes(), document(samples.stream(2)).encode()
     for count in (*range(0, len(added), 97), len(added) - 1):
         cassette.path.write_bytes(before + added[:count])
         pending.note(cassette.path, Pending(len(before), added))
         asked = CassetteFile(cassette.path) if fresh else cassette
-        assert asked.load() == (told.plain(1),)
+        assert asked.load() == (samples.plain(1),)
         assert cassette.path.read_bytes() == before + added[:count]
-        assert asked.append(told.plain(3)) == 2
-        assert asked.load() == (told.plain(1), told.plain(3))
+        assert asked.append(samples.plain(3)) == 2
+        assert asked.load() == (samples.plain(1), samples.plain(3))
         assert left(cassette) == ["chat.yaml"]
 
 
 def test_a_whole_append_stays_though_its_note_was_left(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
+    cassette.append(samples.plain(1))
     start = cassette.path.stat().st_size
-    cassette.append(told.plain(2))
-    pending.note(cassette.path, Pending(start, document(told.plain(2)).encode()))
-    assert cassette.load() == (told.plain(1), told.plain(2))
-    assert CassetteFile(cassette.path).append(told.plain(3)) == 3
+    cassette.append(samples.plain(2))
+    pending.note(cassette.path, Pending(start, document(samples.plain(2)).encode()))
+    assert cassette.load() == (samples.plain(1), samples.plain(2))
+    assert CassetteFile(cassette.path).append(samples.plain(3)) == 3
 
 
 def test_a_stale_note_harms_nothing(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
+    cassette.append(samples.plain(1))
     start = cassette.path.stat().st_size
-    pending.note(cassette.path, Pending(start, document(told.plain(2)).encode()))
+    pending.note(cassette.path, Pending(start, document(samples.plain(2)).encode()))
     with cassette.path.open("a") as file:
-        file.write(document(told.plain(5)))
-    assert cassette.load() == (told.plain(1), told.plain(5))
-    assert cassette.append(told.plain(6)) == 3
-    assert cassette.load() == (told.plain(1), told.plain(5), told.plain(6))
+        file.write(document(samples.plain(5)))
+    assert cassette.load() == (samples.plain(1), samples.plain(5))
+    assert cassette.append(samples.plain(6)) == 3
+    assert cassette.load() == (samples.plain(1), samples.plain(5), samples.plain(6))
 
 
 # Other episodes in place of its own.
@@ -155,61 +155,61 @@ def test_a_stale_note_harms_nothing(cassette: CassetteFile) -> None:
 
 def test_a_cassette_is_rewritten_at_once(cassette: CassetteFile) -> None:
     for number in (1, 2, 3):
-        cassette.append(told.plain(number))
-    cassette.rewrite(lambda episodes: (episodes[2], told.stream(9), episodes[0]))
-    assert cassette.load() == (told.plain(3), told.stream(9), told.plain(1))
-    assert cassette.append(told.plain(4)) == 4
+        cassette.append(samples.plain(number))
+    cassette.rewrite(lambda episodes: (episodes[2], samples.stream(9), episodes[0]))
+    assert cassette.load() == (samples.plain(3), samples.stream(9), samples.plain(1))
+    assert cassette.append(samples.plain(4)) == 4
     assert left(cassette) == ["chat.yaml"]
 
 
 def test_it_is_rewritten_again_and_again_whatever_others_do(cassette: CassetteFile) -> None:
     other = CassetteFile(cassette.path)
     assert cassette.stamp is None
-    assert cassette.append(told.plain(1)) == 1
+    assert cassette.append(samples.plain(1)) == 1
     assert cassette.stamp == cassette.left
     for number in (2, 3, 4):
-        assert len(cassette.rewrite(lambda episodes, n=number: (told.plain(n), *episodes))) == 2 * number - 2
+        assert len(cassette.rewrite(lambda episodes, n=number: (samples.plain(n), *episodes))) == 2 * number - 2
         assert cassette.stamp == cassette.left
-        assert other.append(told.stream(number)) == 2 * number - 1
+        assert other.append(samples.stream(number)) == 2 * number - 1
         assert cassette.stamp == other.left != cassette.left
     numbers = [each.reply.source for each in cassette.rewrite(lambda episodes: episodes)]
     assert numbers == [f"cassette chat.yaml#{number}" for number in range(1, 8)]
-    before = (told.plain(4), told.plain(3), told.plain(2), told.plain(1))
-    assert cassette.load() == (*before, told.stream(2), told.stream(3), told.stream(4))
+    before = (samples.plain(4), samples.plain(3), samples.plain(2), samples.plain(1))
+    assert cassette.load() == (*before, samples.stream(2), samples.stream(3), samples.stream(4))
 
 
 def test_what_was_edited_since_it_was_rewritten_is_read_anew(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
-    cassette.rewrite(lambda episodes: (*episodes, told.plain(2)))
+    cassette.append(samples.plain(1))
+    cassette.rewrite(lambda episodes: (*episodes, samples.plain(2)))
     cassette.path.write_text(cassette.path.read_text().replace("Rain.", "Snow."))
     cassette.rewrite(lambda episodes: episodes[1:])
-    assert cassette.load() == (told.plain(2, text="Snow."),)
+    assert cassette.load() == (samples.plain(2, text="Snow."),)
     cassette.path.write_text(cassette.path.read_text() + "---\nhello\n")
     assert complaint(cassette.rewrite, tuple).endswith("an episode must be a table  [hello]")
 
 
 def test_what_stays_keeps_its_document(cassette: CassetteFile) -> None:
-    text = "# mine\nversion: 1\n" + document(told.plain(1)).replace("reply:", "# so said they\nreply:")
+    text = "# mine\nversion: 1\n" + document(samples.plain(1)).replace("reply:", "# so said they\nreply:")
     cassette.path.parent.mkdir()
-    cassette.path.write_text(text + document(told.plain(2)).rstrip("\n"))
+    cassette.path.write_text(text + document(samples.plain(2)).rstrip("\n"))
     cassette.rewrite(lambda episodes: episodes)
-    assert cassette.path.read_text() == text + document(told.plain(2))
+    assert cassette.path.read_text() == text + document(samples.plain(2))
     cassette.rewrite(lambda episodes: episodes[:1])
     assert cassette.path.read_text() == text
 
 
 def test_edited_answers_are_found_and_stated_anew(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
+    cassette.append(samples.plain(1))
     cassette.path.write_text(cassette.path.read_text().replace("Rain.", "Snow."))
     assert len(cassette.mismatches()) == 1
-    assert cassette.load()[0].reply.body == told.plain(1, text="Snow.").reply.body
+    assert cassette.load()[0].reply.body == samples.plain(1, text="Snow.").reply.body
     cassette.rewrite(lambda episodes: episodes)
     assert cassette.mismatches() == ()
-    assert cassette.path.read_text() == HEAD + document(told.plain(1, text="Snow."))
+    assert cassette.path.read_text() == HEAD + document(samples.plain(1, text="Snow."))
 
 
 def test_a_change_that_fails_changes_nothing(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
+    cassette.append(samples.plain(1))
     before = cassette.path.read_bytes()
 
     def fails(episodes: tuple[Episode, ...]) -> tuple[Episode, ...]:
@@ -217,12 +217,23 @@ def test_a_change_that_fails_changes_nothing(cassette: CassetteFile) -> None:
 
     with pytest.raises(FileNotFoundError):
         cassette.rewrite(fails)
-    bad = replace(told.plain(), request=replace(told.plain().request, path="/\udcff"))
+    bad = replace(samples.plain(), request=replace(samples.plain().request, path="/\udcff"))
     assert "cannot be kept" in complaint(cassette.rewrite, lambda episodes: (bad,))
     assert "cannot be kept" in complaint(cassette.append, bad)
     assert cassette.path.read_bytes() == before
 
 
 def test_what_is_not_there_can_be_written_whole(cassette: CassetteFile) -> None:
-    cassette.rewrite(lambda episodes: (*episodes, told.plain(1)))
-    assert cassette.load() == (told.plain(1),)
+    cassette.rewrite(lambda episodes: (*episodes, samples.plain(1)))
+    assert cassette.load() == (samples.plain(1),)
+
+
+def test_which_there_are(tmp_path: Path) -> None:
+    assert names(tmp_path / "none") == ()
+    assert absent(tmp_path, "chat") == f'there is no cassette "chat" in {tmp_path}'
+    for name in ("chat", "a/tools", ".hidden/b"):
+        CassetteFile(tmp_path / f"{name}.yaml").append(samples.plain(1))
+    assert names(tmp_path) == ("a/tools", "chat")
+    assert absent(tmp_path, "zzz").endswith("; there are a/tools, chat")
+    for name in ("caht", f"{tmp_path}/chat.yaml"):
+        assert absent(tmp_path, name).endswith('; did you mean "chat"?')

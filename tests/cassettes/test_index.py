@@ -14,10 +14,12 @@ from mockserver.cassettes.reading import episodes
 from mockserver.cassettes.writing import HEAD, document
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
-from tests.cassettes import hostile, told
+from tests.cassettes import hostile, samples
 from tests.fuzz.amount import thrown
 
-DOCUMENTS = [document(each) for number in range(60) for each in (told.plain(number), told.stream(number, events=9))]
+DOCUMENTS = [
+    document(each) for number in range(60) for each in (samples.plain(number), samples.stream(number, events=9))
+]
 DATA = (HEAD + "".join(DOCUMENTS)).encode()
 ALL = episodes(DATA, "a.yaml")
 
@@ -134,7 +136,7 @@ def test_any_episode_comes_out_of_it_as_it_went_in(found: list[Episode]) -> None
 
 def test_a_thousand_episodes_load_in_a_blink(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    text = document(told.stream(1, events=29))
+    text = document(samples.stream(1, events=29))
     data = (HEAD + "".join(text.replace("chatcmpl-1", f"chatcmpl-{at}") for at in range(1000))).encode()
     cold = process_time()
     assert len(through(path, data)) == 1000

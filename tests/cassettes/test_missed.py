@@ -123,6 +123,48 @@ def test_what_is_compared_as_well_is_told() -> None:
     assert '    header.x-tenant: only recorded: "acme"\n' in told(CHAT, TALK, held)
 
 
+@pytest.mark.parametrize(
+    ("more", "advice"),
+    [
+        ({}, "to ignore it, take header.x-tenant out of match: {also: [...]}; "),
+        (
+            {"seed": 1, "user": "me"},
+            "to ignore it, take user, header.x-tenant out of match: {also: [...]} and set match: {ignore: [seed]}; ",
+        ),
+        ({"model": "o3"}, ""),
+    ],
+)
+def test_what_is_compared_because_somebody_said_so_is_taken_out_where_that_stands(
+    more: dict[str, Any], advice: str
+) -> None:
+    also = Match(also=("header.x-tenant", "user"))
+    held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=also)
+    report = told(CHAT, {**TALK, **more}, held)
+    assert report.splitlines()[-1] == f"{advice}to record it, start with --record new_episodes"
+
+
+def test_the_nearest_is_the_one_that_says_nearly_the_same() -> None:
+    held = library(
+        episode(chat("are you busy"), "{}"), episode(chat("hello", temperature=0.2), "{}"), episode(chat("bye"), "{}")
+    )
+    assert told(CHAT, chat("hallo"), held).splitlines()[1:] == [
+        '  chat.yaml#2, recorded 2026-11-22: openai chat gpt-4o "hello"',
+        '    messages[0] (user): recorded "hello" | asked "hallo"',
+        "    temperature: only recorded: 0.2",
+        "to record it, start with --record new_episodes",
+    ]
+
+
+def test_what_changes_with_every_run_may_be_scrubbed() -> None:
+    held = library(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
+    assert told(CHAT, chat("Today is 2026-02-01. What is on?"), held).splitlines()[-1] == (
+        r"if that changes with every run, leave it out: set scrub: [{regex: '\d+-\d+-\d+'}], and have it done to what "
+        "was recorded by `mockserver cassette scrub chat`; to record it, start with --record new_episodes"
+    )
+    more = chat("Today is 2026-02-01. What is on?", seed=1)
+    assert told(CHAT, more, held).splitlines()[-1] == "to record it, start with --record new_episodes"
+
+
 def test_a_report_is_short_and_has_no_line_of_the_request() -> None:
     report = told(*MISSES["everything"], library(*EPISODES)).splitlines()
     assert len(report) <= 12

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from mockserver.cassettes.reading import Mark, entries, episodes, following, mismatches
 from mockserver.cassettes.writing import HEAD, document
 from mockserver.core.errors import CassetteError, Mistake
-from tests.cassettes import told
+from tests.cassettes import samples
 from tests.fuzz.amount import thrown
 
-DOCUMENTS = [document(told.plain(1)), document(told.stream(2)), document(told.plain(3, text="a\n---\nb\n"))]
+DOCUMENTS = [document(samples.plain(1)), document(samples.stream(2)), document(samples.plain(3, text="a\n---\nb\n"))]
 WHOLE = (HEAD + "".join(DOCUMENTS)).encode()
 BEGIN = 'one begins with "version: 1"'
 
@@ -23,7 +23,7 @@ def complaint(data: bytes | str) -> str:
 
 def test_episodes_know_where_they_come_from() -> None:
     found = episodes(WHOLE, "cassettes/c.yaml")
-    assert found == (told.plain(1), told.stream(2), told.plain(3, text="a\n---\nb\n"))
+    assert found == (samples.plain(1), samples.stream(2), samples.plain(3, text="a\n---\nb\n"))
     assert [each.reply.source for each in found] == [f"cassette c.yaml#{number}" for number in (1, 2, 3)]
 
 
@@ -80,7 +80,7 @@ def test_a_text_that_looks_like_events_is_a_text() -> None:
         "version: 1\n---\ncall: |\n  frames:\n    - {at: 1, data: {}}\n"
         + DOCUMENTS[1].partition("\n")[2].partition("\n")[2]
     )
-    assert episodes(odd.encode(), "c.yaml") == (told.stream(2),)
+    assert episodes(odd.encode(), "c.yaml") == (samples.stream(2),)
 
 
 @pytest.mark.parametrize(

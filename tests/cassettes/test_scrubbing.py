@@ -43,7 +43,6 @@ POSITIONS: dict[str, Callable[[str], tuple[Scrubber, Sent, tuple[str, ...]]]] = 
     "x-api-key": lambda key: (Scrubber(), post({}, (("x-api-key", key),)), ()),
     "api-key": lambda key: (Scrubber(), post({}, (("Api-Key", key),)), ()),
     "cookie": lambda key: (Scrubber(), post({}, (("cookie", f"a=b; session={key}"),)), ()),
-    "organization": lambda key: (Scrubber(), post({}, (("openai-organization", key),)), ()),
     "query": lambda key: (Scrubber(), post({}, (), f"api-version=1&key={quote_plus(key)}"), ()),
     "field": lambda key: (Scrubber(), post({"tools": [{"authorization": key}]}), ()),
     "environment": lambda key: (Scrubber((), (key,)), post({}), ()),
@@ -162,6 +161,26 @@ def test_headers_that_are_compared_are_kept_without_credentials() -> None:
     recorded = scrubber.episode(episode(sent)).request
     assert recorded.headers == (*JSON, ("authorization", "Bearer <API_KEY>"), ("x-tenant", "of <API_KEY>"))
     assert scrubber.request(post({}, (("authorization", "Bearer x"),))).headers[1:] == recorded.headers[1:2]
+
+
+ACCOUNT = ("openai-organization", "OpenAI-Project", "x-ms-client-principal-id")
+SAID = "The weather at sunshine corp: sunshine all day, in organization sunshine"
+
+
+@pytest.mark.parametrize("name", ACCOUNT)
+def test_who_has_the_account_is_no_credential(name: str) -> None:
+    sent = post({"messages": [SAID], "user": "sunshine"}, ((name, "sunshine"),), "of=sunshine")
+    reply = Recorded(200, (*JSON, (name, "sunshine"), ("x-request-id", "req_sunshine")), SAID.encode())
+    assert Scrubber().request(sent) is sent
+    kept = Scrubber().episode(episode(sent, reply))
+    assert (kept.request.body, kept.request.query, kept.reply.body) == (sent.body, sent.query, reply.body)
+    assert kept.request.headers == JSON
+    assert kept.reply.headers == (*JSON, ("x-request-id", "req_sunshine"))
+
+
+def test_a_key_is_taken_out_beside_the_name_of_its_organization() -> None:
+    sent = post({"messages": [f"{KEY} of sunshine"]}, (("openai-organization", "sunshine"), ("api-key", KEY)))
+    assert json.loads(Scrubber().episode(episode(sent)).request.body) == {"messages": ["<API_KEY> of sunshine"]}
 
 
 def test_a_request_in_which_nothing_is_to_be_done_is_the_very_same() -> None:

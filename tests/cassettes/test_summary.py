@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.cassettes.summary import summary
 from mockserver.core.json_text import Json
-from tests.cassettes import told
+from tests.cassettes import samples
 
 
 @pytest.mark.parametrize(
@@ -33,20 +33,20 @@ from tests.cassettes import told
     ],
 )
 def test_what_the_user_said_last(body: Json, said: str) -> None:
-    episode = told.plain()
+    episode = samples.plain()
     episode = replace(episode, request=replace(episode.request, body=json.dumps(body).encode()))
     assert summary(episode) == f"openai chat gpt-4o: {said} -> 200"
 
 
 def test_calls_without_a_body_say_their_path() -> None:
-    episode = told.plain()
+    episode = samples.plain()
     request = replace(episode.request, method="GET", path="/v1/models", body=b"\xff")
     episode = replace(episode, operation="models", model="", request=request)
     assert summary(episode) == "openai models: GET /v1/models -> 200"
 
 
 def test_streams_say_how_many_events_came() -> None:
-    assert summary(told.stream(events=11)) == (
+    assert summary(samples.stream(events=11)) == (
         'openai chat gpt-4o, streamed: "What is the weather in Oslo?" -> 200, 12 events'
     )
-    assert summary(told.stream(events=0)).endswith("-> 200, 1 event")
+    assert summary(samples.stream(events=0)).endswith("-> 200, 1 event")

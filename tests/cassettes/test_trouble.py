@@ -14,7 +14,7 @@ from mockserver.cassettes import files
 from mockserver.cassettes.files import MAX_SIZE, CassetteFile, named
 from mockserver.cassettes.writing import HEAD
 from mockserver.core.errors import CassetteError
-from tests.cassettes import told
+from tests.cassettes import samples
 
 ROOT = Path(__file__).parents[2]
 
@@ -62,27 +62,27 @@ def own() -> Iterator[Path]:
 def test_a_folder_that_may_not_be_written(own: Path) -> None:
     with as_nobody():
         cassette, fresh = CassetteFile(own / "a.yaml"), CassetteFile(own / "b.yaml")
-        cassette.append(told.plain(1))
+        cassette.append(samples.plain(1))
         own.chmod(0o500)
-        assert complaint(fresh.append, told.plain(2)) == (
+        assert complaint(fresh.append, samples.plain(2)) == (
             f"{own}/b.yaml: cannot be begun: Permission denied; what was there before is unharmed"
         )
         words = f"{own}/a.yaml: cannot be written: Permission denied; what was there before is unharmed"
-        assert complaint(cassette.append, told.plain(2)) == words
+        assert complaint(cassette.append, samples.plain(2)) == words
         assert complaint(cassette.rewrite, lambda episodes: ()) == words.replace("written", "replaced")
-        assert complaint(CassetteFile(own / "c" / "d.yaml").append, told.plain(2)).startswith(
+        assert complaint(CassetteFile(own / "c" / "d.yaml").append, samples.plain(2)).startswith(
             f"{own}/c/d.yaml: cannot be"
         )
-        assert cassette.load() == (told.plain(1),)
+        assert cassette.load() == (samples.plain(1),)
 
 
 def test_a_file_that_may_not_be_written_or_read(own: Path) -> None:
     with as_nobody():
         cassette = CassetteFile(own / "a.yaml")
-        cassette.append(told.plain(1))
+        cassette.append(samples.plain(1))
         cassette.path.chmod(0o400)
-        assert "a.yaml: cannot be written: Permission denied" in complaint(cassette.append, told.plain(2))
-        assert cassette.load() == (told.plain(1),)
+        assert "a.yaml: cannot be written: Permission denied" in complaint(cassette.append, samples.plain(2))
+        assert cassette.load() == (samples.plain(1),)
         cassette.path.chmod(0)
         assert complaint(cassette.load) == f"{own}/a.yaml: cannot be read: Permission denied"
 
@@ -92,21 +92,21 @@ import resource, sys
 from pathlib import Path
 from mockserver.cassettes.files import CassetteFile
 from mockserver.core.errors import CassetteError
-from tests.cassettes import told
+from tests.cassettes import samples
 
 cassette = CassetteFile(Path(sys.argv[1]))
-cassette.append(told.plain(1))
+cassette.append(samples.plain(1))
 resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 for action in (
-    lambda: cassette.append(told.plain(2, size=39_000)),
-    lambda: cassette.append(told.plain(2, size=100_000)),
-    lambda: cassette.rewrite(lambda episodes: (*episodes, told.plain(2, size=60_000))),
+    lambda: cassette.append(samples.plain(2, size=39_000)),
+    lambda: cassette.append(samples.plain(2, size=100_000)),
+    lambda: cassette.rewrite(lambda episodes: (*episodes, samples.plain(2, size=60_000))),
 ):
     try:
         action()
     except CassetteError as error:
         print(str(error).rpartition("/")[2])
-print(cassette.append(told.plain(3)))
+print(cassette.append(samples.plain(3)))
 """
 
 
@@ -121,20 +121,20 @@ def test_a_full_disk_harms_nothing(cassette: CassetteFile) -> None:
         "2",
         "",
     ]
-    assert cassette.load() == (told.plain(1), told.plain(3))
+    assert cassette.load() == (samples.plain(1), samples.plain(3))
     assert left(cassette) == ["chat.yaml"]
 
 
 def test_a_file_that_is_too_large(cassette: CassetteFile) -> None:
-    cassette.append(told.plain(1))
+    cassette.append(samples.plain(1))
     with cassette.path.open("a") as file:
         file.write("#" + "x" * (MAX_SIZE - file.tell() - 100) + "\n")
     assert "are more than a cassette may have, which is 50,000,000; part it in two" in complaint(
-        cassette.append, told.plain(2)
+        cassette.append, samples.plain(2)
     )
-    assert cassette.load() == (told.plain(1),)
+    assert cassette.load() == (samples.plain(1),)
     os.truncate(cassette.path, 100_000_000)
-    for action in (cassette.load, lambda: cassette.append(told.plain(2)), lambda: cassette.rewrite(lambda _: ())):
+    for action in (cassette.load, lambda: cassette.append(samples.plain(2)), lambda: cassette.rewrite(lambda _: ())):
         assert complaint(action).startswith(f"{cassette.path}: 100,000,000 bytes are more than a cassette may have")
     assert cassette.path.stat().st_size == 100_000_000
 
@@ -142,10 +142,10 @@ def test_a_file_that_is_too_large(cassette: CassetteFile) -> None:
 def test_a_folder_in_its_place(cassette: CassetteFile) -> None:
     cassette.path.mkdir(parents=True)
     assert complaint(cassette.load) == f"{cassette.path}: a cassette is a file, and this is none"
-    assert complaint(cassette.append, told.plain()).startswith(f"{cassette.path}: cannot be written: Is a directory")
+    assert complaint(cassette.append, samples.plain()).startswith(f"{cassette.path}: cannot be written: Is a directory")
     other = CassetteFile(cassette.path.parent / "file" / "b.yaml")
     (cassette.path.parent / "file").write_text("")
-    assert complaint(other.append, told.plain()).startswith(f"{other.path}: cannot be begun: ")
+    assert complaint(other.append, samples.plain()).startswith(f"{other.path}: cannot be begun: ")
 
 
 def test_a_file_system_without_links(cassette: CassetteFile, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,9 +153,9 @@ def test_a_file_system_without_links(cassette: CassetteFile, monkeypatch: pytest
         raise OSError(1, "Operation not permitted")
 
     monkeypatch.setattr(files.os, "link", refuses)
-    assert cassette.append(told.plain(1)) == 1
+    assert cassette.append(samples.plain(1)) == 1
     assert cassette.path.stat().st_mode & 0o777 == 0o600
-    assert cassette.load() == (told.plain(1),)
+    assert cassette.load() == (samples.plain(1),)
 
 
 # Names.
@@ -202,12 +202,12 @@ def test_links_lead_nowhere_else(tmp_path: Path) -> None:
     for name in ("out/a", "passwd"):
         assert "a link leads out of" in complaint(named, folder, name)
     with pytest.raises(CassetteError):
-        CassetteFile(named(folder, "loop/a")).append(told.plain())
+        CassetteFile(named(folder, "loop/a")).append(samples.plain())
     cassette = CassetteFile(named(folder, "alias"))
-    cassette.append(told.plain(1))
-    cassette.rewrite(lambda episodes: (*episodes, told.plain(2)))
+    cassette.append(samples.plain(1))
+    cassette.rewrite(lambda episodes: (*episodes, samples.plain(2)))
     assert (folder / "alias.yaml").is_symlink()
-    assert CassetteFile(folder / "real.yaml").load() == (told.plain(1), told.plain(2))
+    assert CassetteFile(folder / "real.yaml").load() == (samples.plain(1), samples.plain(2))
     linked = tmp_path / "linked"
     linked.symlink_to(folder)
     assert named(linked, "a") == linked / "a.yaml"

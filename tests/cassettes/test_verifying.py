@@ -54,7 +54,7 @@ def test_models_are_listed() -> None:
     assert words(episode(local(), "/openai/v1/models", method="GET")) == []
 
 
-TABLE = "input should be a valid dictionary; record it anew"
+TABLE = "input should be a valid dictionary; mend it, or record it anew"
 CHOICE = {"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}
 CHAT = {"id": "a", "created": 1, "model": "m", "choices": [CHOICE]}
 BAD: list[tuple[Any, list[str]]] = [
@@ -62,13 +62,13 @@ BAD: list[tuple[Any, list[str]]] = [
     ({**CHAT, "more": {"of": 1}, "usage": None}, []),
     (
         {**CHAT, "id": None},
-        ["the answer is not as it should be at $.id: input should be a valid string; record it anew"],
+        ["the answer is not as it should be at $.id: input should be a valid string; mend it, or record it anew"],
     ),
     (
         {**CHAT, "choices": [{**CHOICE, "message": None}]},
         [f"the answer is not as it should be at $.choices[0].message: {TABLE}"],
     ),
-    ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; record it anew"]),
+    ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; add it, or record it anew"]),
     (b"<html>", ["the answer is not JSON; record it anew"]),
     (b"[" * 100_000, ["the answer is not JSON; record it anew"]),
 ]
@@ -81,14 +81,14 @@ def test_an_answer_that_clients_cannot_read_is_found(body: Any, told: list[str])
 
 def test_an_error_of_a_proxy_is_not_judged() -> None:
     assert words(answered(b"<html>", status=502, headers=(("content-type", "text/html"),))) == []
-    assert words(answered({"detail": "no"}, status=502)) == ["the error has no $.error; record it anew"]
+    assert words(answered({"detail": "no"}, status=502)) == ["the error has no $.error; add it, or record it anew"]
 
 
 def test_events_of_a_stream_are_held_against_their_shape() -> None:
     good = chat("a", {"text": "b c d e f g h i"}, stream=True)
     frames = [(at, data.replace(b'"id"', b'"di"')) for at, data in good.reply.frames or ()]
     found = words(replace(good, reply=replace(good.reply, frames=tuple(frames))))
-    assert found[:1] == ["event 1 of the stream has no $.id; record it anew"]
+    assert found[:1] == ["event 1 of the stream has no $.id; add it, or record it anew"]
     assert (len(found), found[3]) == (4, "and 7 more of its events are not as they should be")
 
 
@@ -96,6 +96,14 @@ def test_a_stream_without_its_end_is_found() -> None:
     good = chat("a", {"text": "b"}, stream=True)
     cut = replace(good, reply=replace(good.reply, frames=(good.reply.frames or ())[:-1]))
     assert words(cut) == ["the stream breaks off before its end; record it anew"]
+
+
+@pytest.mark.parametrize(
+    ("age", "told"), [(90, "1 minute"), (7200, "2 hours"), (DAY, "1 day"), (100.9 * DAY, "100 days")]
+)
+def test_ages(age: float, told: str) -> None:
+    young = chat("a", {"text": "b"})
+    assert words(young, Checks(now=young.at + age, max_age=60)) == [f"is {told} old; record it anew"]
 
 
 def test_age_model_bytes_leaks_and_use() -> None:
@@ -112,6 +120,6 @@ def test_age_model_bytes_leaks_and_use() -> None:
         "is 100 days old; record it anew",
         "asks gpt-4-32k, which was retired on 2025-06-06; record it anew with gpt-4o",
         "looks like a key",
-        "was not played; mockserver cassette prune --number 1 removes it",
+        "was not played; mockserver cassette prune NAME --unplayed URL removes all such",
     ]
     assert words(replace(old, at=0.0, model="m"), Checks(now=AT, max_age=1)) == []

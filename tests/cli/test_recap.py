@@ -8,6 +8,7 @@ from mockserver.cli.recap import MOST_TOLD, Recap
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
 from mockserver.core.exchange import Exchange
+from mockserver.server.player import Choice
 from tests.kit.calls import call
 from tests.kit.episodes import chat
 from tests.kit.local import local
@@ -24,16 +25,19 @@ def exchange(number: int, source: str, text: str = "hello", path: str = "/v1/cha
 
 
 def told(*rows: Exchange, rules: str = RULES) -> list[str]:
-    recap = Recap()
+    return retold(Recap(local(rules).live), *rows)
+
+
+def retold(recap: Recap, *rows: Exchange) -> list[str]:
     for row in rows:
         recap.note(row)
-    return "\n".join(recap.report(local(rules).live)).splitlines()
+    return "\n".join(recap.report()).splitlines()
 
 
 def test_calls_are_counted_by_what_befell_them() -> None:
     rows = (exchange(1, "rule r.yaml:1 weather"), exchange(2, "generated"), exchange(3, "invalid"))
     first, *rest = told(*rows, exchange(4, "limited"), exchange(5, "stored"))
-    assert first == "mockserver: 5 calls: 1 by rules, 1 unmatched, 1 refused, 1 limited, 1 look-ups"
+    assert first == "mockserver: 5 calls: 1 by rules, 1 unmatched, 1 refused, 1 limited, 1 look-up"
     assert rest[0] == "call 2, POST /v1/chat/completions -> 200: no rule answers this request; the nearest:"
     assert rest[1].endswith('"weather": 0 of 1 condition holds')
     assert rest[2] == '    MISS  last_user glob "*weather*": got "hello"'
@@ -53,10 +57,28 @@ def test_without_rules_no_call_is_held_against_them() -> None:
     ]
 
 
+def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
+    live = local("").live
+    live.namespaces.touch("mine").play(Choice("mine", "once", fresh=True))
+    rows = [exchange(number, source) for number, source in enumerate(("generated", "forwarded", "unmatched"), 1)]
+    for row in rows:
+        row.namespace = "mine"
+    recap = Recap(live)
+    recap.note(rows[1])
+    recap.note(rows[2])
+    live.namespaces.drop("mine")  # as a test leaves it
+    assert retold(recap, exchange(4, "generated"), exchange(5, "cassette mine.yaml#1"))[:3] == [
+        "mockserver: 4 calls: 1 from cassettes, 1 asked upstream, 1 unmatched, 1 made up",
+        "cassette mine.yaml: nothing was recorded",
+        "call 3, POST /v1/chat/completions -> 200: this request would be recorded into the cassette "
+        '"mine" (record: once), but there is no upstream for openai; set --upstream openai=URL',
+    ]
+
+
 def test_look_ups_are_no_misses() -> None:
     row = exchange(1, "generated")
     row.operation, row.call = "models", replace(call("x"), operation="models")
-    assert told(row) == ["mockserver: 1 call: 1 look-ups"]
+    assert told(row) == ["mockserver: 1 call: 1 look-up"]
 
 
 def test_no_call_at_all() -> None:
@@ -77,26 +99,42 @@ def test_nothing_of_a_request_gets_raw_into_it() -> None:
 
 
 def test_a_log_is_told_too() -> None:
-    recap, seen = Recap(), list[Exchange]()
+    recap, seen = Recap(local(RULES).live), list[Exchange]()
     recap.before(seen.append)(exchange(1, "generated"))
     assert (recap.calls, len(seen)) == (1, 1)
 
 
 def test_what_cassettes_have_played_and_what_was_recorded() -> None:
-    recap = Recap({"chat.yaml": 14, "all.yaml": 1})
+    recap = Recap(local(RULES).live, {"chat.yaml": 14, "all.yaml": 1})
     rows = [exchange(number, f"cassette chat.yaml#{number}") for number in (1, 5, 5, 14)]
     for row in (*rows, exchange(1, "cassette all.yaml#1"), exchange(1, "forwarded")):
         recap.note(row)
     recap.recorded["chat.yaml"] += 1
-    assert list(recap.report(local(RULES).live)) == [
+    assert list(recap.report()) == [
         "mockserver: 6 calls: 5 from cassettes, 1 asked upstream",
         "cassette chat.yaml: 1 episode recorded",
         "cassette chat.yaml: 11 of 14 episodes not played: #2 to #4, #6 to #13",
     ]
 
 
+def test_what_was_recorded_anew_is_of_use() -> None:
+    recap, rows = Recap(local(RULES).live, {"chat.yaml": 4}), [exchange(number, "forwarded") for number in (1, 2)]
+    for row, number in zip(rows, (1, 3), strict=True):
+        row.recorded = f"cassette chat.yaml#{number}"
+        recap.note(row)
+    *_, told = recap.report()
+    assert told == "cassette chat.yaml: 2 of 4 episodes not played: #2, #4"
+
+
+def test_what_was_not_recorded_is_told_with_its_reason() -> None:
+    rows = [exchange(number, "forwarded") for number in (1, 2, 3)]
+    for row, why in zip(rows, ("a 401 tells of the key", "", "a 401 tells of the key"), strict=True):
+        row.unrecorded = why
+    assert told(*rows) == ["mockserver: 3 calls: 3 asked upstream", "2 answers not recorded: a 401 tells of the key"]
+
+
 def test_an_episode_counts_once_it_is_kept() -> None:
-    recap, kept, episode = Recap(), list[str](), chat("Hi", {"text": "Hello"})
+    recap, kept, episode = Recap(local(RULES).live), list[str](), chat("Hi", {"text": "Hello"})
 
     async def keep(cassette: str, _: Episode) -> None:
         kept.append(cassette)

@@ -173,10 +173,10 @@ def upstream() -> Iterator[str]:
         yield f"openai={server.address}/openai/v1"
 
 
-def recording(folder: Path, upstream: str, text: str, *flags: str, record: str = "once") -> list[str]:
+def recording(folder: Path, upstream: str, text: str, record: str = "once", **more: str) -> list[str]:
     """What is told of a run of a program that asks this, with all about its recording in the environment."""
-    more = {"OPENAI_API_KEY": "sk-real-0a1b2c", "MOCKSERVER_CASSETTE": "chat", "MOCKSERVER_UPSTREAM": upstream}
-    done = run(folder, "--record", record, *flags, "--", sys.executable, "-c", ASKING, text, **more)
+    more |= {"OPENAI_API_KEY": "sk-real-0a1b2c", "MOCKSERVER_CASSETTE": "chat", "MOCKSERVER_UPSTREAM": upstream}
+    done = run(folder, "--record", record, "--", sys.executable, "-c", ASKING, text, **more)
     assert done.stdout in ("sk-real-0a1b2c\n", "")
     return [line for line in done.stderr.splitlines() if "mockserver: " in line or line.startswith(("cassette", " "))]
 
@@ -190,6 +190,10 @@ def test_a_run_is_recorded_once_and_then_played(tmp_path: Path, upstream: str) -
     assert "the weather of <API_KEY>" in text
     assert "sk-real" not in text
     assert recording(tmp_path, "openai=http://127.0.0.1:9", "the weather?") == ["mockserver: 1 call: 1 from cassettes"]
+    assert recording(tmp_path, upstream, "the weather?", record="all") == [
+        "mockserver: 1 call: 1 asked upstream",
+        "cassette chat.yaml: 1 episode recorded",
+    ]
     assert recording(tmp_path, upstream, "the time?", record="new_episodes") == [
         "mockserver: 1 call: 1 asked upstream",
         "cassette chat.yaml: 1 episode recorded",
@@ -205,9 +209,66 @@ def test_what_a_cassette_does_not_hold_is_told_without_credentials(tmp_path: Pat
     assert told[-1].startswith('    messages[0] (user): recorded "the weather?" | asked "the weather of <API_KEY>?"')
 
 
+def test_a_wrong_key_spoils_no_cassette(tmp_path: Path, upstream: str) -> None:
+    told = recording(tmp_path, upstream, "the weather?", MOCKSERVER_UPSTREAM_KEY_OPENAI="sk-mistaken-0a1b2c")
+    assert told[-2:] == ["mockserver: 1 call: 1 asked upstream", "cassette chat.yaml: nothing was recorded"]
+    assert not (tmp_path / "cassettes" / "chat.yaml").exists()
+    assert recording(tmp_path, upstream, "the weather?")[-1] == "cassette chat.yaml: 1 episode recorded"
+
+
 def test_nothing_recorded_and_nowhere_to_ask(tmp_path: Path) -> None:
     told = recording(tmp_path, "openai=http://127.0.0.1:9", "hello")
     assert told[-2:] == ["mockserver: 1 call: 1 asked upstream", "cassette chat.yaml: nothing was recorded"]
     assert "  record is once, but there is no upstream to ask; set --upstream DIALECT=URL" in recording(
         tmp_path, "", "a"
     )
+
+
+MEANWHILE = """
+import json, os, pathlib, sys, time, urllib.request
+pathlib.Path("rules.yaml").write_text("rules: []")
+until = time.monotonic() + 60
+while json.load(urllib.request.urlopen(os.environ["MOCKSERVER_URL"] + "/__mockserver__/api/ready"))["rules"]:
+    assert time.monotonic() < until
+    time.sleep(0.02)
+sys.stderr.write("done\\n")
+"""
+
+
+def test_files_that_change_meanwhile_are_told_at_the_end(folder: Path) -> None:
+    done = run(folder, "--", sys.executable, "-c", MEANWHILE)
+    assert done.stderr.splitlines() == ["done", "reloaded: 0 rules", "mockserver: 0 calls (no rules)"]
+
+
+FOR_ITSELF = """
+import json, os, sys, urllib.error, urllib.request
+def send(path, body, method):
+    headers = {"content-type": "application/json", "authorization": "Bearer sk-real-0a1b2c"}
+    address = os.environ["MOCKSERVER_URL"] + path
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers, method=method)
+    try:
+        urllib.request.urlopen(request).read()
+    except urllib.error.HTTPError as error:
+        print(error.code)
+send("/__mockserver__/api/cassette?namespace=t", {"name": "mine", "record": sys.argv[1]}, "PUT")
+for text in sys.argv[2:]:
+    send("/ns/t/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": text}]}, "POST")
+send("/__mockserver__/api/reset?namespace=t", {}, "POST")
+"""
+
+
+def test_a_namespace_with_a_cassette_of_its_own(tmp_path: Path, upstream: str) -> None:
+    def told(*arguments: str) -> list[str]:
+        command = ["--upstream", upstream, "--", sys.executable, "-c", FOR_ITSELF, *arguments]
+        return run(tmp_path, *command, OPENAI_API_KEY="sk-real-0a1b2c").stderr.splitlines()
+
+    assert told("once", "hi", "ho") == [
+        "mockserver: 2 calls: 2 asked upstream",
+        "cassette mine.yaml: 2 episodes recorded",
+    ]
+    played, missed, *_ = told("none", "hi", "he")
+    assert played == "mockserver: 2 calls: 1 from cassettes, 1 unmatched"
+    assert missed.startswith("call 2, POST /v1/chat/completions -> 404: no episode of mine.yaml answers")
+    *_, told_last, nothing, why = told("all", "AKIAQ4ZT7MWX2RNB5KLC")
+    assert (told_last, nothing) == ("mockserver: 1 call: 1 asked upstream", "cassette mine.yaml: nothing was recorded")
+    assert why.startswith("1 answer not recorded: ")

@@ -7,6 +7,8 @@ import pytest
 from mockserver.cli.serve import banner, warned
 from mockserver.dialects import discover
 from mockserver.server.live import Sources, start
+from mockserver.server.reels import in_folder
+from tests.kit.episodes import chat
 
 
 def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
@@ -29,6 +31,36 @@ def test_an_ipv6_address_stands_in_brackets() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("record", "there", "told"),
+    [
+        ("none", 1, "  cassette chat.yaml: 1 episode; record: none"),
+        ("once", 0, "  cassette chat.yaml: not there yet; record: once; upstream: openai=http://127.0.0.1:9/v1"),
+        (
+            "new_episodes",
+            2,
+            "  cassette chat.yaml: 2 episodes; record: new_episodes; upstream: openai=http://127.0.0.1:9/v1",
+        ),
+    ],
+)
+def test_the_banner_tells_of_the_cassette(tmp_path: Path, record: str, there: int, told: str) -> None:
+    reel = in_folder(str(tmp_path))("chat")
+    for _ in range(there):
+        reel.append(chat("Hi", {"text": "Hello"}))
+    upstream = {} if record == "none" else {"upstream": {"openai": "http://127.0.0.1:9/v1"}}
+    sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat", "record": record, **upstream})
+    first, second, *_ = banner(start(sources), sources, 1).splitlines()
+    assert first == "mockserver listens on http://127.0.0.1:1  (0 rules from no rules file; then cassette chat.yaml)"
+    assert second == told
+
+
+def test_upstreams_of_rules_are_told_too() -> None:
+    sources = Sources((), {"upstream": {"openai": "http://127.0.0.1:9"}})
+    first, second, *_ = banner(start(sources), sources, 1).splitlines()
+    assert first.endswith("; unmatched: generate)")
+    assert second == "  upstream: openai=http://127.0.0.1:9"
+
+
 def test_on_loopback_nothing_is_said_of_the_network() -> None:
     assert not list(warned(start(Sources((), {"host": "127.0.0.1"}))))
 
@@ -49,3 +81,11 @@ def test_a_token_that_was_given_is_not_printed() -> None:
         "  beyond this machine: anybody in the network who has a key can use it; "
         "--host 127.0.0.1 keeps it to this machine"
     ]
+
+
+@pytest.mark.parametrize(("folder", "writable"), [("new/deep", True), ("", True), ("file", False), ("file/in", False)])
+def test_a_folder_that_cannot_be_written_is_told_where_it_matters(tmp_path: Path, folder: str, writable: bool) -> None:
+    (tmp_path / "file").touch()
+    settings = {"cassettes": str(tmp_path / folder), "cassette": "chat", "upstream": {"openai": "http://127.0.0.1:9"}}
+    told = f"  record is new_episodes, but {tmp_path / folder} cannot be written; set --cassettes FOLDER"
+    assert list(warned(start(Sources((), {**settings, "record": "new_episodes"})))) == ([] if writable else [told])

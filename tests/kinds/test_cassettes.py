@@ -81,3 +81,10 @@ def test_mistakes(line: str, said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         settings(line)
     assert str(refused.value).startswith(f"r.yaml:{said}")
+
+
+def test_how_a_table_is_written_in_a_flag() -> None:
+    for name, said in (("match", "{ignore: [temperature]}"), ("limits", "{key: value}")):
+        with pytest.raises(ConfigError) as refused:
+            assemble({name: "a=b"}, {}, [])
+        assert str(refused.value) == f'--{name} must be a table in braces, such as {said}, not "a=b"'

@@ -60,11 +60,26 @@ class Folder:
     def __call__(self, folder: str) -> Opening:
         return self.open
 
-    def open(self, name: str) -> Reel:
-        """The cassette of a name."""
+    @property
+    def open(self) -> Opening:
+        """What opens them."""
+        return Opened(self.held)
+
+
+@dataclass
+class Opened:
+    """Opens them."""
+
+    held: dict[str, Tape]
+
+    def __call__(self, name: str) -> Reel:
         if ".." in name:
             raise CassetteError(f'"{name}" is no name of a cassette')
         return self.held.setdefault(name, Tape())
+
+    def absent(self, name: str) -> str:
+        """What to say of one that is not there."""
+        return f'there is no cassette "{name}"'
 
 
 def folder(**held: list[Episode]) -> Folder:

@@ -7,7 +7,7 @@ import pytest
 from mockserver.server.upstreams import Patience
 from tests.kit.raw import Raw, post
 from tests.kit.relaying import relaying
-from tests.kit.scripts import ANSWER, AZURE, BODY, HI, base, failed, heard
+from tests.kit.scripts import ANSWER, AZURE, BODY, HI, base, ended, failed, heard
 from tests.kit.upstream import Upstream
 
 
@@ -30,6 +30,29 @@ def test_errors_are_not_recorded_where_that_is_said(up: Upstream) -> None:
     with relaying(base(up, "limited"), record_errors=False) as relay:
         assert heard(relay, HI).status == 429
     assert relay.episodes == []
+
+
+KEYLESS = "a 401 tells of the key: give the client one that the upstream takes, or set MOCKSERVER_UPSTREAM_KEY_OPENAI"
+
+
+def test_what_tells_of_the_key_is_relayed_and_not_recorded(up: Upstream, caplog: pytest.LogCaptureFixture) -> None:
+    with relaying(base(up, "no key")) as relay:
+        assert (heard(relay, HI).status, ended(relay)) == (401, "complete")
+        assert relay.episodes == []
+        (row,) = relay.live.journal.rows("default")
+        assert row.unrecorded == f"{KEYLESS} (--record-errors records it too)"
+    assert f"cassette chat.yaml: an answer is not recorded: {row.unrecorded}" in caplog.messages
+    with relaying(base(up, "no key"), record_errors=True) as relay:
+        heard(relay, HI)
+        assert relay.episode.reply.status == 401
+
+
+def test_of_what_is_not_there_only_the_model_is_recorded(up: Upstream) -> None:
+    with relaying(base(up, "no path")) as relay:
+        assert heard(relay, HI).status == 404
+        assert relay.episodes == []
+    with relaying(base(up, "no model")) as relay:
+        assert heard(relay, HI).status == relay.episode.reply.status == 404
 
 
 def test_redirects_are_not_followed(up: Upstream) -> None:

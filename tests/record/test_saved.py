@@ -1,6 +1,7 @@
 """What comes of recordings: in the file, in the journal, run after run, from several servers at once."""
 
 import json
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +14,10 @@ import pytest
 from mockserver.cassettes.files import CassetteFile
 from mockserver.server.live import Sources, start
 from mockserver.server.running import Running
+from tests.kit.program import run
 from tests.kit.raw import Heard, Raw, post
 from tests.kit.reels import chat, episode
-from tests.kit.scripts import ANSWER, EVENTS, base
+from tests.kit.scripts import ANSWER, EVENTS, SUNNY, base
 from tests.kit.served import Served, served
 from tests.kit.upstream import Upstream
 
@@ -35,11 +37,23 @@ def ask(port: int, text: str, *headers: str, **more: Any) -> Heard:
 
 
 def noted(port: int) -> Any:
-    """What the journal says of the last call."""
-    with Raw(port) as raw:
-        raw.send(b"GET /__mockserver__/api/calls?limit=1 HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
-        (call,) = raw.hear().json["calls"]
+    """What the journal says of the last call, once that is over."""
+    deadline = time.monotonic() + 10
+    while (call := control(port, "calls?limit=1")["calls"][0])["elapsed_ms"] is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     return call
+
+
+def cassette(port: int) -> Any:
+    """What the server says of its cassette."""
+    return control(port, "cassette")
+
+
+def control(port: int, path: str) -> Any:
+    """What a control path says."""
+    with Raw(port) as raw:
+        return raw.send(f"GET /__mockserver__/api/{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()).hear().json
 
 
 def tape(folder: Path) -> CassetteFile:
@@ -111,6 +125,34 @@ def test_all_is_recorded_anew_in_each_run(up: Upstream, tmp_path: Path) -> None:
     assert held(tmp_path) == [("a", EVENTS.decode()), ("b", "2"), ("c", plain), ("a", EVENTS.decode())]
 
 
+def test_a_cassette_whose_episodes_are_gone_is_recorded_once_more(up: Upstream, tmp_path: Path) -> None:
+    tape(tmp_path).append(episode(chat("a"), "before"))
+    assert run("cassette", "prune", "chat", "--number", 1, "--cassettes", tmp_path).code == 0
+    for told in ("recorded", ""):
+        with recording(tmp_path, base(up, "plain"), "once") as port:
+            for text in ("a", "b"):
+                assert ask(port, text).body == ANSWER
+                assert ("recorded" in noted(port)) == bool(told)
+            assert cassette(port)["episodes"] == 2
+    assert held(tmp_path) == [("a", ANSWER.decode()), ("b", ANSWER.decode())]
+
+
+def test_what_was_recorded_is_not_unplayed(up: Upstream, tmp_path: Path) -> None:
+    for text in ("a", "b"):
+        tape(tmp_path).append(episode(chat(text), "before"))
+    with recording(tmp_path, base(up, "plain"), "all") as port:
+        ask(port, "b")
+        ask(port, "c")
+        assert noted(port)["recorded"] == "cassette chat.yaml#3"
+        assert cassette(port)["unplayed"] == [1]
+        assert control(port, "cassette?namespace=*") == {"played": {"chat.yaml#2": 1, "chat.yaml#3": 1}}
+        flags = ("--unplayed", f"http://127.0.0.1:{port}", "--cassettes", tmp_path, "--dry-run")
+        assert run("cassette", "prune", "chat", *flags).out.splitlines() == [
+            "chat.yaml#1  openai chat gpt-4o -> 200: -",
+            f"{tmp_path}/chat.yaml: 1 episode would go, 2 left",
+        ]
+
+
 def test_a_password_for_a_proxy_is_found_wherever_it_is(up: Upstream, tmp_path: Path) -> None:
     coded = b64encode(b"ada:opensesame42").decode()
     with recording(tmp_path, base(up, "noted")) as port:
@@ -123,6 +165,18 @@ def test_a_password_for_a_proxy_is_found_wherever_it_is(up: Upstream, tmp_path: 
     assert "you noted" in text
     assert "opensesame" not in text
     assert coded not in text
+
+
+def test_the_name_of_an_organization_is_left_alone(up: Upstream, tmp_path: Path) -> None:
+    mine = ("openai-organization: sunshine", "openai-project: proj_sun")
+    with recording(tmp_path, base(up, "of an organization")) as port:
+        for text in ("Who are we?", "Are we proj_sun of sunshine corp?"):
+            assert ask(port, text, *mine).body == SUNNY
+            again = ask(port, text)
+            assert (again.body, again.headers["x-mockserver-source"][:8]) == (SUNNY, "cassette")
+    text = tape(tmp_path).path.read_text()
+    assert "<API_KEY>" not in text
+    assert "openai-organization" not in text
 
 
 @pytest.mark.parametrize("record", ["new_episodes", "all"])

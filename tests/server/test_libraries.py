@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from mockserver.core.errors import CassetteError, MockserverError
 from mockserver.kinds.cassettes import Match
 from mockserver.server.libraries import Libraries
 from mockserver.server.live import Sources, start
-from mockserver.server.reels import Reels
+from mockserver.server.reels import Reels, in_folder
 from tests.kit.reels import Folder, chat, episode, folder
 from tests.kit.rules import loaded
 
@@ -34,6 +35,13 @@ def test_one_that_is_not_there() -> None:
     with pytest.raises(CassetteError, match=MISSING):
         held.load("chat")
     assert held.load("chat", new=True).size == 0
+
+
+def test_one_that_is_meant(tmp_path: Path) -> None:
+    made = in_folder(str(tmp_path))
+    made("chat").append(episode(chat("a"), "1"))
+    with pytest.raises(CassetteError, match=r'in .*; did you mean "chat"\? To record it, start with --record once'):
+        Libraries(Reels(made), Match()).load("chta")
 
 
 def test_what_is_recorded_is_there_at_once_and_in_the_file() -> None:

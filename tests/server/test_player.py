@@ -123,6 +123,13 @@ def test_once_records_repeats_too_until_the_server_ends() -> None:
     assert [got(found) for found in played(player(files, "once"), asked("one"))] == ["1"]
 
 
+def test_once_takes_a_cassette_without_episodes_for_none() -> None:
+    made = player(folder(chat=[]), "once")
+    assert [got(found) for found in played(made, asked("one"))] == ["forward chat"]
+    (found,) = played(player(folder(chat=[])), asked("one"))
+    assert got(found).startswith("no episode of chat.yaml answers this request: it holds none;")
+
+
 def test_what_is_recorded_is_played_at_once() -> None:
     made = player(folder(), "new_episodes")
     assert list(map(got, played(made, asked("one")))) == ["forward chat"]

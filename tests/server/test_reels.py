@@ -8,9 +8,9 @@ import pytest
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
 from mockserver.server.reels import Reels, in_folder
-from tests.cassettes import told
+from tests.cassettes import samples
 
-ONE, TWO, THREE, FOUR = map(told.plain, (1, 2, 3, 4))
+ONE, TWO, THREE, FOUR = map(samples.plain, (1, 2, 3, 4))
 
 
 @pytest.fixture
@@ -27,6 +27,10 @@ def others(folder: Path, *episodes: Episode, name: str = "chat") -> None:
     reel = in_folder(str(folder))(name)
     for episode in episodes:
         reel.append(episode)
+
+
+def test_one_that_is_not_there(reels: Reels, tmp_path: Path) -> None:
+    assert reels.absent("chta") == f'there is no cassette "chta" in {tmp_path}; did you mean "chat"?'
 
 
 def test_a_name_that_none_can_have(reels: Reels) -> None:
@@ -46,10 +50,10 @@ def test_what_is_written_here_is_no_news(reels: Reels) -> None:
 
 def test_what_others_write_is_news_once(reels: Reels, tmp_path: Path) -> None:
     others(tmp_path, THREE)
-    assert [reels.changed(), reels.changed()] == [True, False]
+    assert [reels.changed(), reels.changed()] == [("chat",), ()]
     others(tmp_path, FOUR)
     assert reels.append("chat", ONE, 3) == 5
-    assert [reels.changed(), reels.changed()] == [True, False]
+    assert [reels.changed(), reels.changed()] == [("chat",), ()]
 
 
 def test_what_others_write_just_before_is_news_by_its_number(reels: Reels, tmp_path: Path) -> None:
@@ -66,7 +70,7 @@ def test_one_that_comes_or_goes_is_news(reels: Reels, tmp_path: Path) -> None:
     assert reels.changed()
     assert reels.exists("new")
     (tmp_path / "chat.yaml").unlink()
-    assert [reels.changed(), reels.changed()] == [True, False]
+    assert [reels.changed(), reels.changed()] == [("chat",), ()]
 
 
 def test_one_that_is_broken_is_news_until_it_has_been_read(reels: Reels, tmp_path: Path) -> None:

@@ -145,20 +145,22 @@ async def test_cassettes_are_watched_too(tmp_path: Path) -> None:
     assert await heard(live) == "1"
     async with watching(live, sources) as said:
         there.append(THREE)
-        assert await said.next() == "reloaded: 0 rules"
+        assert await said.next() == "reloaded: cassette chat.yaml, 3 episodes"
         assert [await heard(live), await heard(live)] == ["2", "3"]  # it goes on where it was
         path.write_text("hello\n")
-        assert "chat.yaml:1:1: no cassette" in await said.next()
+        torn = await said.next()
+        assert torn.startswith("not reloaded, what was recorded before still holds:\n")
+        assert "chat.yaml:1:1: no cassette" in torn
         path.unlink()
         assert 'there is no cassette "chat"' in await said.next()
         assert await heard(live) == "3"
         path.write_bytes(good)
-        assert await said.next() == "reloaded: 0 rules"
+        assert await said.next() == "reloaded: cassette chat.yaml, 2 episodes"
         assert await heard(live) == "2"
         await live.player.save("chat", ONE)
         assert await heard(live) == "1"
         there.append(TWO)
-        assert await said.next() == "reloaded: 0 rules"
+        assert await said.next() == "reloaded: cassette chat.yaml, 4 episodes"
         assert await heard(live) == "2"
         assert said.empty()
 

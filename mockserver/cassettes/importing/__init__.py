@@ -3,7 +3,6 @@
 What cannot be taken over is left, with its place and the reason; it never stops the rest.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mockserver.cassettes.importing.foreign import Foreign, Left
@@ -17,9 +16,13 @@ __all__ = ["Foreign", "Imported", "Known", "Left", "imported"]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The episodes of a file, what was left of it, and how many requests to hosts that are no provider's, by host."""
+    """The episodes of a file and where in it each stands, what was left of it, and how many requests to hosts that
+
+    are no provider's, by host.
+    """
 
     episodes: tuple[Episode, ...]
+    places: tuple[str, ...]
     left: tuple[Left, ...]
     strangers: tuple[tuple[str, int], ...] = ()
 
@@ -29,18 +32,14 @@ def imported(data: bytes, file: str, known: Known, dialect: str | None = None) -
 
     Raises CassetteError where the file is in no known format.
     """
-    episodes, left, strangers = list[Episode](), list[Left](), dict[str, int]()
-    for made in _made(foreign(data, file), known, dialect):
-        match made:
-            case Episode():
-                episodes.append(made)
-            case Left(host=""):
+    episodes, left, strangers = list[tuple[Episode, str]](), list[Left](), dict[str, int]()
+    for one in foreign(data, file):
+        match one if isinstance(one, Left) else episode(one, known, dialect):
+            case Episode() as made:
+                episodes.append((made, one.where))
+            case Left(host="") as made:
                 left.append(made)
             case Left(host=host):
                 strangers[host] = strangers.get(host, 0) + 1
-    return Imported(tuple(episodes), tuple(left), tuple(strangers.items()))
-
-
-def _made(found: Iterable[Foreign | Left], known: Known, dialect: str | None) -> Iterator[Episode | Left]:
-    for one in found:
-        yield one if isinstance(one, Left) else episode(one, known, dialect)
+    made_of, places = zip(*episodes, strict=True) if episodes else ((), ())
+    return Imported(made_of, places, tuple(left), tuple(strangers.items()))

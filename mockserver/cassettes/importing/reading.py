@@ -49,14 +49,16 @@ def _of_yaml(text: str, file: str) -> Iterator[Foreign | Left]:
     root, spot, problems = parse(text, binary=True)
     rows = _interactions(root)
     if rows is None:
-        raise CassetteError(*_mistakes(problems, file))
+        raise CassetteError(*_mistakes(problems, text, file))
     return of_vcr(rows, _Lines(file, _spots(root, spot), problems))
 
 
-def _mistakes(problems: Sequence[Problem], file: str) -> tuple[Mistake | str, ...]:
-    if not problems:
-        return (f"{file}: is in no format that can be imported: there are {FORMATS}",)
-    return tuple(Mistake(words, Place(file, line + 1, column + 1)) for words, line, column in problems)
+def _mistakes(problems: Sequence[Problem], text: str, file: str) -> tuple[Mistake | str, ...]:
+    unknown = f"{file}: is in no format that can be imported: there are {FORMATS}"
+    found = tuple(Mistake(words, Place(file, line + 1, column + 1)) for words, line, column in problems)
+    if found and _LISTING.search(text):
+        return found
+    return (f"{unknown}; read as YAML: {found[0]}" if found else unknown,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ def _spots(root: Json, spot: Spot) -> Sequence[Spot]:
 
 
 _OWN = re.compile(r"(?:#[^\n]*+\n|(?:---)?[ \t\r]*+\n)*+version:[ \t]*+\d++[ \t\r]*+\n---")
+_LISTING = re.compile(r"^(?:(?:http_)?interactions[ \t]*+:|-[ \t]++request\b)", re.MULTILINE)
 _SHAPES: Sequence[tuple[Callable[[Json], bool], Callable[[Json, str], Iterator[Foreign | Left]]]] = (
     (lambda root: isinstance(root, dict) and _has_entries(root.get("log")), of_har),
     (lambda root: isinstance(root, dict) and ("calls" in root or {"call", "reply"} <= root.keys()), of_journal),

@@ -10,17 +10,16 @@ from shutil import copymode
 
 import click
 
-from mockserver.cassettes.files import SUFFIX, CassetteFile, named
+from mockserver.cassettes.files import SUFFIX, CassetteFile, absent, named, names
 from mockserver.cassettes.leaks import leaks as found_in
 from mockserver.cassettes.scrubbing import Scrubber
-from mockserver.cli.options import Command, setting_flags, sources
+from mockserver.cli.options import Command, rules_option, setting_flags, sources
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError, ConfigError
 from mockserver.core.json_text import Json
 from mockserver.core.printable import printable
 from mockserver.core.secrets import known
 from mockserver.dialects import discover
-from mockserver.positions import did_you_mean
 from mockserver.settings import Settings, assemble
 from mockserver.units import seconds
 
@@ -44,20 +43,19 @@ class Folder:
             os.scandir(self.path).close()
         except OSError as error:
             raise CassetteError(f"{self.path}: cannot be read: {error.strerror}") from None
-        found = (path.relative_to(self.path) for path in self.path.rglob(f"*{SUFFIX}") if path.is_file())
-        return tuple(sorted(str(path).removesuffix(SUFFIX) for path in found if not _is_hidden(path)))
+        return names(self.path)
 
     def cassette(self, name: str) -> CassetteFile:
-        """The cassette of a name, whether it is there or not. Raises CassetteError for a name that cannot be."""
-        return CassetteFile(named(self.path, name))
+        """The cassette of a name, whether it is there or not; its path is as good. Raises CassetteError."""
+        path, plain = named(self.path, name), name.removeprefix(f"{self.path}/")
+        return CassetteFile(path if plain == name or path.exists() else named(self.path, plain))
 
     def found(self, name: str) -> CassetteFile:
         """The same of one that is there. Raises CassetteError."""
         cassette = self.cassette(name)
         if not cassette.exists:
-            names = self.names() if self.path.is_dir() else ()
-            hint = did_you_mean(name, names) or (f"; there are {', '.join(names[:10])}" if names else f"; {_NEXT}")
-            raise CassetteError(f"there is no cassette {cassette.path}{hint}")
+            told = absent(self.path, name)
+            raise CassetteError(told if names(self.path) else f"{told}; {_NEXT}")
         return cassette
 
     def source(self, cassette: CassetteFile, number: int) -> str:
@@ -65,18 +63,18 @@ class Folder:
         return f"{cassette.path.relative_to(self.path)}#{number}"
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
-
-
 def cassettes_flag(*more: str) -> Callable[[Command], Command]:
-    """The flag --cassettes, and those of other settings."""
-    return setting_flags("cassettes", *more)
+    """The flag --cassettes, those of other settings, and where all settings come from."""
+
+    def add(command: Command) -> Command:
+        return rules_option(setting_flags("cassettes", *more)(command))
+
+    return add
 
 
 def folder(flags: dict[str, Json]) -> Folder:
-    """The folder that flags, environment and rules.yaml say. Raises MockserverError."""
-    given = sources((), flags)
+    """The folder that flags, environment and rules files say. Raises MockserverError."""
+    given = sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
     return Folder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
 
 

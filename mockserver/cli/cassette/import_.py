@@ -1,7 +1,6 @@
 """`mockserver cassette import`: recordings of other tools become a cassette."""
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 import click
@@ -29,7 +28,7 @@ from mockserver.dialects import discover
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--into", metavar="NAME", help="The cassette to put all of it into [one called after each file].")
 @click.option("--dialect", help="The dialect of all of it [told by the hosts].")
-@cassettes_flag("allow_secrets")
+@cassettes_flag("scrub", "allow_secrets")
 def command(files: tuple[str, ...], into: str | None, dialect: str | None, **flags: Json) -> None:
     """Take over FILE (`-` reads standard input): a cassette of vcrpy (YAML or JSON), a HAR file, a server's journal.
 
@@ -53,32 +52,35 @@ def command(files: tuple[str, ...], into: str | None, dialect: str | None, **fla
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
             continue
         missed += _left(found)
-        taken, refused = _taken(found.episodes, where.cassette(into or _name(file)), where, file)
+        taken, refused = _taken(found, where.cassette(into or _name(file)), where, file)
         total, missed = total + taken, missed + refused
     sys.exit(0 if not missed else 1 if total else 2)
 
 
-def _taken(episodes: Sequence[Episode], cassette: CassetteFile, where: Folder, file: str) -> tuple[int, int]:
+def _taken(found: Imported, cassette: CassetteFile, where: Folder, file: str) -> tuple[int, int]:
     """Put episodes to the end of a cassette: how many were taken, or were there; and how many could not be."""
     scrubs, taken, refused = scrubber(where.settings), 0, 0
     there = set(map(_essence, cassette.load())) if cassette.exists else set()
-    for episode in episodes:
+    for episode, place in zip(found.episodes, found.places, strict=True):
         try:
             clean = scrubs.episode(episode)
             if _essence(clean) in there:
                 continue
-            found = leaks(clean, where.settings)
-            if not found:
+            why = leaks(clean, where.settings)
+            if not why:
                 cassette.append(clean)
                 taken += 1
         except CassetteError as error:
-            found = [str(error.mistakes[0])]
-        if found:
+            why = [str(error.mistakes[0])]
+        if why:
             refused += 1
-            click.echo(line(f"left out an episode of {file}: {'; '.join(found)}", 400), err=True)
-    again = len(episodes) - taken - refused
+            click.echo(line(f"left out {place}: {'; '.join(why)}", 400), err=True)
+    again = len(found.episodes) - taken - refused
     told = f"; {again} {'was' if again == 1 else 'were'} there already" if again else ""
-    click.echo(f"{cassette.path}: {many(taken, 'episode')} from {file}{told}")
+    if taken or again:
+        click.echo(f"{cassette.path}: {many(taken, 'episode')} from {file}{told}")
+    else:
+        click.echo(f"{file}: no episode for {cassette.path}", err=True)
     return taken + again, refused
 
 

@@ -15,42 +15,35 @@ from mockserver.core.plan import Failure
 from mockserver.dialects import discover
 from mockserver.engine.prompts import singles
 from mockserver.engine.when.fields import Field, find
+from mockserver.positions import did_you_mean
 from mockserver.server.bodies import decoded
-from mockserver.server.routes import find as find_place
-from mockserver.server.routes import meant, operation_at, places
-from mockserver.server.snapshot import query_from
+from mockserver.server.hearing import heard, spoken
+from mockserver.server.routes import operation_at, places
 
 MOST_DECODED = 100_000_000  # bytes of a body without its codings
 
 
-def call_of(episode: Episode) -> Call | None:
-    """What the request of an episode asks; None where it is none that its dialect would take."""
-    sent = episode.request
-    if episode.dialect not in discover():
-        return None
-    found = find_place(sent.path, places(discover(), episode.dialect))
-    operation = None if found is None else meant(sent.method, found[0].operations)
-    if found is None or operation is None:
-        return None
-    http = HttpRequest(
-        method=sent.method,
-        path=sent.path,
-        query=query_from(sent.query.encode("latin-1", "replace")),
-        headers=tuple(
-            (name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in sent.headers
-        ),
-        body=sent.body,
-        path_params=found[1],
-    )
+def unplayable(episode: Episode) -> Iterator[str]:
+    """Why no request gets what was recorded, and a name that is not what its request says."""
+    dialect, sent = episode.dialect, episode.request
+    if dialect not in discover():
+        yield f'can never be played: there is no dialect "{dialect}"{did_you_mean(dialect, discover())}'
+        return
     try:
-        return operation.parse(http, False)
-    except Failure:
-        return None
+        call = spoken(dialect, sent)
+    except Failure as refused:
+        why = str(refused).removesuffix(".")
+        yield f"can never be played: {dialect} refuses its request: {why}; mend it, or record it anew"
+        return
+    if call is None:
+        yield f"can never be played: {dialect} has no {sent.method} {sent.path}; mend its method and path"
+    elif call.operation != episode.operation:
+        yield f'says that its operation is "{episode.operation}", but {sent.method} {sent.path} is {call.operation}'
 
 
 def asked(episode: Episode, source: str) -> Iterator[Asked]:
     """What rules are made from; several prompts of one call each by itself. None where its dialect refuses the call."""
-    call = call_of(episode)
+    call = heard(episode)
     if call is None:
         return
     said, retry = told(episode.reply, episode.operation), header(episode.reply.headers, "retry-after")

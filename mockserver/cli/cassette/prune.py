@@ -1,5 +1,7 @@
 """`mockserver cassette prune`: episodes that nobody needs any more go."""
 
+import re
+
 import click
 
 from mockserver.cli.cassette.folder import age, cassettes_flag, check_number, folder, many, picked
@@ -8,12 +10,22 @@ from mockserver.cli.cassette.telling import headline
 from mockserver.core.episode import Episode
 from mockserver.core.errors import ConfigError
 from mockserver.core.json_text import Json
+from mockserver.core.printable import printable
 from mockserver.core.seed import wall
+
+
+def _numbers(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
+    """The numbers that are said, one by one or as the first and the last of several."""
+    found = [_NUMBERS.fullmatch(text) for text in texts]
+    for text, match in zip(texts, found, strict=True):
+        if match is None or int(match[2] or match[1]) < int(match[1]):
+            raise click.BadParameter(f"{printable(text, 40)} is no number of an episode; write 3, or 2-5")
+    return tuple(number for match in found if match for number in range(int(match[1]), int(match[2] or match[1]) + 1))
 
 
 @click.command(name="prune")
 @click.argument("name", metavar="NAME[#N]")
-@click.option("--number", "numbers", type=click.IntRange(min=1), multiple=True, help="The episode of this number.")
+@click.option("--number", "numbers", callback=_numbers, multiple=True, help="The episode of this number, or some: 2-5.")
 @click.option("--older", callback=age, metavar="90d", help="What was recorded longer ago than this.")
 @click.option("--unplayed", metavar="URL|FILE", help="What a server has not played: its address, or its calls.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
@@ -61,3 +73,6 @@ def command(  # size: click gives each flag a parameter
         click.echo(headline(f"{source}#{at}", episode))
     done = "would go" if dry_run else "removed"
     click.echo(f"{cassette.path}: {many(len(gone), 'episode')} {done}, {len(episodes) - len(gone)} left")
+
+
+_NUMBERS = re.compile(r"([1-9]\d{0,5})(?:-([1-9]\d{0,5}))?")

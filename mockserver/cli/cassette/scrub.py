@@ -10,7 +10,7 @@ from mockserver.core.json_text import Json
 @click.command(name="scrub")
 @click.argument("names", metavar="NAME[#N]...", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only say what would change.")
-@cassettes_flag("allow_secrets")
+@cassettes_flag("scrub", "allow_secrets")
 def command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:  # click gives flags so
     """Scrub NAME as the settings `scrub` and `allow_secrets` say now, and say what has changed.
 

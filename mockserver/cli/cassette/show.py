@@ -3,10 +3,10 @@
 import click
 
 from mockserver.cli.cassette.folder import cassettes_flag, folder, numbered, picked
-from mockserver.cli.cassette.meaning import call_of
 from mockserver.cli.cassette.telling import whole
 from mockserver.core.errors import CassetteError
 from mockserver.core.json_text import Json
+from mockserver.server.hearing import heard
 
 
 @click.command(name="show")
@@ -32,5 +32,5 @@ def command(name: str, raw: bool, **flags: Json) -> None:  # click gives flags s
     for place, (at, episode) in enumerate(episodes):
         if place:
             click.echo()
-        for told in whole(where.source(cassette, at), episode, call_of(episode)):
+        for told in whole(where.source(cassette, at), episode, heard(episode)):
             click.echo(told)

@@ -7,7 +7,7 @@ from mockserver.cassettes.told import Said, Told, events, told
 from mockserver.cli.cassette.folder import many
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
-from mockserver.core.json_text import compact
+from mockserver.core.json_text import compact, parsed
 
 WIDE = 160  # characters of a line of a list
 
@@ -46,17 +46,25 @@ def headline(source: str, episode: Episode) -> str:
     said = told(episode.reply, episode.operation)
     streamed = f" in {many(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
     asked = f"{episode.dialect} {episode.operation} {episode.model}".strip()
-    return line(f"{source}  {asked} -> {episode.reply.status}{streamed}: {_short(said)}")
+    return line(f"{source}  {asked} -> {episode.reply.status}{streamed}: {_short(said) or _listed(episode)}")
 
 
 def _short(said: Told) -> str:
     if said.error is not None:
         return f"error {_error(said)}"
     if not said.choices:
-        return "-"
+        return ""
     first = said.choices[0]
     calls = " ".join(f"{used.name}({used.text})" for used in first.calls)
     return " ".join(filter(None, (first.joined("text") or first.joined("refusal"), calls))) or first.finish or "-"
+
+
+def _listed(episode: Episode) -> str:
+    """How many things an answer has that says nothing: `2 embeddings`."""
+    body = parsed(episode.reply.bytes.decode("utf-8", "replace"))
+    values = body.values() if isinstance(body, Mapping) else ()
+    found = next((value for value in values if isinstance(value, list)), None)
+    return "-" if found is None else many(len(found), episode.operation.removesuffix("s"))
 
 
 def _error(said: Told) -> str:

@@ -2,6 +2,8 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from shlex import quote
 
 import click
 
@@ -9,6 +11,7 @@ from mockserver.cassettes.files import CassetteFile
 from mockserver.cassettes.reading import entries
 from mockserver.cassettes.verifying import Checks, findings
 from mockserver.cli.cassette.folder import Folder, age, cassettes_flag, check_number, folder, leaks, many, picked
+from mockserver.cli.cassette.meaning import unplayable
 from mockserver.cli.cassette.played import Played
 from mockserver.cli.cassette.telling import line
 from mockserver.core.errors import MockserverError
@@ -16,6 +19,15 @@ from mockserver.core.json_text import Json
 from mockserver.core.seed import wall
 
 LONGEST = 400  # characters of a finding
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be found beside what is wrong with an episode by itself; `journal` is where `played` comes from."""
+
+    max_age: float | None
+    journal: str
+    played: Played | None
 
 
 @click.command(name="verify")
@@ -36,11 +48,11 @@ def command(names: tuple[str, ...], max_age: float | None, journal: str | None, 
     mockserver cassette verify --journal http://127.0.0.1:8000
     """
     where = folder(flags)
-    played = None if journal is None else Played.of(journal, where)
+    asked = Asked(max_age, journal or "", None if journal is None else Played.of(journal, where))
     found = broken = cassettes = episodes = 0
     for name in names or where.names():
         try:
-            checked, complaints = _checked(where, name, max_age, played)
+            checked, complaints = _checked(where, name, asked)
         except MockserverError as error:
             broken += 1
             click.echo(f"mockserver: {error.mistakes[0]}", err=True)
@@ -56,7 +68,7 @@ def command(names: tuple[str, ...], max_age: float | None, journal: str | None, 
     sys.exit(2 if broken else int(found > 0))
 
 
-def _checked(where: Folder, name: str, max_age: float | None, played: Played | None) -> tuple[int, Sequence[str]]:
+def _checked(where: Folder, name: str, asked: Asked) -> tuple[int, Sequence[str]]:
     """How many episodes are meant by a name, and what is doubtful of them."""
     file, number = picked(name)
     cassette = where.found(file)
@@ -64,10 +76,12 @@ def _checked(where: Folder, name: str, max_age: float | None, played: Played | N
     check_number(cassette, number, len(episodes))
     checks = Checks(
         now=wall(),
-        max_age=max_age,
+        max_age=asked.max_age,
         mismatches=_mismatches(cassette),
         leaks=lambda episode: leaks(episode, where.settings),
-        played=None if played is None else played.of_cassette(str(cassette.path.relative_to(where.path))),
+        unplayable=unplayable,
+        played=None if asked.played is None else asked.played.of_cassette(str(cassette.path.relative_to(where.path))),
+        pruning=f"mockserver cassette prune {quote(file)} --unplayed {quote(asked.journal)}",
     )
     return len(episodes) if number is None else 1, [
         line(f"{cassette.path}#{found.number}: {found.words}", LONGEST)

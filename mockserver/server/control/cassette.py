@@ -15,7 +15,7 @@ from mockserver.server.player import Choice, Player, Record
 
 
 async def shown(asked: Asked) -> Response:
-    """Which cassette a namespace plays; of all of them together, how often each episode was played."""
+    """Which cassette a namespace plays; of all of them together, how often each episode was played or recorded."""
     if asked.namespace == ALL:
         return told({"played": _played(asked)})
     return told(_of(asked, asked.one_namespace))
@@ -37,10 +37,16 @@ async def put(asked: Asked) -> Response:
     if record not in RECORDS:
         raise RefusedError(400, f'"record" must be one of {", ".join(RECORDS)}')
     try:
-        chosen = await aside(partial(live.player.chosen, name, record))
+        chosen = await aside(partial(_chosen, live.player, name, record))
     except CassetteError as error:
-        raise RefusedError(400, str(error.mistakes[0]), mistakes=error.mistakes) from error
+        raise RefusedError(400, str(error.mistakes[0]), mistakes=error.mistakes[1:] and error.mistakes) from error
     return told(_of(asked, await _playing(asked, chosen.choice)))
+
+
+def _chosen(player: Player, name: str | None, record: Record) -> Player:
+    if name is not None and record == "none" and not player.libraries.exists(name):
+        raise CassetteError(player.libraries.missing(name, _RECORD))
+    return player.chosen(name, record)
 
 
 async def remove(asked: Asked) -> Response:
@@ -76,3 +82,4 @@ def _of(asked: Asked, namespace: str) -> dict[str, Json]:
 
 RECORDS: tuple[str, ...] = get_args(Record)
 _SOURCE = "cassette "  # and an episode: what an answer of a cassette comes from
+_RECORD = 'to record it, say "record": "once" as well'

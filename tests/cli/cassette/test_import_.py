@@ -76,8 +76,10 @@ def test_what_looks_like_a_secret_is_left_out(place: Place) -> None:
     row = interaction(body={"string": json.dumps({**ANSWER, "note": "AKIAQ7X4WJ5NZ3RTB6KD"})})
     ran = place.run("import", vcr(row))
     assert ran.code == 2
-    assert ran.err.startswith("left out an episode of test_chat[gpt-4o].yaml: ")
+    assert ran.err.startswith("left out test_chat[gpt-4o].yaml: interaction 1: ")
     assert "looks like a secret" in ran.err
+    assert ran.err.endswith("\ntest_chat[gpt-4o].yaml: no episode for cassettes/test_chat[gpt-4o].yaml\n")
+    assert (ran.out, place.folder.exists()) == ("", False)
 
 
 def test_a_dialect_that_is_none(place: Place) -> None:
@@ -89,3 +91,10 @@ def test_a_name_that_leads_out(place: Place) -> None:
     ran = place.run("import", vcr(interaction()), "--into", "../x")
     assert (ran.code, len(ran.err.splitlines())) == (2, 1)
     assert "no name of a cassette" in ran.err
+
+
+def test_what_is_no_recording_at_all(place: Place) -> None:
+    Path("app.py").write_text("import os\n\nclass A:\n    b: int = 1\n")
+    ran = place.run("import", "app.py")
+    assert ran.code == 2
+    assert ran.err.startswith("mockserver: app.py: is in no format that can be imported: there are cassettes of vcrpy")

@@ -33,6 +33,15 @@ def test_numbers(place: Place) -> None:
     )
 
 
+def test_numbers_from_one_to_another(place: Place) -> None:
+    place.keep("chat", *FOUR)
+    for wrong in ("3-2", "0", "a", "1-", "1,2"):
+        said = f"mockserver: Invalid value for '--number': {wrong} is no number of an episode; write 3, or 2-5\n"
+        assert place.run("prune", "chat", "--number", wrong).err == said
+    assert place.run("prune", "chat", "--number", "2-3").code == 0
+    assert left(place) == [1, 4]
+
+
 def test_age_and_use(place: Place) -> None:
     place.keep("chat", *FOUR)
     assert place.run("prune", "chat", "--older", "30000w").out.endswith("0 episodes removed, 4 left\n")

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+from mockserver.cli.cassette import COMMANDS
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chats
 
@@ -43,3 +44,19 @@ def test_one_episode_alone(place: Place) -> None:
     assert place.run("scrub", "chat#2").out == told
     assert [b"Ada" in episode.reply.body for episode in place.episodes("chat")] == [True, False]
     assert place.run("scrub", "chat#3").err == "mockserver: cassettes/chat.yaml has 2 episodes; there is no #3\n"
+
+
+def test_settings_of_any_rules_file_or_of_flags(place: Place) -> None:
+    Path("other.yaml").write_text("settings: {cassettes: cassettes, scrub: [{regex: Ada}]}\nrules: []\n")
+    for more in (("-r", "other.yaml"), ("--scrub", '{"regex": "Ada"}')):
+        place.keep("chat", *chats(("Hi", "Hello Ada")))
+        ran = place.run("scrub", "chat", *more)
+        assert ran.out.endswith("1 episode scrubbed\n"), ran.err
+        assert b"Ada" not in place.episodes("chat")[-1].reply.body
+    ran = place.run("scrub", "chat", "-r", "none.yaml")
+    assert (ran.code, ran.err) == (2, "mockserver: none.yaml: cannot be read: No such file or directory\n")
+
+
+def test_every_command_takes_rules_files(place: Place) -> None:
+    for command in COMMANDS:
+        assert "-r, --rules PATH" in place.run(command, "--help").out, command

@@ -51,3 +51,10 @@ def test_the_bytes_and_nothing_else(place: Place, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(SystemExit):
         main(["cassette", "show", "chat#2", "--raw"])
     assert out.buffer.getvalue() == episodes[1].reply.bytes  # type: ignore[attr-defined]
+
+
+def test_the_path_that_is_told_is_a_name(place: Place) -> None:
+    place.keep("chat", *chats(("Hi", "Hello")))
+    assert place.run("show", "cassettes/chat.yaml#1").out == place.run("show", "chat#1").out
+    place.keep("cassettes/chat", *chats(("Hi", "Hullo")))
+    assert "Hullo" in place.run("show", "cassettes/chat.yaml#1").out

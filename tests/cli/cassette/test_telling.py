@@ -3,9 +3,9 @@
 import json
 from dataclasses import replace
 
-from mockserver.cli.cassette.meaning import call_of
 from mockserver.cli.cassette.telling import block, day, headline, line, size, whole
 from mockserver.core.episode import Recorded
+from mockserver.server.hearing import heard
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 
@@ -18,13 +18,13 @@ def test_lines_and_blocks() -> None:
 
 def test_several_choices_and_items_and_errors() -> None:
     choices = chat("a", {"choices": [{"text": "b"}, {"refusal": "c"}]}, n=2)
-    told = list(whole("x#1", choices, call_of(choices)))
+    told = list(whole("x#1", choices, heard(choices)))
     assert told[told.index("  choice 1") + 1 :][:2] == ["  refusal: c", "  finish: stop"]
     rules = {"rules": [{"then": {"items": [{"type": "web_search_call", "query": "q"}], "text": "b"}}]}
     searched = episode(local(json.dumps(rules)), "/openai/v1/responses", {"model": "gpt-5", "input": "a"})
-    assert any(row.startswith("  (web_search_call) {") for row in whole("x#1", searched, call_of(searched)))
+    assert any(row.startswith("  (web_search_call) {") for row in whole("x#1", searched, heard(searched)))
     busy = chat("a", {"error": {"status": 503, "message": "No\nroom"}})
-    assert list(whole("x#1", busy, call_of(busy)))[-2:] == ["  error: No", "    room"]
+    assert list(whole("x#1", busy, heard(busy)))[-2:] == ["  error: No", "    room"]
     assert headline("x#1", busy).startswith("x#1  openai chat gpt-4o -> 503: error ")
 
 
@@ -34,3 +34,13 @@ def test_an_error_that_is_a_word_among_others_is_told_by_these() -> None:
     assert headline("x#1", tripped).endswith(" -> 400: error content_filter No.")
     bare = replace(tripped, reply=Recorded(400, (), b'{"error": "Bad Request"}'))
     assert headline("x#1", bare).endswith(" -> 400: error Bad Request")
+
+
+def test_what_says_nothing_is_counted() -> None:
+    server = local("")
+    asked = {"model": "text-embedding-3-small", "input": ["a", "b"]}
+    assert headline("x#1", episode(server, "/openai/v1/embeddings", asked)).endswith(" -> 200: 2 embeddings")
+    judged = episode(server, "/openai/v1/moderations", {"input": "a"})
+    assert headline("x#1", judged).endswith(" -> 200: 1 moderation")
+    empty = replace(judged, reply=Recorded(204))
+    assert headline("x#1", empty).endswith(" -> 204: -")

@@ -1,6 +1,7 @@
 """`mockserver cassette verify`: findings on a line each, and exit codes."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,19 +29,30 @@ def test_findings_are_told_and_make_it_1(place: Place) -> None:
     told = ran.out.splitlines()
     assert told[0].startswith("cassettes/chat.yaml#1: is ")
     assert told[0].endswith(" days old; record it anew")
-    assert "cassettes/chat.yaml#2: the answer has no $.created; record it anew" in told
+    assert "cassettes/chat.yaml#2: the answer has no $.created; add it, or record it anew" in told
     assert told[-2].startswith("cassettes/chat.yaml#2: asks text-davinci-003, which was retired on 2024-01-04")
     assert told[-1] == f"1 cassette, 2 episodes, {len(told) - 1} findings"
 
 
 def test_what_was_not_played_by_a_journal(place: Place) -> None:
     place.keep("chat", *chats(("Hi", "Hello"), ("Ho", "Hullo")))
-    journal = place.folder.parent / "calls.json"
-    journal.write_text(json.dumps({"calls": [{"source": "cassette chat.yaml#2"}, {"source": "rule a"}]}))
-    ran = place.run("verify", "--journal", journal)
-    assert (ran.code, ran.out.splitlines()[0]) == (
+    Path("all calls.json").write_text(json.dumps({"calls": [{"source": "cassette chat.yaml#2"}, {"source": "rule a"}]}))
+    ran = place.run("verify", "--journal", "all calls.json")
+    told = ran.out.splitlines()[0]
+    command = "mockserver cassette prune chat --unplayed 'all calls.json'"
+    assert (ran.code, told) == (1, f"cassettes/chat.yaml#1: was not played; {command} removes all such")
+    assert place.run(*shlex.split(command)[2:]).out.endswith("cassettes/chat.yaml: 1 episode removed, 1 left\n")
+
+
+def test_what_can_never_be_played(place: Place) -> None:
+    place.keep("chat", replace(chat("Hi", {"text": "Hello"}), dialect="opnai"))
+    ran = place.run("verify")
+    assert (ran.code, ran.out.splitlines()) == (
         1,
-        "cassettes/chat.yaml#1: was not played; mockserver cassette prune --number 1 removes it",
+        [
+            'cassettes/chat.yaml#1: can never be played: there is no dialect "opnai"; did you mean "openai"?',
+            "1 cassette, 1 episode, 1 finding",
+        ],
     )
 
 

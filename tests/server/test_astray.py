@@ -1,0 +1,51 @@
+"""Which answers tell how the provider was asked, and not what."""
+
+import pytest
+
+from mockserver.core.episode import Recorded
+from mockserver.server.astray import astray
+
+KEPT = {
+    "an answer": (200, "{}"),
+    "a limit": (429, '{"error": {"message": "slow down"}}'),
+    "a broken server": (502, "<h1>502</h1>"),
+    "a request that is refused": (400, '{"error": {"message": "no such role"}}'),
+    "a model of OpenAI": (404, '{"error": {"message": "The model `gpt-9` does not exist", "code": "model_not_found"}}'),
+    "a model of Ollama": (404, '{"error": {"message": "model \\"x\\" not found, try pulling it first"}}'),
+    "a model by its code": (404, '{"error": {"code": "model_not_found"}}'),
+    "a deployment": (404, '{"error": {"code": "DeploymentNotFound", "message": "If you created the deployment ..."}}'),
+    "a response": (404, '{"error": {"message": "Response with id \'resp_1\' not found.", "code": null}}'),
+    "a response of Tzafon": (404, '{"error": {"message": "Not found", "param": "response_id", "code": 404}}'),
+}
+ASTRAY = {
+    "a path of OpenAI": '{"error": {"message": "Invalid URL (POST /chat/completions)", "code": null}}',
+    "a list of models": '{"error": {"message": "Invalid URL (GET /models)", "code": null}}',
+    "a path of Azure": '{"error": {"code": "404", "message": "Resource not found"}}',
+    "a path with deployments": '{"error": {"message": "no route /openai/deployments/gpt-4o"}}',
+    "a path of vLLM": '{"detail": "Not Found"}',
+    "a path of nginx": '<html id="model"><h1>404 Not Found</h1></html>',
+    "a path of Go": "404 page not found",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_answers_what_was_asked(name: str) -> None:
+    status, body = KEPT[name]
+    assert astray(Recorded(status, (), body.encode()), "openai") is None
+
+
+@pytest.mark.parametrize("name", ASTRAY)
+def test_a_wrong_address(name: str) -> None:
+    assert astray(Recorded(404, (), ASTRAY[name].encode()), "azure_openai") == (
+        "a 404 that names no model tells of the address: is all of it in --upstream azure_openai=URL, as /v1? "
+        "(--record-errors records it too)"
+    )
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_key(status: int) -> None:
+    assert astray(Recorded(status, (), b'{"error": {"message": "no model for this key"}}'), "azure_openai") == (
+        f"a {status} tells of the key: give the client one that the upstream takes, or set "
+        "MOCKSERVER_UPSTREAM_KEY_AZURE_OPENAI (--record-errors records it too)"
+    )

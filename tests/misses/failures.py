@@ -9,7 +9,7 @@ import httpx
 
 from mockserver.cassettes.files import CassetteFile
 from mockserver.testing import MockServer, Setup
-from tests.cassettes.told import plain
+from tests.cassettes.samples import plain
 
 WEATHER = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
 TIME = {"type": "function", "function": {"name": "get_time"}}

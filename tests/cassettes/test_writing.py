@@ -11,7 +11,7 @@ from mockserver.cassettes.reading import document_of, entries, episodes
 from mockserver.cassettes.writing import HEAD, document, settled
 from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError
-from tests.cassettes import hostile, told
+from tests.cassettes import hostile, samples
 from tests.fuzz.amount import thrown
 
 
@@ -35,7 +35,7 @@ def test_other_readers_of_yaml_can_read_it(episode: Episode) -> None:
 @pytest.mark.parametrize("text", hostile.HOSTILE)
 def test_a_hostile_text_is_the_same_wherever_it_stands(text: str) -> None:
     body = json.dumps({text: [text, {"a": text}], "b": text}, ensure_ascii=False).encode()
-    episode = told.plain()
+    episode = samples.plain()
     request = replace(episode.request, path=text, query=text, headers=(("x", hostile.fit(text)),), body=body)
     frames = ((1.0, f"data: {text}\n\n".encode()), (2.0, b"data: " + body + b"\n\n"), (3.0, text.encode()))
     reply = replace(episode.reply, body=text.encode(), frames=frames)
@@ -91,14 +91,14 @@ def test_how_a_document_looks() -> None:
         "top_p": 1.50,
         "stop": [],
     }
-    episode = told.stream(events=2)
+    episode = samples.stream(events=2)
     episode = replace(episode, request=replace(episode.request, body=json.dumps(asked).encode()))
     hashed = document(episode).splitlines()[-1].strip()
     assert document(episode) == SHOWN.replace("sha256: 0", hashed)
 
 
 def test_times_are_kept_as_far_as_anybody_reads_them() -> None:
-    episode = replace(told.stream(), at=1_790_000_000.98765)
+    episode = replace(samples.stream(), at=1_790_000_000.98765)
     episode = replace(episode, reply=replace(episode.reply, took=0.123456789, frames=((0.0000004, b"x"), (-1.0, b"y"))))
     kept = settled(episode)
     assert (kept.at, kept.reply.took) == (1_790_000_000.988, 0.123457)
@@ -107,7 +107,7 @@ def test_times_are_kept_as_far_as_anybody_reads_them() -> None:
 
 
 def test_a_head_that_is_no_text_is_refused() -> None:
-    episode = replace(told.plain(), request=replace(told.plain().request, path="/\ud800"))
+    episode = replace(samples.plain(), request=replace(samples.plain().request, path="/\ud800"))
     with pytest.raises(CassetteError) as caught:
         document(episode)
     assert str(caught.value).startswith("a call to openai cannot be kept in a cassette: its path, query or headers are")

@@ -1,5 +1,6 @@
 """Why no episode of a cassette answers a request: the nearest one, what differs from it, and what may be done."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from heapq import nsmallest
@@ -79,7 +80,7 @@ def _advice(library: Library, found: Sequence[Difference]) -> str:
         )
     also = tuple(name for name in fields if name in library.match.also)  # compared because somebody said so
     rest = tuple(name for name in fields if name not in also)
-    if any(name in _TELLING for name in rest):
+    if not fields or any(name in _TELLING for name in rest):
         return f"to {_RECORD}"
     taken = (f"take {_listed(also)} out of match: {{also: [...]}}",) if also else ()
     ignored = (f"set match: {{ignore: [{_listed(rest)}]}}",) if rest else ()
@@ -88,9 +89,15 @@ def _advice(library: Library, found: Sequence[Difference]) -> str:
 
 def _changing(found: Sequence[Difference]) -> str | None:
     """What finds the numbers, dates and ids in which alone the texts differ."""
-    patterns = [varying(each.recorded or "", each.asked or "") for each in found]
+    patterns = [_varying(each.recorded or "", each.asked or "") for each in found]
     told = dict.fromkeys(pattern for pattern in patterns if pattern)
     return "|".join(told) if all(patterns) else None
+
+
+def _varying(one: str, other: str) -> str | None:
+    """The same of two texts as they are shown: where these are cut or escaped, nobody knows what would find them."""
+    pattern = None if any(sign in one + other for sign in ("\\", "…")) else varying(one, other)
+    return pattern if pattern and re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from mockserver.core.call import Json
 from mockserver.dialects import discover
 from mockserver.server.libraries import file_of
 from mockserver.server.live import Live, Sources, start
+from mockserver.server.player import Choice
 from mockserver.server.routes import bare
 from mockserver.settings import Settings
 
@@ -65,7 +66,9 @@ def _recording(live: Live) -> Iterator[str]:
     if choice.name is not None:
         library = live.player.libraries.get(choice.name)
         count = 0 if library is None else library.size
-        there = "not there yet" if choice.fresh else f"{count} episode{'s' * (count != 1)}"
+        there = (
+            "not there yet" if not live.player.libraries.exists(choice.name) else f"{count} episode{'s' * (count != 1)}"
+        )
         said += [f"cassette {file_of(choice.name)}: {there}", f"record: {choice.record}"]
     if live.settings.upstream:
         said.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))
@@ -83,7 +86,7 @@ def warned(live: Live) -> Iterator[str]:
         yield f"  record is {settings.record}, but there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:
         yield f"  record is {settings.record}, but there is no upstream to ask; set --upstream DIALECT=URL"
-    if settings.record != "none" and settings.cassette is not None and not _is_writable(Path(settings.cassettes)):
+    if _records(live.player.choice) and not _is_writable(Path(settings.cassettes)):
         yield f"  record is {settings.record}, but {settings.cassettes} cannot be written; set --cassettes FOLDER"
     if is_loopback(settings.host):
         return
@@ -91,6 +94,11 @@ def warned(live: Live) -> Iterator[str]:
     yield f"  beyond this machine: {whom} can use it; --host 127.0.0.1 keeps it to this machine"
     if settings.control_token is None:
         yield f"  /__mockserver__ wants a token: authorization: Bearer {live.control_token}"
+
+
+def _records(choice: Choice) -> bool:
+    """Whether anything may be recorded: with `once`, nothing is where something is there."""
+    return choice.name is not None and (choice.forwards or choice.record == "new_episodes")
 
 
 def _is_writable(folder: Path) -> bool:

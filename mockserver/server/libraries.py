@@ -47,6 +47,13 @@ class Libraries:
                 self._loaded[name] = empty.again(self.reels.load(name)) if there else empty
             return self._loaded[name]
 
+    def refresh(self, name: str) -> None:
+        """Have a cassette read anew where others have changed it since. Raises CassetteError."""
+        name = _plain(name)
+        with self.reels.lock:
+            if name in self._loaded and self.reels.news(name):
+                del self._loaded[name]
+
     def missing(self, name: str, cure: str = _RECORD) -> str:
         """What to say of a cassette that is not there."""
         told = self.reels.absent(name)

@@ -87,6 +87,7 @@ class Player:
         """A player of another cassette, which is read now if it will be needed. Raises CassetteError."""
         if name is None:
             return replace(self, choice=Choice(None, record))
+        self.libraries.refresh(name)
         if record == "all":
             self.libraries.renew(name)
         library = self.libraries.load(name, new=record != "none")

@@ -107,7 +107,7 @@ class Recorder:
         take, call = self._take, self._take.call
         try:
             reply = body.recorded(took)
-            if take.errors is None and (why := astray(reply, take.dialect)):
+            if take.errors is None and (why := astray(reply, call)):
                 raise CassetteError(why)
             episode = Episode(take.dialect, call.operation, call.model, take.request, reply, self._at)
             self._exchange.recorded = await self._save(episode)

@@ -120,6 +120,11 @@ class Reels:
             before, self._seen = self._seen, now
             return tuple(name for name, stamp in now.items() if stamp != before[name])
 
+    def news(self, name: str) -> bool:
+        """Whether others have changed this one since it was last looked at."""
+        with self.lock:
+            return name in self._seen and self._stamp(name) != self._seen[name]
+
     def _stamp(self, name: str) -> object:
         try:
             return self._open(name).stamp

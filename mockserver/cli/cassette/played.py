@@ -38,11 +38,12 @@ class Played:
 
 
 def _episodes(said: Json) -> Iterator[str]:
-    """The episodes by either answer of a server."""
+    """The episodes by either answer of a server, those too that it has recorded."""
     if "played" in said:
         yield from said["played"].keys()
-    else:
-        yield from (str(call["source"]).removeprefix("cassette ") for call in said["calls"])
+        return
+    for call in said["calls"]:
+        yield str(call.get("recorded") or call["source"]).removeprefix("cassette ")
 
 
 def _asked(address: str, token: str | None) -> Json:

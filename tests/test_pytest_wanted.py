@@ -15,7 +15,7 @@ MARKS = [
     ("rules='none.yaml'", "there is no none.yaml in *, nor in *"),
     ("rules='broken.yaml'", 'broken.yaml:2:12: *"last_usr"*'),
     ("seed='many'", 'seed must be a whole number, not "many"'),
-    ("cassette='none'", 'there is no cassette "none"; *'),
+    ("cassette='none'", 'there is no cassette "none" in cassettes; *'),
 ]
 
 

@@ -22,7 +22,9 @@ class Held:
     def of(cls, live: Live) -> "Held | None":
         """What the cassette of the settings holds now; None where there is none, or all is recorded anew."""
         library = live.player.loaded
-        return None if library is None else cls(library.file, Path(live.settings.cassettes, library.file), library.size)
+        if library is None or live.player.choice.forwards:
+            return None
+        return cls(library.file, Path(live.settings.cassettes, library.file), library.size)
 
     def played(self, calls: Iterable[Call]) -> Tape:
         """What these calls have played of it."""

@@ -33,7 +33,10 @@ def test_version() -> None:
     ("arguments", "message"),
     [
         (["sevre"], 'mockserver: no command "sevre"; did you mean "serve"?\n'),
-        (["zzz"], 'mockserver: no command "zzz"; there are serve, run, check, explain, ask, schema, cassette, init\n'),
+        (
+            ["zzz"],
+            'mockserver: no command "zzz"; there are serve, run, faults, check, explain, ask, schema, cassette, init\n',
+        ),
         (["serve", "--prt", "1"], "mockserver: No such option '--prt'. Did you mean '--port'?\n"),
         (["ask"], "mockserver: Missing argument 'TEXT'.\n"),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.core.errors import MockserverError
 from mockserver.pytest_wanted import Wanted, setup, taped, wanted
-from mockserver.reports.expected import listed
+from mockserver.reports.beside import beside
 from mockserver.reports.problems import told
 from mockserver.reports.unplayed import Tape, summary, unplayed
 from mockserver.testing import MockServer
@@ -106,9 +106,8 @@ class Use:
         """Add to the report of a test what its server saw, unless the test fails for that."""
         self.failed |= report.failed
         if report.failed and not self.complained:
-            calls, problems = self.server.calls, self.server.problems()
-            if calls or problems:
-                report.sections.append(("mockserver", "\n\n".join((listed(calls), *(each.text for each in problems)))))
+            if seen := beside(self.server.calls, self.server.problems()):
+                report.sections.append(("mockserver", seen))
         elif report.when == "call" and report.passed and (tape := self.server.played()) is not None:
             setattr(report, TAPE, asdict(tape))
 

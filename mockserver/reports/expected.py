@@ -7,10 +7,7 @@ from typing import Any, Protocol
 from mockserver.core.call import Call
 from mockserver.core.exchange import Finding
 from mockserver.reports.asked import findings, ranked
-from mockserver.reports.came import Came as Came
-from mockserver.reports.came import line as line
-from mockserver.reports.came import listed as listed
-from mockserver.reports.came import many, named
+from mockserver.reports.came import Came, line, listed, many, named
 from mockserver.reports.notation import field_in_python
 
 NEAREST = 3  # calls that are held against what was wanted

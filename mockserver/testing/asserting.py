@@ -4,7 +4,8 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from mockserver.reports.expected import Came, any_but, not_none, sequence, too_few
+from mockserver.reports.came import Came
+from mockserver.reports.expected import any_but, not_none, sequence, too_few
 from mockserver.testing.fitting import wanted
 from mockserver.testing.options import When
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from mockserver.reports.expected import line
+from mockserver.reports.came import line
 from mockserver.testing.calls import Call
 
 

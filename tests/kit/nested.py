@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml as yaml  # before any run does: what its C part makes would be of other classes in the next one
 
 APP = """
 from openai import OpenAI

@@ -27,7 +27,7 @@ rules:
     times: 1
   - then: {steps: [{text: a}, {text: b}]}
 """
-FILE = "/work/tests/rules.yaml"
+FILE = "/project/tests/rules.yaml"
 
 
 def exchange(source: str, *through: str, bent_by: tuple[str, ...] = ()) -> Exchange:
@@ -41,14 +41,14 @@ def watched() -> Watch:
     """Two rules were used, one of them of a test."""
     watch = Watch()
     watch.declares(loaded(RULES, FILE))
-    watch.declares(loaded("rules:\n  - {name: mine, then: {text: a}}\n", "/work/test_app.py"), declared=True)
+    watch.declares(loaded("rules:\n  - {name: mine, then: {text: a}}\n", "/project/test_app.py"), declared=True)
     watch.note(exchange(f"rule {FILE}:10", "steps[0]"))
     watch.note(exchange(f"rule {FILE}:10", "steps[1]", "steps[1].faults[0]"))
     watch.note(exchange(f"rule {FILE}:20", "steps[1]"))
-    watch.note(exchange("generated", bent_by=("rule /work/test_app.py:2 mine",)))
+    watch.note(exchange("generated", bent_by=("rule /project/test_app.py:2 mine",)))
     return watch
 
 
 def covered() -> Coverage:
     """What that comes to."""
-    return watched().coverage("/work")
+    return watched().coverage("/project")

@@ -56,9 +56,9 @@ def test_an_answer_to_several_prompts_is_one_of_each_of_its_rules():
 def test_what_other_processes_saw_is_added():
     both = Watch()
     both.add(json.loads(json.dumps(watched().told())))
-    assert both.coverage("/work") == covered()
+    assert both.coverage("/project") == covered()
     both.add(watched().told())
-    assert [entry.hits for entry in both.coverage("/work").entries] == [2 * entry.hits for entry in covered().entries]
+    assert [entry.hits for entry in both.coverage("/project").entries] == [2 * entry.hits for entry in covered().entries]
 
 
 def test_without_rules_it_is_empty():

@@ -82,10 +82,10 @@ def _files(rules: Any) -> Sequence[str | os.PathLike[str]]:
 
 def _found(file: str | os.PathLike[str], item: pytest.Item) -> Path:
     """A file that is named beside the test, or from the root of the tests."""
-    tried = [folder / file for folder in (item.path.parent, item.config.rootpath)]
-    for path in tried:
-        if path.exists():
-            return path
+    folders = tuple(dict.fromkeys((item.path.parent, item.config.rootpath)))
+    for folder in folders:
+        if (folder / file).exists():
+            return folder / file
     if Path(file).is_absolute():
         return Path(file)  # which is told when it is read
-    raise ConfigError(f"there is no {os.fspath(file)} in {tried[0].parent}, nor in {tried[1].parent}")
+    raise ConfigError(f"there is no {os.fspath(file)} in {', nor in '.join(map(str, folders))}")

@@ -12,7 +12,7 @@ MARKS = [
     ("colour=1", '@pytest.mark.mockserver takes no "colour"; it takes rules, verify, unmatched, *'),
     ("'rules.yaml'", "@pytest.mark.mockserver takes keywords, such as rules='rules.yaml'"),
     ("rules=3", "@pytest.mark.mockserver(rules=...) takes a file or a list of files, not 3"),
-    ("rules='none.yaml'", "there is no none.yaml in *, nor in *"),
+    ("rules='none.yaml'", "there is no none.yaml in *"),
     ("rules='broken.yaml'", 'broken.yaml:2:12: *"last_usr"*'),
     ("seed='many'", 'seed must be a whole number, not "many"'),
     ("cassette='none'", 'there is no cassette "none" in cassettes; *'),

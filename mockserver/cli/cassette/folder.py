@@ -18,8 +18,8 @@ from mockserver.core.episode import Episode
 from mockserver.core.errors import CassetteError, ConfigError
 from mockserver.core.json_text import Json
 from mockserver.core.printable import printable
-from mockserver.core.secrets import known
 from mockserver.dialects import discover
+from mockserver.server.keeping import keeping
 from mockserver.settings import Settings, assemble
 from mockserver.units import seconds
 
@@ -114,8 +114,7 @@ def age(context: click.Context, parameter: click.Parameter, text: str | None) ->
 
 def scrubber(settings: Settings) -> Scrubber:
     """What takes secrets out of episodes, by the settings and the environment."""
-    compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-    return Scrubber(settings.scrub, known(os.environ), settings.allow_secrets, compared)
+    return keeping(settings, os.environ).scrubber
 
 
 def leaks(episode: Episode, settings: Settings) -> Sequence[str]:

@@ -19,7 +19,8 @@ from load import Cost, free_port, measure, server
 from vcr.cassette import Cassette
 
 from mockserver.kinds.cassettes import Match
-from mockserver.server.libraries import Libraries, in_folder
+from mockserver.server.libraries import Libraries
+from mockserver.server.reels import Reels, in_folder
 
 EPISODES, STEP, TURNS = 1_000, 100, 5
 PATH = "/v1/chat/completions"
@@ -44,7 +45,7 @@ class Tapes:
 
     def load(self) -> None:
         """Read ours, until everything is there to be played."""
-        size = Libraries(in_folder(self.folder), Match()).load("tape").size
+        size = Libraries(Reels(in_folder(self.folder)), Match()).load("tape").size
         if size != EPISODES:
             raise RuntimeError(f"{size} episodes were loaded, not {EPISODES}")
 

@@ -20,6 +20,7 @@ from replay import replaying
 from schemas import schemas
 from soak import soak
 from streams import timing
+from suite import suites
 
 HERE = Path(__file__).parent
 COUNT = 8_000
@@ -189,6 +190,7 @@ QUESTIONS: Mapping[str, Callable[[], Mapping[str, float]]] = {
     "held": holding,
     "relay": relaying,
     "replay": lambda: replaying(chat),
+    "suites": suites,
 }
 
 

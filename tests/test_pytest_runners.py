@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.nested import ini, ran
+from tests.kit.nested import QUICK, ini, ran
 
 pytest_plugins = ["pytester"]
 
@@ -197,7 +197,7 @@ def test_it():
     assert not [name for name in heavy if name in sys.modules]
 """
     Path("test_idle.py").write_text(tests)
-    result = pytester.runpytest_subprocess("-p", "no:schemathesis", "-p", "no:hypothesispytest", "test_idle.py")
+    result = pytester.runpytest_subprocess(*QUICK, "-p", "no:respx", "test_idle.py")
     result.assert_outcomes(passed=1)
 
 

@@ -1,6 +1,6 @@
-"""The files of cassettes as one run of a server knows them, whatever is reloaded meanwhile: what of them is old, and
+"""The files of cassettes as one run of a server knows them: what of them is old, and what others have changed in them.
 
-what others have changed in them. Knows files by a small protocol only.
+It outlasts what is reloaded, and knows files by a small protocol only.
 """
 
 from collections.abc import Callable

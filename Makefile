@@ -4,6 +4,7 @@ PYTHON ?= python3
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes, which need not compile everything anew
 
 .PHONY: setup serve fmt check test frameworks fuzz crash cover bench tour lock lock-frameworks
 

@@ -172,7 +172,7 @@ BODY = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("dialect", ["openai", "tzafon"])
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=BODY, strict=st.booleans())
 def test_any_body_is_understood_or_refused(speak: Callable[[str], Any], dialect: str, body: Any, strict: bool) -> None:
     speaker = speak(dialect)

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from types import TracebackType
@@ -28,7 +27,7 @@ from mockserver.state.journal import Journal
 from mockserver.testing.asserting import Assertions
 from mockserver.testing.calls import Call, Calls
 from mockserver.testing.clients import async_client, client
-from mockserver.testing.declaring import Declared
+from mockserver.testing.declaring import Declared, Names
 from mockserver.testing.environs import Environs
 from mockserver.testing.options import Options, When
 from mockserver.testing.setup import Setup, Setups
@@ -57,7 +56,6 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._loaded: tuple[Rule, ...] = ()
         self._standing: tuple[Declared, ...] = ()
         self._laid: tuple[Rule, ...] = ()
-        self._count = 0
         self._stack = ExitStack()
         self._client: OpenAI | None = None
         self.errors: list[tuple[str, Exception]] = []  # of functions that answer: where each is declared, and why
@@ -187,7 +185,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
             watched.declares(engine.rules)
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
         self._declared, self._loaded, self._laid, self.errors = [], (), (), []
-        self._budget, self._count = Budget(), len(self._standing)
+        self._budget, self.names = Budget(), Names(one.rule for one in self._standing if one.rule is not None)
         self._held = Held.of(self._live)
         self.changed()
 
@@ -261,9 +259,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
         """A rule that stands at a place of a program. Raises RuleError."""
         document = Document.at({"rules": [rule]}, place)
-        made = compiled((document,), self._live.settings.profiles)[0]
-        self._count += 1
-        return made if "name" in rule else replace(made, name=f"on {self._count}")  # counters go by it
+        return compiled((document,), self._live.settings.profiles)[0]
 
     def changed(self) -> None:
         """Have the rules that are declared now."""

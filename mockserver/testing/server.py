@@ -26,7 +26,7 @@ from mockserver.server.running import Running
 from mockserver.state.journal import Journal
 from mockserver.testing.asserting import Assertions
 from mockserver.testing.calls import Call, Calls
-from mockserver.testing.clients import async_client, client
+from mockserver.testing.clients import async_client, client, usual
 from mockserver.testing.declaring import Declared, Names
 from mockserver.testing.environs import Environs
 from mockserver.testing.options import Options, When
@@ -123,14 +123,13 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         Without options and for OpenAI it is the same one each time, whose connections are used again.
         """
         if options or dialect != "openai":
-            return client(self.url, dialect, **options)
-        if self._client is None:
-            self._client = client(self.url, dialect)
+            return client(self.env, dialect, **options)
+        self._client = usual(self.env, self._client)
         return self._client
 
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
         """The same that is awaited, a new one each time: it belongs to the loop that it is used in."""
-        return async_client(self.url, dialect, **options)
+        return async_client(self.env, dialect, **options)
 
     # Without a socket.
 

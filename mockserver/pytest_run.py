@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from mockserver.reports.beside import beside
 from mockserver.reports.problems import told
 from mockserver.reports.unplayed import Tape, summary, unplayed
 from mockserver.testing import MockServer
+from mockserver.testing.environs import Environs
 from mockserver.testing.leftovers import left_open
 
 TAPE = "mockserver_tape"  # what a report has beside its own: what was played of the test's cassette
@@ -73,8 +74,9 @@ class Run:
         server.reset(setup(taped(item, wants)))
         strict = "cassette" not in wants and item.config.getini("mockserver_unplayed") == "fail"
         use = Use(server, verify=bool(wants.get("verify", True)), strict=strict)
-        with server.environ():
-            yield use
+        use.environs.put(server.env)
+        yield use
+        use.environs.restore()
         left = server.close_open()
         server.reset()
         for warning in left_open(left) if not use.failed else ():
@@ -87,11 +89,15 @@ class Run:
 
 @dataclass(slots=True)
 class Use:
-    """A server as a test has it. `verify`: the test fails for its problems; `strict`: also for unplayed episodes."""
+    """A server as a test has it. `verify`: the test fails for its problems; `strict`: also for unplayed episodes.
+
+    `environs` lead clients to it.
+    """
 
     server: MockServer
     verify: bool
     strict: bool
+    environs: Environs = field(default_factory=Environs)
     failed: bool = False
     complained: bool = False
 

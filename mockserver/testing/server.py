@@ -1,6 +1,5 @@
 """MockServer: a running server for tests, with rules declared in Python and a look at the calls that came."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -28,7 +27,7 @@ from mockserver.testing.asserting import Assertions
 from mockserver.testing.calls import Call, Calls
 from mockserver.testing.clients import async_client, client, usual
 from mockserver.testing.declaring import Declared, Names
-from mockserver.testing.environs import Environs
+from mockserver.testing.environs import Environs, without_ours
 from mockserver.testing.options import Options, When
 from mockserver.testing.setup import Setup, Setups
 from mockserver.testing.tapes import Held
@@ -115,7 +114,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables that lead the official clients here; for a program that is started, for one."""
-        return environment(self.url, self._live.settings, os.environ)
+        return environment(self.url, self._live.settings, without_ours())
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it can speak, with options of its own. Raises ConfigError.

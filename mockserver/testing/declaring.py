@@ -58,7 +58,7 @@ class Stage(Protocol):
     def removed(self, declared: "Declared") -> None:
         """A rule is no more."""
 
-    def failed(self, where: str, error: Exception) -> None:
+    def failed(self, declared: "Declared", error: Exception) -> None:
         """A function that answers has failed."""
 
     @property
@@ -139,7 +139,7 @@ class Declared:
             return self._stage.compiled({"then": {**beside, **said}}, self.place).then
 
         def failed(error: Exception) -> str:
-            self._stage.failed(self.where, error)
+            self._stage.failed(self, error)
             return f"{self.where}: the function of this rule failed: {type(error).__name__}: {error}"
 
         return calling(function, compiled, failed)

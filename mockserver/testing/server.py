@@ -63,7 +63,9 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     # From start to stop.
 
     def start(self) -> Self:
-        """Listen on a free port of this machine, until `stop`. Raises ConfigError."""
+        """Listen on a free port of this machine, until `stop`. Raises ConfigError, also where it does already."""
+        if self._running is not None:
+            raise ConfigError(f"this server runs already, at {self.url}; stop it first, or make another MockServer")
         running = Running(self._live)
         running.start()
         self._running = running
@@ -275,9 +277,10 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._standing = tuple(one for one in self._standing if one is not declared)
         self.changed()
 
-    def failed(self, where: str, error: Exception) -> None:
-        """A function that answers has failed."""
-        self.errors.append((where, error))
+    def failed(self, declared: Declared, error: Exception) -> None:
+        """A function that answers has failed; one of a rule that is gone belongs to the test before."""
+        if declared in (*self._declared, *self._standing):
+            self.errors.append((declared.where, error))
 
     def _check_here(self) -> None:
         if self._running is not None:

@@ -28,6 +28,7 @@ from mockserver.testing.calls import Call, Calls
 from mockserver.testing.clients import async_client, client, usual
 from mockserver.testing.declaring import Declared, Names
 from mockserver.testing.environs import Environs, without_ours
+from mockserver.testing.leftovers import warn_of
 from mockserver.testing.options import Options, When
 from mockserver.testing.setup import Setup, Setups
 from mockserver.testing.tapes import Held
@@ -101,6 +102,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         with self._stack:
             if error is None:
                 self.verify()
+                warn_of(self.close_open())
 
     @property
     def url(self) -> str:

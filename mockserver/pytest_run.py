@@ -99,19 +99,22 @@ class Use:
     strict: bool
     environs: Environs = field(default_factory=Environs)
     failed: bool = False
-    complained: bool = False
+    complained: str = ""
 
     def complaint(self) -> str:
         """What the test is to fail for, now that it has come to its end."""
         tape = self.server.played() if self.strict else None
         found = (*self.server.problems(), *(() if tape is None else unplayed(tape))) if self.verify else ()
-        self.complained = bool(found)
-        return told(found)
+        self.complained = told(found)
+        return self.complained
 
     def tell(self, report: pytest.TestReport) -> None:
-        """Add to the report of a test what its server saw, unless the test fails for that."""
+        """Add to the report of a test what its server saw, unless the test fails for that.
+
+        A TestCase that fails by itself has been asked for a complaint too: unittest tells of a failure behind that.
+        """
         self.failed |= report.failed
-        if report.failed and not self.complained:
+        if report.failed and not (self.complained and self.complained in report.longreprtext):
             if seen := beside(self.server.calls, self.server.problems()):
                 report.sections.append(("mockserver", seen))
         elif report.when == "call" and report.passed and (tape := self.server.played()) is not None:

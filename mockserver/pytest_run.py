@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ class Run:
     @contextmanager
     def lent(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
         """A server for a test, cleared and as the test wants it, to which clients are led. Raises MockserverError."""
-        wants = self._wanted(item)
+        wants = self._wanted(item, {} if server is self._server else server.usual.stated)
         server.keep()
         server.reset(setup(taped(item, wants)))
         strict = "cassette" not in wants and item.config.getini("mockserver_unplayed") == "fail"
@@ -82,8 +83,9 @@ class Run:
         for warning in left_open(left) if not use.failed else ():
             item.warn(warning)
 
-    def _wanted(self, item: pytest.Item) -> Wanted:
-        found = wanted(item, self._stated)
+    def _wanted(self, item: pytest.Item, usual: Mapping[str, Any] = MappingProxyType({})) -> Wanted:
+        """What a test wants; `usual` is what a server of the user's own has been told when it was made."""
+        found = wanted(item, {**usual, **self._stated})
         return found if self._recording else {**found, "record": "none"}
 
 

@@ -46,7 +46,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
     def __init__(self, *rules: str | Path, **options: Unpack[Options]) -> None:
         self._setups = Setups()
-        self._setup = self._usual = Setup.of(*rules, **options)
+        self._setup = self.usual = Setup.of(*rules, **options)
         self._live = start(self._setup.sources)
         self.clock = Clock()
         self._live.now = self.clock.now
@@ -178,7 +178,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         The address stays, and so do clients that were made before; an answer that is still going out is broken off.
         """
         self.close_open()
-        self._setup = setup or self._usual
+        self._setup = setup or self.usual
         settings, engine = self._setups.composed(self._setup)
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True

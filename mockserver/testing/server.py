@@ -186,6 +186,8 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
             journal.on_close = watched.note
             watched.declares(engine.rules)
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
+        if settings.upstream:
+            self._live.sources = self._setup.sources  # its key may have come to the environment by now
         self._declared, self._loaded, self._laid, self.errors = [], (), (), []
         self._budget, self.names = Budget(), Names(one.rule for one in self._standing if one.rule is not None)
         self._held = Held.of(self._live)

@@ -23,11 +23,13 @@ import pytest
 if TYPE_CHECKING:
     from mockserver.pytest_run import Run, Use
     from mockserver.testing import MockServer
+    from mockserver.testing.environs import Environs
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FIXTURES = {"mockserver", "mockserver_session"}
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 USE: pytest.StashKey[Use] = pytest.StashKey()
+LED: pytest.StashKey[Environs] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -120,7 +122,7 @@ def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -
     """A stand-in for LLM APIs, cleared for each test, to which the official clients come by themselves."""
     stash = request.node.stash
     with _told(_FAILED), _run(request.config).lent(request.node, mockserver_session) as use:
-        stash[USE] = use
+        stash[USE], stash[LED] = use, use.environs
         yield use.server
         del stash[USE]
 
@@ -133,6 +135,16 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     if use is not None and (complaint := use.complaint()):
         pytest.fail(complaint, pytrace=False)
     return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Put the environment back again: fixtures that were there before ours may have ended with what it was then."""
+    try:
+        return (yield)
+    finally:
+        if (environs := item.stash.get(LED, None)) is not None:
+            environs.restore()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from mockserver.reports.beside import beside
 from mockserver.reports.problems import told
 from mockserver.reports.unplayed import Tape, summary, unplayed
 from mockserver.testing import MockServer
+from mockserver.testing.environs import Environs
 from mockserver.testing.leftovers import left_open
 
 TAPE = "mockserver_tape"  # what a report has beside its own: what was played of the test's cassette
@@ -68,44 +70,53 @@ class Run:
     @contextmanager
     def lent(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
         """A server for a test, cleared and as the test wants it, to which clients are led. Raises MockserverError."""
-        wants = self._wanted(item)
+        wants = self._wanted(item, {} if server is self._server else server.usual.stated)
         server.keep()
         server.reset(setup(taped(item, wants)))
         strict = "cassette" not in wants and item.config.getini("mockserver_unplayed") == "fail"
         use = Use(server, verify=bool(wants.get("verify", True)), strict=strict)
-        with server.environ():
-            yield use
+        use.environs.put(server.env)
+        yield use
+        use.environs.restore()
         left = server.close_open()
         server.reset()
         for warning in left_open(left) if not use.failed else ():
             item.warn(warning)
 
-    def _wanted(self, item: pytest.Item) -> Wanted:
-        found = wanted(item, self._stated)
+    def _wanted(self, item: pytest.Item, usual: Mapping[str, Any] = MappingProxyType({})) -> Wanted:
+        """What a test wants; `usual` is what a server of the user's own has been told when it was made."""
+        found = wanted(item, {**usual, **self._stated})
         return found if self._recording else {**found, "record": "none"}
 
 
 @dataclass(slots=True)
 class Use:
-    """A server as a test has it. `verify`: the test fails for its problems; `strict`: also for unplayed episodes."""
+    """A server as a test has it. `verify`: the test fails for its problems; `strict`: also for unplayed episodes.
+
+    `environs` lead clients to it.
+    """
 
     server: MockServer
     verify: bool
     strict: bool
+    environs: Environs = field(default_factory=Environs)
     failed: bool = False
-    complained: bool = False
+    complained: str = ""
 
     def complaint(self) -> str:
         """What the test is to fail for, now that it has come to its end."""
         tape = self.server.played() if self.strict else None
         found = (*self.server.problems(), *(() if tape is None else unplayed(tape))) if self.verify else ()
-        self.complained = bool(found)
-        return told(found)
+        self.complained = told(found)
+        return self.complained
 
     def tell(self, report: pytest.TestReport) -> None:
-        """Add to the report of a test what its server saw, unless the test fails for that."""
+        """Add to the report of a test what its server saw, unless the test fails for that.
+
+        A TestCase that fails by itself has been asked for a complaint too: unittest tells of a failure behind that.
+        """
         self.failed |= report.failed
-        if report.failed and not self.complained:
+        if report.failed and not (self.complained and self.complained in report.longreprtext):
             if seen := beside(self.server.calls, self.server.problems()):
                 report.sections.append(("mockserver", seen))
         elif report.when == "call" and report.passed and (tape := self.server.played()) is not None:

@@ -165,6 +165,40 @@ def test_two(mockserver):
     assert "OPENAI_API_KEY" not in os.environ
 
 
+def test_a_key_for_upstream_that_only_a_mark_names(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
+    tests = """
+import os, pytest
+
+@pytest.mark.mockserver(upstream={"openai": "https://api.example/v1"})
+def test_asked_with_it(mockserver):
+    assert os.environ["OPENAI_API_KEY"] == mockserver.client().api_key == "sk-real"
+
+def test_not_asked(mockserver):
+    assert os.environ["OPENAI_API_KEY"] == mockserver.client().api_key == "sk-mockserver"
+"""
+    for how in ("test", "session"):
+        ran(pytester, tests, "-o", f"mockserver_env={how}").assert_outcomes(passed=2)
+        assert os.environ["OPENAI_API_KEY"] == "sk-real"
+
+
+def test_fixtures_that_change_the_environment_too(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://api.example/v1")
+    tests = """
+import os, pytest
+
+@pytest.mark.parametrize("first", ["monkeypatch", "mockserver"])
+def test_changes(request, first):
+    request.getfixturevalue(first)
+    request.getfixturevalue("mockserver")
+    request.getfixturevalue("monkeypatch").setenv("OPENAI_BASE_URL", "https://other.example/v1")
+
+def test_finds_it_as_it_was():
+    assert os.environ["OPENAI_BASE_URL"] == "https://api.example/v1"
+"""
+    ran(pytester, tests).assert_outcomes(passed=3)
+
+
 def test_recording_is_refused_under_ci(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     tests = """

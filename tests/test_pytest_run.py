@@ -117,9 +117,27 @@ from mockserver.testing import MockServer
 
 @pytest.fixture(scope="session")
 def mockserver_session():
-    with MockServer(seed=4, unmatched="generate") as server:
+    with MockServer("rules/own.yaml", unmatched="generate", keys=["sk-own"]) as server:
         server.on(last_user="hello").reply("of my own")
         yield server
 """
-    tests = "def test_it(mockserver):\n    assert greet() == 'of my own'\n    mockserver.on().reply('x').times(1)"
-    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(failed=1)
+    tests = """
+import openai, pytest
+
+def test_it(mockserver):
+    assert greet() == "of my own"
+    assert greet("file") == "From the file."
+    assert greet("anything")
+    assert mockserver.calls[0].headers["authorization"] == "Bearer sk-own"
+
+@pytest.mark.mockserver(rules=[], unmatched="error", verify=False)
+def test_closer(mockserver):
+    with pytest.raises(openai.NotFoundError):
+        greet("file")
+
+def test_unmet(mockserver):
+    mockserver.on().reply("x").times(1)
+"""
+    rules = "rules: [{when: {last_user: file}, then: {text: From the file.}}]"
+    files = {"conftest.py": conftest, "rules/own.yaml": rules}
+    ran(pytester, tests, files=files).assert_outcomes(passed=2, failed=1)

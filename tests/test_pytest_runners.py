@@ -67,6 +67,7 @@ class TestUsing(unittest.TestCase):
         self.mockserver.on().reply("Hi!").times(2)
 
     def test_fails_by_itself(self):
+        self.mockserver.on("late").reply("Hi!").times(3)
         self.assertEqual("Hi!", "Hello!")
 
     @unittest.expectedFailure
@@ -91,6 +92,8 @@ def documented():
     told = result.stdout.str()
     assert "test_it.py:18 was to answer 2 calls and answered 0" in told
     assert "AssertionError: 'Hi!' != 'Hello!'" in told
+    assert "was to answer 3 calls and answered 0" in told.partition("- mockserver -")[2]
+    assert told.count("- mockserver -") == 1
     assert "was to answer 1 call and answered 0" in told
 
 

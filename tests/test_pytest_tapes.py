@@ -111,6 +111,23 @@ def test_a_folder_for_all_tests(pytester: pytest.Pytester, upstream: str) -> Non
     ran(pytester, "", "--mockserver-record=none").assert_outcomes(passed=2)
 
 
+def test_a_key_for_upstream_that_a_fixture_sets(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
+    tests = """
+import pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def key():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MOCKSERVER_UPSTREAM_KEY_OPENAI", "sk-vault-0123456789abcdefghij")
+        yield
+
+def test_one(mockserver):
+    assert greet("x") == "x to you!"
+"""
+    ran(pytester, tests, "--mockserver-record=once", upstream).assert_outcomes(passed=1)
+    assert provider.calls[0].headers["authorization"] == "Bearer sk-vault-0123456789abcdefghij"
+
+
 def test_a_cassette_that_tests_share(pytester: pytest.Pytester, upstream: str) -> None:
     tests = """
 import pytest

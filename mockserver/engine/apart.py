@@ -4,6 +4,8 @@ Knows how large a call is, not what the work is. What is done here must not care
 anything that is changed while it is used keeps one of it for each thread, or a lock.
 """
 
+import os
+import sys
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections.abc import Callable, Generator
 from contextlib import suppress
@@ -120,6 +122,8 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
         orders.get().carry_out()
 
 
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_orders.cache_clear)  # the threads have stayed behind
 BY_HAND: ContextVar[bool] = ContextVar("by hand", default=False)  # a coroutine is stepped by hand, without a loop
 THREADS = 4  # no faster than one, but a call that takes long leaves the next one its share
 LARGE = 8_192  # bytes of a request, or characters of a conversation

@@ -35,6 +35,12 @@ def environment(address: str, settings: Settings, environ: Mapping[str, str]) ->
     return found
 
 
+def key_in(env: Mapping[str, str], dialect: str) -> str:
+    """The key that the dialect's own client takes from an environment; OpenAI's, where it reads none of its own."""
+    variables = discover()[dialect].variables or discover()["openai"].variables
+    return env[next(name for name, text in variables.items() if text == "{key}")]
+
+
 def base_url(address: str, dialect: str) -> str:
     """What the dialect's own client takes as its base, for a server at this address."""
     spoken = discover()[dialect]

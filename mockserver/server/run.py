@@ -95,7 +95,6 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
         ws="none",
         lifespan="on",
         log_config=None,
-        access_log=False,
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=grace,

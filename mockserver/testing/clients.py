@@ -1,28 +1,37 @@
 """Ready-made clients: OpenAI's own, where it is installed, for every dialect that it can speak."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mockserver.core.errors import ConfigError
 from mockserver.dialects import discover
 from mockserver.positions import did_you_mean
-from mockserver.server.environment import KEY
+from mockserver.server.environment import ADDRESS, key_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
 
-def client(address: str, dialect: str, **options: Any) -> "OpenAI":
-    """A client for a server at this address; `options` are the client's own. Raises ConfigError."""
-    openai = _openai()
-    made: OpenAI = (openai.AzureOpenAI if dialect == _AZURE else openai.OpenAI)(**_given(address, dialect), **options)
+def client(env: Mapping[str, str], dialect: str, **options: Any) -> "OpenAI":
+    """A client for the server that these variables lead to; `options` are the client's own. Raises ConfigError."""
+    openai, given = _openai(), {**_given(env, dialect), **options}
+    made: OpenAI = (openai.AzureOpenAI if dialect == _AZURE else openai.OpenAI)(**given)
     return made
 
 
-def async_client(address: str, dialect: str, **options: Any) -> "AsyncOpenAI":
+def async_client(env: Mapping[str, str], dialect: str, **options: Any) -> "AsyncOpenAI":
     """The same that is awaited."""
-    openai, given = _openai(), _given(address, dialect)
-    made: AsyncOpenAI = (openai.AsyncAzureOpenAI if dialect == _AZURE else openai.AsyncOpenAI)(**given, **options)
+    openai, given = _openai(), {**_given(env, dialect), **options}
+    made: AsyncOpenAI = (openai.AsyncAzureOpenAI if dialect == _AZURE else openai.AsyncOpenAI)(**given)
     return made
+
+
+def usual(env: Mapping[str, str], before: "OpenAI | None") -> "OpenAI":
+    """The client for OpenAI's dialect: the one from before, if that goes to the same address with the same key."""
+    given = _given(env, "openai")
+    if before is not None and (str(before.base_url).rstrip("/"), before.api_key) == tuple(given.values()):
+        return before
+    return client(env, "openai")
 
 
 def _openai() -> Any:
@@ -33,7 +42,7 @@ def _openai() -> Any:
     return openai
 
 
-def _given(address: str, dialect: str) -> dict[str, str]:
+def _given(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
     """Where a client is led, and with which key."""
     spoken = discover().get(dialect)
     if spoken is None:
@@ -43,10 +52,10 @@ def _given(address: str, dialect: str) -> dict[str, str]:
             "azure is spoken by azure-ai-inference, not by OpenAI's client:"
             ' ChatCompletionsClient(mockserver.base_url("azure"), AzureKeyCredential("any"))'
         )
-    base = address + spoken.mounts[0]
+    base, key = env[ADDRESS] + spoken.mounts[0], key_in(env, dialect)
     if dialect == _AZURE:
-        return {"azure_endpoint": base, "api_key": KEY, "api_version": spoken.variables["OPENAI_API_VERSION"]}
-    return {"base_url": base, "api_key": KEY}
+        return {"azure_endpoint": base, "api_key": key, "api_version": spoken.variables["OPENAI_API_VERSION"]}
+    return {"base_url": base, "api_key": key}
 
 
 _AZURE, _INFERENCE = "azure_openai", "azure"

@@ -1,6 +1,7 @@
 """`on(...)`: a rule that a test declares, in Python, and what it answers. It stands at the test's own file and line."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, Self, Unpack
 
@@ -16,8 +17,37 @@ from mockserver.testing.places import caller
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
+class Names:
+    """Tells declared rules apart that are called the same or stand in one line, of a loop or a helper.
+
+    Counters go by a rule's name, calls by its source: name and line, or the line alone.
+    """
+
+    def __init__(self, standing: Iterable[Rule] = ()) -> None:
+        self._taken = {text for rule in standing for text in (rule.name, rule.where)}
+        self._again = Counter[str]()
+        self._count = 0
+
+    def given(self, rule: Rule) -> Rule:
+        """The rule, under a name of its own, and in a line of its own if it was given no name."""
+        self._count += 1
+        if "name" in rule.spec:
+            return replace(rule, name=self._free(rule.name))
+        return replace(rule, name=self._free(f"on {self._count}"), where=self._free(rule.where))
+
+    def _free(self, text: str) -> str:
+        found = text
+        while found in self._taken:
+            self._again[text] += 1
+            found = f"{text} ({self._again[text] + 1})"
+        self._taken.add(found)
+        return found
+
+
 class Stage(Protocol):
     """Where declared rules are put to use."""
+
+    names: Names
 
     def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
         """The rule. Raises RuleError."""
@@ -28,7 +58,7 @@ class Stage(Protocol):
     def removed(self, declared: "Declared") -> None:
         """A rule is no more."""
 
-    def failed(self, where: str, error: Exception) -> None:
+    def failed(self, declared: "Declared", error: Exception) -> None:
         """A function that answers has failed."""
 
     @property
@@ -109,7 +139,7 @@ class Declared:
             return self._stage.compiled({"then": {**beside, **said}}, self.place).then
 
         def failed(error: Exception) -> str:
-            self._stage.failed(self.where, error)
+            self._stage.failed(self, error)
             return f"{self.where}: the function of this rule failed: {type(error).__name__}: {error}"
 
         return calling(function, compiled, failed)
@@ -123,7 +153,7 @@ class Declared:
         times = {} if self.wanted is None else {"times": self.wanted}
         named = {} if self._name is None else {"name": self._name}
         spec = {**named, "when": self._when, **times, "then": _plain(then)}
-        rule = self._stage.compiled(spec, self.place)
+        rule = self._stage.names.given(self._stage.compiled(spec, self.place))
         self.rule = rule if asking is None else replace(rule, then=asking, slow=True)
         self._stage.changed()
         return self

@@ -1,5 +1,6 @@
 """What tests leave undone."""
 
+import warnings
 from collections.abc import Iterable, Iterator
 
 from mockserver.reports.came import line
@@ -17,3 +18,9 @@ def left_open(calls: Iterable[Call]) -> Iterator[MockServerWarning]:
             f"the test has left an answer open, {line(call)}: read the stream to its end or close it, and wait for"
             " what runs beside the test"
         )
+
+
+def warn_of(calls: Iterable[Call]) -> None:
+    """Say it where nobody reports on tests, in the line that called who calls this."""
+    for warning in left_open(calls):
+        warnings.warn(warning, stacklevel=3)

@@ -1,9 +1,7 @@
 """MockServer: a running server for tests, with rules declared in Python and a look at the calls that came."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from types import TracebackType
@@ -27,9 +25,10 @@ from mockserver.server.running import Running
 from mockserver.state.journal import Journal
 from mockserver.testing.asserting import Assertions
 from mockserver.testing.calls import Call, Calls
-from mockserver.testing.clients import async_client, client
-from mockserver.testing.declaring import Declared
-from mockserver.testing.environs import Environs
+from mockserver.testing.clients import async_client, client, usual
+from mockserver.testing.declaring import Declared, Names
+from mockserver.testing.environs import Environs, without_ours
+from mockserver.testing.leftovers import warn_of
 from mockserver.testing.options import Options, When
 from mockserver.testing.setup import Setup, Setups
 from mockserver.testing.tapes import Held
@@ -47,7 +46,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
     def __init__(self, *rules: str | Path, **options: Unpack[Options]) -> None:
         self._setups = Setups()
-        self._setup = self._usual = Setup.of(*rules, **options)
+        self._setup = self.usual = Setup.of(*rules, **options)
         self._live = start(self._setup.sources)
         self.clock = Clock()
         self._live.now = self.clock.now
@@ -57,7 +56,6 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._loaded: tuple[Rule, ...] = ()
         self._standing: tuple[Declared, ...] = ()
         self._laid: tuple[Rule, ...] = ()
-        self._count = 0
         self._stack = ExitStack()
         self._client: OpenAI | None = None
         self.errors: list[tuple[str, Exception]] = []  # of functions that answer: where each is declared, and why
@@ -66,7 +64,9 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     # From start to stop.
 
     def start(self) -> Self:
-        """Listen on a free port of this machine, until `stop`. Raises ConfigError."""
+        """Listen on a free port of this machine, until `stop`. Raises ConfigError, also where it does already."""
+        if self._running is not None:
+            raise ConfigError(f"this server runs already, at {self.url}; stop it first, or make another MockServer")
         running = Running(self._live)
         running.start()
         self._running = running
@@ -102,6 +102,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         with self._stack:
             if error is None:
                 self.verify()
+                warn_of(self.close_open())
 
     @property
     def url(self) -> str:
@@ -117,7 +118,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     @property
     def env(self) -> Mapping[str, str]:
         """The environment variables that lead the official clients here; for a program that is started, for one."""
-        return environment(self.url, self._live.settings, os.environ)
+        return environment(self.url, self._live.settings, without_ours())
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
         """OpenAI's client for a dialect that it can speak, with options of its own. Raises ConfigError.
@@ -125,14 +126,13 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         Without options and for OpenAI it is the same one each time, whose connections are used again.
         """
         if options or dialect != "openai":
-            return client(self.url, dialect, **options)
-        if self._client is None:
-            self._client = client(self.url, dialect)
+            return client(self.env, dialect, **options)
+        self._client = usual(self.env, self._client)
         return self._client
 
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
         """The same that is awaited, a new one each time: it belongs to the loop that it is used in."""
-        return async_client(self.url, dialect, **options)
+        return async_client(self.env, dialect, **options)
 
     # Without a socket.
 
@@ -178,7 +178,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         The address stays, and so do clients that were made before; an answer that is still going out is broken off.
         """
         self.close_open()
-        self._setup = setup or self._usual
+        self._setup = setup or self.usual
         settings, engine = self._setups.composed(self._setup)
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
@@ -186,8 +186,10 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
             journal.on_close = watched.note
             watched.declares(engine.rules)
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
+        if settings.upstream:
+            self._live.sources = self._setup.sources  # its key may have come to the environment by now
         self._declared, self._loaded, self._laid, self.errors = [], (), (), []
-        self._budget, self._count = Budget(), len(self._standing)
+        self._budget, self.names = Budget(), Names(one.rule for one in self._standing if one.rule is not None)
         self._held = Held.of(self._live)
         self.changed()
 
@@ -261,9 +263,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
         """A rule that stands at a place of a program. Raises RuleError."""
         document = Document.at({"rules": [rule]}, place)
-        made = compiled((document,), self._live.settings.profiles)[0]
-        self._count += 1
-        return made if "name" in rule else replace(made, name=f"on {self._count}")  # counters go by it
+        return compiled((document,), self._live.settings.profiles)[0]
 
     def changed(self) -> None:
         """Have the rules that are declared now."""
@@ -281,9 +281,10 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._standing = tuple(one for one in self._standing if one is not declared)
         self.changed()
 
-    def failed(self, where: str, error: Exception) -> None:
-        """A function that answers has failed."""
-        self.errors.append((where, error))
+    def failed(self, declared: Declared, error: Exception) -> None:
+        """A function that answers has failed; one of a rule that is gone belongs to the test before."""
+        if declared in (*self._declared, *self._standing):
+            self.errors.append((declared.where, error))
 
     def _check_here(self) -> None:
         if self._running is not None:

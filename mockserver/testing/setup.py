@@ -48,6 +48,14 @@ class Setup:
         return Sources(self.rules, Keywords(self.settings), environ, shown=near)
 
     @property
+    def stated(self) -> Mapping[str, Any]:
+        """What it says, by the names of options and `rules`, wherever it is read."""
+        said = {"timing": self.timed, **self.settings, "rules": [path.absolute() for path in self.rules]}
+        if not self.lasts or "cassettes" in said:
+            said["cassettes"] = os.path.abspath(said.get("cassettes", "cassettes"))
+        return said
+
+    @property
     def key(self) -> object:
         """What tells it from others: what it says, and when its files were written."""
         return repr((self.settings, [(path, _written(path)) for path in self.rules]))

@@ -199,3 +199,16 @@ def test_whoever_steps_a_coroutine_by_hand_does_its_large_work() -> None:
         waiting.send(5)
     BY_HAND.reset(before)
     assert over.value.value == 5
+
+
+def test_a_fork_has_threads_of_its_own() -> None:
+    program = """
+import asyncio, os
+from mockserver.engine.apart import aside
+assert asyncio.run(aside(lambda: 1)) == 1
+if os.fork() == 0:
+    os._exit(asyncio.run(asyncio.wait_for(aside(lambda: 7), 10)))
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert ran.stdout == "7\n"

@@ -1,5 +1,6 @@
 """A server in a thread: it is there when `start` returns, and gone when `stop` does."""
 
+import logging
 import os
 import signal
 import socket
@@ -25,6 +26,14 @@ def test_it_answers_at_its_address_and_is_gone_afterwards() -> None:
     assert set(threading.enumerate()) == before
     with pytest.raises(OSError, match="refused"):
         urlopen(f"{running.address}/v1/models")
+
+
+def test_it_leaves_the_log_of_other_servers_of_uvicorn_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    access, handler = logging.getLogger("uvicorn.access"), logging.NullHandler()
+    monkeypatch.setattr(access, "propagate", True)
+    monkeypatch.setattr(access, "handlers", [handler])
+    with Running(local(port=0).live):
+        assert (access.propagate, access.handlers) == (True, [handler])
 
 
 def test_two_of_them_do_not_meet() -> None:

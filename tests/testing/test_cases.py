@@ -4,13 +4,14 @@ import inspect
 import io
 import unittest
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 from unittest import IsolatedAsyncioTestCase
 
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from mockserver.testing import MockServer, MockServerTestCase, mocked
+from mockserver.core.errors import ConfigError
+from mockserver.testing import MockServer, MockServerTestCase, MockServerWarning, mocked
 from mockserver.testing.options import Options
 
 HELLO = [{"role": "user", "content": "hello"}]
@@ -35,6 +36,39 @@ class Sync(MockServerTestCase):
         said(OpenAI())
 
 
+class Ended(MockServerTestCase):
+    """Tests that do not come to their end: what they have not asked yet is no failure of its own."""
+
+    __test__ = False
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.mockserver.on().reply("Hi!").times(1)
+
+    def test_skips(self) -> None:
+        self.skipTest("later")
+
+    @unittest.expectedFailure
+    def test_fails_as_expected(self) -> None:
+        self.fail()
+
+    @unittest.expectedFailure
+    def test_is_to_fail_for_its_server(self) -> None: ...
+
+    def test_fails_by_itself(self) -> None:
+        self.fail("by itself")
+
+
+class Leaving(MockServerTestCase):
+    __test__ = False
+    mockserver_options: ClassVar[Options] = {"timing": True}
+    streams: ClassVar[list[Any]] = []
+
+    def test_leaves(self) -> None:
+        self.mockserver.on().reply("a b c", timing={"per_token": "30s"})
+        self.streams.append(OpenAI().chat.completions.create(model="gpt-4o", messages=HELLO, stream=True))
+
+
 class Awaited(MockServerTestCase, IsolatedAsyncioTestCase):
     __test__ = False
     mockserver_options: ClassVar[Options] = {"unmatched": "generate"}
@@ -43,6 +77,10 @@ class Awaited(MockServerTestCase, IsolatedAsyncioTestCase):
         async with AsyncOpenAI() as client:
             answer = await client.chat.completions.create(model="gpt-4o", messages=HELLO)
         assert answer.choices[0].message.content
+
+    @unittest.expectedFailure
+    async def test_unmet(self) -> None:
+        self.mockserver.on().reply("Hi!").times(1)
 
 
 def ran(case: type[unittest.TestCase]) -> unittest.TestResult:
@@ -58,8 +96,24 @@ def test_a_class_has_one_server_that_every_test_finds_empty() -> None:
     assert "was to answer 2 calls and answered 1" in text
 
 
+def test_only_a_test_that_passes_fails_for_its_server() -> None:
+    result = ran(Ended)
+    assert (result.testsRun, result.errors) == (4, [])
+    assert (len(result.skipped), len(result.expectedFailures)) == (1, 2)
+    [(_, text)] = result.failures
+    assert "by itself" in text
+
+
+def test_an_answer_that_is_left_open_is_told() -> None:
+    with pytest.warns(MockServerWarning, match="the test has left an answer open, call 1: chat gpt-4o"):
+        assert ran(Leaving).wasSuccessful()
+    Leaving.streams.pop().close()
+
+
 def test_tests_that_are_awaited() -> None:
-    assert ran(Awaited).wasSuccessful()
+    result = ran(Awaited)
+    assert result.wasSuccessful()
+    assert len(result.expectedFailures) == 1
 
 
 def test_a_function_gets_a_server(tmp_path: Path) -> None:
@@ -91,3 +145,10 @@ def test_runners_do_not_look_for_the_server() -> None:
 
     assert list(inspect.signature(greet).parameters) == ["name"]
     assert greet("Ada") == "Ada"
+
+
+def test_what_cannot_be_decorated() -> None:
+    with pytest.raises(ConfigError, match=r"write @mocked\(\)"):
+        mocked(ran)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="a class of tests derives from MockServerTestCase"):
+        mocked()(Sync)

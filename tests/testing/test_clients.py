@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.errors import ConfigError
-from mockserver.testing import MockServer
+from mockserver.testing import MockServer, Setup
 
 HELLO = [{"role": "user", "content": "hello"}]
 SPOKEN = ("openai", "azure_openai", "crazyrouter", "fireworks", "skytells", "tzafon")
@@ -23,6 +23,23 @@ async def test_every_dialect_that_it_can_speak(server: MockServer, dialect: str)
 def test_the_usual_one_is_the_same_each_time(server: MockServer) -> None:
     assert server.client() is server.client()
     assert server.client(max_retries=0) is not server.client()
+
+
+def test_it_has_a_key_that_is_taken_and_goes_where_the_server_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    server = MockServer(unmatched="generate")
+    for options in ({}, {"keys": ["sk-mine"]}):
+        with server:
+            server.reset(Setup.of(unmatched="generate", **options))
+            for client in (server.client(), server.client("azure_openai"), server.client("skytells", timeout=9)):
+                assert client.chat.completions.create(model="gpt-4o", messages=HELLO).choices
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-real")
+    with MockServer(upstream={"openai": "https://api.example/v1"}) as server:
+        assert server.client().api_key == "sk-real"
+
+
+def test_options_of_ones_own_win(server: MockServer) -> None:
+    assert server.client(api_key="sk-own").api_key == "sk-own"
+    assert server.client("azure_openai", api_version="2025-01-01")._api_version == "2025-01-01"
 
 
 def test_others_are_named(server: MockServer) -> None:

@@ -72,6 +72,23 @@ def test_fail_twice_then_succeed(server: MockServer) -> None:
     assert server.problems() == ()
 
 
+@pytest.mark.parametrize("name", [None, "letter"])
+def test_rules_of_one_line_and_of_one_name_are_counted_apart(server: MockServer, name: str | None) -> None:
+    [standing] = [server.on(name, last_user=text).reply("standing") for text in "z"]
+    server.keep()
+    server.reset()
+    rules = [server.on(name, last_user=text).reply(text).times(1) for text in "abc"]
+    assert [asked(server, text).choices[0].message.content for text in "ab"] == ["a", "b"]
+    assert [len(rule.calls) for rule in rules] == [1, 1, 0]
+    assert len({call.source for call in server.calls}) == 2
+    [problem] = server.problems()
+    assert "was to answer 1 call and answered 0" in problem.headline
+    assert asked(server, "c").choices[0].message.content == "c"
+    assert asked(server, "z").choices[0].message.content == "standing"
+    assert (server.problems(), len(standing.calls)) == ((), 1)
+    standing.remove()
+
+
 def test_a_rule_for_faults_alone_has_answered_too(server: MockServer) -> None:
     cutting = server.on().then({"faults": [{"cut": {"after_tokens": 1}}]})
     server.on().reply("one two three")

@@ -1,6 +1,7 @@
 """What is said of answers that a test has left open."""
 
 import httpx
+import pytest
 
 from mockserver.testing import MockServer, MockServerWarning, Setup
 from mockserver.testing.leftovers import left_open
@@ -17,3 +18,17 @@ def test_an_answer_that_is_left_open_is_named(server: MockServer) -> None:
         f'the test has left an answer open, call 1: chat m "x" -> rule {rule.where} slow: read'
     )
     assert list(left_open(server.close_open())) == []
+
+
+def leave(client: httpx.Client) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    with MockServer(timing=True) as server:
+        server.on().reply("a b c d", timing={"per_token": "30s"})
+        client.send(client.build_request("POST", server.base_url() + "/chat/completions", json=body), stream=True)
+
+
+def test_it_is_told_at_the_end_of_a_block() -> None:
+    with httpx.Client() as client:
+        with pytest.warns(MockServerWarning, match="left an answer open, call 1: chat m") as told:
+            leave(client)
+        assert told[0].filename == __file__

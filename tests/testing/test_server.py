@@ -86,6 +86,30 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
         server.verify()
 
 
+def test_a_function_that_fails_late_is_no_problem_of_the_next_test(server: MockServer) -> None:
+    asked, over, told = threading.Event(), threading.Event(), threading.Event()
+
+    def fails(call: object) -> str:
+        asked.set()
+        over.wait(10)
+        threading.Timer(0.1, told.set).start()
+        raise ValueError("late")
+
+    def asks() -> None:
+        with pytest.raises(httpx.HTTPError):
+            posted(server)
+
+    server.on().reply(fails)
+    thread = threading.Thread(target=asks)
+    thread.start()
+    asked.wait(10)
+    server.reset()
+    thread.join()
+    over.set()
+    told.wait(10)
+    assert (server.problems(), server.errors) == ((), [])
+
+
 def test_generated_answers_are_no_problem(server: MockServer) -> None:
     server.reset(Setup.of(unmatched="generate"))
     posted(server)
@@ -130,6 +154,8 @@ def test_a_block_starts_stops_and_verifies() -> None:
         _ = server.url
     with pytest.raises(AssertionError, match=r'no rule answered "hello" \(call 1\)'), MockServer() as server:
         posted(server)
+    with MockServer() as server, pytest.raises(ConfigError, match=f"runs already, at {server.url}; stop it first"):
+        server.start()
     with pytest.raises(KeyError), MockServer() as server:  # what went wrong first is what is told
         _ = {}[posted(server).status_code]
 

@@ -52,3 +52,12 @@ def test_mistakes(tmp_path: Path) -> None:
         Setups().composed(Setup.of(seed="x"))
     with pytest.raises(MockserverError, match=r"missing.yaml: cannot be read: No such file"):
         Setups().composed(Setup.of(tmp_path / "missing.yaml"))
+
+
+def test_what_it_says_wherever_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = Setup.of("a.yaml", cassette="b", timing="slow").stated
+    assert (said["rules"], said["cassettes"]) == ([tmp_path / "a.yaml"], str(tmp_path / "cassettes"))
+    assert Setup.of(**{name: value for name, value in said.items() if name != "rules"}).stated == {**said, "rules": []}
+    assert Setup.of(timing=True).stated["timing"] is True
+    assert Setup.of(cassettes="c").stated["cassettes"] == str(tmp_path / "c")

@@ -31,12 +31,6 @@ def spread(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize(PARAMETER, probes, ids=[probe.name for probe in probes])
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Have a server for a marked test that does not ask for one itself."""
-    if _probe(item) is not None and isinstance(item, pytest.Function) and SERVER not in item.fixturenames:
-        item.fixturenames.append(SERVER)
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Run a test under its fault, and judge what came of it instead of what it raises."""

@@ -110,6 +110,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         pytest_faults.spread(metafunc)
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Have a server for a marked test that does not ask for one itself, before all else that it asks for."""
+    marked = item.get_closest_marker(MARK) or item.get_closest_marker(FAULTS)
+    if marked is not None and isinstance(item, pytest.Function) and FIXTURES.isdisjoint(item.fixturenames):
+        item.fixturenames.insert(0, "mockserver")
+
+
 @pytest.fixture(scope="session")
 def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
     """The server beneath `mockserver`: one for each worker, on a port of its own."""
@@ -148,12 +155,14 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Have the report of a test say what its server saw."""
     report = yield
     use = item.stash.get(USE, None)
     if use is not None:
-        use.tell(report)
+        use.tell(report, None if call.excinfo is None else call.excinfo.value)
     return report
 
 

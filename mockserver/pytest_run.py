@@ -110,15 +110,17 @@ class Use:
         self.complained = told(found)
         return self.complained
 
-    def tell(self, report: pytest.TestReport) -> None:
-        """Add to the report of a test what its server saw, unless the test fails for that.
+    def tell(self, report: pytest.TestReport, error: BaseException | None) -> None:
+        """Add to the report of a test what its server saw, unless the test fails for that, or for a mistake in a rule.
 
         A TestCase that fails by itself has been asked for a complaint too: unittest tells of a failure behind that.
         """
         self.failed |= report.failed
         if report.failed and not (self.complained and self.complained in report.longreprtext):
-            if seen := beside(self.server.calls, self.server.problems()):
-                report.sections.append(("mockserver", seen))
+            calls, problems = self.server.calls, self.server.problems()
+            awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
+            if calls or problems or awaited:
+                report.sections.append(("mockserver", beside(calls, problems)))
         elif report.when == "call" and report.passed and (tape := self.server.played()) is not None:
             setattr(report, TAPE, asdict(tape))
 

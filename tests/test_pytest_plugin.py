@@ -74,6 +74,36 @@ def test_skips(mockserver):
     )
 
 
+def test_a_mark_is_enough(pytester: pytest.Pytester) -> None:
+    tests = """
+import os
+import pytest
+
+@pytest.fixture
+def asked():
+    return greet()
+
+@pytest.mark.mockserver(rules="rules.yaml")
+class TestMarked:
+    def test_marked(self, asked):
+        assert asked == "from the file"
+
+    def test_takes_it_too(self, mockserver):
+        assert greet() == "from the file"
+        assert len(mockserver.calls) == 1
+
+@pytest.mark.mockserver
+def test_unmatched():
+    greet()
+
+def test_unmarked():
+    assert "MOCKSERVER_URL" not in os.environ
+"""
+    result = ran(pytester, tests, files={"rules.yaml": RULES})
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["no rule answered *"])
+
+
 def test_a_test_that_fails_by_itself_shows_what_came(pytester: pytest.Pytester) -> None:
     tests = """
 import pytest
@@ -90,6 +120,14 @@ def test_nothing_came(mockserver):
 def started(mockserver):
     greet("too early")
 
+def test_nothing_came_and_something_should(mockserver):
+    mockserver.on(last_user="bye").reply("Bye!")
+    assert 0
+
+def test_mistaken(mockserver):
+    mockserver.on(last_user="bye").reply("Bye!")
+    mockserver.on(last_usr="bye").reply("Bye!")
+
 def test_in_setup(started):
     pass
 
@@ -97,12 +135,13 @@ def test_without():
     assert 0
 """
     result = ran(pytester, tests, "--tb=short")
-    result.assert_outcomes(failed=3, errors=1)
+    result.assert_outcomes(failed=5, errors=1)
     told = result.stdout.str()
+    assert "no call came: does the client go to the server's address?" in told
     assert 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 greeting' in told
     assert "test_it.py:7 was to answer 1 call and answered 0" in told
     assert 'no rule answered "too early" (call 1)' in told
-    assert told.count("- mockserver -") == 2
+    assert told.count("- mockserver -") == 3
 
 
 def test_ini_file_and_command_line(pytester: pytest.Pytester) -> None:

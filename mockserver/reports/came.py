@@ -13,6 +13,7 @@ from mockserver.engine.rules import Rule
 MOST = 20  # calls that are listed
 REFUSED = ("invalid", "limited")  # sources of answers to calls for which no rule was looked at
 BRIEF = 40  # letters of what was said, where a line has much else to tell
+MOST_REFUSED = 5  # calls that are told with what they got
 NONE_CAME = (
     "no call came: does the client go to the server's address? One that was made at import may have been made too early"
     " (mockserver_env = session sets the environment before that)"
@@ -103,6 +104,16 @@ def listed(calls: Sequence[Came]) -> str:
     return "\n".join([f"{many(len(calls))} came:", *lines_of(calls)]) if calls else NONE_CAME
 
 
+def refused(calls: Sequence[Came]) -> Iterator[str]:
+    """Calls that no rule was asked for, or whose rule failed by itself, and why."""
+    found = [call for call in calls if call.source in REFUSED or (call.status == _FAILED and call.error)]
+    for call in found[:MOST_REFUSED]:
+        yield line(call) if call.source in REFUSED else f"{line(call)} ({call.status})"
+        yield f"  {plain(call.secrets.text(call.error)[:_LONGEST])}"
+    if len(found) > MOST_REFUSED:
+        yield f"... and {len(found) - MOST_REFUSED} more that were refused"
+
+
 def told_by(reply: bytes) -> str:
     """The message in the body of an error, whichever provider's shape it has."""
     try:
@@ -117,3 +128,6 @@ def told_by(reply: bytes) -> str:
 def many(number: int, what: str = "call") -> str:
     """So many: `1 call`, `2 calls`."""
     return f"{number} {what}{'s' * (number != 1)}"
+
+
+_FAILED, _LONGEST = 500, 500  # the status of a rule that fails, and letters of what an error says

@@ -8,7 +8,7 @@ from pathlib import Path
 from mockserver.engine.nearest import plain, shown
 from mockserver.engine.rules import Rule
 from mockserver.reports.asked import findings, ranked
-from mockserver.reports.came import MOST, NONE_CAME, Came, line, many, named
+from mockserver.reports.came import MOST, NONE_CAME, REFUSED, Came, line, many, named, refused
 
 NEAREST = 3  # calls that are held against a rule
 MOST_FRAMES = 10  # of a function that failed
@@ -78,7 +78,7 @@ def unmet(rule: Rule, wanted: int, came: int, calls: Sequence[Came]) -> Problem:
         told += [f"  {each}" for each in findings(found, call.secrets)]
     if len(held) > NEAREST:
         told.append(f"... and {many(len(held) - NEAREST, 'other call')}")
-    return problem(head, told)
+    return problem(head, [*told, *refused([call for call in calls if call.source in REFUSED])])
 
 
 def unanswered(where: str) -> Problem:

@@ -1,6 +1,6 @@
 """Calls that nothing answered: each held against the nearest rules (or episode), with a rule that would answer it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from mockserver.core.call import Call
 from mockserver.core.errors import RuleError
@@ -19,9 +19,13 @@ _NO_EPISODE = "no episode of "
 
 
 def unmatched(calls: Sequence[Came], rules: Sequence[Rule]) -> Iterator[Problem]:
-    """What to tell of unmatched calls, those that are equal once; `rules` are those that there are now."""
-    groups = list(_groups(calls))
-    yield from (_told(group, rules) for group in groups[:IN_FULL])
+    """What to tell of those calls that are unmatched, equal ones once; `rules` are those that there are now.
+
+    A rule that has answered another of the calls is no candidate for a change: that one would be unmatched then.
+    """
+    used = {source for call in calls for source in call.source.split(", ")}
+    groups = list(_groups([call for call in calls if call.source == "unmatched"]))
+    yield from (_told(group, rules, used) for group in groups[:IN_FULL])
     if more := groups[IN_FULL:]:
         told = list(map(_named, more[:MOST]))
         told += [f"... and {len(more) - MOST} more"] if len(more) > MOST else []
@@ -37,10 +41,10 @@ def _groups(calls: Sequence[Came]) -> Iterator[list[Came]]:
     yield from groups.values()
 
 
-def _told(group: Sequence[Came], rules: Sequence[Rule]) -> Problem:
+def _told(group: Sequence[Came], rules: Sequence[Rule], used: Container[str]) -> Problem:
     call, who = group[0], _named(group)
     if call.asked is not None and call.error.startswith(_NO_RULE):
-        return _no_rule(call, call.asked, who, rules)
+        return _no_rule(group, call.asked, rules, used)
     error = call.secrets.text(call.error)
     first, *others = map(plain, error.split("\n"))
     told = [] if call.asked is None else list(asked(call.asked, call.secrets))
@@ -54,10 +58,12 @@ def _told(group: Sequence[Came], rules: Sequence[Rule]) -> Problem:
     return problem(head, [*told, *_pasted(call, call.asked, lost=True)])
 
 
-def _no_rule(call: Came, what: Call, who: str, rules: Sequence[Rule]) -> Problem:
-    """A call that no rule answered: the nearest rules, then what may be done."""
+def _no_rule(group: Sequence[Came], what: Call, rules: Sequence[Rule], used: Container[str]) -> Problem:
+    """Calls that no rule answered: the nearest rules, then what may be done."""
+    call = group[0]
     near, secrets = nearest(answering(call.rules), what, limit=NEAREST), call.secrets
-    changes = [(each, words) for each in near if (words := change(each, what, secrets)) is not None]
+    free = [each for each in near if each.rule.source not in used or each.rule.times is not None]
+    changes = [(each, words) for each in free if (words := change(each, what, secrets)) is not None]
     told = list(asked(what, secrets))
     told.append("the nearest rules:" if near else "there are no rules that answer")
     for each in near:
@@ -67,7 +73,8 @@ def _no_rule(call: Came, what: Call, who: str, rules: Sequence[Rule]) -> Problem
         told.append(f"{late.where} would have answered it, but was declared after it came")
     else:
         told += [*(words for _, words in changes[:1]), *_pasted(call, what)]
-    return problem(f"no rule answered {who}; {_nearest(changes[0][0] if changes else next(iter(near), None))}", told)
+    head = f"no rule answered {_named(group)}; {_nearest(changes[0][0] if changes else next(iter(near), None))}"
+    return problem(head, told)
 
 
 def _late(call: Came, what: Call, rules: Sequence[Rule]) -> Rule | None:

@@ -1,7 +1,8 @@
 """For unittest: a test case with a server of its own, and functions that are called with one."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -12,38 +13,65 @@ from mockserver.testing.leftovers import warn_of
 from mockserver.testing.options import Options
 from mockserver.testing.server import MockServer
 
+__tracebackhide__ = True  # pytest shows the line of the test instead
+
 T = TypeVar("T", bound=Callable[..., Any])
+Files = str | Path | tuple[str | Path, ...]
 
 
 class MockServerTestCase(TestCase):
     """A test case whose class has a server: `self.mockserver`, cleared for each test, which fails for its problems.
 
-    `mockserver_rules` and `mockserver_options` say what it is like. To be awaited: (MockServerTestCase,
-    IsolatedAsyncioTestCase).
+    `mockserver_rules` (a file or several) and `mockserver_options` say what it is like. It asks nothing of `setUp` and
+    its kin, which tests may have without calling ours. To be awaited: (MockServerTestCase, IsolatedAsyncioTestCase).
     """
 
     mockserver: ClassVar[MockServer]
-    mockserver_rules: ClassVar[tuple[str | Path, ...]] = ()
+    mockserver_rules: ClassVar[Files] = ()
     mockserver_options: ClassVar[Options] = {}
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Start the server. Raises MockserverError."""
+        """Start the server, for what a class sets up itself. Raises MockserverError."""
         super().setUpClass()
-        cls.mockserver = MockServer(*cls.mockserver_rules, **cls.mockserver_options).start()
-        cls.addClassCleanup(cls.mockserver.stop)
-
-    def setUp(self) -> None:
-        """Begin anew, and lead the official clients here."""
-        super().setUp()
-        self.mockserver.reset()
-        self.enterContext(self.mockserver.environ())
+        cls._serve()
 
     def run(self, result: TestResult | None = None) -> TestResult | None:
-        """Run the test; if it comes to its end, it fails for what the server has to complain of."""
+        """Run the test, to whose server clients are led; come to its end, it fails for what that complains of.
+
+        Raises MockserverError.
+        """
+        with self._led():
+            return super().run(result)
+
+    def debug(self) -> None:
+        """The same, without collecting what goes wrong."""
+        with self._led():
+            super().debug()
+
+    @classmethod
+    def _serve(cls) -> MockServer:
+        """The server of this class, which runs until the class is done."""
+        if "mockserver" not in vars(cls):
+            rules = cls.mockserver_rules
+            files = (rules,) if isinstance(rules, str | Path) else rules
+            cls.mockserver = MockServer(*files, **cls.mockserver_options).start()
+            cls.addClassCleanup(cls._close)
+        return cls.mockserver
+
+    @classmethod
+    def _close(cls) -> None:
+        cls.mockserver.stop()
+        del cls.mockserver
+
+    @contextmanager
+    def _led(self) -> Iterator[None]:
+        server = self._serve()
+        server.reset()
         test = getattr(self, self._testMethodName)
         setattr(self, self._testMethodName, _followed(test, self._look_back))
-        return super().run(result)
+        with server.environ():
+            yield
 
     def _look_back(self) -> None:
         self.mockserver.verify()

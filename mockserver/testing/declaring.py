@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol, Self, Unpack
 
 from mockserver.core.call import Call, Json
-from mockserver.core.errors import ConfigError, Place
+from mockserver.core.errors import ConfigError, MockserverError, Place
 from mockserver.engine.rules import Rule
 from mockserver.engine.then.responder import Responder
 from mockserver.testing.calls import Calls
@@ -153,7 +153,12 @@ class Declared:
         times = {} if self.wanted is None else {"times": self.wanted}
         named = {} if self._name is None else {"name": self._name}
         spec = {**named, "when": self._when, **times, "then": _plain(then)}
-        rule = self._stage.names.given(self._stage.compiled(spec, self.place))
+        try:
+            compiled = self._stage.compiled(spec, self.place)
+        except MockserverError as error:
+            self.remove()  # nobody has to hear that it has no answer either
+            raise error.with_traceback(None) from None  # nor where it was found
+        rule = self._stage.names.given(compiled)
         self.rule = rule if asking is None else replace(rule, then=asking, slow=True)
         self._stage.changed()
         return self

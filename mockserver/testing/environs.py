@@ -1,7 +1,8 @@
 """Variables of the environment that are set for a while, and put back as they were."""
 
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 
 
 class Environs:
@@ -39,6 +40,17 @@ class Environs:
             else:
                 environ[name] = value
         return ours
+
+
+@contextmanager
+def led(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set these as long as it lasts."""
+    environs = Environs()
+    environs.put(variables)
+    try:
+        yield
+    finally:
+        environs.restore()
 
 
 def without_ours() -> Mapping[str, str]:

@@ -25,7 +25,7 @@ def calling(
                 raise TypeError(f"it gives a text or a table like `then`, not {type(said).__name__}")
             answer = compiled(literal({"text": said} if isinstance(said, str) else said))
         except Exception as error:
-            raise Failure("server_error", failed(error), status=500) from error
+            raise Failure("server_error", failed(error), status=500, headers=_FINAL) from error
         return answer(moment)
 
     return respond
@@ -41,3 +41,6 @@ def literal(value: Any) -> Any:
         case list() | tuple():
             return [literal(inner) for inner in value]
     return value
+
+
+_FINAL = (("x-should-retry", "false"),)  # clients of OpenAI's kind would ask again what fails again

@@ -1,7 +1,7 @@
 """MockServer: a running server for tests, with rules declared in Python and a look at the calls that came."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from threading import Event
 from types import TracebackType
@@ -27,7 +27,7 @@ from mockserver.testing.asserting import Assertions
 from mockserver.testing.calls import Call, Calls
 from mockserver.testing.clients import async_client, client, usual
 from mockserver.testing.declaring import Declared, Names
-from mockserver.testing.environs import Environs, without_ours
+from mockserver.testing.environs import led, without_ours
 from mockserver.testing.leftovers import warn_of
 from mockserver.testing.options import Options, When
 from mockserver.testing.setup import Setup, Setups
@@ -36,6 +36,8 @@ from mockserver.testing.transport import Clock, Transport
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
+
+__tracebackhide__ = True  # pytest shows the line of the test instead
 
 
 class MockServer(Assertions):  # size: all that a test can say to its server, in methods of a few lines
@@ -79,15 +81,9 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
             running.hang_up()
             running.stop()
 
-    @contextmanager
-    def environ(self) -> Iterator[None]:
+    def environ(self) -> AbstractContextManager[None]:
         """As long as this lasts, official clients of this process and of those it starts come here by themselves."""
-        environs = Environs()
-        environs.put(self.env)
-        try:
-            yield
-        finally:
-            environs.restore()
+        return led(self.env)
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -125,10 +121,10 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
         Without options and for OpenAI it is the same one each time, whose connections are used again.
         """
-        if options or dialect != "openai":
-            return client(self.env, dialect, **options)
-        self._client = usual(self.env, self._client)
-        return self._client
+        if not options and dialect == "openai":
+            self._client = usual(self.env, self._client)
+            return self._client
+        return client(self.env, dialect, **options)
 
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
         """The same that is awaited, a new one each time: it belongs to the loop that it is used in."""
@@ -156,6 +152,11 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         declared = Declared(self, name, when)
         self._declared.append(declared)
         return declared
+
+    @property
+    def declares(self) -> bool:
+        """Whether rules have been declared since the last reset."""
+        return bool(self._declared)
 
     def load(self, path: str | Path) -> None:
         """Have the rules of one more file, behind those that are declared. Raises MockserverError."""
@@ -238,7 +239,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         for where, error in self.errors:
             failed.setdefault((where, repr(error)), []).append(error)
         found = [failing(where, errors) for (where, _), errors in failed.items()]
-        found += unmatched([call for call in calls if call.source == "unmatched"], rules)
+        found += unmatched(calls, rules)
         for one in self._declared:
             if one.rule is None:
                 found.append(unanswered(one.where))

@@ -1,7 +1,8 @@
 """What is told of a test that failed by itself."""
 
 from mockserver.cassettes.masking import Secrets
-from mockserver.reports.beside import MOST, beside
+from mockserver.reports.beside import beside
+from mockserver.reports.came import MOST_REFUSED, NONE_CAME
 from mockserver.reports.problems import problem
 from tests.kit.came import Came
 
@@ -11,7 +12,7 @@ REFUSED = Came(
 
 
 def test_nothing() -> None:
-    assert beside((), ()) == ""
+    assert beside((), ()) == NONE_CAME
 
 
 def test_problems_then_refusals_then_calls() -> None:
@@ -31,4 +32,4 @@ def test_problems_then_refusals_then_calls() -> None:
 
 
 def test_of_many_refusals_the_first() -> None:
-    assert f"... and {30 - MOST} more that were refused\n" in beside([REFUSED] * 30, ())
+    assert f"... and {30 - MOST_REFUSED} more that were refused\n" in beside([REFUSED] * 30, ())

@@ -50,6 +50,13 @@ def test_a_rule_that_was_to_answer_more() -> None:
     )
 
 
+def test_calls_that_were_refused_before_any_rule_are_told_with_why() -> None:
+    [rule] = rules({"times": 1})
+    failed = Came(source="rule rules.yaml:9", status=500, error="as the rule has it")
+    lines = unmet(rule, 1, 0, [Came(None, source="invalid", status=400, error="No such temperature."), failed])
+    assert lines.text.splitlines()[-2:] == ["  call 1: chat -> invalid (400)", "    No such temperature."]
+
+
 def fails(words: str) -> Exception:
     try:
         raise ValueError(words)

@@ -11,7 +11,8 @@ NO_RULE = "no rule answers this request; the nearest:\n..."
 
 
 def came(said: str = "hello", number: int = 1, **more: object) -> Came:
-    return Came(call(said, meaning={"said": said}), number, error=NO_RULE, rules=THERE, **more)
+    stated = {"rules": THERE, **more}
+    return Came(call(said, meaning={"said": said}), number, error=NO_RULE, **stated)
 
 
 def test_none() -> None:
@@ -47,6 +48,16 @@ def test_a_scenario_in_another_state() -> None:
     asked = Came(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
     [problem] = unmatched([asked], asked.rules)
     assert 'its conditions hold, but its state "paid" is another now' in problem.text
+
+
+def test_a_rule_that_has_answered_is_not_to_be_changed() -> None:
+    [rule] = there = rules({"when": {"last_user": "hullo"}})
+    answered = came("hullo", 1, source=rule.source, rules=there)
+    [problem] = unmatched([answered, came(number=2, rules=there)], there)
+    assert "rules.yaml:1: 0 of 1 condition holds" in problem.text
+    assert "in rules.yaml:1 write" not in problem.text
+    [problem] = unmatched([came(rules=there)], there)
+    assert "in rules.yaml:1 write" in problem.text
 
 
 def test_what_was_never_read_is_told_too() -> None:

@@ -41,8 +41,10 @@ class Ended(MockServerTestCase):
 
     __test__ = False
 
+    @classmethod
+    def setUpClass(cls) -> None: ...  # as anybody may write it: nothing of ours is called
+
     def setUp(self) -> None:
-        super().setUp()
         self.mockserver.on().reply("Hi!").times(1)
 
     def test_skips(self) -> None:
@@ -102,6 +104,26 @@ def test_only_a_test_that_passes_fails_for_its_server() -> None:
     assert (len(result.skipped), len(result.expectedFailures)) == (1, 2)
     [(_, text)] = result.failures
     assert "by itself" in text
+
+
+def test_without_collecting_what_goes_wrong() -> None:
+    Sync("test_answers").debug()
+    with pytest.raises(AssertionError, match="was to answer 2 calls and answered 1"):
+        Sync("test_unmet").debug()
+    Sync.doClassCleanups()
+
+
+def test_rules_may_be_one_file(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: [{then: {text: Hello there.}}]")
+
+    class Filed(MockServerTestCase):
+        mockserver_rules = str(rules)
+
+        def test_answers(self) -> None:
+            assert said(OpenAI()) == "Hello there."
+
+    assert ran(Filed).wasSuccessful()
 
 
 def test_an_answer_that_is_left_open_is_told() -> None:

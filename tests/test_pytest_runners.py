@@ -67,8 +67,7 @@ class TestUsing(unittest.TestCase):
         self.mockserver.on().reply("Hi!").times(2)
 
     def test_fails_by_itself(self):
-        self.mockserver.on("late").reply("Hi!").times(3)
-        self.assertEqual("Hi!", "Hello!")
+        self.assertEqual("Hi!", self.mockserver.on().reply("Hi!").times(3))
 
     @unittest.expectedFailure
     def test_unmet_as_expected(self):
@@ -91,9 +90,7 @@ def documented():
     result.assert_outcomes(passed=2, failed=3, xfailed=1, skipped=1)
     told = result.stdout.str()
     assert "test_it.py:18 was to answer 2 calls and answered 0" in told
-    assert "AssertionError: 'Hi!' != 'Hello!'" in told
-    assert "was to answer 3 calls and answered 0" in told.partition("- mockserver -")[2]
-    assert told.count("- mockserver -") == 1
+    assert "was to answer 3 calls and answered 0" in told.partition("AssertionError: 'Hi!' != <")[2]
     assert "was to answer 1 call and answered 0" in told
 
 

@@ -1,11 +1,11 @@
 """`on(...)`: a rule that a test declares, in Python, and what it answers. It stands at the test's own file and line."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, Self, Unpack
 
-from mockserver.core.call import Call, Json
+from mockserver.core.call import Json
 from mockserver.core.errors import ConfigError, MockserverError, Place
 from mockserver.engine.rules import Rule
 from mockserver.engine.then.responder import Responder
@@ -79,11 +79,11 @@ class Declared:
         self._stage, self._name = stage, name
         self._when = table(when)
 
-    def reply(self, text: str | Callable[[Call], Any] | None = None, **then: Unpack[Then]) -> Self:
+    def reply(self, text: str | Function | None = None, **then: Unpack[Then]) -> Self:
         """Answer with a text, or what else stands in a rule's `then`: `json=`, `tool_calls=`, `finish=`...
 
-        A function is called with the Call, and gives a text (sent as it is) or a table like `then`; it is called on a
-        thread of the server. Text is a template as in rules: `{{ match.city }}`.
+        A function is called with the request, an Asked, and gives a text (sent as it is) or a table like `then`; it is
+        called on a thread of the server. Text is a template as in rules: `{{ match.city }}`.
         """
         if callable(text):
             return self._answered({"text": "", **then}, self._asking(text, then))

@@ -10,7 +10,8 @@ from mockserver.engine.draft import Moment, Response
 from mockserver.engine.templates.templates import is_template
 from mockserver.engine.then.responder import Responder
 
-Function = Callable[[Call], Any]  # gives a text, or a table like `then`
+Asked = Call  # the request as it was read, as tests annotate it
+Function = Callable[[Asked], Any]  # gives a text, or a table like `then`
 
 
 def calling(

@@ -48,7 +48,7 @@ class Ended(MockServerTestCase):
         self.mockserver.on().reply("Hi!").times(1)
 
     def test_skips(self) -> None:
-        self.skipTest("later")
+        raise unittest.SkipTest("later")
 
     @unittest.expectedFailure
     def test_fails_as_expected(self) -> None:

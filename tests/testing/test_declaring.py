@@ -8,9 +8,8 @@ import httpx
 import pytest
 from openai import APIStatusError, RateLimitError
 
-from mockserver.core.call import Call
 from mockserver.core.errors import ConfigError, RuleError
-from mockserver.testing import Declared, MockServer
+from mockserver.testing import Asked, Declared, MockServer
 
 
 def asked(server: MockServer, text: str = "hello", **more: Any) -> Any:
@@ -105,7 +104,7 @@ def test_a_rule_for_faults_alone_has_answered_too(server: MockServer) -> None:
         (lambda call: {"text": f"{{{{ {call.model} }}}}"}, "{{ gpt-4o }}"),
     ],
 )
-def test_a_function_answers_in_data(server: MockServer, function: Callable[[Call], Any], said: str) -> None:
+def test_a_function_answers_in_data(server: MockServer, function: Callable[[Asked], Any], said: str) -> None:
     server.on().reply(function, finish="length")
     choice = asked(server).choices[0]
     assert (choice.message.content, choice.finish_reason) == (said, "length")

@@ -1,5 +1,6 @@
 """A run of tests: the server of this process, and each test that uses it. Imported when there is one that does."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -13,9 +14,10 @@ from mockserver.pytest_wanted import Wanted, setup, taped, wanted
 from mockserver.reports.beside import beside
 from mockserver.reports.problems import told
 from mockserver.reports.unplayed import Tape, summary, unplayed
+from mockserver.server.libraries import file_of
 from mockserver.testing import MockServer
 from mockserver.testing.environs import Environs
-from mockserver.testing.leftovers import left_open
+from mockserver.testing.leftovers import left_open, unrecorded
 
 TAPE = "mockserver_tape"  # what a report has beside its own: what was played of the test's cassette
 
@@ -32,6 +34,7 @@ class Run:
         self._server: MockServer | None = None
         self._running = ExitStack()
         self._started = False
+        self._begun = set[str]()  # cassettes that this run has begun to record
 
     @property
     def server(self) -> MockServer:
@@ -72,16 +75,27 @@ class Run:
         """A server for a test, cleared and as the test wants it, to which clients are led. Raises MockserverError."""
         wants = self._wanted(item, {} if server is self._server else server.usual.stated)
         server.keep()
-        server.reset(setup(taped(item, wants)))
+        server.reset(setup(self._gone_on_with(taped(item, wants))))
         strict = "cassette" not in wants and item.config.getini("mockserver_unplayed") == "fail"
         use = Use(server, verify=bool(wants.get("verify", True)), strict=strict)
         use.environs.put(server.env)
         yield use
         use.environs.restore()
-        left = server.close_open()
+        calls, left = server.calls, server.close_open()
         server.reset()
-        for warning in left_open(left) if not use.failed else ():
+        for warning in (*left_open(left), *unrecorded(calls)) if not use.failed else ():
             item.warn(warning)
+
+    def _gone_on_with(self, wants: Wanted) -> Wanted:
+        """The same; what this run has begun to record once, for a test that shares its cassette, it goes on with."""
+        if wants.get("record") != "once" or wants.get("cassette") is None:
+            return wants
+        file = os.path.join(wants["cassettes"], file_of(wants["cassette"]))
+        if file in self._begun:
+            return {**wants, "record": "new_episodes"}
+        if not os.path.exists(file):
+            self._begun.add(file)
+        return wants
 
     def _wanted(self, item: pytest.Item, usual: Mapping[str, Any] = MappingProxyType({})) -> Wanted:
         """What a test wants; `usual` is what a server of the user's own has been told when it was made."""

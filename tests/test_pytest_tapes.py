@@ -142,13 +142,31 @@ def test_none(mockserver):
     mockserver.on().reply("mine")
     assert greet() == "mine"
 """
-    ran(pytester, tests, "--mockserver-record=new_episodes", upstream).assert_outcomes(passed=4)
+    ran(pytester, tests, "--mockserver-record=once", upstream).assert_outcomes(passed=4)
     assert names(pytester, "cassettes") == ["shared/all.yaml"]
     result = ran(pytester, tests)
     result.assert_outcomes(passed=4)
     assert "not played" not in result.stdout.str()
     fewer = tests.replace('"two", ', "")
     ran(pytester, fewer).stdout.fnmatch_lines(["mockserver: cassettes/shared/all.yaml: 1 of 3 episodes not played: #2"])
+
+
+def test_what_is_not_recorded_is_told(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
+    tests = """
+from openai import APIError
+
+def test_careless(mockserver):
+    try:
+        greet()
+    except APIError:
+        pass
+"""
+    provider.on().fail("invalid_key")
+    nowhere = "--mockserver-upstream=openai=http://127.0.0.1:9/v1"
+    for there, why in (upstream, "(401)"), (nowhere, "Connection refused"):
+        result = ran(pytester, tests, "--mockserver-record=once", there, "-W", "default")
+        result.assert_outcomes(passed=1, warnings=1)
+        result.stdout.fnmatch_lines([f"*MockServerWarning: an answer is not recorded, call 1: chat*: *{why}*"])
 
 
 def test_rules_stand_before_the_cassette(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:

@@ -113,6 +113,8 @@ class Relay:
                 return await client.send(request, stream=True)
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
             failure = way.unreachable(error)
+            if self._recorder is not None:
+                self._recorder.forget(str(failure.message))
             log.warning("%s", failure.message)
             raise failure from None
 

@@ -20,6 +20,14 @@ def left_open(calls: Iterable[Call]) -> Iterator[MockServerWarning]:
         )
 
 
+def unrecorded(calls: Iterable[Call]) -> Iterator[MockServerWarning]:
+    """What to say of calls whose answers should have been recorded and were not."""
+    for call in calls:
+        if call.row.unrecorded:
+            why = call.secrets.text(call.row.unrecorded)
+            yield MockServerWarning(f"an answer is not recorded, {line(call)}: {why}")
+
+
 def warn_of(calls: Iterable[Call]) -> None:
     """Say it where nobody reports on tests, in the line that called who calls this."""
     for warning in left_open(calls):

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
+import openai as openai  # before any run does, with httpx2: its errors would be of other classes in the next one
 import pytest
-import yaml as yaml  # before any run does: what its C part makes would be of other classes in the next one
+import yaml as yaml  # and what its C part makes
 
 APP = """
 from openai import OpenAI

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-import openai as openai  # before any run does, with httpx2: its errors would be of other classes in the next one
+import httpcore2 as httpcore2  # before any run does, as httpx2 does late: its errors would be of other classes then
 import pytest
 import yaml as yaml  # and what its C part makes
 

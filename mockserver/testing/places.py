@@ -13,10 +13,20 @@ from mockserver.core.errors import Place
 
 def caller() -> Place:
     """The line outside of this package that is at work, with its text."""
-    frame = next(frame for frame in _frames() if not frame.f_code.co_filename.startswith(_HOUSE))
+    frame = _calling()
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
     return Place(near(file), line, len(text) - len(text.lstrip()) + 1, text)
+
+
+def beside(path: str | Path) -> Path:
+    """A file that is named beside the file of who calls us, or else from the working directory."""
+    there = Path(_calling().f_code.co_filename).parent / path
+    return there if there.exists() else Path(path)
+
+
+def _calling() -> FrameType:
+    return next(frame for frame in _frames() if not frame.f_code.co_filename.startswith(_HOUSE))
 
 
 def _frames() -> Iterator[FrameType]:

@@ -1,3 +1,4 @@
+# size: all that a test can say to its server, in methods of a few lines
 """MockServer: a running server for tests, with rules declared in Python and a look at the calls that came."""
 
 from collections.abc import Mapping
@@ -30,7 +31,8 @@ from mockserver.testing.declaring import Declared, Names
 from mockserver.testing.environs import led, without_ours
 from mockserver.testing.leftovers import warn_of
 from mockserver.testing.options import Options, When
-from mockserver.testing.setup import Setup, Setups
+from mockserver.testing.places import beside
+from mockserver.testing.setup import Setup, Setups, more
 from mockserver.testing.tapes import Held
 from mockserver.testing.transport import Clock, Transport
 
@@ -159,9 +161,11 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         return bool(self._declared)
 
     def load(self, path: str | Path) -> None:
-        """Have the rules of one more file, behind those that are declared. Raises MockserverError."""
-        sources = Setup((Path(path),)).sources
-        self._loaded += compiled(sources.documents(), self._live.settings.profiles)
+        """Have the rules of one more file behind those declared; it is named beside the test, or from here.
+
+        Raises MockserverError.
+        """
+        self._loaded += more(beside(path), self._live.settings.profiles)
         self.changed()
 
     def lay(self, *rules: Rule) -> None:
@@ -207,11 +211,13 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
     def close_open(self) -> Calls:
         """Break off the answers that are still going out; the calls that they belong to."""
-        if self._running is None or not self._live.journal.tally.open:
+        if not self._live.journal.tally.open:
             return Calls(())
         left = self.calls.of(lambda call: call.ended == "open")
-        if left:
+        if left and self._running is not None:
             self._running.hang_up()
+        if left and self._transport is not None:
+            self._transport.hang_up()
         return left
 
     # What came.

@@ -1,6 +1,7 @@
 """What a test wants of its server, and the settings and rules that this comes to; those of files are read once."""
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,12 +11,15 @@ from mockserver.core.call import Json
 from mockserver.core.plan import Stored
 from mockserver.engine.engine import Engine
 from mockserver.engine.memory import Memory
+from mockserver.engine.rules import Rule
 from mockserver.engine.variants import remembering
 from mockserver.kinds.cassettes import UPSTREAM_KEY
-from mockserver.server.live import Sources, compose
+from mockserver.kinds.timing import Profiles
+from mockserver.server.live import Sources, compiled, compose
 from mockserver.settings import Keywords, Settings
 from mockserver.state.memory import MemoryStore
 from mockserver.state.shelf import MemoryShelf
+from mockserver.testing.leftovers import MockServerWarning
 from mockserver.testing.options import Options
 from mockserver.testing.places import near
 
@@ -82,6 +86,16 @@ class Setups:
         settings, engine = self._kept[key]
         shelf: MemoryShelf[Stored] = MemoryShelf(count=settings.stored_answers, size=settings.stored_bytes)
         return settings, remembering(engine, MemoryStore(), Memory(shelf, settings.background_polls))
+
+
+def more(path: Path, profiles: Profiles | None) -> tuple[Rule, ...]:
+    """The rules of one more file, for a server whose settings stand already. Raises MockserverError."""
+    documents = Setup((path,)).sources.documents()
+    for document in documents:
+        if isinstance(document.data, Mapping) and document.data.get("settings"):
+            why = "the server has its own; have the mark name the file, rules=..., or MockServer(...)"
+            warnings.warn(MockServerWarning(f"the settings of {document.file} do not count: {why}"), stacklevel=3)
+    return compiled(documents, profiles)
 
 
 def _written(path: Path) -> object:

@@ -20,6 +20,23 @@ def test_an_answer_that_is_left_open_is_named(server: MockServer) -> None:
     assert list(left_open(server.close_open())) == []
 
 
+def test_without_a_socket_it_is_broken_off_too() -> None:
+    server = MockServer()  # which never runs
+    server.on().stream(["one ", "two ", "three"])
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    with (
+        httpx.Client(transport=server.transport()) as client,
+        client.stream("POST", "https://api.openai.com/v1/chat/completions", json=body) as response,
+    ):
+        pieces = response.iter_raw()
+        assert b"assistant" in next(pieces)
+        [left] = server.close_open()
+        assert left.ended == "client left after 1 frame"
+        with pytest.raises(httpx.ReadError, match="reset by peer"):
+            next(pieces)
+    assert len(server.close_open()) == 0
+
+
 def leave(client: httpx.Client) -> None:
     body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
     with MockServer(timing=True) as server:

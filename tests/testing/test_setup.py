@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.core.errors import ConfigError, MockserverError
-from mockserver.testing.setup import Setup, Setups
+from mockserver.testing.leftovers import MockServerWarning
+from mockserver.testing.setup import Setup, Setups, more
 
 
 def test_timing_is_a_switch_or_a_setting() -> None:
@@ -61,3 +62,11 @@ def test_what_it_says_wherever_it_is_read(tmp_path: Path, monkeypatch: pytest.Mo
     assert Setup.of(**{name: value for name, value in said.items() if name != "rules"}).stated == {**said, "rules": []}
     assert Setup.of(timing=True).stated["timing"] is True
     assert Setup.of(cassettes="c").stated["cassettes"] == str(tmp_path / "c")
+
+
+def test_settings_of_one_more_file_do_not_count(tmp_path: Path) -> None:
+    file = tmp_path / "more.yaml"
+    file.write_text("settings: {seed: 3}\nrules: [{name: more, then: {text: x}}]")
+    with pytest.warns(MockServerWarning, match=r"the settings of .*more\.yaml do not count: the server has its own"):
+        [rule] = more(file, None)
+    assert rule.name == "more"

@@ -71,6 +71,13 @@ class Answer:
         self._pieces.clear()
         self._steps.leave()
 
+    def break_off(self) -> None:
+        """The server wants no more: the client hears of a connection that was reset, when it asks for more."""
+        if not self._steps.over:
+            self._cut = "reset"
+            self._pieces.clear()
+            self._steps.leave()
+
     def _hear(self) -> Hear:
         if self._pieces:
             return self._handed()

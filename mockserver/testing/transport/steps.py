@@ -50,6 +50,8 @@ class Steps:
     def next(self, result: object = None, error: BaseException | None = None) -> Step:
         """Go on, with what the last step wanted, to the next one. Raises what the application raises."""
         with self._turnstile:
+            if self.over:  # somebody else has ended it meanwhile
+                return END
             before = BY_HAND.set(True)
             try:
                 step: Step = self._coroutine.send(result) if error is None else self._coroutine.throw(error)

@@ -7,6 +7,7 @@ from email.utils import formatdate
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
+from weakref import WeakSet
 
 from starlette.types import ASGIApp, Scope
 
@@ -37,6 +38,7 @@ class Transport(_Base):
 
     def __init__(self, app: ASGIApp, clock: Clock) -> None:
         self._gate, self._clock, self._hosts = Gate(app), clock, Hosts()
+        self._answers = WeakSet[Answer]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
@@ -49,6 +51,11 @@ class Transport(_Base):
         library = library_of(request)
         answer = self._answer(request, await request.aread(), library, patient=_in_asyncio())
         return _response(request, await answer.next_async(), answer, library)
+
+    def hang_up(self) -> None:
+        """Break off the answers that clients have not heard to their end."""
+        for answer in tuple(self._answers):
+            answer.break_off()
 
     def close(self) -> None:
         """Nothing has to be let go."""
@@ -81,7 +88,9 @@ class Transport(_Base):
         }
         steps = Steps(self._gate, scope, body, patient=patient)
         patience = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
-        return Answer(steps, self._clock, lambda name, message: library.error(name, message, request), patience)
+        answer = Answer(steps, self._clock, lambda name, message: library.error(name, message, request), patience)
+        self._answers.add(answer)
+        return answer
 
 
 def _response(request: Any, head: Heard, answer: Answer, library: Library) -> Any:

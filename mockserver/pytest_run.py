@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from mockserver.core.errors import MockserverError
-from mockserver.pytest_wanted import Wanted, setup, taped, wanted
+from mockserver.pytest_wanted import Wanted, recorded_once, setup, taped, wanted
 from mockserver.reports.beside import beside
 from mockserver.reports.problems import told
 from mockserver.reports.unplayed import Tape, summary, unplayed
-from mockserver.server.libraries import file_of
 from mockserver.testing import MockServer
 from mockserver.testing.environs import Environs
 from mockserver.testing.leftovers import left_open, unrecorded
@@ -88,12 +87,10 @@ class Run:
 
     def _gone_on_with(self, wants: Wanted) -> Wanted:
         """The same; what this run has begun to record once, for a test that shares its cassette, it goes on with."""
-        if wants.get("record") != "once" or wants.get("cassette") is None:
-            return wants
-        file = os.path.join(wants["cassettes"], file_of(wants["cassette"]))
+        file = recorded_once(wants)
         if file in self._begun:
             return {**wants, "record": "new_episodes"}
-        if not os.path.exists(file):
+        if file is not None and not os.path.exists(file):
             self._begun.add(file)
         return wants
 

@@ -54,6 +54,12 @@ def taped(item: pytest.Item, wanted: Wanted) -> Wanted:
     return {**wanted, "cassette": name, "cassettes": folder}
 
 
+def recorded_once(wanted: Wanted) -> str | None:
+    """The file of the cassette that a test records once, if it does."""
+    name = wanted.get("cassette") if wanted.get("record") == "once" else None
+    return None if name is None else f"{wanted['cassettes']}/{name.removesuffix('.yaml')}.yaml"
+
+
 def _parts(item: pytest.Item, *, beside: bool) -> Sequence[str]:
     """The names of a test and of what it stands in: in a folder for all tests the folders too."""
     root, file = item.config.rootpath, item.path

@@ -79,12 +79,8 @@ class Relay:
         try:
             return await self._poured(response, more)
         except HTTPError as error:
-            told = way.broken(error)
-            if self._recorder is not None:
-                self._recorder.forget(told)
-                self._recorder = None
+            _broken(self._recorder, way.broken(error))
             await self._let_go()
-            log.warning("%s", told)
             # what ends with its connection, as in HTTP/1.0, would be taken for whole
             return await drive((Cut("reset" if scope["http_version"] == "1.0" else "close"),), self.line)
         finally:
@@ -113,9 +109,7 @@ class Relay:
                 return await client.send(request, stream=True)
         except (HTTPError, InvalidURL, OSError, TimeoutError) as error:
             failure = way.unreachable(error)
-            if self._recorder is not None:
-                self._recorder.forget(str(failure.message))
-            log.warning("%s", failure.message)
+            _broken(self._recorder, str(failure.message))
             raise failure from None
 
     def _request(self, way: Way, asked: HttpRequest, scope: Scope, signed: Fields) -> "Request":
@@ -188,6 +182,13 @@ class Relay:
         self.exchange.note(piece)
         if self.line.short is None or not self.line.short.piece(piece):
             await self.line.send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+def _broken(recorder: Recorder | None, why: str) -> None:
+    """Say what is wrong upstream; nothing of the answer is recorded, unless it is already."""
+    if recorder is not None:
+        recorder.forget(why)
+    log.warning("%s", why)
 
 
 async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:

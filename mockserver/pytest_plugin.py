@@ -243,7 +243,9 @@ def _told(said: Callable[[str], BaseException]) -> Iterator[None]:
     try:
         yield
     except MockserverError as error:
-        raise said("\n".join(mistake.shown() for mistake in error.mistakes)) from None
+        from mockserver.pytest_wanted import in_pytest
+
+        raise said(in_pytest("\n".join(mistake.shown() for mistake in error.mistakes))) from None
 
 
 _FAILED = partial(pytest.fail.Exception, pytrace=False)

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from mockserver.core.errors import MockserverError
-from mockserver.pytest_wanted import Wanted, recorded_once, setup, taped, wanted
+from mockserver.pytest_wanted import Wanted, in_pytest, recorded_once, setup, taped, wanted
 from mockserver.reports.beside import beside
 from mockserver.reports.problems import told
 from mockserver.reports.unplayed import Tape, summary, unplayed
 from mockserver.testing import MockServer
 from mockserver.testing.environs import Environs
-from mockserver.testing.leftovers import left_open, unrecorded
+from mockserver.testing.leftovers import MockServerWarning, left_open, unrecorded
 
 TAPE = "mockserver_tape"  # what a report has beside its own: what was played of the test's cassette
 
@@ -67,7 +67,7 @@ class Run:
                 self.server.check(setup(self._wanted(item)))
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.shown() for mistake in error.mistakes), []).append(item)
-        yield from found.items()
+        yield from ((in_pytest(text), held) for text, held in found.items())
 
     @contextmanager
     def lent(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
@@ -83,7 +83,7 @@ class Run:
         calls, left = server.calls, server.close_open()
         server.reset()
         for warning in (*left_open(left), *unrecorded(calls)) if not use.failed else ():
-            item.warn(warning)
+            item.warn(MockServerWarning(in_pytest(str(warning))))
 
     def _gone_on_with(self, wants: Wanted) -> Wanted:
         """The same; what this run has begun to record once, for a test that shares its cassette, it goes on with."""
@@ -118,7 +118,7 @@ class Use:
         """What the test is to fail for, now that it has come to its end."""
         tape = self.server.played() if self.strict else None
         found = (*self.server.problems(), *(() if tape is None else unplayed(tape))) if self.verify else ()
-        self.complained = told(found)
+        self.complained = in_pytest(told(found))
         return self.complained
 
     def tell(self, report: pytest.TestReport, error: BaseException | None) -> None:
@@ -131,7 +131,7 @@ class Use:
             calls, problems = self.server.calls, self.server.problems()
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             if calls or problems or awaited:
-                report.sections.append(("mockserver", beside(calls, problems)))
+                report.sections.append(("mockserver", in_pytest(beside(calls, problems))))
         elif report.when == "call" and report.passed and (tape := self.server.played()) is not None:
             setattr(report, TAPE, asdict(tape))
 

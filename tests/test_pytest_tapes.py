@@ -79,6 +79,7 @@ def test_what_is_asked_anew(pytester: pytest.Pytester, provider: MockServer, ups
     result = ran(pytester, other, "-k", "twice")
     result.assert_outcomes(failed=1)
     assert "this request" in result.stdout.str()
+    assert "to record it, start with --mockserver-record=new_episodes" in result.stdout.str()
     ran(pytester, other, "--mockserver-record=new_episodes", upstream, "-k", "twice").assert_outcomes(passed=1)
     assert len(provider.calls) == 3
     ran(pytester, other, "--mockserver-record=all", upstream, "-k", "twice").assert_outcomes(passed=1)

@@ -50,7 +50,7 @@ def _told(group: Sequence[Came], rules: Sequence[Rule], used: Container[str]) ->
     told = [] if call.asked is None else list(asked(call.asked, call.secrets))
     if error.startswith(_NO_EPISODE):
         head = f"{first.partition(' answers ')[0]} answers {who}"
-        told += [first, *others, "in pytest, --mockserver-record=new_episodes records it"]
+        told += [first, *others]
     else:
         head, told = f"no answer to {who}; {first}", [*told, *others]
     if call.operation in LOOK_UPS or (call.asked is not None and call.asked.previous is not None):

@@ -16,6 +16,10 @@ from mockserver.testing.options import Options
 
 MARK = "mockserver"
 KEYS = ("rules", "verify", *Options.__annotations__)
+_CHOICES: Mapping[str, tuple[object, ...]] = {
+    "verify": (True, False),
+    "record": ("none", "once", "new_episodes", "all"),
+}
 
 Wanted = dict[str, Any]  # by the keys of the mark
 
@@ -83,6 +87,12 @@ def _vet(mark: pytest.Mark) -> None:
         if name not in KEYS:
             hint = did_you_mean(name, KEYS) or f"; it takes {', '.join(KEYS)}"
             raise ConfigError(f'@pytest.mark.{MARK} takes no "{name}"{hint}')
+    for name, choices in _CHOICES.items():
+        if (value := mark.kwargs.get(name, choices[0])) not in choices:
+            hint = did_you_mean(str(value), map(str, choices))
+            raise ConfigError(
+                f"@pytest.mark.{MARK}({name}=...) takes {', '.join(map(str, choices))}, not {value!r}{hint}"
+            )
 
 
 def _files(rules: Any) -> Sequence[str | os.PathLike[str]]:

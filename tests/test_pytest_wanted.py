@@ -16,6 +16,8 @@ MARKS = [
     ("rules='none.yaml'", "there is no none.yaml in *"),
     ("rules='broken.yaml'", 'broken.yaml:2:12: *"last_usr"*'),
     ("seed='many'", 'seed must be a whole number, not "many"'),
+    ("verify='no'", "@pytest.mark.mockserver(verify=...) takes True, False, not 'no'"),
+    ("record='onec'", "@pytest.mark.mockserver(record=...) takes none, once, *, not 'onec'; did you mean \"once\"?"),
     ("cassette='none'", 'there is no cassette "none" in cassettes; *'),
 ]
 

@@ -74,6 +74,10 @@ class Declared:
 
     def __init__(self, stage: Stage, name: str | None, when: When) -> None:
         self.place = caller()
+        if name is not None and not isinstance(name, str):
+            raise ConfigError(
+                f'{self.place.where}: on takes a name and keywords, on("name", last_user="..."), not {name!r}'
+            )
         self.wanted: int | None = None  # how many calls it is to answer, as `times` said
         self.rule: Rule | None = None
         self._stage, self._name = stage, name
@@ -91,6 +95,10 @@ class Declared:
 
     def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
         """Answer with a text that a stream sends in exactly these pieces; a plain answer has the whole."""
+        if isinstance(pieces, str):  # a sequence of texts too, each of one letter
+            raise ConfigError(
+                f"{self.place.where}: stream takes the pieces of a text, [{pieces!r}], or write reply(...)"
+            )
         return self._answered({"text": "".join(pieces), "chunks": list(pieces), **then})
 
     def fail(self, error: int | str = 500, **details: Unpack[Details]) -> Self:

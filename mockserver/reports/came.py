@@ -7,7 +7,7 @@ from typing import Protocol
 from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call
 from mockserver.core.plan import Usage
-from mockserver.engine.nearest import plain, shown
+from mockserver.engine.nearest import SHOWN, plain, shown
 from mockserver.engine.rules import Rule
 
 MOST = 20  # calls that are listed
@@ -77,8 +77,9 @@ class Came(Protocol):
 
 def line(call: Came) -> str:
     """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
-    what = plain(call.operation or f"{call.method} {call.path}")
-    said = (plain(call.model), call.last_user and shown(call.secrets.text(call.last_user)))
+    secrets = call.secrets
+    what = brief(call.operation or f"{call.method} {call.path}", secrets)
+    said = (brief(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
     source = f"{call.source} ({call.status})" if call.source in REFUSED else call.source
     return f"call {call.number}: {' '.join(filter(None, (what, *said)))} -> {plain(source) or 'open'}"
 
@@ -86,9 +87,15 @@ def line(call: Came) -> str:
 def named(call: Came) -> str:
     """A call where there is little room: what was said, or else where it went."""
     if not call.last_user:
-        return f"{plain(call.secrets.text(f'{call.method} {call.path}'))[:80]} (call {call.number})"
-    text = call.secrets.text(call.last_user[:2_000])
+        return f"{brief(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
+    text = call.secrets.text(call.last_user[:_LONGEST])
     return f"{shown(text if len(text) <= BRIEF else f'{text[: BRIEF - 1]}…')} (call {call.number})"
+
+
+def brief(text: str, secrets: Secrets) -> str:
+    """A name, a path or other such on one line, without credentials, and only as much as is read."""
+    text = secrets.text(text[:_LONGEST])
+    return plain(text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…")
 
 
 def lines_of(calls: Sequence[Came]) -> Iterator[str]:
@@ -117,3 +124,6 @@ def told_by(reply: bytes) -> str:
 def many(number: int, what: str = "call") -> str:
     """So many: `1 call`, `2 calls`."""
     return f"{number} {what}{'s' * (number != 1)}"
+
+
+_LONGEST = 2_000  # letters of a text that are looked at for credentials

@@ -142,6 +142,25 @@ def test_else(mockserver, mockserver_fault):
     result.stdout.fnmatch_lines([f"stall@at_start: hung: still waiting after 0.3 s, at app.py:{reads}, 1 retry"])
 
 
+def test_what_would_wait_for_ever_without_a_socket_hangs(app: pytest.Pytester) -> None:
+    result = run(
+        app,
+        """
+@pytest.mark.mockserver_faults("stall@at_start")
+def test_x(mockserver):
+    mockserver.on().reply(app.SAID)
+    with app.httpx.Client(transport=mockserver.transport(), timeout=None) as client:
+        body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
+        client.post("http://localhost/v1/chat/completions", json=body).raise_for_status()
+""",
+    )
+    assert matrix(result)[2:] == [
+        "BAD stall@at_start plain hung: it would wait for ever",
+        "2 runs: 1 recovered, 1 hung; 1 bad",
+    ]
+    result.stdout.fnmatch_lines(["*EndlessError: this answer never goes on*"])
+
+
 def test_streams_that_are_left_open_and_retry_after_that_is_not_heeded(app: pytest.Pytester) -> None:
     result = run(
         app,

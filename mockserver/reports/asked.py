@@ -9,7 +9,8 @@ from mockserver.core.call import Call, Message
 from mockserver.core.exchange import Finding
 from mockserver.core.secrets import is_secret_header, mask
 from mockserver.engine import tool_results
-from mockserver.engine.nearest import MOST_LINES, SHOWN, closeness, lines, plain, shown
+from mockserver.engine.nearest import MOST_LINES, closeness, lines, plain, shown
+from mockserver.reports.came import brief
 from mockserver.reports.spans import held
 
 FIRST, LAST = 1, 4  # messages that are told of a long conversation
@@ -22,11 +23,11 @@ T = TypeVar("T")
 
 def asked(call: Call, secrets: Secrets) -> Iterator[str]:
     """Who was asked for what, then the conversation; a long one is cut in the middle."""
-    told = [plain(f"{call.dialect} {call.operation} {call.model}".rstrip())]
+    told = [f"{call.dialect} {call.operation} {brief(call.model, secrets)}".rstrip()]
     told += ["streamed"] if call.stream else []
     told += [f"tools {_names(tool.name for tool in call.tools)}"] if call.tools else []
     told += [plain(call.response_format)] if call.response_format != "text" else []
-    told += [f"goes on from {plain(call.previous)}"] if call.previous is not None else []
+    told += [f"goes on from {brief(call.previous, secrets)}"] if call.previous is not None else []
     yield secrets.text(", ".join(told))
     messages = call.messages
     skipped = len(messages) - FIRST - LAST
@@ -94,11 +95,7 @@ def _message(call: Call, message: Message, secrets: Secrets) -> Iterator[str]:
     if message.parts:
         yield f"  {role}: {_names(str(part.get('type', 'part')) for part in message.parts)}"
     for used in message.tool_calls[:MOST_NAMES]:
-        yield f"  {role} calls {plain(used.name)}({_brief(secrets.text(used.arguments[:_LONGEST]))})"
-
-
-def _brief(text: str) -> str:
-    return plain(text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…")
+        yield f"  {role} calls {brief(used.name, secrets)}({brief(used.arguments, secrets)})"
 
 
 def _names(names: Iterable[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Protocol
 from mockserver.cassettes.masking import Secrets
 from mockserver.core.call import Call
 from mockserver.core.plan import Usage
-from mockserver.engine.nearest import plain, shown
+from mockserver.engine.nearest import SHOWN, plain, shown
 from mockserver.engine.rules import Rule
 
 MOST = 20  # calls that are listed
@@ -78,8 +78,9 @@ class Came(Protocol):
 
 def line(call: Came) -> str:
     """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
-    what = plain(call.operation or f"{call.method} {call.path}")
-    said = (plain(call.model), call.last_user and shown(call.secrets.text(call.last_user)))
+    secrets = call.secrets
+    what = brief(call.operation or f"{call.method} {call.path}", secrets)
+    said = (brief(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
     source = f"{call.source} ({call.status})" if call.source in REFUSED else call.source
     return f"call {call.number}: {' '.join(filter(None, (what, *said)))} -> {plain(source) or 'open'}"
 
@@ -87,9 +88,15 @@ def line(call: Came) -> str:
 def named(call: Came) -> str:
     """A call where there is little room: what was said, or else where it went."""
     if not call.last_user:
-        return f"{plain(call.secrets.text(f'{call.method} {call.path}'))[:80]} (call {call.number})"
-    text = call.secrets.text(call.last_user[:2_000])
+        return f"{brief(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
+    text = call.secrets.text(call.last_user[:_LONGEST])
     return f"{shown(text if len(text) <= BRIEF else f'{text[: BRIEF - 1]}…')} (call {call.number})"
+
+
+def brief(text: str, secrets: Secrets) -> str:
+    """A name, a path or other such on one line, without credentials, and only as much as is read."""
+    text = secrets.text(text[:_LONGEST])
+    return plain(text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…")
 
 
 def lines_of(calls: Sequence[Came]) -> Iterator[str]:
@@ -109,7 +116,7 @@ def refused(calls: Sequence[Came]) -> Iterator[str]:
     found = [call for call in calls if call.source in REFUSED or (call.status == _FAILED and call.error)]
     for call in found[:MOST_REFUSED]:
         yield line(call) if call.source in REFUSED else f"{line(call)} ({call.status})"
-        yield f"  {plain(call.secrets.text(call.error)[:_LONGEST])}"
+        yield f"  {plain(call.secrets.text(call.error)[:_TOLD])}"
     if len(found) > MOST_REFUSED:
         yield f"... and {len(found) - MOST_REFUSED} more that were refused"
 
@@ -130,4 +137,5 @@ def many(number: int, what: str = "call") -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-_FAILED, _LONGEST = 500, 500  # the status of a rule that fails, and letters of what an error says
+_FAILED, _TOLD = 500, 500  # the status of a rule that fails, and letters of what an error says
+_LONGEST = 2_000  # letters of a text that are looked at for credentials

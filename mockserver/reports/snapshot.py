@@ -30,14 +30,24 @@ def _call(number: int, call: Call, names: _Names) -> Iterator[str]:
     yield f"call {number}: {call.dialect} {call.operation} {call.model}{', streamed' if call.stream else ''}"
     if call.previous is not None:
         yield f"  goes on from {names.of(call.previous)}"
-    for message in call.messages:
-        yield from (f"  {line}" for line in _message(message, names))
-    for prompt in call.prompts:
-        yield from _block("  prompt", prompt.text)
+    if (conversation := call.raw.get("conversation")) is not None:
+        id = conversation.get("id") if isinstance(conversation, Mapping) else conversation
+        yield f"  in the conversation {names.of(str(id))}"
+    yield from (f"  {line}" for line in _said(call, names))
     for tool in call.tools:
         yield from (f"  {line}" for line in _tool(tool))
     for name in sorted(call.raw.keys() - _TOLD):
         yield f"  {name}: {_written(call.raw[name])}"
+
+
+def _said(call: Call, names: _Names) -> Iterator[str]:
+    """The conversation, or the prompts that are answered by themselves; with a picture among them they are messages."""
+    if call.prompts and not any(message.parts for message in call.messages):
+        for prompt in call.prompts:
+            yield from _block("prompt", prompt.text)
+    else:
+        for message in call.messages:
+            yield from _message(message, names)
 
 
 def _message(message: Message, names: _Names) -> Iterator[str]:
@@ -46,7 +56,7 @@ def _message(message: Message, names: _Names) -> Iterator[str]:
     if message.text or not (message.tool_calls or message.parts):
         yield from _block(head, message.text)
     for part in message.parts:
-        yield f"{head}: {_written(part)}"
+        yield f"{head}: {_written({**part, 'id': names.of(str(part['id']))} if 'id' in part else part)}"
     for used in message.tool_calls:
         yield f"{head} calls {used.name}({used.arguments}) as {names.of(used.id)}"
 
@@ -68,7 +78,7 @@ def _block(head: str, text: str) -> Iterator[str]:
 
 
 def _written(value: Json) -> str:
-    """A value as JSON on one line, with the bytes of data URLs by their hash."""
+    """A value as JSON on one line, with bytes by their hash."""
     return json.dumps(_short(value), ensure_ascii=False, sort_keys=isinstance(value, Mapping))
 
 
@@ -83,8 +93,9 @@ def _short(value: Json) -> Json:
     return value
 
 
-_DATA = re.compile(r"^(data:[^,]{0,200};base64,)(.{64,})$", re.DOTALL)
+# Base64, in a URL or (such as sound) bare.
+_DATA = re.compile(r"^(data:[^,]{0,200};base64,(?=.{64})|(?=[\w+/=-]{256,}$))(.+)$", re.ASCII | re.DOTALL)
 # What is told in words of its own; the rest of a body are its parameters.
 _TOLD = frozenset(
     ("model", "messages", "input", "instructions", "prompt", "tools", "functions", "stream", "previous_response_id")
-)
+) | {"conversation"}

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from unicodedata import combining, east_asian_width
+from unicodedata import category, east_asian_width
 
 from mockserver.core.exchange import Finding
 from mockserver.engine.nearest import lines, plain, shown
@@ -69,7 +69,13 @@ def span_of(finding: Finding) -> Span | None:
         wanted = next((piece for piece in wanted if isinstance(piece, str) and seen(piece) not in seen(text)), None)
     if not isinstance(wanted, str):
         return None
-    return find(wanted.lower(), text.lower()) if "ignore_case" in finding.ignoring else find(wanted, text)
+    return find(_small(wanted), _small(text)) if "ignore_case" in finding.ignoring else find(wanted, text)
+
+
+def _small(text: str) -> str:
+    """A text in small letters, as many as there were: where one becomes two the others stand where they stood."""
+    small = text.lower()
+    return small if len(small) == len(text) else "".join(letter.lower()[0] for letter in text)
 
 
 def _whole(wanted: str, text: str) -> Span | None:
@@ -147,7 +153,12 @@ def _escaped(text: str) -> str:
 
 def _width(text: str) -> int:
     """How many columns a text takes."""
-    return sum(0 if combining(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
+    return sum(0 if _is_mark(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
+
+
+def _is_mark(letter: str) -> bool:
+    """Whether a letter stands on the one before it; the one that makes a sign an emoji gives it a second column."""
+    return category(letter) in ("Mn", "Me") and letter != _EMOJI
 
 
 def _parts(finding: Finding) -> Iterator[str]:
@@ -220,6 +231,7 @@ def _shared(one: str, other: str) -> int:
     return low
 
 
+_EMOJI = "\ufe0f"
 _SPANS: Mapping[str, Callable[[str, str], Span | None]] = {
     "equals": _whole,
     "glob": _pattern,

@@ -26,6 +26,7 @@ from mockserver.reports.notation import field_in_python, field_in_yaml, in_pytho
 from mockserver.reports.spans import blurred, span_of
 
 LONGEST = 60  # letters of a text that is compared whole
+LONGEST_NAME = 200  # letters of a model, a path or an id that is compared whole
 _CUT = 40  # letters of each end of a longer one
 _LONG_TOOLS = 4  # tools that are all named
 _SHORTEST = 3  # letters by which a text is told from others
@@ -55,7 +56,7 @@ class Suggestion:
 def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestion | None:
     """A rule for this call, and for as few others as can be told; `lost`: nobody knows the answer it goes on from."""
     whole, plainly = _exactly(call, secrets, lost=lost), {"operation": call.operation}
-    asked = {"model": _exact(call.model), **plainly} if _clean(call.model, secrets) else plainly
+    asked = {"model": _name(call.model, secrets), **plainly} if _clean(call.model, secrets) else plainly
     for when in (whole, {**asked, **whole}, asked, plainly):
         if when and _holds(when, call):
             return Suggestion(when, _then(call), _tool(call, secrets))
@@ -110,9 +111,9 @@ def _exactly(call: Call, secrets: Secrets, *, lost: bool) -> When:
     if call.operation not in (*GENERATIVE, *DOCUMENTS):
         when["operation"] = call.operation
         if _clean(call.http.path, secrets):
-            when["path"] = _exact(call.http.path)
+            when["path"] = _name(call.http.path, secrets)
     if lost and call.previous is not None and _clean(call.previous, secrets):
-        when["previous_response"] = _exact(call.previous)
+        when["previous_response"] = _name(call.previous, secrets)
     result = tool_results.last(call)
     if result is not None:
         told = {"name": result["name"] and _exact(result["name"]), "text": _text(result["text"], secrets)}
@@ -147,6 +148,11 @@ def _text(text: str, secrets: Secrets) -> Json:
     told = {name: piece for name, piece in ends.items() if len(piece) >= _SHORTEST}
     longest = _beginning(max(found, key=len))
     return told or ({"contains": longest} if len(longest) >= _SHORTEST else None)
+
+
+def _name(text: str, secrets: Secrets) -> Json:
+    """A condition for what is mostly short and told from others by its end."""
+    return _exact(text) if len(text) <= LONGEST_NAME else _text(text, secrets)
 
 
 def _beginning(text: str) -> str:

@@ -16,6 +16,7 @@ IN_FULL = 3  # calls that are told in full
 NEAREST = 3  # rules that are told of each
 _NO_RULE = "no rule answers this request"  # how the server itself begins, where it looked at rules
 _NO_EPISODE = "no episode of "
+_LONGEST = 500  # letters of a line of what the server said
 
 
 def unmatched(calls: Sequence[Came], rules: Sequence[Rule]) -> Iterator[Problem]:
@@ -46,7 +47,7 @@ def _told(group: Sequence[Came], rules: Sequence[Rule], used: Container[str]) ->
     if call.asked is not None and call.error.startswith(_NO_RULE):
         return _no_rule(group, call.asked, rules, used)
     error = call.secrets.text(call.error)
-    first, *others = map(plain, error.split("\n"))
+    first, *others = (plain(line[:_LONGEST]) for line in error.split("\n"))
     told = [] if call.asked is None else list(asked(call.asked, call.secrets))
     if error.startswith(_NO_EPISODE):
         head = f"{first.partition(' answers ')[0]} answers {who}"

@@ -34,6 +34,7 @@ def test_a_long_one_is_cut() -> None:
     assert lines[-1] == '  user: "29"'
     used = Message("assistant", tool_calls=(ToolCall("1", "f", "x" * 9_999),) * 9)
     assert sum(map(len, asked(call(used), NONE))) < 1_000
+    assert len(next(asked(call(model="x" * 9_999, previous="y" * 9_999), NONE))) < 200
 
 
 def test_no_credential_is_told() -> None:

@@ -18,6 +18,18 @@ def test_a_call_in_a_line() -> None:
     assert "secret" not in line(Came(call("my top-secret-thing"), secrets=Secrets(("top-secret-thing",))))
 
 
+def test_names_are_told_without_credentials_and_no_longer_than_they_are_read() -> None:
+    secrets = Secrets(("top-secret-thing",))
+    lost = Came(None, path="/v1/top-secret-thing/" + "x" * 9_999, operation="", source="invalid", secrets=secrets)
+    for told in (
+        line(lost),
+        named(lost),
+        line(Came(call("x", model="top-secret-thing" + "x" * 9_999), secrets=secrets)),
+    ):
+        assert "secret" not in told
+        assert len(told) < 150
+
+
 def test_a_call_where_there_is_little_room() -> None:
     assert named(Came()) == '"hello" (call 1)'
     assert named(Came(call("x" * 99))) == f'"{"x" * 39}…" (call 1)'

@@ -55,6 +55,32 @@ def test_images_are_named_by_their_hash() -> None:
     ]
 
 
+def test_sound_is_named_by_its_hash_too() -> None:
+    part = {"type": "input_audio", "input_audio": {"data": base64.b64encode(bytes(200)).decode(), "format": "wav"}}
+    told = snapshot([asked(messages=(Message("user", "", (part,)),))])
+    assert '{"data": "sha256:5d73a6242200", "format": "wav"}' in told
+
+
+def test_what_is_referred_to_is_an_id_that_varies() -> None:
+    part = {"type": "item_reference", "id": "msg_1"}
+    for conversation in ("conv_1", {"id": "conv_1"}):
+        call = asked(messages=(Message("assistant", "", (part, part)),), raw={"conversation": conversation})
+        assert snapshot([call]).splitlines()[1:] == [
+            "  in the conversation id-1",
+            '  assistant: {"id": "id-2", "type": "item_reference"}',
+            '  assistant: {"id": "id-2", "type": "item_reference"}',
+        ]
+
+
+def test_prompts_are_told_once() -> None:
+    texts, picture = ("a", "b"), {"type": "image_url"}
+    messages, prompts = tuple(Message("user", text) for text in texts), tuple(map(Prompt, texts))
+    told = snapshot([asked(messages=messages, prompts=prompts)])
+    assert told.splitlines()[1:] == ["  prompt: a", "  prompt: b"]
+    seen = snapshot([asked(messages=(Message("user", "a", (picture,)),), prompts=prompts[:1])])
+    assert seen.splitlines()[1:] == ["  user: a", '  user: {"type": "image_url"}']
+
+
 def test_several_calls_share_the_numbers_of_ids() -> None:
     told = snapshot([asked(previous="resp_1"), asked(prompts=(Prompt("Once"), Prompt("upon\na time")), previous="x")])
     assert told == (

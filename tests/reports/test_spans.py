@@ -10,6 +10,7 @@ from mockserver.reports.spans import blurred, held
 from tests.kit.calls import call
 
 LONG = "x" * 100
+GOT = len('      got              "')
 
 
 def findings(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> list[Finding]:
@@ -62,6 +63,26 @@ def test_wide_letters_and_escapes_move_the_caret() -> None:
         '      got              "日本\\tの雪"',
         "                                ^^",
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "columns"),
+    [
+        ("\u0e17\u0e35\u0e48a", 2),  # two marks on a letter of Thai
+        ("e\u0301a", 2),
+        ("\u2764\ufe0fa", 3),  # a heart as an emoji
+        ("\U0001f389ab", 4),
+    ],
+)
+def test_marks_take_no_column(said: str, columns: int) -> None:
+    *_, carets = told({"last_user": said + "b"}, said + "c").split("\n")
+    assert carets == " " * (GOT + columns) + "^"
+
+
+def test_a_letter_that_is_two_small_ones_moves_no_caret() -> None:
+    wanted = {"equals": "\u0130zmir is big", "ignore_case": True}
+    *_, carets = told({"last_user": wanted}, "\u0130zmir is BAD").split("\n")
+    assert carets == " " * (GOT + len("\u0130zmir is B")) + "^^"
 
 
 def test_a_long_text_is_cut_around_what_differs() -> None:

@@ -63,3 +63,5 @@ def test_a_rule_that_has_answered_is_not_to_be_changed() -> None:
 def test_what_was_never_read_is_told_too() -> None:
     [problem] = unmatched([Came(None, method="GET", path="/x\n", error="Nothing\nhere", usage=Usage())], THERE)
     assert problem.text == "no answer to GET /x\\n (call 1); Nothing\n  here"
+    [problem] = unmatched([Came(None, error=f"Nothing at {'x' * 9_999}\n{'y' * 9_999}")], THERE)
+    assert len(problem.text) < 1_200

@@ -115,7 +115,7 @@ def _outcome(probe: Probe, end: End, seen: _Seen) -> tuple[str, str]:
         return "raised", f"raised {end.told}{often}"
     short = next((call for call in seen.bent if _is_short(probe, end, call) and not seen.again(call)), None)
     if short is not None and not end.same:
-        return "truncated", f"took a truncated answer for whole: it was {short.ended}"
+        return "truncated", _taken(short)
     if end.how == "failed":
         return "failed", f"failed: {end.told}{often}"
     why = _unaffected(probe, seen)
@@ -139,7 +139,8 @@ def _unaffected(probe: Probe, seen: _Seen) -> str:
 
 def _is_short(probe: Probe, end: End, call: Call) -> bool:
     """Whether an answer lacks its end by the fault, and not because the program had enough of it."""
-    left = probe.kind == "stall" and end.how == "failed" and call.row.ended == "client left"
+    missed = end.how == "failed" or _waited(call)
+    left = probe.kind == "stall" and call.row.ended == "client left" and call.row.size > 0 and missed
     cut = call.row.ended in ("cut short", "disconnected", "reset", "complete")
     empty = call.row.ended == "complete" and not call.row.size  # as it should be: a 204, for one
     if call.status >= 400 or call.row.size > MOST_KEPT or empty or not (left or cut):
@@ -148,6 +149,20 @@ def _is_short(probe: Probe, end: End, call: Call) -> bool:
         return not any(_FINISH.search(frame) for frame in call.frames)
     said = parsed(call.reply.decode("utf-8", "replace"))
     return said is None or (isinstance(said, Mapping) and said.get("error") is not None)
+
+
+def _waited(call: Call) -> bool:
+    """Whether a client waited for more of a stream before it left: one that has enough goes at once."""
+    row = call.row
+    return row.streams and bool(row.sent) and row.began + row.elapsed - row.sent[-1][0] >= _AT_ONCE
+
+
+def _taken(call: Call) -> str:
+    """That an answer was taken for whole, and what it was."""
+    if call.row.ended == "complete":
+        return "took a malformed answer for whole"
+    how = "given up" if call.row.ended == "client left" else call.row.ended
+    return f"took a truncated answer for whole: it was {how}{call.ended.removeprefix(call.row.ended)}"
 
 
 def _besides(end: End, seen: _Seen) -> Iterator[tuple[str, str]]:

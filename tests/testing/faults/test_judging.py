@@ -80,13 +80,27 @@ def verdict(server: MockServer, fault: str, end: End, calls: Callable[[], object
         ),
         ("cut@before_done", PASSED, {}, 1, "took a truncated answer for whole: it was cut short after"),
         ("cut@after_tokens=500", PASSED, {"stream": True}, 1, "unaffected: the answer ends before that"),
-        ("malformed_json", PASSED, {}, 1, "took a truncated answer for whole: it was complete"),
+        ("malformed_json", PASSED, {}, 1, "took a malformed answer for whole"),
         ("error_event", PASSED, {}, 1, "took a truncated answer for whole: it was cut short after"),
         ("error_event", PASSED, {"stream": True}, 1, "took a truncated answer for whole: it was cut short after 3"),
         ("duplicate", FAILED, {"stream": True}, 1, "failed: assert 1 == 2"),
         ("keepalive", PASSED, {"stream": True}, 1, "recovered"),
-        ("stall@after_tokens=1", FAILED, {"stream": True}, 1, "took a truncated answer for whole: it was client left"),
-        ("stall@after_tokens=1", PASSED, {"stream": True}, 1, "recovered"),
+        (
+            "stall@after_tokens=1",
+            FAILED,
+            {"stream": True},
+            1,
+            "took a truncated answer for whole: it was given up after 2",
+        ),
+        (
+            "stall@after_tokens=1",
+            PASSED,
+            {"stream": True},
+            1,
+            "took a truncated answer for whole: it was given up after 2",
+        ),
+        ("stall@after_tokens=1", PASSED, {}, 1, "recovered"),
+        ("stall@at_start", FAILED, {"stream": True}, 1, "failed: assert 1 == 2"),
         ("unknown_tool", PASSED, {}, 1, "unaffected: the answer calls no tool"),
         ("unknown_tool", PASSED, {"tools": [{"type": "function", "function": {"name": "look"}}]}, 1, "recovered"),
         ("cut@in_tool_arguments", PASSED, {}, 1, "unaffected: the answer ends before that"),
@@ -110,6 +124,16 @@ def test_a_retry_that_is_sooner_than_the_end_of_what_was_given_up(server: MockSe
 
     found = verdict(server, "stall@at_start", PASSED, both)
     assert (found.told, found.also) == ("recovered, 1 retry", {})
+
+
+def test_a_client_that_has_enough_goes_at_once(server: MockServer) -> None:
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+
+    def first_line() -> None:
+        with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body) as answer:
+            next(answer.iter_lines())
+
+    assert verdict(server, "stall@after_tokens=1", PASSED, first_line).told == "recovered"
 
 
 def test_another_question_is_no_retry(server: MockServer) -> None:

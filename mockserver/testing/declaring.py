@@ -96,9 +96,8 @@ class Declared:
     def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
         """Answer with a text that a stream sends in exactly these pieces; a plain answer has the whole."""
         if isinstance(pieces, str):  # a sequence of texts too, each of one letter
-            raise ConfigError(
-                f"{self.place.where}: stream takes the pieces of a text, [{pieces!r}], or write reply(...)"
-            )
+            self.remove()
+            raise ConfigError(f"{self.where}: stream takes the pieces of a text, [{pieces!r}], or write reply(...)")
         return self._answered({"text": "".join(pieces), "chunks": list(pieces), **then})
 
     def fail(self, error: int | str = 500, **details: Unpack[Details]) -> Self:

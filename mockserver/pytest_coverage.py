@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mockserver.pytest_plugin import FIXTURES
 from mockserver.reports.coverage.watch import Watch, watching
 
 if TYPE_CHECKING:
@@ -21,14 +20,17 @@ _TOLD = "mockserver_coverage"  # what a worker hands to the one that started it
 Report = tuple[str, Path | None]  # its kind, and where to
 
 
-def wanted(config: pytest.Config) -> RuleCoverage | None:
-    """What is to be registered for a run; None, where nobody wants to know. Raises pytest.UsageError."""
+def wanted(config: pytest.Config, fixtures: set[str]) -> RuleCoverage | None:
+    """What is to be registered for a run; None, where nobody wants to know. Raises pytest.UsageError.
+
+    `fixtures` are those of tests that use rules.
+    """
     unused = config.getini("mockserver_unused") or "warn"
     if unused not in UNUSED:
         raise pytest.UsageError(f"mockserver_unused is one of {', '.join(UNUSED)}, not {unused!r}")
     said = config.getoption("mockserver_coverage") or config.getini("mockserver_coverage")
     reports = tuple(_report(each, config) for each in said)
-    return RuleCoverage(unused, reports) if reports or unused != "ignore" else None
+    return RuleCoverage(unused, reports, fixtures) if reports or unused != "ignore" else None
 
 
 def _report(said: str, config: pytest.Config) -> Report:
@@ -42,8 +44,8 @@ def _report(said: str, config: pytest.Config) -> Report:
 class RuleCoverage:
     """A plugin for one run; a worker hands on what it saw. Where only some tests run, unused rules are no complaint."""
 
-    def __init__(self, unused: str, reports: Sequence[Report]) -> None:
-        self._unused, self._reports = unused, reports
+    def __init__(self, unused: str, reports: Sequence[Report], fixtures: set[str]) -> None:
+        self._unused, self._reports, self._fixtures = unused, reports, fixtures
         self._watch, self._partial = Watch(), False
         self._skipped = set[str]()
         watching.append(self._watch)
@@ -80,7 +82,7 @@ class RuleCoverage:
         """Let a run fail whose rules nobody used, if that is wanted."""
         config = session.config
         skipped = (item for item in session.items if item.nodeid in self._skipped)
-        ours = any(FIXTURES.intersection(getattr(item, "fixturenames", ())) for item in skipped)
+        ours = any(self._fixtures.intersection(getattr(item, "fixturenames", ())) for item in skipped)
         self._partial = self._partial or ours or _broken_off(session)
         if hasattr(config, "workeroutput"):
             config.workeroutput[_TOLD] = {"watch": self._watch.told(), "partial": self._partial}

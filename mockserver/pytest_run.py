@@ -1,6 +1,7 @@
 """A run of tests: the server of this process, and each test that uses it. Imported when there is one that does."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.errors import MockserverError
-from mockserver.pytest_wanted import Wanted, in_pytest, recorded_once, setup, taped, wanted
+from mockserver.pytest_wanted import Wanted, recorded_once, setup, taped, wanted
 from mockserver.reports.beside import beside
 from mockserver.reports.problems import told
 from mockserver.reports.unplayed import Tape, summary, unplayed
@@ -127,7 +128,10 @@ class Use:
         A TestCase that fails by itself has been asked for a complaint too: unittest tells of a failure behind that.
         """
         self.failed |= report.failed
-        if report.failed and not (self.complained and self.complained in report.longreprtext):
+        ours = bool(self.complained) and self.complained in report.longreprtext
+        if ours and (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
+            crash.path, crash.lineno = report.location[0], (report.location[1] or 0) + 1  # the test's, not the plugin's
+        if report.failed and not ours:
             calls, problems = self.server.calls, self.server.problems()
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             if calls or problems or awaited:
@@ -136,9 +140,22 @@ class Use:
             setattr(report, TAPE, asdict(tape))
 
 
+def in_pytest(text: str) -> str:
+    """A text for people, with options by the names that they have here."""
+    for option, ours in _OPTIONS:
+        text = option.sub(ours, text)
+    return text
+
+
 def idle(reports: Iterable[object]) -> Iterator[str]:
     """What to say of cassettes that passing tests have not played to the end."""
     yield from summary(Tape(**getattr(report, TAPE)) for report in reports if hasattr(report, TAPE))
 
 
 _OF_TESTS = ("rules", "record", "cassettes")  # what is nothing to the server as long as no test uses it
+_OPTIONS = (
+    (re.compile(r"(?<!\w)--record (?=\w)"), "--mockserver-record="),
+    (re.compile(r"(?<!\w)--upstream(?=\W)"), "--mockserver-upstream"),
+    (re.compile(r"(?<!\w)--cassette NAME"), "cassette= in the mark"),
+    (re.compile(r"(?<!\w)--record-errors records"), "record_errors=True in the mark records"),
+)

@@ -1,7 +1,6 @@
 """What a test wants of its server: what its marks say, and where they are silent ini file and command line."""
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,13 +64,6 @@ def recorded_once(wanted: Wanted) -> str | None:
     return None if name is None else f"{wanted['cassettes']}/{name.removesuffix('.yaml')}.yaml"
 
 
-def in_pytest(text: str) -> str:
-    """A text for people, with options by the names that they have here."""
-    for option, ours in _OPTIONS:
-        text = option.sub(ours, text)
-    return text
-
-
 def _parts(item: pytest.Item, *, beside: bool) -> Sequence[str]:
     """The names of a test and of what it stands in: in a folder for all tests the folders too."""
     root, file = item.config.rootpath, item.path
@@ -113,11 +105,3 @@ def _found(file: str | os.PathLike[str], item: pytest.Item) -> Path:
     if Path(file).is_absolute():
         return Path(file)  # which is told when it is read
     raise ConfigError(f"there is no {os.fspath(file)} in {', nor in '.join(map(str, folders))}")
-
-
-_OPTIONS = (
-    (re.compile(r"(?<!\w)--record (?=\w)"), "--mockserver-record="),
-    (re.compile(r"(?<!\w)--upstream(?=\W)"), "--mockserver-upstream"),
-    (re.compile(r"(?<!\w)--cassette NAME"), "cassette= in the mark"),
-    (re.compile(r"(?<!\w)--record-errors records"), "record_errors=True in the mark records"),
-)

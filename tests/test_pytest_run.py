@@ -2,6 +2,7 @@
 
 import pytest
 
+from mockserver.pytest_run import in_pytest
 from tests.kit.nested import BROKEN, ini, ran
 
 pytest_plugins = ["pytester"]
@@ -141,3 +142,12 @@ def test_unmet(mockserver):
     rules = "rules: [{when: {last_user: file}, then: {text: From the file.}}]"
     files = {"conftest.py": conftest, "rules/own.yaml": rules}
     ran(pytester, tests, files=files).assert_outcomes(passed=2, failed=1)
+
+
+def test_options_by_their_names_in_pytest() -> None:
+    told = "start with --record once and --upstream openai=URL; set --cassette NAME (--record-errors records it too)"
+    assert in_pytest(told) == (
+        "start with --mockserver-record=once and --mockserver-upstream openai=URL; set cassette= in the mark"
+        " (record_errors=True in the mark records it too)"
+    )
+    assert in_pytest(in_pytest(told)) == in_pytest(told)

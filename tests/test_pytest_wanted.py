@@ -2,7 +2,6 @@
 
 import pytest
 
-from mockserver.pytest_wanted import in_pytest
 from tests.kit.nested import BROKEN, RULES, ini, ran
 
 pytest_plugins = ["pytester"]
@@ -71,12 +70,3 @@ def test_wrong_too(): pass
     by = "wanted by test_it.py::test_wrong[[]0[]] and 3 more"
     result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, by])
     assert "Traceback" not in result.stdout.str()
-
-
-def test_options_by_their_names_in_pytest() -> None:
-    told = "start with --record once and --upstream openai=URL; set --cassette NAME (--record-errors records it too)"
-    assert in_pytest(told) == (
-        "start with --mockserver-record=once and --mockserver-upstream openai=URL; set cassette= in the mark"
-        " (record_errors=True in the mark records it too)"
-    )
-    assert in_pytest(in_pytest(told)) == in_pytest(told)

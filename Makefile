@@ -10,11 +10,13 @@ unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes, which nee
 
 setup: .venv/ready
 
-.venv/ready: pyproject.toml constraints.txt
+.venv/ready: pyproject.toml constraints.txt tests/previous.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	rm -rf .venv/previous && $(BIN)/python -m pip install --quiet --require-hashes --no-deps --target .venv/previous \
+	  --requirement tests/previous.txt
 	@touch $@
 
 .venv-frameworks/ready: pyproject.toml tests/frameworks/constraints.txt

@@ -41,7 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             parser.addini(f"mockserver_{name}", words, type=kind)
         group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="record under CI too")
         group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
+        if pytest.version_tuple < (9,):  # which finds two of one name only when it reads some
+            with suppress(pytest.UsageError):
+                parser.parse_known_args([])
     except (ValueError, ArgumentError) as error:
+        if "--mockserver" not in str(error):
+            raise
         raise pytest.UsageError(
             f"mockserver: another plugin has an option of this name, {error}; keep one of them out: -p no:NAME"
         ) from error

@@ -1,10 +1,11 @@
 """Rule coverage as a test run sees it: runs of pytest within a test."""
 
 import json
+from functools import partial
 
 import pytest
 
-import mockserver.testing  # noqa: F401  # else each run within would import it anew
+from tests.kit.nested import inside
 
 pytest_plugins = ["pytester"]
 
@@ -53,7 +54,6 @@ TABLE = [
     "test_app.py    1/2      -       -    50%  15 rule",
     "TOTAL          3/5    1/2     0/1    50%",
 ]
-QUICK = ["-p", "no:schemathesis", "-p", "no:hypothesispytest"]  # every worker would import them
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def run(pytester: pytest.Pytester, monkeypatch):
     pytester.makefile(".yaml", rules=RULES)
     pytester.makepyfile(test_app=TESTS)
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
-    return lambda *arguments: pytester.runpytest_inprocess("-p", "no:cacheprovider", *arguments)
+    return partial(inside, pytester)
 
 
 def test_rules_that_nobody_used_are_named(run):
@@ -205,12 +205,12 @@ def test_a_run_without_any_rules(run, pytester):
 
 
 def test_workers_hand_on_what_they_saw(run):
-    done = run("-n2", *QUICK, "--mockserver-coverage=term", "-o", "mockserver_unused=fail")
+    done = run("-n2", "--mockserver-coverage=term", "-o", "mockserver_unused=fail")
     assert done.ret == 1
     done.stdout.fnmatch_lines([*TABLE, "=* mockserver: 1 rule was never used =*", "rules.yaml:5"], consecutive=True)
 
 
 def test_of_a_worker_that_crashed_nothing_is_known(run, pytester):
     pytester.makepyfile(test_crash="import os\ndef test_crash(): os._exit(1)")
-    done = run("-n1", *QUICK, "-o", "mockserver_unused=fail", "--max-worker-restart=0")
+    done = run("-n1", "-o", "mockserver_unused=fail", "--max-worker-restart=0")
     done.stdout.no_fnmatch_line("*never used*")

@@ -4,33 +4,23 @@ from pathlib import Path
 
 import pytest
 
-import mockserver.pytest_faults  # noqa: F401
-from mockserver.testing import MockServer
 from tests.kit import apps
+from tests.kit.nested import ini, inside
 
 pytest_plugins = ["pytester"]
-QUIET = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-o", "asyncio_default_fixture_loop_scope=function")
-
 APP = Path(apps.__file__).read_text()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def imported() -> None:
-    """What a run within this process imports is forgotten at its end, unless it was there before."""
-    with MockServer() as server:  # clients import some of what they need when they first ask
-        server.on().reply("Hello")
-        assert apps.official() == apps.naive() == "Hello"
 
 
 @pytest.fixture
 def app(pytester: pytest.Pytester) -> pytest.Pytester:
+    ini(pytester)
     pytester.makepyfile(app=APP)
     return pytester
 
 
 def run(app: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
     app.makepyfile(test_app=f"import pytest, app, asyncio\n\n{test}\n")
-    return app.runpytest_inprocess(*QUIET, *options)
+    return inside(app, *options)
 
 
 def matrix(result: pytest.RunResult) -> list[str]:
@@ -124,8 +114,6 @@ def test_else(mockserver, mockserver_fault):
     if mockserver_fault.name != "intact":
         app.deaf()
 """,
-        "-o",
-        "asyncio_mode=auto",
     )
     waits = next(at for at, line in enumerate(APP.splitlines(), 1) if "Event().wait()" in line)
     reads = next(at for at, line in enumerate(APP.splitlines(), 1) if "chunks = client" in line)
@@ -289,18 +277,17 @@ def test_a_mistake_in_the_marker_is_told_once(app: pytest.Pytester) -> None:
 
 
 def test_workers_hand_in_what_they_saw(app: pytest.Pytester) -> None:
-    app.makepyfile(
-        test_app="""
-import app
-import pytest
-
+    result = run(
+        app,
+        """
 @pytest.mark.mockserver_faults("cut", errors=[])
 def test_x(mockserver):
     mockserver.on().reply(app.SAID)
     assert app.official() == app.SAID
-"""
+""",
+        "-n",
+        "1",
     )
-    result = app.runpytest_subprocess("-n", "1", *QUIET)
     assert matrix(result) == [
         "test_app.py::test_x",
         "ok intact passes",

@@ -272,8 +272,11 @@ def test_an_option_that_another_plugin_has(pytester: pytest.Pytester) -> None:
     assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     told = result.stderr.str()
     assert "argument --mockserver-seed: conflicting option string" in told
-    if pytest.version_tuple >= (9, 0):  # before that pytest finds out when it is too late for us to say more
-        assert "mockserver: another plugin has an option of this name, argument" in told
-        assert "keep one of them out: -p no:NAME" in told
+    assert "mockserver: another plugin has an option of this name, argument" in told
+    assert "keep one of them out: -p no:NAME" in told
     result = ran(pytester, "def test_a(): pass", "-p", "other", "-p", "no:mockserver")
     result.assert_outcomes(passed=1)
+    others = "def pytest_addoption(parser): [parser.getgroup(name).addoption('--theirs') for name in 'ab']"
+    told = ran(pytester, "def test_a(): pass", "-p", "others", files={"others.py": others}).stderr.str()
+    assert "--theirs" in told
+    assert "mockserver: another" not in told

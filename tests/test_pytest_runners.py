@@ -47,6 +47,41 @@ async def test_anyio(mockserver, anyio_backend):
     result.stdout.fnmatch_lines(["test_it.py:25 was to answer 2 calls and answered 1"])
 
 
+def test_tests_on_trio(pytester: pytest.Pytester) -> None:
+    tests = """
+import httpx2, pytest, trio
+from openai import AsyncOpenAI
+
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["trio"])]
+
+async def greeted(**options):
+    assert trio.lowlevel.in_trio_run()
+    async with AsyncOpenAI(max_retries=0, **options) as client:
+        asked = client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hello"}])
+        return (await asked).choices[0].message.content
+
+@pytest.fixture
+async def said(mockserver, anyio_backend):
+    mockserver.on().reply("Hello!").times(1)
+    return await greeted()
+
+async def test_over_the_socket(said, mockserver):
+    mockserver.on().reply("Hi!")
+    assert (said, await greeted()) == ("Hello!", "Hi!")
+
+async def test_without_one(mockserver):
+    mockserver.on().reply("Hi!", faults=[{"stall": {"for": "10m"}}])
+    assert await greeted(http_client=httpx2.AsyncClient(transport=mockserver.transport(), timeout=900)) == "Hi!"
+
+async def test_fails(mockserver):
+    mockserver.on().reply("Hi!").times(2)
+    await greeted()
+"""
+    result = ran(pytester, tests, "-o", "asyncio_mode=strict")  # else all that is awaited is pytest-asyncio's
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["test_it.py:28 was to answer 2 calls and answered 1"])
+
+
 def test_other_kinds_of_tests(pytester: pytest.Pytester) -> None:
     tests = """
 import unittest
@@ -212,5 +247,5 @@ def test_it(mockserver):
     conftest = "import pytest\npytest.register_assert_rewrite('mockserver')\n"  # as for all that is installed
     Path("conftest.py").write_text(conftest)
     Path("test_plain.py").write_text(tests)
-    options = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-W", "ignore::pytest.PytestAssertRewriteWarning")
-    pytester.runpytest_subprocess(*options, "test_plain.py").assert_outcomes(passed=1)
+    options = ("-W", "ignore::pytest.PytestAssertRewriteWarning", "test_plain.py")
+    pytester.runpytest_subprocess(*QUICK, *options).assert_outcomes(passed=1)

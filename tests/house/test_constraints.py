@@ -32,7 +32,16 @@ def frameworks() -> Iterator[str]:
     yield from (line for line in FRAMEWORKS.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
 
 
-LOCKS = {"constraints.txt": project, "tests/frameworks/constraints.txt": frameworks}
+def previous() -> Iterator[str]:
+    """What has another version for some of the tests."""
+    yield "pytest"
+
+
+LOCKS = {
+    "constraints.txt": project,
+    "tests/frameworks/constraints.txt": frameworks,
+    "tests/previous.txt": previous,
+}
 
 
 @pytest.mark.parametrize("lock", LOCKS)

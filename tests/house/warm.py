@@ -38,7 +38,10 @@ there.sendall(json.dumps([program, argv, os.getcwd(), dict(os.environ)]).encode(
 there.shutdown(socket.SHUT_WR)
 sys.exit(int(there.recv(16) or 1))
 """
-OF_OTHERS = ("openai", "pydantic", "faker", "jsonschema_rs", "starlette.applications", "uvicorn", "click", "yaml")
+OF_OTHERS = (
+    *("openai.resources.chat", "httpcore", "httpcore2", "h11", "pydantic", "faker", "jsonschema_rs", "click", "yaml"),
+    *("starlette.applications", "uvicorn", "uvloop"),
+)
 
 
 @contextmanager
@@ -68,8 +71,7 @@ def _started(program: str, folder: Path) -> Iterator[None]:
 
 def main(program: str, address: str) -> None:
     """Import everything, then fork for each command that comes in."""
-    for module in (*OF_OTHERS, *(_ours() if program != "python" else ())):
-        importlib.import_module(module)
+    import_all(ours=program != "python")
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()
@@ -84,6 +86,12 @@ def main(program: str, address: str) -> None:
             connection.sendall(str(code).encode())
             os._exit(0)
         connection.close()
+
+
+def import_all(*, ours: bool = True) -> None:
+    """Import what takes time, and all that is ours."""
+    for module in (*OF_OTHERS, *(_ours() if ours else ())):
+        importlib.import_module(module)
 
 
 def _ours() -> Iterator[str]:

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-import httpcore2 as httpcore2  # before any run does, as httpx2 does late: its errors would be of other classes then
 import pytest
-import yaml as yaml  # and what its C part makes
+
+from tests.house.warm import import_all
 
 APP = """
 from openai import OpenAI
@@ -21,8 +21,11 @@ def greet(text="hello", client=None):
 """
 RULES = "rules: [{name: filed, then: {text: from the file}}]"
 BROKEN = "rules:\n  - when: {last_usr: hi}\n    then: {text: a}\n"
-QUICK = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+LIGHT = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-p", "no:faker", "-p", "no:cacheprovider")
+QUICK = (*LIGHT, "-p", "no:timeout")  # every worker would import them
 INI = {"pythonpath": ".", "asyncio_default_fixture_loop_scope": "function", "asyncio_mode": "auto"}
+
+import_all()  # what a run within a test imports is forgotten at its end, and would be other classes in the next one
 
 
 def ini(pytester: pytest.Pytester, **more: str) -> None:
@@ -40,6 +43,11 @@ def ran(
         path.write_text(text)
     if not (pytester.path / "tox.ini").exists():
         ini(pytester)
+    return inside(pytester, *options)
+
+
+def inside(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
+    """What comes of the tests that stand there, in this process."""
     keeper = Keeper()
     result = pytester.runpytest_inprocess(*QUICK, *options, plugins=[keeper])
     keeper.put_back(pytester.path)

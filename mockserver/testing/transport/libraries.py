@@ -29,9 +29,14 @@ class Body:
         while (piece := self._hearing.next()) is not None:
             yield piece
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        while (piece := await self._hearing.next_async()) is not None:
-            yield piece
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self  # no generator: trio would warn of one that is left
+
+    async def __anext__(self) -> bytes:
+        piece: bytes | None = await self._hearing.next_async()
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
 
     def close(self) -> None:
         """The client wants no more."""

@@ -147,7 +147,7 @@ def test_nor_where_a_test_is_skipped_that_may_use_them(run, test, complains, pyt
 
 def test_nor_where_a_worker_skips_it(run, pytester):
     pytester.makepyfile(test_skipped="import pytest\n@pytest.mark.skip\ndef test_skipped(mockserver): pass")
-    assert run("-n1", *QUICK, "-o", "mockserver_unused=fail").ret == 0
+    assert run("-n1", "-o", "mockserver_unused=fail").ret == 0
 
 
 def test_nor_where_a_run_breaks_off(run, pytester):

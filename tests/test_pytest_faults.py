@@ -277,17 +277,13 @@ def test_a_mistake_in_the_marker_is_told_once(app: pytest.Pytester) -> None:
 
 
 def test_workers_hand_in_what_they_saw(app: pytest.Pytester) -> None:
-    result = run(
-        app,
-        """
+    test = """
 @pytest.mark.mockserver_faults("cut", errors=[])
 def test_x(mockserver):
     mockserver.on().reply(app.SAID)
     assert app.official() == app.SAID
-""",
-        "-n",
-        "1",
-    )
+"""
+    result = run(app, test, "-n", "1")
     assert matrix(result) == [
         "test_app.py::test_x",
         "ok intact passes",

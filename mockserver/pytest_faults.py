@@ -14,6 +14,7 @@ from mockserver.testing.faults.judging import End, judged
 from mockserver.testing.faults.limit import HungError, Limit
 from mockserver.testing.faults.matrix import Matrix
 from mockserver.testing.faults.probes import Probe
+from mockserver.testing.transport.needs import EndlessError
 
 if TYPE_CHECKING:
     from mockserver.testing import MockServer
@@ -93,6 +94,8 @@ def _let_go(server: MockServer) -> None:
 def _end(error: BaseException | None, limit: Limit) -> End:
     """How a test ended."""
     hung = f"still waiting after {limit.seconds:g} s{', at ' * bool(limit.where)}{limit.where}" if limit.passed else ""
+    if isinstance(error, EndlessError):
+        hung = hung or "it would wait for ever"
     if error is None:
         return End("passed", hung=hung)
     if isinstance(error, AssertionError | pytest.fail.Exception):

@@ -1,6 +1,6 @@
 """What a fault matrix is told: by a marker, or on the command line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
@@ -17,10 +17,10 @@ Wanted = str | type[BaseException]
 
 
 class Options(TypedDict, total=False):
-    """What can be said of a matrix beside its faults."""
+    """What can be said of a matrix beside its faults. One alone may stand for a list of one."""
 
-    positions: Sequence[str | Mapping[str, Any]]
-    errors: Sequence[Stated] | None
+    positions: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
+    errors: Stated | Sequence[Stated] | None
     retry_after: float | str | None
     times: int | None
     when: Mapping[str, Any] | None
@@ -45,14 +45,27 @@ class Matrix:
         if unknown is not None:
             hint = did_you_mean(unknown, Options.__annotations__)
             raise ConfigError(Mistake(f'a fault matrix has no option "{unknown}"{hint}', place))
-        limit, expect, allow = (stated.pop(name, None) for name in ("limit", "expect", "allow"))
-        when = stated.pop("when", None)
-        probes = Choice(faults, when=None if when is None else table(when), **stated).probes(place)
+        limit, allow = stated.pop("limit", None), _listed(stated.pop("allow", None) or ())
+        stated |= {name: _listed(stated[name]) for name in ("positions", "errors") if stated.get(name) is not None}
         try:
-            held = Standard(_expected(expect or {}, probes), _allowed(_listed(allow or ())))
-            return cls(probes, LIMIT if limit is None else seconds(limit), held)
+            expect, when = (_table(name, stated.pop(name, None)) for name in ("expect", "when"))
+            probes = Choice(faults, when=None if when is None else table(when), **stated).probes(place)
+            held = Standard(_expected(expect or {}, probes), _allowed(allow))
+            return cls(probes, LIMIT if limit is None else _limit(limit), held)
         except ValueError as error:
             raise ConfigError(Mistake(str(error), place)) from None
+
+
+def _table(name: str, stated: Any) -> Mapping[Any, Any] | None:
+    if stated is None or isinstance(stated, Mapping):
+        return stated
+    raise ValueError(f"{name} is a table, not {stated!r}")
+
+
+def _limit(stated: float | str) -> float:
+    if limit := seconds(stated):
+        return limit
+    raise ValueError("limit: a run takes longer than 0 s")
 
 
 def _expected(stated: Mapping[Any, Any], probes: Sequence[Probe]) -> Mapping[str, tuple[str, ...]]:
@@ -62,11 +75,17 @@ def _expected(stated: Mapping[Any, Any], probes: Sequence[Probe]) -> Mapping[str
         name = f"error={key}" if f"error={key}" in known else str(key)
         if name not in known:
             raise ValueError(f'expect: the matrix has no fault "{name}"{did_you_mean(name, known)}')
-        found[name] = tuple(each if isinstance(each, str) else each.__name__ for each in _listed(wanted))
+        found[name] = tuple(map(_name, _listed(wanted)))
         for each in found[name]:
             if each.islower() and each not in OUTCOMES:  # names of errors begin with a capital
                 raise ValueError(f'expect: there is no outcome "{each}"{did_you_mean(each, OUTCOMES)}')
     return found
+
+
+def _name(wanted: Any) -> str:
+    if isinstance(wanted, str | type):
+        return wanted if isinstance(wanted, str) else wanted.__name__
+    raise ValueError(f"expect: an outcome or an error is wanted, not {wanted!r}")
 
 
 def _allowed(words: Sequence[str]) -> tuple[str, ...]:
@@ -77,4 +96,5 @@ def _allowed(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _listed(stated: Any) -> Sequence[Any]:
-    return [stated] if isinstance(stated, str | type) else stated
+    alone = isinstance(stated, str | Mapping) or not isinstance(stated, Iterable)
+    return [stated] if alone else list(stated)

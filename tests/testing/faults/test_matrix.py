@@ -30,6 +30,13 @@ def test_what_is_said() -> None:
     assert rule.spec["when"] == {"param.n": 2}
 
 
+def test_one_alone_stands_for_a_list() -> None:
+    alone = Matrix.of(HERE, "cut", errors="rate_limit", positions="at_start", expect={"cut": ValueError})
+    assert alone.standard.expect == {"cut": ("ValueError",)}
+    assert [probe.name for probe in alone.probes] == ["intact", "error=rate_limit", "cut@at_start"]
+    assert [probe.name for probe in Matrix.of(HERE, errors={"status": 503}).probes] == ["intact", "error=503"]
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
@@ -37,6 +44,12 @@ def test_what_is_said() -> None:
         ({"limit": "soon"}, '"soon" is not a duration; write 300ms, 2s, 1m or a number of seconds'),
         ({"expect": {"cutt": "raised"}}, 'expect: the matrix has no fault "cutt"; did you mean "cut"?'),
         ({"expect": {"cut": "raise"}}, 'expect: there is no outcome "raise"; did you mean "raised"?'),
+        ({"expect": {"cut": 42}}, "expect: an outcome or an error is wanted, not 42"),
+        ({"expect": "raised"}, "expect is a table, not 'raised'"),
+        ({"when": ["hello"]}, "when is a table, not ['hello']"),
+        ({"limit": 0}, "limit: a run takes longer than 0 s"),
+        ({"errors": 99}, "99 is the status of no error; write 400 to 599, or a table with a status and a message"),
+        ({"allow": 5}, 'allow: "5" is not among what is bad: hung, truncated, failed, left_open, ignored_retry_after'),
         (
             {"allow": "raised"},
             'allow: "raised" is not among what is bad: hung, truncated, failed, left_open, ignored_retry_after',

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence, Set
+from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +20,17 @@ _TOLD = "mockserver_coverage"  # what a worker hands to the one that started it
 Report = tuple[str, Path | None]  # its kind, and where to
 
 
-def wanted(config: pytest.Config) -> RuleCoverage | None:
-    """What is to be registered for a run; None, where nobody wants to know. Raises pytest.UsageError."""
+def wanted(config: pytest.Config, fixtures: Set[str]) -> RuleCoverage | None:
+    """What is to be registered for a run whose tests have rules by these fixtures; None, where nobody wants to know.
+
+    Raises pytest.UsageError.
+    """
     unused = config.getini("mockserver_unused") or "warn"
     if unused not in UNUSED:
         raise pytest.UsageError(f"mockserver_unused is one of {', '.join(UNUSED)}, not {unused!r}")
     said = config.getoption("mockserver_coverage") or config.getini("mockserver_coverage")
     reports = tuple(_report(each, config) for each in said)
-    return RuleCoverage(unused, reports) if reports or unused != "ignore" else None
+    return RuleCoverage(unused, reports, fixtures) if reports or unused != "ignore" else None
 
 
 def _report(said: str, config: pytest.Config) -> Report:
@@ -39,9 +44,10 @@ def _report(said: str, config: pytest.Config) -> Report:
 class RuleCoverage:
     """A plugin for one run; a worker hands on what it saw. Where only some tests run, unused rules are no complaint."""
 
-    def __init__(self, unused: str, reports: Sequence[Report]) -> None:
-        self._unused, self._reports = unused, reports
+    def __init__(self, unused: str, reports: Sequence[Report], fixtures: Set[str]) -> None:
+        self._unused, self._reports, self._fixtures = unused, reports, fixtures
         self._watch, self._partial = Watch(), False
+        self._skipped = set[str]()
         watching.append(self._watch)
 
     def pytest_unconfigure(self) -> None:
@@ -51,6 +57,15 @@ class RuleCoverage:
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Some tests do not run."""
         self._partial = self._partial or bool(items)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """What could not be collected, or is skipped as a whole, does not run."""
+        self._partial = self._partial or not report.passed
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test that is skipped may be the one that uses a rule."""
+        if report.skipped:
+            self._skipped.add(report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -66,7 +81,9 @@ class RuleCoverage:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Let a run fail whose rules nobody used, if that is wanted."""
         config = session.config
-        self._partial = self._partial or _narrowed(session)
+        skipped = (item for item in session.items if item.nodeid in self._skipped)
+        ours = any(not self._fixtures.isdisjoint(getattr(item, "fixturenames", ())) for item in skipped)
+        self._partial = self._partial or ours or _broken_off(session)
         if hasattr(config, "workeroutput"):
             config.workeroutput[_TOLD] = {"watch": self._watch.told(), "partial": self._partial}
         elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._complaints(config):
@@ -87,18 +104,37 @@ class RuleCoverage:
                 terminalreporter.write_line("the run fails for that: mockserver_unused = fail")
 
     def _complaints(self, config: pytest.Config) -> list[str]:
-        if self._unused == "ignore" or self._partial or self._watch.empty:
+        if self._unused == "ignore" or self._partial or self._watch.empty or _narrowed(config):
             return []
         from mockserver.reports.coverage.text import unused
 
         return list(unused(self._watch.coverage(str(config.rootpath))))
 
 
-def _narrowed(session: pytest.Session) -> bool:
-    """Whether only a part was asked for, or the run broke off."""
-    named = any("::" in argument or Path(argument).is_file() for argument in session.config.args)
-    broken_off = bool(session.shouldstop or session.shouldfail) or session.exitstatus == pytest.ExitCode.INTERRUPTED
-    return named or broken_off or session.config.option.collectonly
+def _broken_off(session: pytest.Session) -> bool:
+    return bool(session.shouldstop or session.shouldfail) or session.exitstatus == pytest.ExitCode.INTERRUPTED
+
+
+def _narrowed(config: pytest.Config) -> bool:
+    """Whether only a part of the tests was asked for."""
+    option, said = config.option, map(str, config.invocation_params.args)
+    left_out = option.collectonly or getattr(option, "lf", False) or any(each.startswith("--ignore") for each in said)
+    return left_out or (config.args_source is not config.ArgsSource.TESTPATHS and _names_a_part(config))
+
+
+def _names_a_part(config: pytest.Config) -> bool:
+    """Whether a test or a file was named, or folders without all tests.
+
+    All are below `testpaths`; where that is not said a folder of the root's own may well hold them, no deeper one.
+    """
+    folders = [Path(os.path.abspath(config.invocation_params.dir / argument)) for argument in config.args]
+    if any("::" in str(path) or path.is_file() for path in folders):
+        return True
+    root, patterns = config.rootpath, config.getini("testpaths")
+    known = [root / path for pattern in patterns for path in glob(pattern, root_dir=root, recursive=True)]
+    if known:
+        return not all(any(path.is_relative_to(folder) for folder in folders) for path in known)
+    return not any(root in (folder, folder.parent) or folder in root.parents for folder in folders)
 
 
 def _many(rules: int) -> str:

@@ -74,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(f"{name} is one of {', '.join(choices)}, not {value!r}")
     if not _may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
         raise pytest.UsageError(f"nothing is recorded under CI (the variable CI is set), unless {_FORCED} is given")
-    if (coverage := wanted(config)) is not None:
+    if (coverage := wanted(config, FIXTURES)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")
     distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
     if distributes and (run := config.stash.get(RUN, None)) is not None:

@@ -87,12 +87,67 @@ def test_or_the_run_fails_for_them(run):
 
 
 @pytest.mark.parametrize(
-    "part", [["-k", "weather"], ["test_app.py::test_weather"], ["test_app.py"], ["--collect-only"]], ids=" ".join
+    "part",
+    [
+        ["-k", "weather"],
+        ["test_app.py::test_weather"],
+        ["test_app.py"],
+        ["--collect-only"],
+        ["--ignore=test_other.py"],
+        [".", "-o", "testpaths=tests"],
+        ["tests/unit"],
+        ["tests/unit", "-o", "testpaths=tests"],
+        ["tests/unit", "tests", "-o", "testpaths=tests ."],
+    ],
+    ids=" ".join,
 )
-def test_where_only_some_tests_run_nobody_complains(run, part):
-    done = run("-o", "mockserver_unused=fail", *part)
+def test_where_only_some_tests_run_nobody_complains(run, part, pytester):
+    unit = pytester.path / "tests/unit"
+    unit.mkdir(parents=True)
+    (unit / "test_app.py").write_text(TESTS.replace('"rules.yaml"', '"../../rules.yaml"'))
+    done = run("-o", "mockserver_unused=fail", "--import-mode=importlib", *part)
+    whole = part[0] == "."
+    assert done.ret == int(whole)
+    (done.stdout.fnmatch_lines if whole else done.stdout.no_fnmatch_line)("*never used*")
+
+
+@pytest.mark.parametrize("part", [["tests"], ["tests/", "-o", "testpaths=tests/unit"], []], ids=" ".join)
+def test_folders_that_hold_all_tests_are_no_part(run, part, pytester):
+    unit = pytester.path / "tests/unit"
+    unit.mkdir(parents=True)
+    (pytester.path / "test_app.py").rename(unit / "test_app.py")
+    assert run("-o", "mockserver_rules=rules.yaml", "-o", "mockserver_unused=fail", *part).ret == 1
+
+
+def test_nor_where_the_last_failures_run(run, pytester):
+    pytester.makepyfile(test_app="import os\ndef test_it(): assert 'NOW' in os.environ", test_other=TESTS)
+    ini = "[pytest]\nasyncio_default_fixture_loop_scope = function\nmockserver_unused = fail\n"
+    pytester.makeini(ini)
+    assert pytester.runpytest_inprocess("--cache-clear").ret == 1
+    pytester.makeini(f"{ini}mockserver_rules = rules.yaml\n")
+    pytester.makepyfile(test_app="def test_it(mockserver): pass")
+    done = pytester.runpytest_inprocess("--lf")
     assert done.ret == 0
-    done.stdout.no_fnmatch_line("*never used*")
+    done.assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("test", "complains"),
+    [
+        ("@pytest.mark.skip\ndef test_skipped(mockserver): pass", False),
+        ("def test_skipped(mockserver): pytest.skip()", False),
+        ("def test_skipped(): pytest.skip()", True),
+        ("pytest.skip(allow_module_level=True)", False),
+    ],
+)
+def test_nor_where_a_test_is_skipped_that_may_use_them(run, test, complains, pytester):
+    pytester.makepyfile(test_skipped=f"import pytest\n{test}")
+    assert run("-o", "mockserver_unused=fail").ret == int(complains)
+
+
+def test_nor_where_a_worker_skips_it(run, pytester):
+    pytester.makepyfile(test_skipped="import pytest\n@pytest.mark.skip\ndef test_skipped(mockserver): pass")
+    assert run("-n1", *QUICK, "-o", "mockserver_unused=fail").ret == 0
 
 
 def test_nor_where_a_run_breaks_off(run, pytester):

@@ -103,8 +103,10 @@ class Use:
         return told(found)
 
     def tell(self, report: pytest.TestReport) -> None:
-        """Add to the report of a test what its server saw, unless the test fails for that."""
+        """Add to the report of a test what its server saw; where the test fails for that, say that it is the test's."""
         self.failed |= report.failed
+        if self.complained and report.when == "call" and (crash := getattr(report.longrepr, "reprcrash", None)):
+            crash.path, crash.lineno = report.location[0], (report.location[1] or 0) + 1
         if report.failed and not self.complained:
             if seen := beside(self.server.calls, self.server.problems()):
                 report.sections.append(("mockserver", seen))

@@ -74,6 +74,14 @@ def test_skips(mockserver):
     )
 
 
+def test_in_a_line_the_failure_is_where_the_test_begins(pytester: pytest.Pytester) -> None:
+    result = ran(pytester, "\ndef test_seldom(mockserver):\n    mockserver.on().reply('x').times(1)\n", "--tb=line")
+    begins = (pytester.path / "test_it.py").read_text().splitlines().index("def test_seldom(mockserver):") + 1
+    result.stdout.fnmatch_lines(
+        [f"test_it.py:{begins}: Failed: test_it.py:{begins + 1} was to answer 1 call and answered 0"]
+    )
+
+
 def test_a_test_that_fails_by_itself_shows_what_came(pytester: pytest.Pytester) -> None:
     tests = """
 import pytest

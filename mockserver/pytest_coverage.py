@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,10 +20,10 @@ _TOLD = "mockserver_coverage"  # what a worker hands to the one that started it
 Report = tuple[str, Path | None]  # its kind, and where to
 
 
-def wanted(config: pytest.Config, fixtures: set[str]) -> RuleCoverage | None:
-    """What is to be registered for a run; None, where nobody wants to know. Raises pytest.UsageError.
+def wanted(config: pytest.Config, fixtures: Set[str]) -> RuleCoverage | None:
+    """What is to be registered for a run whose tests have rules by these fixtures; None, where nobody wants to know.
 
-    `fixtures` are those of tests that use rules.
+    Raises pytest.UsageError.
     """
     unused = config.getini("mockserver_unused") or "warn"
     if unused not in UNUSED:
@@ -44,7 +44,7 @@ def _report(said: str, config: pytest.Config) -> Report:
 class RuleCoverage:
     """A plugin for one run; a worker hands on what it saw. Where only some tests run, unused rules are no complaint."""
 
-    def __init__(self, unused: str, reports: Sequence[Report], fixtures: set[str]) -> None:
+    def __init__(self, unused: str, reports: Sequence[Report], fixtures: Set[str]) -> None:
         self._unused, self._reports, self._fixtures = unused, reports, fixtures
         self._watch, self._partial = Watch(), False
         self._skipped = set[str]()
@@ -82,7 +82,7 @@ class RuleCoverage:
         """Let a run fail whose rules nobody used, if that is wanted."""
         config = session.config
         skipped = (item for item in session.items if item.nodeid in self._skipped)
-        ours = any(self._fixtures.intersection(getattr(item, "fixturenames", ())) for item in skipped)
+        ours = any(not self._fixtures.isdisjoint(getattr(item, "fixturenames", ())) for item in skipped)
         self._partial = self._partial or ours or _broken_off(session)
         if hasattr(config, "workeroutput"):
             config.workeroutput[_TOLD] = {"watch": self._watch.told(), "partial": self._partial}

@@ -131,17 +131,15 @@ def test_else(mockserver, mockserver_fault):
 
 
 def test_what_would_wait_for_ever_without_a_socket_hangs(app: pytest.Pytester) -> None:
-    result = run(
-        app,
-        """
+    tests = """
 @pytest.mark.mockserver_faults("stall@at_start")
 def test_x(mockserver):
     mockserver.on().reply(app.SAID)
     with app.httpx.Client(transport=mockserver.transport(), timeout=None) as client:
         body = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
         client.post("http://localhost/v1/chat/completions", json=body).raise_for_status()
-""",
-    )
+"""
+    result = run(app, tests)
     assert matrix(result)[2:] == [
         "BAD stall@at_start plain hung: it would wait for ever",
         "2 runs: 1 recovered, 1 hung; 1 bad",

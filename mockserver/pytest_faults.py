@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver.core.errors import MockserverError, Place
+from mockserver.reports.came import NONE_CAME
 from mockserver.reports.faults import Row
 from mockserver.testing.faults.judging import End, judged
 from mockserver.testing.faults.limit import HungError, Limit
@@ -70,6 +71,9 @@ def _intact(item: pytest.Item, probe: Probe) -> Generator[None, object, object]:
     except BaseException:
         _note(item, replace(row, outcome="failed", told="fails without any fault", bad=True))
         raise
+    if not item.funcargs[SERVER].calls:  # type: ignore[attr-defined]
+        _note(item, replace(row, outcome="failed", told="makes no call that a fault could befall", bad=True))
+        pytest.fail(f"the test makes no call that a fault could befall; {NONE_CAME}", pytrace=False)
     _note(item, row)
     return result
 

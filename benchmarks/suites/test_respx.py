@@ -3,7 +3,7 @@
 from functools import cache
 
 import httpx
-from answer import completion, greeted
+from answer import HEADERS, completion, greeted
 from openai import OpenAI
 
 
@@ -16,5 +16,6 @@ shared = cache(client)
 
 
 def test_greets(respx_mock, turn, own):
-    respx_mock.post("https://api.openai.com/v1/chat/completions").respond(json=completion(f"Hi {turn}!"))
+    route = respx_mock.post("https://api.openai.com/v1/chat/completions")
+    route.respond(json=completion(f"Hi {turn}!"), headers=HEADERS)
     assert greeted(client() if own else shared(), turn) == f"Hi {turn}!"

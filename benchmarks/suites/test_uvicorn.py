@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 import uvicorn
-from answer import completion, greeted
+from answer import HEADERS, completion, greeted
 from openai import OpenAI
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -22,7 +22,7 @@ class Stand:
 
     async def chat(self, request: Request) -> JSONResponse:
         self.asked.append(await request.json())
-        return JSONResponse(completion(self.answer))
+        return JSONResponse(completion(self.answer), headers=HEADERS)
 
 
 @pytest.fixture(scope="session")

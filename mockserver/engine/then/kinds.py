@@ -1,6 +1,7 @@
 """Which keys of `then` go together: exactly one kind of answer, and beside it only what such an answer can take."""
 
 from collections.abc import Collection, Mapping
+from functools import cache
 
 from mockserver.engine.spec.models import ContentSpec
 from mockserver.engine.then.site import Site
@@ -10,8 +11,8 @@ SAYS = ("text", "json", "refusal")  # one of these, with or without tool calls, 
 
 def kind_of(then: ContentSpec, site: Site) -> str | None:
     """The kind of answer that a table gives, a key of BESIDE; None, and `site` is told, unless there is exactly one."""
-    given = {field.alias or name: name for name, field in type(then).model_fields.items()}
-    keys = [key for key, name in given.items() if name in then.model_fields_set]
+    stated = then.model_fields_set
+    keys = [key for key, name in keys_of(type(then)) if name in stated]
     outcomes = [key for key in keys if key in OUTCOMES and _answers(key, keys, then)]
     if not outcomes:
         site.refuse(_nothing(keys, then))
@@ -27,6 +28,12 @@ def kind_of(then: ContentSpec, site: Site) -> str | None:
             hint = _INSTEAD.get((kind, key)) or _INSTEAD.get((kind, ""), "")
             site.at(key).refuse_key(f'"{key}" does not go with "{outcomes[0]}"{hint}')
     return kind
+
+
+@cache
+def keys_of(kind: type[ContentSpec]) -> tuple[tuple[str, str], ...]:
+    """The keys of a kind of `then`, and what each is called in it."""
+    return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
 
 
 def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:

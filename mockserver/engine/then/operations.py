@@ -4,13 +4,13 @@ Errors and raw bytes answer anything.
 """
 
 from collections.abc import Container, Iterator, Mapping
-from functools import cache
 
 from mockserver.core.call import Json
 from mockserver.core.plan import Failure, Forward, Raw
 from mockserver.engine.documents import DOCUMENTS
 from mockserver.engine.draft import Draft, Replay, Said, Stated
 from mockserver.engine.spec.models import ContentSpec, ThenSpec
+from mockserver.engine.then.kinds import keys_of
 from mockserver.engine.then.site import Site
 from mockserver.engine.when.conditions import All, Condition, implied
 from mockserver.engine.when.index import pinned
@@ -83,13 +83,7 @@ def _contents(then: ContentSpec, path: Path) -> Iterator[tuple[Path, ContentSpec
 def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
     """Which of these keys a `then` has."""
     stated = content.model_fields_set
-    return [key for key, name in _keys(type(content)) if name in stated and key in wanted]
-
-
-@cache
-def _keys(kind: type[ContentSpec]) -> tuple[tuple[str, str], ...]:
-    """The keys of a kind of `then`, and what each is called in it."""
-    return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
+    return [key for key, name in keys_of(type(content)) if name in stated and key in wanted]
 
 
 def _for(operations: tuple[str, ...]) -> Condition:

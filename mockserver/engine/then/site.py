@@ -1,6 +1,6 @@
 """Where one stands in a rule while it is compiled: what the rule says of itself, and a way to complain right there."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mockserver.core.faults import Faults
 from mockserver.engine.recipe import Recipe
@@ -25,8 +25,9 @@ class Site:
     faults: Faults = field(default_factory=dict)
 
     def at(self, *steps: str | int) -> "Site":
-        """The site below this one."""
-        return replace(self, path=(*self.path, *steps))
+        """The site below this one. Of a rule there are many: `replace` would take three times as long."""
+        path = (*self.path, *steps)
+        return Site(self.mistakes, self.templates, self.rule, path, self.groups, self.profiles, self.faults)
 
     @property
     def label(self) -> str:

@@ -116,10 +116,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Have a server for a marked test that does not ask for one itself, before all else that it asks for."""
+    """Have a server for a marked test that does not ask for one itself, before all else that is for it alone."""
     marked = item.get_closest_marker(MARK) or item.get_closest_marker(FAULTS)
-    if marked is not None and isinstance(item, pytest.Function) and FIXTURES.isdisjoint(item.fixturenames):
-        item.fixturenames.insert(0, "mockserver")
+    if marked is not None and isinstance(item, pytest.Function) and "mockserver" not in item.fixturenames:
+        known, names = item._fixtureinfo.name2fixturedefs, item.fixturenames
+        lasting = [name for name in names if name in known and known[name][-1].scope != "function"]
+        # a list of its own: the other parameters of the test have the same one
+        item.fixturenames = [*lasting, "mockserver", *(name for name in names if name not in lasting)]
 
 
 @pytest.fixture(scope="session")

@@ -141,10 +141,11 @@ class Use:
 
 
 def in_pytest(text: str) -> str:
-    """A text for people, with options by the names that they have here."""
+    """A text for people, with options by the names that they have here; what it quotes was said by others."""
+    pieces = _QUOTED.split(text)
     for option, ours in _OPTIONS:
-        text = option.sub(ours, text)
-    return text
+        pieces[::2] = (option.sub(ours, piece) for piece in pieces[::2])
+    return "".join(pieces)
 
 
 def idle(reports: Iterable[object]) -> Iterator[str]:
@@ -153,6 +154,7 @@ def idle(reports: Iterable[object]) -> Iterator[str]:
 
 
 _OF_TESTS = ("rules", "record", "cassettes")  # what is nothing to the server as long as no test uses it
+_QUOTED = re.compile(r'("(?:[^"\\\n]|\\.)*")')
 _OPTIONS = (
     (re.compile(r"(?<!\w)--record (?=\w)"), "--mockserver-record="),
     (re.compile(r"(?<!\w)--upstream(?=\W)"), "--mockserver-upstream"),

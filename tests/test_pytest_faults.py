@@ -111,8 +111,7 @@ async def test_awaited(mockserver):
 @pytest.mark.mockserver_faults("cut@before_done", limit=0.3)
 def test_else(mockserver, mockserver_fault):
     mockserver.on().reply(app.SAID)
-    if mockserver_fault.name != "intact":
-        app.deaf()
+    app.official() if mockserver_fault.name == "intact" else app.deaf()
 """,
     )
     waits = next(at for at, line in enumerate(APP.splitlines(), 1) if "Event().wait()" in line)

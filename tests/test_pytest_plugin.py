@@ -74,36 +74,6 @@ def test_skips(mockserver):
     )
 
 
-def test_a_mark_is_enough(pytester: pytest.Pytester) -> None:
-    tests = """
-import os
-import pytest
-
-@pytest.fixture
-def asked():
-    return greet()
-
-@pytest.mark.mockserver(rules="rules.yaml")
-class TestMarked:
-    def test_marked(self, asked):
-        assert asked == "from the file"
-
-    def test_takes_it_too(self, mockserver):
-        assert greet() == "from the file"
-        assert len(mockserver.calls) == 1
-
-@pytest.mark.mockserver
-def test_unmatched():
-    greet()
-
-def test_unmarked():
-    assert "MOCKSERVER_URL" not in os.environ
-"""
-    result = ran(pytester, tests, files={"rules.yaml": RULES})
-    result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["no rule answered *"])
-
-
 def test_in_a_line_the_failure_is_where_the_test_begins(pytester: pytest.Pytester) -> None:
     result = ran(pytester, "\ndef test_seldom(mockserver):\n    mockserver.on().reply('x').times(1)\n", "--tb=line")
     begins = (pytester.path / "test_it.py").read_text().splitlines().index("def test_seldom(mockserver):") + 1

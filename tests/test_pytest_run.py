@@ -154,3 +154,5 @@ def test_options_by_their_names_in_pytest() -> None:
         " (record_errors=True in the mark records it too)"
     )
     assert in_pytest(in_pytest(told)) == in_pytest(told)
+    quoted = r'last_user equals "a \" --record once": got "--upstream x"'
+    assert in_pytest(quoted) == quoted

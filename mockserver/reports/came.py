@@ -111,6 +111,11 @@ def listed(calls: Sequence[Came]) -> str:
     return "\n".join([f"{many(len(calls))} came:", *lines_of(calls)]) if calls else NONE_CAME
 
 
+def sources(call: Came) -> tuple[str, ...]:
+    """What answered a call, as a whole and each of its prompts; the name of a rule may have a comma too."""
+    return (call.source, *call.source.split(", "))
+
+
 def refused(calls: Sequence[Came]) -> Iterator[str]:
     """Calls that no rule was asked for, or whose rule failed by itself, and why."""
     found = [call for call in calls if call.source in REFUSED or (call.status == _FAILED and call.error)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from mockserver.engine.nearest import plain, shown
 from mockserver.engine.rules import Rule
 from mockserver.reports.asked import findings, ranked
-from mockserver.reports.came import MOST, NONE_CAME, REFUSED, Came, line, many, named, refused
+from mockserver.reports.came import MOST, NONE_CAME, REFUSED, Came, line, many, named, refused, sources
 
 NEAREST = 3  # calls that are held against a rule
 MOST_FRAMES = 10  # of a function that failed
@@ -68,7 +68,7 @@ def unmet(rule: Rule, wanted: int, came: int, calls: Sequence[Came]) -> Problem:
     head = f"{plain(rule.where)} was to answer {many(wanted)} and answered {came}"
     if not calls:
         return problem(head, [NONE_CAME])
-    others = [call for call in calls if rule.source not in call.source.split(", ")]
+    others = [call for call in calls if rule.source not in sources(call)]
     held = [(call, rule.when.findings(call.asked)) for call in others if call.asked is not None]
     told = [] if held else [f"no other call came that it could have answered; {many(len(calls))} came in all"]
     for call, found in ranked(held)[:NEAREST]:

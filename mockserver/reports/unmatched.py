@@ -8,7 +8,7 @@ from mockserver.engine.memory import LOOK_UPS
 from mockserver.engine.nearest import Near, nearest, plain, shown
 from mockserver.engine.rules import Rule, answering
 from mockserver.reports.asked import asked, findings
-from mockserver.reports.came import MOST, Came, many, named
+from mockserver.reports.came import MOST, Came, many, named, sources
 from mockserver.reports.problems import Problem, problem
 from mockserver.reports.suggested import change, suggestion
 
@@ -24,7 +24,7 @@ def unmatched(calls: Sequence[Came], rules: Sequence[Rule]) -> Iterator[Problem]
 
     A rule that has answered another of the calls is no candidate for a change: that one would be unmatched then.
     """
-    used = {source for call in calls for source in call.source.split(", ")}
+    used = {source for call in calls for source in sources(call)}
     groups = list(_groups([call for call in calls if call.source == "unmatched"]))
     yield from (_told(group, rules, used) for group in groups[:IN_FULL])
     if more := groups[IN_FULL:]:

@@ -27,11 +27,12 @@ def async_client(env: Mapping[str, str], dialect: str, **options: Any) -> "Async
 
 
 def usual(env: Mapping[str, str], before: "OpenAI | None") -> "OpenAI":
-    """The client for OpenAI's dialect: the one from before, if that goes to the same address with the same key."""
+    """The client for OpenAI's dialect: the one from before, if it is open, with the same address and key."""
     given = _given(env, "openai")
-    if before is not None and (str(before.base_url).rstrip("/"), before.api_key) == tuple(given.values()):
-        return before
-    return client(env, "openai")
+    if before is None or before.is_closed():
+        return client(env, "openai")
+    same = (str(before.base_url).rstrip("/"), before.api_key) == tuple(given.values())
+    return before if same else client(env, "openai")
 
 
 def _openai() -> Any:

@@ -9,6 +9,7 @@ from mockserver.core.call import Json
 from mockserver.core.errors import ConfigError, MockserverError, Place
 from mockserver.engine.rules import Rule
 from mockserver.engine.then.responder import Responder
+from mockserver.reports.came import sources
 from mockserver.testing.calls import Calls
 from mockserver.testing.functions import Function, calling
 from mockserver.testing.options import Details, Then, When, table
@@ -137,9 +138,9 @@ class Declared:
 
     @property
     def calls(self) -> Calls:
-        """The calls that it has answered."""
+        """The calls that it has answered, or prompts of them."""
         source = None if self.rule is None else self.rule.source
-        return self._stage.calls.of(lambda call: source in (call.source, *call.bent_by))
+        return self._stage.calls.of(lambda call: source in (*sources(call), *call.bent_by))
 
     def _asking(self, function: Function, beside: Mapping[str, Any]) -> Responder:
         def compiled(said: Mapping[str, Json]) -> Responder:

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.cassettes.masking import Secrets
-from mockserver.reports.came import MOST, NONE_CAME, line, lines_of, listed, many, named, told_by
+from mockserver.reports.came import MOST, NONE_CAME, line, lines_of, listed, many, named, sources, told_by
 from tests.dialects.features import URLS
 from tests.kit.asgi import app
 from tests.kit.calls import call
@@ -28,6 +28,11 @@ def test_names_are_told_without_credentials_and_no_longer_than_they_are_read() -
     ):
         assert "secret" not in told
         assert len(told) < 150
+
+
+def test_what_answered_prompts_and_what_has_a_comma_in_its_name() -> None:
+    assert "rule t.py:1 hello, you" in sources(Came(source="rule t.py:1 hello, you"))
+    assert {"rule t.py:1", "rule t.py:2"} < {*sources(Came(source="rule t.py:1, rule t.py:2"))}
 
 
 def test_a_call_where_there_is_little_room() -> None:

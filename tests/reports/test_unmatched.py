@@ -1,5 +1,7 @@
 """Calls that nothing answered; what is told of each stands in tests/misses."""
 
+import pytest
+
 from mockserver.core.plan import Usage
 from mockserver.engine.rules import Rule
 from mockserver.reports.unmatched import unmatched
@@ -50,11 +52,12 @@ def test_a_scenario_in_another_state() -> None:
     assert 'its conditions hold, but its state "paid" is another now' in problem.text
 
 
-def test_a_rule_that_has_answered_is_not_to_be_changed() -> None:
-    [rule] = there = rules({"when": {"last_user": "hullo"}})
+@pytest.mark.parametrize("name", ["rule", "first, of two"])
+def test_a_rule_that_has_answered_is_not_to_be_changed(name: str) -> None:
+    [rule] = there = rules({"name": name, "when": {"last_user": "hullo"}})
     answered = came("hullo", 1, source=rule.source, rules=there)
     [problem] = unmatched([answered, came(number=2, rules=there)], there)
-    assert "rules.yaml:1: 0 of 1 condition holds" in problem.text
+    assert f'rules.yaml:1 "{name}": 0 of 1 condition holds' in problem.text
     assert "in rules.yaml:1 write" not in problem.text
     [problem] = unmatched([came(rules=there)], there)
     assert "in rules.yaml:1 write" in problem.text

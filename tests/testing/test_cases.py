@@ -85,6 +85,13 @@ class Awaited(MockServerTestCase, IsolatedAsyncioTestCase):
         self.mockserver.on().reply("Hi!").times(1)
 
 
+class Returning(MockServerTestCase):
+    __test__ = False
+
+    def test_returns(self) -> Any:
+        return iter(())
+
+
 def ran(case: type[unittest.TestCase]) -> unittest.TestResult:
     suite = unittest.defaultTestLoader.loadTestsFromTestCase(case)
     return unittest.TextTestRunner(stream=io.StringIO()).run(suite)
@@ -104,6 +111,17 @@ def test_only_a_test_that_passes_fails_for_its_server() -> None:
     assert (len(result.skipped), len(result.expectedFailures)) == (1, 2)
     [(_, text)] = result.failures
     assert "by itself" in text
+
+
+def test_a_class_that_is_skipped_has_no_server() -> None:
+    skipped = type("Skipped", (Sync,), {"__unittest_skip__": True})  # as its decorator does
+    assert len(ran(skipped).skipped) == 3
+    assert "mockserver" not in vars(skipped)
+
+
+def test_what_a_test_returns_is_warned_of_as_ever() -> None:
+    with pytest.warns(DeprecationWarning, match="test_returns"):
+        assert ran(Returning).wasSuccessful()
 
 
 def test_without_collecting_what_goes_wrong() -> None:

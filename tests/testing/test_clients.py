@@ -25,6 +25,13 @@ def test_the_usual_one_is_the_same_each_time(server: MockServer) -> None:
     assert server.client(max_retries=0) is not server.client()
 
 
+def test_one_that_was_closed_is_not_used_again(server: MockServer) -> None:
+    server.on().reply("Hi!")
+    for _ in range(2):
+        with server.client() as client:
+            assert client.chat.completions.create(model="m", messages=HELLO).choices
+
+
 def test_it_has_a_key_that_is_taken_and_goes_where_the_server_is(monkeypatch: pytest.MonkeyPatch) -> None:
     server = MockServer(unmatched="generate")
     for options in ({}, {"keys": ["sk-mine"]}):

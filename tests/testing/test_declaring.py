@@ -33,6 +33,13 @@ def test_texts_tools_json_and_what_stands_beside(server: MockServer) -> None:
     assert (choice.message.content, choice.finish_reason) == ("Hello, gpt-4o", "length")
 
 
+def test_rules_that_answer_a_prompt_each_have_answered_the_call(server: MockServer) -> None:
+    rules = [server.on(last_user=letter).reply("Hi!").times(1) for letter in "ab"]
+    server.client().completions.create(model="gpt-3.5-turbo-instruct", prompt=["a", "b"])
+    assert [len(rule.calls) for rule in rules] == [1, 1]
+    assert server.problems() == ()
+
+
 def test_a_stream_comes_in_these_pieces(server: MockServer) -> None:
     server.on().stream(["Hel", "lo ", "you"])
     pieces = [chunk.choices[0].delta.content for chunk in asked(server, stream=True) if chunk.choices]

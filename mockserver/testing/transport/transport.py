@@ -54,8 +54,9 @@ class Transport(_Base):
 
     def hang_up(self) -> None:
         """Break off the answers that clients have not heard to their end."""
-        for answer in tuple(self._answers):
-            answer.break_off()
+        with self._gate.turnstile:  # other threads may be asking for more answers
+            for answer in tuple(self._answers):
+                answer.break_off()
 
     def close(self) -> None:
         """Nothing has to be let go."""
@@ -89,7 +90,8 @@ class Transport(_Base):
         steps = Steps(self._gate, scope, body, patient=patient)
         patience = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
         answer = Answer(steps, self._clock, lambda name, message: library.error(name, message, request), patience)
-        self._answers.add(answer)
+        with self._gate.turnstile:
+            self._answers.add(answer)
         return answer
 
 

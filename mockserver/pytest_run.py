@@ -135,7 +135,8 @@ class Use:
             calls, problems = self.server.calls, self.server.problems()
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             if calls or problems or awaited:
-                report.sections.append(("mockserver", in_pytest(beside(calls, problems))))
+                told_of = (*map(str, unrecorded(calls)), beside(calls, problems))
+                report.sections.append(("mockserver", in_pytest("\n\n".join(told_of))))
         elif report.when == "call" and report.passed and (tape := self.server.played()) is not None:
             setattr(report, TAPE, asdict(tape))
 

@@ -9,11 +9,12 @@ import pytest
 
 from mockserver.core.errors import ConfigError
 from mockserver.positions import did_you_mean
-from mockserver.testing import Setup
+from mockserver.testing import MockServerTestCase, Setup
 from mockserver.testing.naming import after
 from mockserver.testing.options import Options
 
-MARK = "mockserver"
+MARK, FAULTS = "mockserver", "mockserver_faults"
+FOLDER = "cassettes"  # beside the file of a test
 KEYS = ("rules", "verify", *Options.__annotations__)
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "verify": (True, False),
@@ -28,13 +29,17 @@ def wanted(item: pytest.Item, stated: Mapping[str, Any]) -> Wanted:
 
     Raises ConfigError.
     """
-    found = dict(stated)
-    for mark in reversed(tuple(item.iter_markers(MARK))):
+    if item.get_closest_marker(FAULTS) is not None and not hasattr(item, "callspec"):
+        raise ConfigError(f"@pytest.mark.{FAULTS} is for functions and plain classes: a TestCase is run once only")
+    found, marks = dict(stated), tuple(item.iter_markers(MARK))
+    if marks and isinstance(item, pytest.Function) and item.cls and issubclass(item.cls, MockServerTestCase):
+        raise ConfigError(f"@pytest.mark.{MARK} is not for a MockServerTestCase, which has a server of its own: {_OWN}")
+    for mark in reversed(marks):
         _vet(mark)
         found |= mark.kwargs
     found["rules"] = [_found(file, item) for file in _files(found.get("rules"))]
-    if "cassettes" in found:
-        found["cassettes"] = str(item.path.parent / found["cassettes"])
+    if "cassettes" in found or "cassette" in found:
+        found["cassettes"] = str(item.path.parent / found.get("cassettes", FOLDER))
     return found
 
 
@@ -48,10 +53,10 @@ def setup(wanted: Mapping[str, Any]) -> Setup:
 
 def taped(item: pytest.Item, wanted: Wanted) -> Wanted:
     """The same with the cassette of the test, where it names none: its own, if it is there or to be recorded."""
-    shared = wanted.get("cassettes")
-    folder = shared or str(item.path.parent / "cassettes")
     if "cassette" in wanted:
-        return {**wanted, "cassettes": folder}
+        return wanted
+    shared = wanted.get("cassettes")
+    folder = shared or str(item.path.parent / FOLDER)
     plays = wanted.get("record", "none") == "none"
     if plays and not os.path.isdir(folder):  # as for most tests: the rest takes a while
         return wanted
@@ -108,3 +113,6 @@ def _found(file: str | os.PathLike[str], item: pytest.Item) -> Path:
     if Path(file).is_absolute():
         return Path(file)  # which is told when it is read
     raise ConfigError(f"there is no {os.fspath(file)} in {', nor in '.join(map(str, folders))}")
+
+
+_OWN = "say it in mockserver_rules and mockserver_options"

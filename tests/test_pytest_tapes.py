@@ -143,13 +143,37 @@ def test_none(mockserver):
     mockserver.on().reply("mine")
     assert greet() == "mine"
 """
-    ran(pytester, tests, "--mockserver-record=once", upstream).assert_outcomes(passed=4)
+    recorded = ran(pytester, tests, "--mockserver-record=once", upstream)
+    recorded.assert_outcomes(passed=4)
     assert names(pytester, "cassettes") == ["shared/all.yaml"]
+    assert "not played" not in recorded.stdout.str()
     result = ran(pytester, tests)
     result.assert_outcomes(passed=4)
     assert "not played" not in result.stdout.str()
     fewer = tests.replace('"two", ', "")
     ran(pytester, fewer).stdout.fnmatch_lines(["mockserver: cassettes/shared/all.yaml: 1 of 3 episodes not played: #2"])
+
+
+def test_tests_that_stand_below_the_root(
+    pytester: pytest.Pytester, upstream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = """
+import pytest
+from app import greet
+
+@pytest.mark.mockserver(cassette="shared", record="once")
+def test_shared(mockserver):
+    assert greet("one") == "one to you!"
+"""
+    files = {"tests/unit/test_deep.py": tests}
+    ran(pytester, "", upstream, files=files).assert_outcomes(passed=1)
+    assert names(pytester, "tests") == ["unit/cassettes/shared.yaml"]
+    ran(pytester, "", files=files).assert_outcomes(passed=1)
+    monkeypatch.setenv("CI", "1")
+    ran(pytester, "", files=files).assert_outcomes(passed=1)
+    (pytester.path / "tests/unit/cassettes/shared.yaml").unlink()
+    told = ran(pytester, "", files=files).stdout.str()
+    assert f'there is no cassette "shared" in {pytester.path}/tests/unit/cassettes' in told
 
 
 def test_what_is_not_recorded_is_told(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
@@ -161,12 +185,16 @@ def test_careless(mockserver):
         greet()
     except APIError:
         pass
+
+def test_careful(mockserver):
+    greet()
 """
     provider.on().fail("invalid_key")
     nowhere = "--mockserver-upstream=openai=http://127.0.0.1:9/v1"
     for there, why in (upstream, "a 401 tells of the key"), (nowhere, "127.0.0.1:9, refuses connections"):
         result = ran(pytester, tests, "--mockserver-record=once", there, "-W", "default")
-        result.assert_outcomes(passed=1, warnings=1)
+        result.assert_outcomes(passed=1, failed=1, warnings=1)
+        result.stdout.fnmatch_lines(["- mockserver -".center(80, "-"), f"an answer is not recorded, call 1: *{why}*"])
         result.stdout.fnmatch_lines([f"*MockServerWarning: an answer is not recorded, call 1: chat*: *{why}*"])
 
 

@@ -17,7 +17,7 @@ MARKS = [
     ("seed='many'", 'seed must be a whole number, not "many"'),
     ("verify='no'", "@pytest.mark.mockserver(verify=...) takes True, False, not 'no'"),
     ("record='onec'", "@pytest.mark.mockserver(record=...) takes none, once, *, not 'onec'; did you mean \"once\"?"),
-    ("cassette='none'", 'there is no cassette "none" in cassettes; *'),
+    ("cassette='none'", 'there is no cassette "none" in */cassettes; *'),
 ]
 
 
@@ -70,3 +70,30 @@ def test_wrong_too(): pass
     by = "wanted by test_it.py::test_wrong[[]0[]] and 3 more"
     result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, by])
     assert "Traceback" not in result.stdout.str()
+
+
+def test_a_test_case_has_no_fault_matrix(pytester: pytest.Pytester) -> None:
+    tests = """
+import unittest, pytest
+
+@pytest.mark.mockserver_faults("cut")
+class TestCase(unittest.TestCase):
+    def test_it(self): ...
+"""
+    result = ran(pytester, tests)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["@pytest.mark.mockserver_faults is for functions and plain classes: *"])
+
+
+def test_a_test_case_of_ours_has_its_own_say(pytester: pytest.Pytester) -> None:
+    tests = """
+import pytest
+from mockserver.testing import MockServerTestCase
+
+class TestCase(MockServerTestCase):
+    @pytest.mark.mockserver(seed=3)
+    def test_it(self): ...
+"""
+    result = ran(pytester, tests)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*MockServerTestCase, which has a server of its own: say it in mockserver_rules *"])

@@ -2,13 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import wraps
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 from unittest import TestCase, TestResult
 
-from mockserver.core.errors import ConfigError
+from mockserver.core.errors import ConfigError, MockserverError
 from mockserver.testing.leftovers import warn_of
 from mockserver.testing.options import Options
 from mockserver.testing.server import MockServer
@@ -37,17 +37,18 @@ class MockServerTestCase(TestCase):
         cls._serve()
 
     def run(self, result: TestResult | None = None) -> TestResult | None:
-        """Run the test, to whose server clients are led; come to its end, it fails for what that complains of.
-
-        Raises MockserverError.
-        """
+        """Run the test, to whose server clients are led; come to its end, it fails for what that complains of."""
         if getattr(type(self), "__unittest_skip__", False):
             return super().run(result)  # unittest neither sets up nor cleans up its class
-        with self._led():
+        with ExitStack() as led:
+            try:
+                led.enter_context(self._led())
+            except MockserverError as error:
+                vars(self)["setUp"] = partial(_raise, error)  # it is this test that cannot run, not all of them
             return super().run(result)
 
     def debug(self) -> None:
-        """The same, without collecting what goes wrong."""
+        """The same, without collecting what goes wrong. Raises MockserverError."""
         with self._led():
             super().debug()
 
@@ -70,14 +71,21 @@ class MockServerTestCase(TestCase):
     def _led(self) -> Iterator[None]:
         server = self._serve()
         server.reset()
-        test = getattr(self, self._testMethodName)
-        setattr(self, self._testMethodName, _followed(test, self._look_back))
-        with server.environ():
-            yield
+        name = self._testMethodName
+        vars(self)[name] = _followed(getattr(self, name), self._look_back)
+        try:
+            with server.environ():
+                yield
+        finally:
+            del vars(self)[name]
 
     def _look_back(self) -> None:
         self.mockserver.verify()
         warn_of(self.mockserver.close_open())
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def mocked(*rules: str | Path, options: Options | None = None) -> Callable[[T], T]:

@@ -111,6 +111,12 @@ class Declared:
 
     def steps(self, *steps: str | Mapping[str, Any]) -> Self:
         """Answer each turn of a conversation with the next of these, texts or tables like `then`; the last repeats."""
+        other = next((step for step in steps if not isinstance(step, str | Mapping)), None)
+        if other is not None:
+            self.remove()
+            raise ConfigError(
+                f"{self.where}: steps takes one text or table for each turn, one after another, not {other!r}"
+            )
         return self._answered({"steps": [{"text": step} if isinstance(step, str) else step for step in steps]})
 
     def then(self, then: Mapping[str, Any]) -> Self:

@@ -21,11 +21,14 @@ def left_open(calls: Iterable[Call]) -> Iterator[MockServerWarning]:
 
 
 def unrecorded(calls: Iterable[Call]) -> Iterator[MockServerWarning]:
-    """What to say of calls whose answers should have been recorded and were not."""
+    """What to say of calls whose answers should have been recorded and were not, once for each reason."""
+    lost: dict[str, list[Call]] = {}
     for call in calls:
         if call.row.unrecorded:
-            why = call.secrets.text(call.row.unrecorded)
-            yield MockServerWarning(f"an answer is not recorded, {line(call)}: {why}")
+            lost.setdefault(call.secrets.text(call.row.unrecorded), []).append(call)
+    for why, (first, *others) in lost.items():
+        head = f"{len(others) + 1} answers are not recorded, the first to" if others else "an answer is not recorded,"
+        yield MockServerWarning(f"{head} {line(first)}: {why}")
 
 
 def warn_of(calls: Iterable[Call]) -> None:

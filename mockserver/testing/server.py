@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from mockserver.core.call import Json
-from mockserver.core.errors import ConfigError, Place
+from mockserver.core.errors import ConfigError, MockserverError, Place
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
 from mockserver.engine.rules import Rule
@@ -165,7 +165,10 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
         Raises MockserverError.
         """
-        self._loaded += more(beside(path), self._live.settings.profiles)
+        try:
+            self._loaded += more(beside(path), self._live.settings.profiles)
+        except MockserverError as error:
+            raise error.with_traceback(None) from None  # the line of the test says enough
         self.changed()
 
     def lay(self, *rules: Rule) -> None:

@@ -22,7 +22,7 @@ class Held:
     def of(cls, live: Live) -> "Held | None":
         """What the cassette of the settings holds now; None where there is none, or all is recorded anew."""
         library = live.player.loaded
-        if library is None or live.player.choice.forwards:
+        if library is None or live.player.choice.record == "all":
             return None
         return cls(library.file, Path(live.settings.cassettes, library.file), library.size)
 

@@ -144,6 +144,21 @@ def test_rules_may_be_one_file(tmp_path: Path) -> None:
     assert ran(Filed).wasSuccessful()
 
 
+def test_a_mistake_is_told_by_each_test_and_ends_none_but_them() -> None:
+    class Mistaken(MockServerTestCase):
+        mockserver_rules = "there-is-none.yaml"
+
+        @classmethod
+        def setUpClass(cls) -> None: ...
+
+        def test_one(self) -> None: ...
+        def test_two(self) -> None: ...
+
+    result = ran(Mistaken)
+    assert result.testsRun == 2
+    assert ["there-is-none.yaml: cannot be read" in text for _, text in result.errors] == [True, True]
+
+
 def test_an_answer_that_is_left_open_is_told() -> None:
     with pytest.warns(MockServerWarning, match="the test has left an answer open, call 1: chat gpt-4o"):
         assert ran(Leaving).wasSuccessful()

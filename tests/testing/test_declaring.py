@@ -149,6 +149,9 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
     assert "this template cannot be read" in said(lambda: server.on().reply("{{ x"))
     assert "times takes a whole number of at least 1, not 0" in said(lambda: server.on().reply("x").times(0))
     assert "stream takes the pieces of a text, ['Hello'], or" in said(lambda: server.on().stream("Hello"))
+    assert "steps takes one text or table for each turn, one after another, not [" in said(
+        lambda: server.on().steps(["a", "b"])  # type: ignore[arg-type]
+    )
     assert 'on takes a name and keywords, on("name", last_user="..."), not {' in said(lambda: server.on({"a": 1}))  # type: ignore[arg-type]
     assert "has an answer already; declare another with on(...)" in said(lambda: server.on().reply("x").reply("y"))
     assert all(one.rule is not None for one in declared(server)), "a mistaken one is not declared"

@@ -33,7 +33,7 @@ def test_without_a_socket_it_is_broken_off_too() -> None:
         [left] = server.close_open()
         assert left.ended == "client left after 1 frame"
         with pytest.raises(httpx.ReadError, match="reset by peer"):
-            next(pieces)
+            list(pieces)
     assert len(server.close_open()) == 0
 
 

@@ -72,10 +72,9 @@ class Answer:
         self._steps.leave()
 
     def break_off(self) -> None:
-        """The server wants no more: the client hears of a connection that was reset, when it asks for more."""
+        """The server wants no more: behind what has left, the client hears of a connection that was reset."""
         if not self._steps.over:
             self._cut = "reset"
-            self._pieces.clear()
             self._steps.leave()
 
     def _hear(self) -> Hear:

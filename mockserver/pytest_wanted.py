@@ -31,10 +31,10 @@ def wanted(item: pytest.Item, stated: Mapping[str, Any]) -> Wanted:
     """
     if item.get_closest_marker(FAULTS) is not None and not hasattr(item, "callspec"):
         raise ConfigError(f"@pytest.mark.{FAULTS} is for functions and plain classes: a TestCase is run once only")
-    found, marks = dict(stated), tuple(item.iter_markers(MARK))
-    if marks and isinstance(item, pytest.Function) and item.cls and issubclass(item.cls, MockServerTestCase):
-        raise ConfigError(f"@pytest.mark.{MARK} is not for a MockServerTestCase, which has a server of its own: {_OWN}")
-    for mark in reversed(marks):
+    found = dict(stated)
+    for node, mark in reversed(tuple(item.iter_markers_with_node(MARK))):
+        if isinstance(node, pytest.Class | pytest.Function) and _serves_itself(item):
+            raise ConfigError(f"@pytest.mark.{MARK} is not for a MockServerTestCase: {_OWN}")
         _vet(mark)
         found |= mark.kwargs
     found["rules"] = [_found(file, item) for file in _files(found.get("rules"))]
@@ -80,6 +80,12 @@ def _parts(item: pytest.Item, *, beside: bool) -> Sequence[str]:
     return (*(near.with_suffix("") if near.suffix == ".py" else near).parts, ".".join(within))
 
 
+def _serves_itself(item: pytest.Item) -> bool:
+    """Whether a test has a server of its class; a mark of its module may still be for the other tests there."""
+    kind = item.cls if isinstance(item, pytest.Function) else None
+    return kind is not None and issubclass(kind, MockServerTestCase)
+
+
 def _vet(mark: pytest.Mark) -> None:
     if mark.args:
         raise ConfigError(f"@pytest.mark.{MARK} takes keywords, such as rules={mark.args[0]!r}")
@@ -115,4 +121,4 @@ def _found(file: str | os.PathLike[str], item: pytest.Item) -> Path:
     raise ConfigError(f"there is no {os.fspath(file)} in {', nor in '.join(map(str, folders))}")
 
 
-_OWN = "say it in mockserver_rules and mockserver_options"
+_OWN = "it has a server of its own, which mockserver_rules and mockserver_options are for"

@@ -129,6 +129,45 @@ def documented():
     assert "was to answer 1 call and answered 0" in told
 
 
+def test_test_cases_of_ours(pytester: pytest.Pytester) -> None:
+    tests = """
+import unittest
+from openai import AsyncOpenAI
+from mockserver.testing import MockServerTestCase, mocked
+
+class TestOurs(MockServerTestCase):
+    def setUp(self):
+        self.mockserver.on(last_user="hello").reply("Hi!")
+
+    def test_passes(self):
+        self.assertEqual(greet(), "Hi!")
+
+    def test_fails(self):
+        self.fail("by itself")
+
+    def test_unmet(self):
+        self.mockserver.on().reply("Bye!").times(1)
+
+    @unittest.skip("not today")
+    def test_skips(self): ...
+
+class TestAwaited(MockServerTestCase, unittest.IsolatedAsyncioTestCase):
+    async def test_awaited(self):
+        self.mockserver.on().reply("Hi!").times(1)
+        async with AsyncOpenAI() as client:
+            await client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])
+
+class TestMocked(unittest.TestCase):
+    @mocked()
+    def test_mocked(self, mockserver):
+        mockserver.on().reply("Hi!").times(1)
+        self.assertEqual(greet(), "Hi!")
+"""
+    result = ran(pytester, tests)
+    result.assert_outcomes(passed=3, failed=2, skipped=1)
+    result.stdout.fnmatch_lines(["E *AssertionError: by itself", "E *was to answer 1 call and answered 0"])
+
+
 def test_on_workers(pytester: pytest.Pytester) -> None:
     """Each worker has a server of its own, the controller none; clients that conftest files make work everywhere."""
     tests = """

@@ -85,15 +85,25 @@ class TestCase(unittest.TestCase):
     result.stdout.fnmatch_lines(["@pytest.mark.mockserver_faults is for functions and plain classes: *"])
 
 
-def test_a_test_case_of_ours_has_its_own_say(pytester: pytest.Pytester) -> None:
-    tests = """
+@pytest.mark.parametrize("on", ["class", "test", "module"])
+def test_a_test_case_of_ours_takes_no_mark_but_that_of_its_module(pytester: pytest.Pytester, on: str) -> None:
+    mark = {place: "@pytest.mark.mockserver(seed=3)" if place == on else "" for place in ("class", "test")}
+    tests = f"""
 import pytest
 from mockserver.testing import MockServerTestCase
-
+{"pytestmark = pytest.mark.mockserver(seed=3)" if on == "module" else ""}
+{mark["class"]}
 class TestCase(MockServerTestCase):
-    @pytest.mark.mockserver(seed=3)
-    def test_it(self): ...
+    {mark["test"]}
+    def test_it(self):
+        self.mockserver.on().reply("Hi!").times(1)
+        assert greet() == "Hi!"
 """
     result = ran(pytester, tests)
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*MockServerTestCase, which has a server of its own: say it in mockserver_rules *"])
+    if on == "module":
+        result.assert_outcomes(passed=1)
+    else:
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(
+            ["@pytest.mark.mockserver is not for a MockServerTestCase: it has a server of its*"]
+        )

@@ -71,13 +71,16 @@ class MockServerTestCase(TestCase):
     def _led(self) -> Iterator[None]:
         server = self._serve()
         server.reset()
-        name = self._testMethodName
-        vars(self)[name] = _followed(getattr(self, name), self._look_back)
+        name, own = self._testMethodName, vars(self)
+        before = own.get(name)  # pytest has put one there, and takes it away itself
+        own[name] = _followed(getattr(self, name), self._look_back)
         try:
             with server.environ():
                 yield
         finally:
-            del vars(self)[name]
+            del own[name]
+            if before is not None:
+                own[name] = before
 
     def _look_back(self) -> None:
         self.mockserver.verify()

@@ -203,7 +203,7 @@ def _operations(dialect: Dialect) -> str:
     places: dict[str, list[str]] = {}
     for operation in dialect.operations:
         places.setdefault(operation.name, []).append(f"`{operation.method} {operation.path}`")
-    return _table(("operation", "stands at"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()])
+    return _table(("operation", "paths"), [(f"`{name}`", ", ".join(where)) for name, where in places.items()])
 
 
 def _features() -> str:
@@ -222,7 +222,7 @@ def _errors() -> str:
 
 
 def _statuses() -> str:
-    return _table(("status", "stands for"), [(f"{status}", f"`{name}`") for status, name in REASON_OF_STATUS.items()])
+    return _table(("status", "short form"), [(f"{status}", f"`{name}`") for status, name in REASON_OF_STATUS.items()])
 
 
 def _is_short(name: str) -> bool:

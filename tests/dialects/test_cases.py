@@ -1,47 +1,45 @@
-"""Every file under cases/ is a test: rules, a request, and the status, headers and body (or frames) it must get.
+"""Every case under cases/ is a test: rules, a request, and the status, headers and body (or frames) it must get.
 
 `pytest tests/dialects/test_cases.py --update` writes what comes out into the files; review it by diff.
 """
 
 import json
+import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from mockserver.dialects import discover
+from tests.dialects.case_files import FILES, Case, all_cases, frames_text, read, written
 from tests.kit.local import Answered, local
 
-CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yaml"))
-MOUNTS = {"azure": "/azure", "azure_openai": "/azure-openai/openai"}
-CHATS = {  # where a case asks that names no path
-    "azure": "/chat/completions?api-version=2024-05-01-preview",
-    "azure_openai": "/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
-}
+CASES = list(all_cases())
 
 
-@pytest.mark.parametrize("file", CASES, ids=lambda file: f"{file.parent.name}-{file.stem}")
-def test_case(file: Path, update: bool) -> None:
-    case = yaml.safe_load(file.read_text())
-    answered = _ask(file.parent.name, case)
-    actual = _seen(answered, case.get("expect", {}).get("headers", {}))
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_case(case: Case, update: bool) -> None:
+    server = local(case.rules, **case.settings)
+    answered = server.ask(case.path, case.body, headers=case.headers, method=case.method)
+    actual = _seen(answered, case.expected.get("headers", {}))
+    if update and json.dumps(actual) != json.dumps(case.expected):
+        case.content["expect"][case.dialect] = actual
+        _write(case.file)
+    assert actual == case.expected, f"{case.file.name}: {case.content['about']}"
+    assert json.dumps(actual) == json.dumps(case.expected), "only the order of keys or a type of number differs"
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_layout(file: Path, update: bool) -> None:
     if update:
-        case["expect"] = actual
-        file.write_text(_written(case))
-    assert actual == case.get("expect"), f"{file.name}: {case['about']}"
+        _write(file)
+    assert file.read_text(encoding="utf-8") == written(read(file)), "run this test with --update"
 
 
-def test_there_are_cases() -> None:
-    assert len(CASES) >= 40
-
-
-def _ask(dialect: str, case: dict[str, Any]) -> Answered:
-    request = case["request"]
-    path = MOUNTS.get(dialect, f"/{dialect}/v1") + request.get("path", CHATS.get(dialect, "/chat/completions"))
-    rules = _written({"version": 1, "rules": case.get("rules", [])})
-    server = local(rules, **case.get("settings", {}))
-    body = request["raw"].encode() if "raw" in request else request.get("body")
-    return server.ask(path, body, headers=request.get("headers"), method=request.get("method", "POST"))
+def test_every_dialect_has_cases_each_with_a_name_of_its_own() -> None:
+    assert {case.dialect for case in CASES} == set(discover())
+    assert [name for name, count in Counter(map(str, CASES)).items() if count > 1] == []
 
 
 def _seen(answered: Answered, headers: dict[str, str]) -> dict[str, Any]:
@@ -49,11 +47,12 @@ def _seen(answered: Answered, headers: dict[str, str]) -> dict[str, Any]:
     if headers:
         seen["headers"] = {name: answered.headers.get(name) for name in headers}
     if answered.headers["content-type"].startswith("text/event-stream"):
-        return seen | {
-            "frames": [f if isinstance(f, str) else json.dumps(f, ensure_ascii=False) for f in answered.frames]
-        }
+        return seen | {"frames": frames_text(answered.frames)}
     return seen | {"json": answered.json}
 
 
-def _written(case: dict[str, Any]) -> str:
-    return yaml.safe_dump(case, sort_keys=False, allow_unicode=True, width=4000)
+def _write(file: Path) -> None:
+    assert "PYTEST_XDIST_WORKER" not in os.environ, "--update writes files that workers share: run it without -n"
+    text = written(read(file))
+    if file.read_text(encoding="utf-8") != text:
+        file.write_text(text, encoding="utf-8")

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def homes(module: Path) -> tuple[Path, ...]:
-    """Where the tests of a module may stand, relative to `tests`: a package's also beside it, a dialect's as cases.
+    """Where the tests of a module may stand, relative to `tests`: a package's also beside it.
 
     What a dialect has for itself alone may be tested with the dialect.
     """
@@ -15,8 +15,6 @@ def homes(module: Path) -> tuple[Path, ...]:
     if module.stem == "__init__":
         package = module.parent
         return (package / f"test_{package.name}.py", package.parent / f"test_{package.name}.py")
-    if module.parent == Path("dialects") and not module.stem.startswith("_"):
-        return (Path("dialects/cases") / module.stem, Path("dialects") / named)
     folder = Path(*(part.lstrip("_") for part in module.parent.parts))
     of_dialect = folder.parent == Path("dialects") and (ROOT / "mockserver" / f"{folder}.py").exists()
     return (folder / named, folder.with_name(f"test_{folder.name}.py")) if of_dialect else (folder / named,)
@@ -47,7 +45,7 @@ def test_where_tests_are_looked_for() -> None:
         Path("dialects/azure/test_request.py"),
         Path("dialects/test_azure.py"),
     )
-    assert homes(Path("dialects/azure.py")) == (Path("dialects/cases/azure"), Path("dialects/test_azure.py"))
+    assert homes(Path("dialects/azure.py")) == (Path("dialects/test_azure.py"),)
     assert homes(Path("engine/generate/__init__.py")) == (
         Path("engine/generate/test_generate.py"),
         Path("engine/test_generate.py"),

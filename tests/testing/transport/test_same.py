@@ -1,37 +1,32 @@
 """Over a transport comes what comes over a socket, to the byte: every dialect's cases, every fault."""
 
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
-import yaml
 
 from mockserver.testing import MockServer, Setup
-from tests.dialects.test_cases import CASES, CHATS, MOUNTS
+from tests.dialects.case_files import Case, all_cases
 from tests.faults.cases import CASES as FAULTS
 from tests.faults.cases import IN_CALLS, rules
 from tests.testing.transport.both import Heard, heard, request
 
-FOLDERS = sorted({file.parent.name for file in CASES})
+DIALECT_CASES = list(all_cases())
 CHAT = "/v1/chat/completions"
 
 
-@pytest.mark.parametrize("dialect", FOLDERS)
+@pytest.mark.parametrize("dialect", sorted({case.dialect for case in DIALECT_CASES}))
 def test_every_case_of_a_dialect(
     dialect: str, server: MockServer, socket: httpx.Client, direct: httpx.Client, tmp_path: Path
 ) -> None:
     differing = list[str]()
-    for file in (file for file in CASES if file.parent.name == dialect):
-        case = yaml.safe_load(file.read_text())
+    for case in (case for case in DIALECT_CASES if case.dialect == dialect):
         written = tmp_path / "rules.yaml"
-        written.write_text(yaml.safe_dump({"version": 1, "rules": case.get("rules", [])}))
-        setup = Setup.of(written, **{"unmatched": "generate", **case.get("settings", {})})
-        over = [
-            _asked(server, client, setup, _request(server.url, dialect, case["request"])) for client in (socket, direct)
-        ]
+        written.write_text(case.rules)
+        setup = Setup.of(written, **{"unmatched": "generate", **case.settings})
+        over = [_asked(server, client, setup, _request(server.url, case)) for client in (socket, direct)]
         if over[0] != over[1]:
-            differing.append(f"{file.name}:\n  {over[0]}\n  {over[1]}")
+            differing.append(f"{case.name}:\n  {over[0]}\n  {over[1]}")
     assert not differing, "\n".join(differing)
 
 
@@ -40,10 +35,8 @@ def _asked(server: MockServer, client: httpx.Client, setup: Setup, sent: httpx.R
     return heard(server, client, sent)
 
 
-def _request(url: str, dialect: str, asked: dict[str, Any]) -> httpx.Request:
-    path = MOUNTS.get(dialect, f"/{dialect}/v1") + asked.get("path", CHATS.get(dialect, "/chat/completions"))
-    body = asked["raw"].encode() if "raw" in asked else asked.get("body")
-    return request(url, path, body, method=asked.get("method", "POST"), headers=asked.get("headers"))
+def _request(url: str, case: Case) -> httpx.Request:
+    return request(url, case.path, case.body, method=case.method, headers=case.headers)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])

@@ -65,15 +65,15 @@ class Dialect:
 
 
 FEATURES: Mapping[str, str] = {
-    "content_filter": "a finish reason or an error for filtered content",
-    "filter_annotations": "severities for every category on prompt and completion",
-    "refusal": "a refusal beside the content",
-    "annotations": "annotations (citations) on a message",
-    "custom_tools": "tools that take free text",
-    "items": "uses of the provider's own tools (web search, computer, ...) as items of a response",
-    "failed": "an answer that breaks off, told by a status or an event of its own",
-    "embedding": "vectors for texts",
-    "moderation": "judgements of texts",
+    "content_filter": "finish reason or error for filtered content",
+    "filter_annotations": "severities for prompt and completion",
+    "refusal": "refusals",
+    "annotations": "citations",
+    "custom_tools": "tools with free-text input",
+    "items": "results of the provider's own tools (web search, ...)",
+    "failed": "an answer that breaks off",
+    "embedding": "embeddings",
+    "moderation": "moderations",
 }
 
 

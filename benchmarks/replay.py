@@ -18,9 +18,8 @@ import vcr
 from load import Cost, free_port, measure, server
 from vcr.cassette import Cassette
 
-from mockserver.kinds.cassettes import Match
-from mockserver.server.libraries import Libraries
-from mockserver.server.reels import Reels, in_folder
+from mockserver.config.cassettes import Match
+from mockserver.server.cassette_store import Libraries, Reels, in_folder
 
 EPISODES, STEP, TURNS = 1_000, 100, 5
 PATH = "/v1/chat/completions"

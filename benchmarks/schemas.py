@@ -15,7 +15,7 @@ import jsonschema_rs
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.schema import instance
+from mockserver.model.schema import instance
 
 CORPUS = Path(__file__).parents[1] / "tests/corpus/schemas"
 ROUNDS = 30

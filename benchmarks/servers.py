@@ -76,7 +76,7 @@ def protocol(name: str) -> Any:
     """What speaks HTTP for a server."""
     if name != "door":
         return "httptools"
-    from mockserver.server.door import doors
+    from mockserver.server.http.protocol import doors
 
     return doors()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import error as ZlibError  # noqa: N812  # it is a class
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 from mockserver.core.tokens import APPROX, UNFINISHED, Token, Tokenizer, token_of
 
 if TYPE_CHECKING:

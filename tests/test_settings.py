@@ -8,16 +8,15 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.access import Key, Model
+from mockserver.config.cassettes import Match
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Keywords, Settings, assemble, flag, variable
+from mockserver.config.source import Document, read
+from mockserver.config.timing import PROFILES
+from mockserver.core.plan import Timing
 from mockserver.core.rates import Limits, Rate
 from mockserver.core.seed import FROZEN_AT
-from mockserver.core.timing import Timing
-from mockserver.kinds.cassettes import Match
-from mockserver.kinds.keys import Key
-from mockserver.kinds.models import Model
-from mockserver.kinds.timing import PROFILES
-from mockserver.positions import Document, read
-from mockserver.settings import Keywords, Settings, assemble, flag, variable
 
 
 def of_file(text: str) -> Settings:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.errors import ConfigError
-from mockserver.positions import Document
-from mockserver.settings import Settings, assemble, settings_schema
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings, assemble, settings_schema
+from mockserver.config.source import Document
 
 
 def of_values(**values: Any) -> Settings:

@@ -15,7 +15,7 @@ import tiktoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 from mockserver.core.tokens import APPROX, Token, Tokenizer, raw, token_id, weighed
 from mockserver.tokenizers import VOCABULARIES, Exact, blocks, chosen, named
 

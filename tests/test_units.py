@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.units import seconds, share, size
+from mockserver.config.types import seconds, share, size
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any
 
 from mockserver.cassettes.nodes import Node, Refused
-from mockserver.core.json_text import Json
-from mockserver.positions import did_you_mean
-from mockserver.positions.scalars import resolve
+from mockserver.config.source import did_you_mean
+from mockserver.config.yaml_reader import resolve
+from mockserver.core.json import Json
 
 MAX_DEPTH = 60  # of JSON that is shown as such
 

@@ -15,12 +15,11 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from mockserver.cassettes.locks import FOLDER_MODE
-from mockserver.cassettes.pending import write
-from mockserver.cassettes.reading import Mark, episodes, following
+from mockserver.cassettes.locks import FOLDER_MODE, write
+from mockserver.cassettes.read import Mark, episodes, following
+from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.episode import Beat, Episode, Recorded, Sent
-from mockserver.core.json_text import Json
-from mockserver.positions import collector_at_rest
+from mockserver.core.json import Json
 
 FORMAT = 1  # goes up with every change of what is read from a file, or of how it is kept here
 FOLDER = ".index"

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mockserver.cassettes.matching import Traits, key, traits, view
+from mockserver.cassettes.match import Traits, key, traits, view
+from mockserver.config.cassettes import Match
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded
-from mockserver.kinds.cassettes import Match
 
 Reader = Callable[[Episode], Call | None]  # the call that an episode's request makes; None: its dialect refuses it
 

@@ -1,15 +1,19 @@
 """Files that one process at a time writes. Locked on the file itself, so nothing is left beside it."""
 
+import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
-from mockserver.core.errors import CassetteError
+from mockserver.config.errors import CassetteError
+from mockserver.core.json import parsed
 from mockserver.core.seed import monotonic
 
 try:
@@ -161,3 +165,70 @@ def _lock_on_windows(descriptor: int) -> None:
 _PAUSE = 0.005  # seconds
 _FAR = 0x7FFFFFFE
 _PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """These bytes are to stand in the file from `start` on."""
+
+    start: int
+    document: bytes
+
+    def whole(self, data: bytes) -> bytes:
+        """What a file holds, without a part of these bytes at its end."""
+        tail = data[self.start :]
+        if self.start > len(data) or tail == self.document or not _is_part(tail, self.document):
+            return data
+        return data[: self.start]
+
+
+def path_of(path: Path) -> Path:
+    """Where the note for a file stands."""
+    return path.with_name(f".{path.name}.pending")
+
+
+def note(path: Path, pending: Pending) -> None:
+    """Writes the note, and has it on disk."""
+    head = {"start": pending.start, "length": len(pending.document), "sha256": _hash(pending.document)}
+    write(path_of(path), json.dumps(head).encode() + b"\n" + pending.document)
+
+
+def noted(path: Path) -> Pending | None:
+    """The note for a file; None where there is none that is whole: then the file was not touched yet."""
+    try:
+        head, _, document = path_of(path).read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    said = parsed(head.decode("latin-1"))
+    whole = {"length": len(document), "sha256": _hash(document)}
+    if not isinstance(said, dict) or not isinstance(said.get("start"), int) or whole.items() - said.items():
+        return None
+    return Pending(said["start"], document)
+
+
+def drop(path: Path) -> None:
+    """Takes the note away."""
+    with suppress(OSError):
+        path_of(path).unlink(missing_ok=True)
+
+
+def write(path: Path, data: bytes) -> None:
+    """A file of its user alone that holds this, on disk."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | PLAIN
+    descriptor = os.open(path, flags, FILE_MODE)
+    try:
+        write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _hash(document: bytes) -> str:
+    return sha256(document).hexdigest()
+
+
+def _is_part(tail: bytes, document: bytes) -> bool:
+    """Whether a tail is the beginning of a document; where the machine crashed, zeros may stand for some of it."""
+    if len(tail) > len(document):
+        return False
+    return document.startswith(tail) or all(a in (b, 0) for a, b in zip(tail, document, strict=False))

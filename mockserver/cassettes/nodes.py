@@ -19,8 +19,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from mockserver.positions.reader import LOADER, unprintable
-from mockserver.positions.syntax import explain
+from mockserver.config.yaml_reader import LOADER, explain, unprintable
 
 MAX_DEPTH = 100
 

@@ -8,7 +8,7 @@ from click.exceptions import NoArgsIsHelpError
 
 from mockserver import __version__
 from mockserver.cli.lazy import Lazy
-from mockserver.core.errors import MockserverError
+from mockserver.config.errors import MockserverError
 
 COMMANDS: Mapping[str, str] = {
     "serve": "Serve the rules until Ctrl-C.",

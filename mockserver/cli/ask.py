@@ -9,14 +9,27 @@ from pydantic_core import from_json, to_json
 
 from mockserver.cli.options import rules_option, setting_flags, sources
 from mockserver.cli.request import planned, put
-from mockserver.core.call import Call, Json
-from mockserver.core.documents import Embeddings, Moderations
+from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Reply
-from mockserver.core.plan import Answer, Failure, Forward, Item, Part, Raw, Reasoning, Refusal, Success, Text, ToolUse
+from mockserver.core.json import Json
+from mockserver.core.plan import (
+    Answer,
+    Embeddings,
+    Failure,
+    Forward,
+    Item,
+    Moderations,
+    Part,
+    Raw,
+    Reasoning,
+    Refusal,
+    Success,
+    Text,
+    ToolUse,
+)
 from mockserver.delivery.script import sse
-from mockserver.server.described import BODIES, Described, usual_path
-from mockserver.server.explained import befallen
+from mockserver.server.explain import BODIES, Described, befallen, usual_path
 from mockserver.server.live import start
 
 

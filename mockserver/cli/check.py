@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from mockserver.cli.options import rules_argument, sources
-from mockserver.core.errors import MockserverError
-from mockserver.engine.review import review
+from mockserver.config.errors import MockserverError
+from mockserver.rules.lint import review
 from mockserver.server.live import start
 
 

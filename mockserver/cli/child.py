@@ -12,7 +12,7 @@ from types import FrameType
 
 import click
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 

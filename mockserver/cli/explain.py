@@ -6,10 +6,9 @@ from pathlib import Path
 import click
 
 from mockserver.cli.options import rules_argument, setting_flags, sources, text_of
-from mockserver.core.call import Json
-from mockserver.server.control.masked import of_request
-from mockserver.server.described import reach, read_request
-from mockserver.server.explained import explained
+from mockserver.core.json import Json
+from mockserver.server.control.requests import of_request
+from mockserver.server.explain import explained, reach, read_request
 from mockserver.server.live import start
 
 

@@ -13,14 +13,12 @@ import click
 
 from mockserver.cli.child import Ran, run_captured
 from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
-from mockserver.core.errors import ConfigError, MockserverError, Place
-from mockserver.reports.faults import BAD, Row, line, summary
+from mockserver.config.errors import ConfigError, MockserverError, Place
+from mockserver.config.settings import Settings
+from mockserver.reports.failures import BAD, Row, fault_line, fault_summary
 from mockserver.server.live import Sources, start
-from mockserver.settings import Settings
 from mockserver.testing.calls import Calls
-from mockserver.testing.faults.judging import End, Verdict, judged
-from mockserver.testing.faults.matrix import Matrix
-from mockserver.testing.faults.probes import Probe
+from mockserver.testing.fault_matrix import End, Matrix, Probe, Verdict, judged
 
 _OWN = {"host": "127.0.0.1", "port": 0}
 _LONGEST = 100  # letters of what a program says at its end
@@ -52,8 +50,8 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -
     click.echo(shlex.join(program))
     for row in bench.rows():
         rows.append(row)
-        click.echo(line(row, max(len(probe.name) for probe in matrix.probes)))
-    click.echo(summary(rows))
+        click.echo(fault_line(row, max(len(probe.name) for probe in matrix.probes)))
+    click.echo(fault_summary(rows))
     sys.exit(int(any(row.bad for row in rows)))
 
 
@@ -99,9 +97,8 @@ class _Bench:
 
     def _run(self, probe: Probe) -> tuple[Ran, Calls]:
         """The program under a fault, and the calls that it made."""
-        from mockserver.server.environment import environment
         from mockserver.server.namespaces import DEFAULT
-        from mockserver.server.running import Running
+        from mockserver.server.run import Running, environment
 
         live = start(self.sources)
         live.journal.keeps_calls = True

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from mockserver.positions import did_you_mean
+from mockserver.config.source import did_you_mean
 
 
 class Lazy(click.Group):

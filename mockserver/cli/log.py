@@ -11,11 +11,11 @@ from types import TracebackType
 
 import click
 
-from mockserver.cassettes.masking import Secrets, secrets_of
+from mockserver.cassettes.redaction.find import known
+from mockserver.cassettes.redaction.mask import Secrets, secrets_of
 from mockserver.core.exchange import Exchange
-from mockserver.core.printable import LONGEST, lines, printable
-from mockserver.core.secrets import known
-from mockserver.server.control.masked import of_row
+from mockserver.core.text import LONGEST, lines, printable
+from mockserver.server.control.requests import of_row
 
 Log = Callable[[Exchange], None]
 Caught = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]

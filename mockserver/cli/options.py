@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import click
 
-from mockserver.core.call import Json
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings
+from mockserver.core.json import Json
 from mockserver.server.live import Sources
-from mockserver.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_RULES = Path("rules.yaml")

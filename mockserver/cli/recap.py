@@ -8,21 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from mockserver.cassettes.masking import Secrets
+from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
-from mockserver.core.errors import RuleError
 from mockserver.core.exchange import Exchange
-from mockserver.core.printable import printable
-from mockserver.engine.engine import Engine
-from mockserver.engine.prompts import counted
-from mockserver.engine.taped import FORWARDED
-from mockserver.server.control.masked import of_row
-from mockserver.server.explained import explained
-from mockserver.server.libraries import file_of
+from mockserver.core.text import printable
+from mockserver.engine.answer import counted
+from mockserver.engine.engine import FORWARDED, Engine
+from mockserver.server.cassette_store import file_of
+from mockserver.server.control.requests import of_row
+from mockserver.server.explain import explained, unruled
 from mockserver.server.live import Keep, Live
-from mockserver.server.player import Choice, Player
-from mockserver.server.unruled import unruled
+from mockserver.server.replay import Choice, Player
 
 MOST_TOLD = 10  # calls that are explained, and runs of numbers that are listed
 

@@ -4,8 +4,8 @@ import asyncio
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Failure, Plan
-from mockserver.server.described import Described, Reached, reach
-from mockserver.server.endpoint import Endpoint
+from mockserver.server.explain import Described, Reached, reach
+from mockserver.server.handler import Endpoint
 from mockserver.server.live import Live
 
 

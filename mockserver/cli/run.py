@@ -11,9 +11,9 @@ from mockserver.cli.log import listen, log
 from mockserver.cli.options import rules_option, setting_flags, sources
 from mockserver.cli.recap import Recap
 from mockserver.cli.serve import warned
-from mockserver.core.call import Json
+from mockserver.config.settings import Settings
+from mockserver.core.json import Json
 from mockserver.server.live import start
-from mockserver.settings import Settings
 
 _OWN = {"host": "127.0.0.1", "port": 0}  # wherever the files want a server to listen: theirs may be running already
 
@@ -32,8 +32,10 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
     mockserver run -- pytest
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
-    from mockserver.server.environment import environment
-    from mockserver.server.running import Running  # uvicorn is slow to import, and bad rules should be told at once
+    from mockserver.server.run import (
+        Running,  # uvicorn is slow to import, and bad rules should be told at once
+        environment,
+    )
 
     given = sources(rules, {**_OWN, **{name: value for name, value in flags.items() if value is not None}})
     live = start(given)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 
 import click
 
-from mockserver.core.call import Json
+from mockserver.config.settings import settings_schema
+from mockserver.core.json import Json
 from mockserver.delivery.faults import FAULTS
-from mockserver.engine.spec.schema import rules_schema
-from mockserver.settings import settings_schema
+from mockserver.rules.json_schema import rules_schema
 
 
 @click.command()

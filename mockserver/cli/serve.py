@@ -8,14 +8,14 @@ import click
 
 from mockserver.cli.log import listen, log
 from mockserver.cli.options import rules_argument, setting_flags, sources
-from mockserver.core.addresses import is_loopback
-from mockserver.core.call import Json
+from mockserver.config.settings import Settings
+from mockserver.core.http import is_loopback
+from mockserver.core.json import Json
 from mockserver.dialects import discover
-from mockserver.server.libraries import file_of
+from mockserver.server.cassette_store import file_of
 from mockserver.server.live import Live, Sources, start
-from mockserver.server.player import Choice
+from mockserver.server.replay import Choice
 from mockserver.server.routes import bare
-from mockserver.settings import Settings
 
 
 @click.command()

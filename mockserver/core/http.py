@@ -1,10 +1,61 @@
-"""What comes in and what goes out, as values: a request snapshot, a reply, a frame.
+"""Hosts and origins as HTTP writes them: taken apart, and told apart. Knows no request and no setting."""
 
-Knows HTTP's nouns, not the server that speaks it.
-"""
-
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address, ip_address
+
+_ADDRESS = IPv4Address | IPv6Address
+_HOST = re.compile(r"(\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{0,5})?")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]{0,30}://(\[[0-9a-f:.]{2,64}\]|[a-z0-9._-]{1,253})(?::[0-9]{1,5})?")
+_STANDARD = re.compile(r"(?<=^http:)(//.*):80$|(?<=^https:)(//.*):443$")
+
+
+def host_of(authority: str) -> str | None:
+    """The name or address of `host`, `host:port` or `[address]:port`, in lower case without brackets; None: neither."""
+    found = _HOST.fullmatch(authority.lower())
+    return found[1].strip("[]").removesuffix(".") or None if found else None
+
+
+def is_address(host: str) -> bool:
+    """Whether a host is an IP address, which no name server can make another one."""
+    return _address(host) is not None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host: localhost, 127.0.0.0/8, ::1."""
+    address = _address(host)
+    return host.lower() == "localhost" if address is None else address.is_loopback
+
+
+def is_everywhere(host: str) -> bool:
+    """Whether to listen on this host is to listen on every address of the machine."""
+    address = _address(host)
+    return address is not None and address.is_unspecified
+
+
+def matches(host: str, pattern: str) -> bool:
+    """Whether a host is an entry of a list: a name, an address, `*.example.com` for all below it, `*` for all."""
+    pattern = pattern.lower()
+    return pattern in ("*", host) or (pattern.startswith("*.") and host.endswith(pattern[1:]))
+
+
+def origin(text: str) -> str | None:
+    """An origin as browsers send it: `https://app.example`, in lower case, without the port that goes without saying.
+
+    None where the text is no origin, or says more than that, such as a path.
+    """
+    text = text.lower()
+    return _STANDARD.sub(r"\1\2", text) if _ORIGIN.fullmatch(text) else None
+
+
+def _address(host: str) -> _ADDRESS | None:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
 
 Headers = tuple[tuple[str, str], ...]
 

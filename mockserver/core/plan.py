@@ -1,15 +1,154 @@
 """What to answer, in no provider's shape: a Plan and the outcomes it can have."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from mockserver.core.action import Fault
-from mockserver.core.call import Call, Json, ToolCall
-from mockserver.core.documents import Embeddings, Models, Moderations
+from mockserver.core.call import Call, ToolCall
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Frame, Headers
-from mockserver.core.timing import Timing
+from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer
+
+# Why a request can fail, and the status that most providers give it.
+REASONS: dict[str, int] = {
+    "bad_json": 400,
+    "bad_parameter": 400,
+    "content_filter": 400,
+    "context_length": 400,
+    "unsupported": 400,  # what the model lacks; `details` name the feature
+    "invalid_key": 401,
+    "missing_key": 401,
+    "billing": 402,
+    "forbidden": 403,
+    "key_not_allowed": 403,  # it is known, but may not ask
+    "model_not_allowed": 403,  # its key may ask others only
+    "model_not_found": 404,
+    "unknown_model": 404,  # one that the settings do not list: the client's mistake in every dialect
+    "not_found": 404,  # an object, a response id
+    "previous_not_found": 404,  # the answer that a call goes on from
+    "not_cancellable": 400,  # it is over, or was never made in the background
+    "unmatched": 404,  # no rule answers, and generating is off
+    "route_not_found": 404,
+    "method_not_allowed": 405,
+    "timeout": 408,
+    "conflict": 409,
+    "too_large": 413,
+    "unsupported_media_type": 415,
+    "unprocessable": 422,
+    "rate_limit": 429,
+    "over_limit": 429,  # more in one request than a limit lets through in all its time
+    "quota": 429,
+    "server_error": 500,
+    "bad_gateway": 502,
+    "overloaded": 503,
+    "gateway_timeout": 504,
+}
+
+# The reason that a bare status in a rule (`error: 429`) stands for.
+REASON_OF_STATUS: dict[int, str] = {
+    400: "bad_parameter",
+    401: "invalid_key",
+    402: "billing",
+    403: "forbidden",
+    404: "unknown_model",
+    405: "method_not_allowed",
+    408: "timeout",
+    409: "conflict",
+    413: "too_large",
+    415: "unsupported_media_type",
+    422: "unprocessable",
+    429: "rate_limit",
+    500: "server_error",
+    502: "bad_gateway",
+    503: "overloaded",
+    504: "gateway_timeout",
+}
+
+
+def reason_of(status: int) -> str:
+    """The reason that a bare status stands for; any other 4xx is a bad parameter, any other 5xx a server error."""
+    return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
+
+
+Distribution = Literal["uniform", "normal", "lognormal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When tokens go out, in seconds: the first one (None: after as long as any other), each further one, the last.
+
+    `jitter` is the share by which waits stray: by at most so much (uniform), or with this standard deviation.
+    """
+
+    first_token: float | None = None
+    per_token: float = 0.0
+    jitter: float = 0.0
+    total: float | None = None
+    prompt_per_1k: float = 0.0  # by how much the first token is later for each 1,000 tokens of the prompt
+    distribution: Distribution = "uniform"
+
+    @property
+    def at_once(self) -> bool:
+        """Whether nothing waits at all."""
+        return not (self.first_token or self.per_token or self.total or self.prompt_per_1k)
+
+    def after(self, prompt: int) -> "Timing":
+        """The timing of an answer to a prompt of so many tokens."""
+        if not self.prompt_per_1k:
+            return self
+        first = self.per_token if self.first_token is None else self.first_token
+        return replace(self, first_token=first + self.prompt_per_1k * prompt / 1000, prompt_per_1k=0.0)
+
+
+Vector = Sequence[float]  # an array, where thousands of them must not fill the memory
+
+# What a moderation looks for.
+CATEGORIES = (
+    *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
+    *("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors"),
+    *("violence", "violence/graphic"),
+)
+
+DOCUMENTS = ("embeddings", "moderations")  # the operations that are answered so
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that exist, or the one that was asked for; each dialect has its own shape for them."""
+
+    names: tuple[str, ...]
+    created: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """A unit vector for each prompt."""
+
+    model: str
+    vectors: tuple[Vector, ...]
+    prompt_tokens: int
+    headers: Headers = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a moderation found in one prompt; categories that are not named score next to nothing."""
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+    flagged: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Moderations:
+    """For each prompt a score from 0 to 1 in every category that was seen, and the categories that are flagged."""
+
+    id: str
+    model: str
+    results: tuple[Judgement, ...]
+    headers: Headers = ()
+
 
 HARMS = ("hate", "self_harm", "sexual", "violence")
 DETECTIONS_OF_PROMPT = ("jailbreak",)

@@ -1,7 +1,12 @@
 """What is remembered between requests, behind three small protocols."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
+
+from mockserver.core.call import Call
+from mockserver.core.episode import Recorded
+from mockserver.core.plan import Failure, Forward
 
 Value = TypeVar("Value")
 
@@ -68,3 +73,22 @@ class Buckets(Protocol):
 
     async def clear(self, namespace: str) -> None:
         """Forget all of a namespace: its buckets are full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a call gets of a cassette, and where that comes from; `settled`: it will get the same again."""
+
+    outcome: Recorded | Forward | Failure
+    source: str
+    settled: bool = False
+
+
+class Tapes(Protocol):
+    """Cassettes to look calls up in."""
+
+    async def play(self, call: Call, store: Store, cassette: str | None = None) -> Played | None:
+        """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
+
+        nearest. Without a name, from the cassette that is loaded; None: there is none. `store` counts repeats.
+        """

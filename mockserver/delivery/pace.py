@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice, repeat
 
+from mockserver.core.plan import Timing
 from mockserver.core.seed import Random, Seed
-from mockserver.core.timing import Timing
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.errors import OPENAI_WORDS, PLAIN_PERMISSIONS, Phrasebook, Row, retry_after
 from mockserver.dialects._shared.lacks import PLAIN_LACKS
-from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import Complaint, bearer, read_object
-from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, model_operations, request_hex
 from mockserver.dialects._shared.words import refuse_without_code
-from mockserver.formats.chat import ChatStyle
+from mockserver.wire.chat import ChatStyle
 
 NAME = "crazyrouter"
 

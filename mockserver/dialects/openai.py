@@ -2,30 +2,32 @@
 
 from collections.abc import Mapping
 
-from mockserver.core.call import Call, Json
-from mockserver.core.documents import Embeddings, Moderations
+from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer, Failure, Success
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Embeddings, Failure, Moderations, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._chat.request import live_only, parse_chat
-from mockserver.dialects._completions.request import STYLE as TEXT_STYLE
-from mockserver.dialects._completions.request import parse_completion, text_reply, wanted
-from mockserver.dialects._documents.embeddings import encoding, parse_embeddings
-from mockserver.dialects._documents.moderations import kinds_of_input, parse_moderations
-from mockserver.dialects._documents.moderations import live_only as live_only_of_moderations
-from mockserver.dialects._responses.openai import RESPONSE_STYLE, openai_response_call
-from mockserver.dialects._responses.request import error_event, responses_reply
+from mockserver.dialects._completions import STYLE as TEXT_STYLE
+from mockserver.dialects._completions import parse_completion, text_reply, wanted
+from mockserver.dialects._documents import encoding, kinds_of_input, parse_embeddings, parse_moderations
+from mockserver.dialects._documents import live_only as live_only_of_moderations
+from mockserver.dialects._responses.request import RESPONSE_STYLE, error_event, openai_response_call, responses_reply
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
-from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
-from mockserver.dialects._shared.rates import openai_rates
-from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._shared.reply import (
+    chat_reply,
+    headed,
+    json_reply,
+    merged,
+    model_operations,
+    openai_rates,
+    request_hex,
+)
 from mockserver.dialects._shared.words import refuse
-from mockserver.dialects._stored.chats import stored_chats
-from mockserver.dialects._stored.responses import StoredResponses
-from mockserver.formats.chat import ChatStyle, completion
-from mockserver.formats.embeddings import embeddings
-from mockserver.formats.moderations import moderations
+from mockserver.dialects._stored import StoredResponses, stored_chats
+from mockserver.wire.chat import ChatStyle, completion
+from mockserver.wire.documents import embeddings, moderations
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000

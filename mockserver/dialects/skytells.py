@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 
-from mockserver.core.call import Call, Json
+from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
@@ -16,12 +17,11 @@ from mockserver.dialects._shared.errors import (
     retry_after,
 )
 from mockserver.dialects._shared.lacks import PLAIN_LACKS
-from mockserver.dialects._shared.listing import model_operations
 from mockserver.dialects._shared.parse import bearer, read_object
-from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, model_operations, request_hex
 from mockserver.dialects._shared.words import refuse_without_code
-from mockserver.formats.chat import ChatStyle
-from mockserver.formats.extras import prompt_filter
+from mockserver.wire.chat import ChatStyle
+from mockserver.wire.extras import prompt_filter
 
 NAME = "skytells"
 

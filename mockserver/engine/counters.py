@@ -1,11 +1,15 @@
-"""What is counted in a namespace, and what each counter is called in its store. Who counts goes by these names.
-
-Knows nothing of when anything is counted.
-"""
+"""Which faults of a rule befall a call: by chance, of which each attempt has its own, and by how many it may befall."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
+from mockserver.core.action import Fault
 from mockserver.core.call import Call
+from mockserver.core.draft import Affliction, Draft, Made, Response
+from mockserver.core.plan import Plan, Timing
+from mockserver.core.seed import Seed
+from mockserver.core.store import Store
+from mockserver.rules.load import Rule
 
 STATE = "state"  # where the scenario stands; the one value that is no number
 TIMES, ATTEMPT = "times ", "attempt "  # what names of counters begin with
@@ -40,3 +44,127 @@ def of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
     """Those of the names that count something of this rule."""
     own, faults = times(rule), befallen(rule, "then/")
     return (name for name in names if name == own or name.startswith(faults))
+
+
+START = "start"  # the state in which every scenario begins
+
+
+@dataclass(slots=True)
+class Scene:
+    """The scenario of a namespace as one request finds it: what its rules change of it is for the next request."""
+
+    namespace: str
+    store: Store
+    _found: str | None = None  # before this request changed it
+
+    async def opens(self, rule: Rule) -> bool:
+        """Whether a rule that holds has its say, by its `times` and `state`; if so, that is counted."""
+        state = rule.state
+        if state is not None and (self._found or await self.store.get(self.namespace, STATE) or START) != state.is_:
+            return False
+        if rule.times is not None and await self.store.incr(self.namespace, times(rule.name)) > rule.times:
+            return False
+        if state is not None and state.becomes != state.is_:
+            self._found = state.is_
+            await self.store.set(self.namespace, STATE, state.becomes)
+        return True
+
+
+RETRIES = "x-stainless-retry-count"  # the header in which clients tell how often they have tried before
+Afflictions = tuple[Affliction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The chance of faults: seeded by rule, fault, meaning of the call and attempt, if that is not `counted` yet."""
+
+    seed: Seed
+    store: Store
+    counted: bool = False
+
+    async def befalling(self, call: Call, rule: str, response: Response) -> Afflictions:
+        """Those that befall this attempt of a call, in order."""
+        afflictions = response.faults
+        if not any(each.counts for each in afflictions):
+            return afflictions
+        attempt = 0
+        if any(each.probability is not None for each in afflictions):
+            attempt = call.attempt if self.counted else await attempt_of(call, self.store)
+        befalling = [each for each in afflictions if await self._befalls(each, call, rule, attempt)]
+        return tuple(befalling)
+
+    async def _befalls(self, affliction: Affliction, call: Call, rule: str, attempt: int) -> bool:
+        chance, label = affliction.probability, f"{rule} {affliction.label}"
+        if chance is not None and self.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
+            return False
+        if affliction.times is None:
+            return True
+        return await self.store.incr(call.http.namespace, befallen(rule, affliction.label)) <= affliction.times
+
+
+async def attempt_of(call: Call, store: Store) -> int:
+    """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""
+    told = attempt_told(call.http.header(RETRIES))
+    return await store.incr(call.http.namespace, attempts(call)) if told is None else told
+
+
+async def next_attempt_of(call: Call, store: Store) -> int:
+    """The same, without counting it."""
+    told = attempt_told(call.http.header(RETRIES))
+    return int(await store.get(call.http.namespace, attempts(call)) or 0) + 1 if told is None else told
+
+
+def attempt_told(retries: str | None) -> int | None:
+    """Which try of the client a request is by its retry header, where it has one."""
+    return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
+
+
+def faults_of(afflictions: Afflictions, call: Call, seed: Seed) -> tuple[Fault, ...]:
+    """The faults as delivery takes them, each with chance of its own."""
+    return tuple(
+        Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in afflictions
+    )
+
+
+def changed(outcome: Made, afflictions: Afflictions, call: Call) -> Made:
+    """What is answered, after the faults that are in what it says."""
+    for each in afflictions:
+        if each.change is not None and isinstance(outcome, Draft):
+            outcome = each.change(outcome, call)
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """A timing (None: nobody states one), the faults that befall, and the rules that leave it to others what is said.
+
+    Rules in front stand around those behind: their timing wins, and their faults befall what those behind have bent.
+    """
+
+    timing: Timing | None = None
+    faults: Afflictions = ()
+    bent_by: tuple[str, ...] = ()
+    through: tuple[str, ...] = ()  # which of their steps, branches and faults
+
+    def within(self, source: str, response: Response, faults: Afflictions) -> "Manner":
+        """The manner with what a rule behind says of it, and those of its faults that befall."""
+        through = self.through
+        if response.path or faults:
+            paths = (response.path, *(each.path for each in faults))
+            through = (*through, *(f"{source}: {path}" for path in paths if path))
+        timing = self.timing or response.timing
+        return replace(self, timing=timing, faults=(*faults, *self.faults), through=through)
+
+    def by(self, source: str) -> "Manner":
+        """The manner with the name of a rule that does not answer."""
+        return replace(self, bent_by=(*self.bent_by, source))
+
+    def changed(self, said: Made, call: Call) -> Made:
+        """What is answered, after the faults that are in what it says."""
+        return changed(said, self.faults, call)
+
+    def of(self, call: Call, seed: Seed, plan: Plan) -> Plan:
+        """The plan of an answer that goes out in this manner."""
+        faults = faults_of(self.faults, call, seed)
+        timing = self.timing or plan.timing
+        return replace(plan, timing=timing, faults=faults, bent_by=self.bent_by, through=self.through)

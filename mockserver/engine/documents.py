@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 
 from mockserver.core.call import Call
-from mockserver.core.documents import Embeddings, Moderations
+from mockserver.core.draft import Stated
+from mockserver.core.plan import Embeddings, Moderations
 from mockserver.engine.answer import Author
-from mockserver.engine.draft import Stated
-from mockserver.engine.generate.embedding import dimensions_of, embedding
-from mockserver.engine.generate.judgement import judgement
-
-DOCUMENTS = ("embeddings", "moderations")  # the operations that are answered so
+from mockserver.model.embedding import dimensions_of, embedding, judgement
 
 
 def document(call: Call, stated: Stated, author: Author) -> Embeddings | Moderations:

@@ -4,39 +4,67 @@ Knows no wire shape and opens no connection.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Literal
 
-from mockserver.core.call import Call, Json
-from mockserver.core.documents import Models
-from mockserver.core.errors import RuleError
-from mockserver.core.plan import Failure, Forward, Outcome, Plan, Raw
+from mockserver.config.errors import RuleError
+from mockserver.core.call import Call
+from mockserver.core.draft import Draft, DraftChoice, Generate, Made, Moment, Replay, Response, Stated
+from mockserver.core.json import Json
+from mockserver.core.plan import DOCUMENTS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
-from mockserver.core.store import Store
-from mockserver.core.tapes import Tapes
-from mockserver.core.timing import Timing
+from mockserver.core.store import Played, Store, Tapes
 from mockserver.core.tokens import APPROX, Tokenizer
-from mockserver.engine.answer import Author, answer
-from mockserver.engine.apart import apart, aside, is_large, makes_long
-from mockserver.engine.capabilities import admitted
+from mockserver.engine.answer import ALONE, Author, answer, counted, joined, singles
 from mockserver.engine.catalogue import Catalogue
-from mockserver.engine.counters import ids
-from mockserver.engine.documents import DOCUMENTS, document
-from mockserver.engine.draft import Draft, DraftChoice, Generate, Made, Moment, Replay, Response, Stated
-from mockserver.engine.draws import Afflictions, Draws, attempt_of
-from mockserver.engine.generate import GENERATORS
-from mockserver.engine.manner import Manner
+from mockserver.engine.counters import Afflictions, Draws, Manner, Scene, attempt_of, ids
+from mockserver.engine.documents import document
 from mockserver.engine.memory import LOOK_UPS, Memory, following
-from mockserver.engine.nearest import nearest, report
-from mockserver.engine.prompts import ALONE, counted, joined, singles
-from mockserver.engine.rules import Rule, answering
-from mockserver.engine.scenarios import Scene
-from mockserver.engine.taped import admitted_by, after, ruled, taped
-from mockserver.engine.then.operations import misfit
-from mockserver.engine.when.index import Index, RuleIndex
-from mockserver.engine.window import unbidden
+from mockserver.engine.model_limits import admitted, unbidden
+from mockserver.engine.offload import apart, aside, is_large, makes_long
+from mockserver.model import GENERATORS
+from mockserver.rules.answer.checks import misfit
+from mockserver.rules.load import Rule, answering
+from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex
+from mockserver.rules.nearest import nearest, report
+
+FORWARDED = "forwarded"
+
+
+async def taped(tapes: Tapes | None, call: Call, store: Store) -> Plan | None:
+    """What the cassette that is loaded has for a call that no rule answers; None where none is."""
+    played = None if tapes is None else await tapes.play(call, store)
+    return None if played is None else _plan(played)
+
+
+async def admitted_by(tapes: Tapes | None, call: Call, store: Store) -> Plan | None:
+    """The same for a call that would be refused: what was recorded, or is to be, is what the provider said itself."""
+    plan = await taped(tapes, call, store)
+    return None if plan is None or isinstance(plan.outcome, Failure) else plan
+
+
+async def ruled(tapes: Tapes | None, call: Call, store: Store, said: Replay | Forward) -> Plan:
+    """What a rule comes to that leaves the answer to a cassette, or to the provider's own server."""
+    if isinstance(said, Forward):
+        return Plan(said, FORWARDED)
+    played = None if tapes is None else await tapes.play(call, store, said.cassette)
+    if played is None:
+        return Plan(Failure("server_error", _NO_TAPES, status=500), "unmatched")
+    return _plan(played)
+
+
+def after(plan: Plan, *, settled: bool) -> Plan:
+    """The plan of a call for which other things were looked at, and maybe counted, before."""
+    return plan if settled else replace(plan, settled=False)
+
+
+def _plan(played: Played) -> Plan:
+    return Plan(played.outcome, played.source, settled=played.settled)
+
+
+_NO_TAPES = "a rule plays a cassette, but there are none here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,3 +282,36 @@ def generator(call: Call, seed: Seed) -> Generate:
 _CATALOGUE = ("models", "model", "info")
 _FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes, counted once for each choice
 _SILENCE = Draft((DraftChoice(()),))
+
+
+FEW = 8  # rules that are tried one by one
+
+
+def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
+    """The engine with more rules in front of its own, which are not looked through again."""
+    conditions = [rule.when for rule in rules]
+    front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
+    index = JoinedIndex(front, len(rules), engine._index)
+    attempts = engine._counts_attempts or any("attempt" in condition.uses for condition in conditions)
+    return _twin(engine, rules=(*rules, *engine.rules), _index=index, _counts_attempts=attempts)
+
+
+def playing(engine: Engine, tapes: Tapes) -> Engine:
+    """The engine with other cassettes."""
+    return _twin(engine, tapes=tapes)
+
+
+def remembering(engine: Engine, store: Store, memory: Memory) -> Engine:
+    """The engine with other counters and other kept answers."""
+    return _twin(engine, store=store, memory=memory)
+
+
+def _twin(engine: Engine, **other: object) -> Engine:
+    """An engine of the same parts but for a few: it is made for every test, and must not index the rules again."""
+    made = object.__new__(Engine)
+    for part in _PARTS:
+        object.__setattr__(made, part, other[part] if part in other else getattr(engine, part))
+    return made
+
+
+_PARTS = tuple(field.name for field in fields(Engine))

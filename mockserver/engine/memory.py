@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard
 
-from mockserver.core.call import CARRIED_OUT, Call, Json, Message, ToolCall, fingerprint
-from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, ToolUse
+from mockserver.core.call import CARRIED_OUT, Call, Message, ToolCall, fingerprint
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, Timing, ToolUse
 from mockserver.core.store import Shelf
-from mockserver.core.timing import Timing
 
 # The operations that look something up, and the operation whose answers they find.
 LOOK_UPS: Mapping[str, str] = {

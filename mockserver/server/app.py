@@ -7,10 +7,9 @@ from starlette.routing import Mount, Route, Router
 from starlette.types import Lifespan, Receive, Scope, Send
 
 from mockserver.dialects import discover
-from mockserver.server.conduct import Conduct
+from mockserver.server.access import CONTROL, Guard
 from mockserver.server.control import Control
-from mockserver.server.endpoint import Endpoint
-from mockserver.server.guard import CONTROL, Guard
+from mockserver.server.handler import Conduct, Endpoint
 from mockserver.server.live import Live
 from mockserver.server.namespaces import LONGEST, allowed
 from mockserver.server.routes import Place, Straight, nearest, owner, places, tidy

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mockserver.core.addresses import origin
-from mockserver.delivery.line import SHORT
-from mockserver.server.guard import CONTROL
+from mockserver.core.http import origin
+from mockserver.delivery.connection import SHORT
+from mockserver.server.access import CONTROL
 from mockserver.server.routes import tidy
 
 _Fields = list[tuple[bytes, bytes]]

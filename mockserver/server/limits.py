@@ -3,30 +3,118 @@
 They are held before anything is planned, so that a refused request has used up nothing. Knows no provider's words.
 """
 
+import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from starlette.types import Receive
 
+from mockserver.config.access import Key
+from mockserver.config.settings import Settings
 from mockserver.core.call import Call, fingerprint
-from mockserver.core.documents import Embeddings
 from mockserver.core.http import Headers
-from mockserver.core.plan import Answer, Failure, Outcome, Plan, Raw
+from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Plan, Raw
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
 from mockserver.core.seed import monotonic
 from mockserver.core.store import Buckets, Draw
-from mockserver.delivery.line import departure
-from mockserver.engine.apart import apart
+from mockserver.delivery.connection import departure
+from mockserver.engine.answer import counted
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.engine import Engine
-from mockserver.engine.prompts import counted
-from mockserver.engine.then.operations import ASKED
-from mockserver.kinds.keys import Key
-from mockserver.server.slots import CrowdedError, GoneError, Slots
+from mockserver.engine.offload import apart
+from mockserver.rules.answer.checks import ASKED
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.settings import Settings
-from mockserver.state.buckets import MemoryBuckets
+from mockserver.state.memory import MemoryBuckets
+
+_Place = asyncio.Future[None]  # in the queue
+
+
+class CrowdedError(Exception):
+    """A request may not wait for a slot, or no longer."""
+
+
+class GoneError(Exception):
+    """The client has left while its request waited for a slot."""
+
+
+@dataclass(slots=True)
+class Slots:
+    """Who is at work and who waits, in each namespace; `limits` may change meanwhile."""
+
+    limits: Limits
+    _at_work: dict[str, int] = field(default_factory=dict)
+    _waiting: dict[str, dict[_Place, None]] = field(default_factory=dict)  # in order of arrival
+
+    def begin(self, namespace: str) -> bool:
+        """Take a slot if one is free and nobody waits for it; `end` gives it back."""
+        count = self._at_work.get(namespace, 0)
+        if count >= self._most() or namespace in self._waiting:
+            return False
+        self._at_work[namespace] = count + 1
+        return True
+
+    def full(self, namespace: str) -> bool:
+        """Whether a request that comes now may not even wait."""
+        if self._at_work.get(namespace, 0) < self._most() and namespace not in self._waiting:
+            return False
+        return len(self._waiting.get(namespace, ())) >= self.limits.queue
+
+    async def wait(self, namespace: str, gone: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Wait for a slot behind those who wait already; `end` gives it back.
+
+        Raises CrowdedError and GoneError (`gone()` is over), and then there is no slot to give back.
+        """
+        if self.begin(namespace):  # one has become free since the caller asked
+            return
+        if self.full(namespace):
+            raise CrowdedError
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(namespace, {})[place] = None
+        left = asyncio.create_task(gone())
+        try:
+            await asyncio.wait({place, left}, timeout=self.limits.patience, return_when=asyncio.FIRST_COMPLETED)
+            if left.done():
+                raise GoneError
+            if not place.done():
+                raise CrowdedError
+        except BaseException:
+            self._give_up(namespace, place)
+            raise
+        finally:
+            left.cancel()
+
+    def end(self, namespace: str) -> None:
+        """Give a slot back, to whoever has waited longest."""
+        count = self._at_work[namespace] - 1
+        waiting = self._waiting.get(namespace)
+        while waiting and count < self._most():
+            place = next(iter(waiting))
+            self._forget(namespace, place)
+            place.set_result(None)
+            count += 1
+        if count:
+            self._at_work[namespace] = count
+        else:
+            del self._at_work[namespace]
+
+    def _give_up(self, namespace: str, place: _Place) -> None:
+        """Leave the queue, or give back the slot that came just then."""
+        if place.done():
+            self.end(namespace)
+        else:
+            self._forget(namespace, place)
+
+    def _forget(self, namespace: str, place: _Place) -> None:
+        waiting = self._waiting[namespace]
+        del waiting[place]
+        if not waiting:
+            del self._waiting[namespace]
+
+    def _most(self) -> float:
+        return math.inf if self.limits.concurrent is None else self.limits.concurrent
+
 
 LIMITED = frozenset((*ASKED, "compact_response"))  # to look up what there is costs nothing
 REFUSALS = frozenset({"rate_limit", "over_limit", "overloaded"})

@@ -1,42 +1,90 @@
 """What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole."""
 
 from asyncio import Lock
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from mockserver.core.addresses import is_loopback
-from mockserver.core.call import Json
+from mockserver.config.access import Model as ModelSetting
+from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.settings import Settings, assemble
+from mockserver.config.source import Document, read
+from mockserver.config.timing import PROFILES, Profiles
+from mockserver.core.action import ErrorFrame, Fault
+from mockserver.core.call import Call
 from mockserver.core.episode import Episode
-from mockserver.core.errors import ConfigError, Mistake, MockserverError
-from mockserver.core.plan import Stored
+from mockserver.core.http import HttpRequest, Reply, is_loopback
+from mockserver.core.json import Json
+from mockserver.core.plan import Forward, Stored, Usage
 from mockserver.core.seed import Clock, Seed, monotonic, token
 from mockserver.core.store import Shelf, Store
 from mockserver.delivery.faults import FAULTS
+from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.dialects import Dialect, discover
-from mockserver.engine.catalogue import Catalogue
+from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
-from mockserver.engine.models import Model
-from mockserver.engine.rules import Rule, load
-from mockserver.kinds.models import Model as ModelSetting
-from mockserver.kinds.timing import PROFILES, Profiles
-from mockserver.positions import Document, read
-from mockserver.server.keeping import keeping
-from mockserver.server.libraries import Libraries, check
-from mockserver.server.limits import Ledger, Limiter, limiter
-from mockserver.server.memo import Memo
+from mockserver.rules.load import Rule, load
+from mockserver.server.cassette_store import Libraries, Opening, Reels, check, in_folder
+from mockserver.server.limits import Bill, Ledger, Limiter, limiter
 from mockserver.server.namespaces import Namespaces
-from mockserver.server.player import Player
-from mockserver.server.reels import Opening, Reels, in_folder
-from mockserver.server.served import Served
+from mockserver.server.recorder import keeping
+from mockserver.server.replay import Player
 from mockserver.server.upstreams import Upstreams, Way, way
-from mockserver.settings import Settings, assemble
-from mockserver.state.buckets import MemoryBuckets
 from mockserver.state.journal import Journal
-from mockserver.state.memory import MemoryStore
-from mockserver.state.shelf import MemoryShelf
+from mockserver.state.memory import MemoryBuckets, MemoryShelf, MemoryStore
 from mockserver.tokenizers import chosen
+
+MAX_ENTRIES = 256
+Value = TypeVar("Value")
+
+
+class Memo(Generic[Value]):
+    """The latest values by key; each is good as long as the owner (the engine that made it) is the same."""
+
+    def __init__(self, limit: int = MAX_ENTRIES) -> None:
+        self._entries: OrderedDict[Hashable, tuple[object, Value]] = OrderedDict()
+        self._limit = limit
+
+    def get(self, key: Hashable, owner: object) -> Value | None:
+        """The value that this owner made for the key, or None."""
+        entry = self._entries.get(key)
+        return entry[1] if entry is not None and entry[0] is owner else None
+
+    def put(self, key: Hashable, owner: object, value: Value) -> None:
+        """Keep a value, and of too many forget the oldest."""
+        self._entries[key] = (owner, value)
+        if len(self._entries) > self._limit:
+            self._entries.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A reply to a call (None: it was none); `settled`: the same request will get the same, and leave `kept` behind.
+
+    `timed`: whether the request itself wants timings to make it wait; None: it does not say.
+    `bill` is what it draws from the limits each time; None: nothing.
+    `forward`: the upstream is to reply instead, to the request `asked`, as it came.
+    """
+
+    reply: Reply
+    source: str
+    call: Call | None = None
+    pace: Pace = AT_ONCE
+    faults: tuple[Fault, ...] = ()
+    settled: bool = False
+    kept: Stored | None = None
+    timed: bool | None = None
+    usage: Usage | None = None
+    bill: Bill | None = None
+    bent_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
+    through: tuple[str, ...] = ()  # steps, branches and faults of rules that made it
+    error: ErrorFrame | None = None  # how the provider tells an error amid this reply; None: nobody will ask
+    forward: Forward | None = None
+    asked: HttpRequest | None = None
+
 
 Keep = Callable[[str, Episode], Awaitable[str]]  # says where in the cassette of a name an episode is, once it is
 

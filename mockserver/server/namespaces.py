@@ -8,11 +8,10 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mockserver.engine.engine import Engine
-from mockserver.engine.rules import Rule
-from mockserver.engine.variants import behind, playing
-from mockserver.server.libraries import Libraries, named_in
-from mockserver.server.player import Choice, Player
+from mockserver.engine.engine import Engine, behind, playing
+from mockserver.rules.load import Rule
+from mockserver.server.cassette_store import Libraries, named_in
+from mockserver.server.replay import Choice, Player
 from mockserver.state.memory import MAX_NAMESPACES
 
 DEFAULT = "default"  # the namespace of a path that names none

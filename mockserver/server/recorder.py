@@ -7,18 +7,82 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from mockserver.cassettes.redaction.find import known
+from mockserver.cassettes.redaction.leaks import leaks
+from mockserver.cassettes.redaction.redact import Scrubber
+from mockserver.config.cassettes import UPSTREAM_KEY
+from mockserver.config.errors import CassetteError
+from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Beat, Episode, Recorded, Sent
-from mockserver.core.errors import CassetteError
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
+from mockserver.core.json import parsed
 from mockserver.core.plan import Failure
-from mockserver.core.printable import printable
 from mockserver.core.seed import monotonic, wall
+from mockserver.core.text import printable
 from mockserver.delivery.script import WITHOUT_BODY
-from mockserver.server.astray import astray
-from mockserver.server.bodies import codings_of
-from mockserver.server.decoding import Decoding
+from mockserver.server.content_coding import Decoding, codings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What the settings and the environment say of it."""
+
+    scrubber: Scrubber
+    allowed: tuple[str, ...] = ()
+
+    def live(self, sent: Sent) -> Sent:
+        """A request as it would have been recorded; the very object, if that is the same."""
+        return self.scrubber.request(sent)
+
+    def kept(self, episode: Episode) -> Episode:
+        """What is recorded of an episode. Raises CassetteError where something in it looks like a secret."""
+        kept = self.scrubber.episode(episode)
+        if found := leaks(kept, self.allowed):
+            raise CassetteError(*map(str, found))
+        return kept
+
+
+def keeping(settings: Settings, environ: Mapping[str, str]) -> Keeping:
+    """What recordings go through by these settings; headers that are compared are kept."""
+    compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
+    return Keeping(Scrubber(settings.scrub, known(environ), settings.allow_secrets, compared), settings.allow_secrets)
+
+
+def astray(reply: Recorded, call: Call) -> str | None:
+    """What such an answer to a call tells, and what next; None: it answers what was asked."""
+    status, dialect = reply.status, call.dialect
+    if status in (401, 403):
+        return f"a {status} tells of the key: give the client one that the upstream takes, or set {_key(dialect)}{_ALL}"
+    if status == 404 and not _speaks_of(call, reply.bytes.decode("utf-8", "replace")):
+        return (
+            f"a 404 that names no model tells of the address: is all of it in --upstream {dialect}=URL, as /v1?{_ALL}"
+        )
+    return None
+
+
+def _key(dialect: str) -> str:
+    return UPSTREAM_KEY + dialect.upper()
+
+
+def _speaks_of(call: Call, body: str) -> bool:
+    """Whether an error names the model or the id that was asked, as no server does that does not know the path.
+
+    A path that it repeats says nothing: there are models in paths.
+    """
+    if not isinstance(parsed(body), dict | list):
+        return False
+    said = _PATH.sub("", body)
+    return any(name and name in said for name in (call.model, call.id)) or _ASKED.search(said) is not None
+
+
+_ALL = " (--record-errors records it too)"
+_PATH = re.compile(r"(?<![\w.])/[^\s\"']*")
+_ASKED = re.compile(
+    r"model_?not_?found|deployment_?not_?found|\bwith id\b|\b(?:response|completion)_id\b", re.IGNORECASE
+)
+
 
 MOST_RECORDED = 1 << 26  # bytes of an answer; a larger one is not kept
 _LONGEST = 2000  # letters of the log about an answer that is not recorded

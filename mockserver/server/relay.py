@@ -17,12 +17,11 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic
+from mockserver.delivery.connection import Line, departure
 from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, drive
-from mockserver.delivery.line import Line, departure
 from mockserver.dialects import Dialect
-from mockserver.server.live import Live
+from mockserver.server.live import Live, Served
 from mockserver.server.recorder import Recorder, Take
-from mockserver.server.served import Served
 from mockserver.server.upstreams import PASSED_BY, Way, onward
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ GRACE = 0.25  # seconds that the last event of a stream waits for the stream's e
 
 log = logging.getLogger("mockserver")
 
-Fields = Sequence[tuple[bytes, bytes]]
+HeaderFields = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(slots=True, eq=False)
@@ -112,7 +111,7 @@ class Relay:
             _broken(self._recorder, str(failure.message))
             raise failure from None
 
-    def _request(self, way: Way, asked: HttpRequest, scope: Scope, signed: Fields) -> "Request":
+    def _request(self, way: Way, asked: HttpRequest, scope: Scope, signed: HeaderFields) -> "Request":
         from httpx2 import Request
 
         url = way.url(asked.path, scope["raw_path"], self.exchange.query)
@@ -203,7 +202,7 @@ async def _ended(task: "asyncio.Future[Any]") -> None:
         task.exception()
 
 
-def _received(headers: Fields) -> list[tuple[bytes, bytes]]:
+def _received(headers: HeaderFields) -> list[tuple[bytes, bytes]]:
     """The headers of an answer that concern its client; this server tells the date itself."""
     lower = [(name.lower(), value) for name, value in headers]
     chunked = any(name == b"transfer-encoding" for name, _ in lower)
@@ -211,7 +210,7 @@ def _received(headers: Fields) -> list[tuple[bytes, bytes]]:
     return [field for field in (*onward(lower), *length) if field[0] != b"date" and not _UNFIT.search(field[1])]
 
 
-def _texts(headers: Fields) -> Headers:
+def _texts(headers: HeaderFields) -> Headers:
     return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
+from mockserver.config.cassettes import UPSTREAM_KEY
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.core.printable import printable
 from mockserver.core.seed import token
+from mockserver.core.text import printable
 from mockserver.dialects import Dialect
-from mockserver.engine.apart import aside
-from mockserver.kinds.cassettes import UPSTREAM_KEY
+from mockserver.engine.offload import aside
 from mockserver.server.routes import bare
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from mockserver.core.errors import MockserverError
-from mockserver.engine.apart import aside
+from mockserver.config.errors import MockserverError
+from mockserver.config.settings import Settings
 from mockserver.engine.engine import Engine
-from mockserver.server.libraries import file_of
+from mockserver.engine.offload import aside
+from mockserver.server.cassette_store import file_of
 from mockserver.server.live import Live, Sources, compose
-from mockserver.settings import Settings
 
 EVERY = 500  # milliseconds after which cassettes are looked at
 

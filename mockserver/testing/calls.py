@@ -1,25 +1,109 @@
 """What came: the calls of a test, each with what was asked and what it got, and assertions on them."""
 
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
-from mockserver.cassettes.masking import Secrets, secrets_of
+from mockserver.cassettes.redaction.mask import Secrets, secrets_of
+from mockserver.config.errors import ConfigError, Mistake
+from mockserver.config.source import Path
 from mockserver.core.call import Call as Asked
+from mockserver.core.call import Call as CoreCall
 from mockserver.core.call import Message, Tool
-from mockserver.core.exchange import Exchange
-from mockserver.core.frames import frames
+from mockserver.core.exchange import Exchange, Finding, frames
+from mockserver.core.json import Json
 from mockserver.core.plan import Usage
-from mockserver.engine.rules import Rule
-from mockserver.reports.came import line, listed, told_by
-from mockserver.reports.snapshot import snapshot
-from mockserver.server.control.seen import attempts
-from mockserver.testing.asserting import Assertions
-from mockserver.testing.fitting import wanted
-from mockserver.testing.options import When
+from mockserver.reports.calls import Came, line, listed, snapshot, told_by
+from mockserver.reports.expected import any_but, not_none, sequence, too_few
+from mockserver.rules.load import Rule
+from mockserver.rules.match.conditions import Condition
+from mockserver.rules.match.parse import compile_when
+from mockserver.server.control.calls import attempts
+from mockserver.testing.options import When, caller, table
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A condition, and how it was written."""
+
+    condition: Condition
+    when: Mapping[str, Any]
+
+    def fits(self, call: CoreCall | None) -> bool:
+        """Whether a call is so; one that was not read is not."""
+        return call is not None and self.condition.holds(call) is not None
+
+    def findings(self, call: CoreCall) -> tuple[Finding, ...]:
+        """What of it holds for a call, and what does not."""
+        return self.condition.findings(call)
+
+
+def wanted(when: Mapping[str, Any]) -> Wanted:
+    """The condition that keywords state. Raises ConfigError with the line of the test that they stand in."""
+    spec: dict[str, Json] = table(when)
+    mistakes = list[Mistake]()
+
+    def report(message: str, path: Path) -> None:
+        mistakes.append(Mistake(message, caller()))
+
+    condition = compile_when(spec, report)
+    if mistakes:
+        raise ConfigError(*mistakes)
+    return Wanted(condition, spec)
+
+
+class Assertions:
+    """What is wanted of a call is said as in `on(...)`; without it every call will do."""
+
+    @abstractmethod
+    def _came(self) -> tuple[Came, ...]:
+        """The calls so far."""
+
+    def assert_called(self, **when: Unpack[When]) -> None:
+        """At least one call was so."""
+        asked = wanted(when)
+        came = self._came()
+        if not any(asked.fits(call.asked) for call in came):
+            raise AssertionError(too_few(came, asked, "at least 1"))
+
+    def assert_called_once(self, **when: Unpack[When]) -> None:
+        """Exactly one call was so; there may be others that were not."""
+        self.assert_called_times(1, **when)
+
+    def assert_called_times(self, number: int, /, **when: Unpack[When]) -> None:
+        """Exactly so many calls were so."""
+        asked, came = wanted(when), self._came()
+        fitting = [call for call in came if asked.fits(call.asked)]
+        if len(fitting) < number:
+            raise AssertionError(too_few(came, asked, str(number)))
+        if len(fitting) > number:
+            raise AssertionError(any_but(fitting, asked, number))
+
+    def assert_called_once_with(self, **when: Unpack[When]) -> None:
+        """There was exactly one call, and it was so."""
+        came = self._came()
+        if len(came) > 1:
+            raise AssertionError(any_but(came, wanted({}), 1))
+        self.assert_called_times(1, **when)
+
+    def assert_not_called(self, **when: Unpack[When]) -> None:
+        """No call was so."""
+        asked, came = wanted(when), self._came()
+        fitting = [call for call in came if asked.fits(call.asked)]
+        if fitting:
+            raise AssertionError(not_none(fitting, asked))
+
+    def assert_sequence(self, *steps: str | Mapping[str, Any]) -> None:
+        """The calls were these and no others, in this order; each a table as for `on`, or the last user's text."""
+        asked = [wanted({"last_user": step} if isinstance(step, str) else step) for step in steps]
+        came = self._came()
+        fits = len(came) == len(asked) and all(one.fits(call.asked) for one, call in zip(asked, came, strict=True))
+        if not fits:
+            raise AssertionError(sequence(came, asked))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,7 +1,80 @@
 """The options of a server in tests, and of what is declared for it, so that editors and type checkers know them."""
 
-from collections.abc import Mapping, Sequence
+import linecache
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from types import FrameType
 from typing import Any, Literal, TypedDict
+
+from mockserver.config.errors import Place
+
+LONGEST = 150  # bytes of a part of a name
+
+
+def after(parts: Iterable[str]) -> str:
+    """The cassette of a test: `test_app/TestChat.test_greets[gpt-4o]` of `test_app` and `TestChat.test_greets[gpt-4o]`.
+
+    What a disk may not take as it is, or may take for the same as another, ends in a mark of its own.
+    """
+    return "/".join(map(_safe, parts))
+
+
+def _safe(part: str) -> str:
+    kept = _START.sub("", _OTHER.sub("-", part)).encode()[:LONGEST].decode(errors="ignore").rstrip(" .")
+    if kept and kept == part and not _VARIES.search(part):
+        return part
+    return f"{kept or '_'}~{sha256(part.encode(errors='backslashreplace')).hexdigest()[:8]}"
+
+
+_OTHER = re.compile(r"[^\w .@+=,()\[\]~-]")
+_START = re.compile(r"^[^\w\[]+")
+# Some disks take upper case for lower case: nobody names two functions so, but of parameters there may be both.
+_VARIES = re.compile(r"\[.*[A-Z]|\.yaml$")
+
+
+def caller() -> Place:
+    """The line outside of this package that is at work, with its text."""
+    frame = _calling()
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(file, line).rstrip("\n")
+    return Place(near(file), line, len(text) - len(text.lstrip()) + 1, text)
+
+
+def beside(path: str | Path) -> Path:
+    """A file that is named beside the file of who calls us, or else from the working directory."""
+    there = Path(_calling().f_code.co_filename).parent / path
+    return there if there.exists() else Path(path)
+
+
+def _calling() -> FrameType:
+    return next(frame for frame in _frames() if not frame.f_code.co_filename.startswith(_HOUSE))
+
+
+def _frames() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def near(file: str | Path) -> str:
+    """A file as people find it from where they are."""
+    return _near(str(file), os.getcwd())
+
+
+@lru_cache(maxsize=256)
+def _near(file: str, folder: str) -> str:
+    path, here = Path(file), Path(folder)
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
+
+
+_HOUSE = str(Path(__file__).parents[1])
+
 
 Condition = str | float | bool | Sequence[Any] | Mapping[str, Any] | None  # a bare value, or a table of predicates
 Parts = Mapping[str, Any] | Sequence[Any]

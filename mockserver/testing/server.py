@@ -8,33 +8,26 @@ from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from mockserver.core.call import Json
-from mockserver.core.errors import ConfigError, MockserverError, Place
+from mockserver.config.errors import ConfigError, MockserverError, Place
+from mockserver.config.source import Document, did_you_mean
+from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
-from mockserver.engine.rules import Rule
-from mockserver.positions import Document, did_you_mean
-from mockserver.reports.coverage.watch import watch
-from mockserver.reports.problems import Budget, Problem, failing, told, unanswered, unmet
-from mockserver.reports.unmatched import unmatched
-from mockserver.reports.unplayed import Tape
+from mockserver.reports.coverage_watch import watch
+from mockserver.reports.failures import Budget, Problem, Tape, failing, told, unanswered, unmatched, unmet
+from mockserver.rules.load import Rule
 from mockserver.server.app import Spoken
-from mockserver.server.environment import base_url, environment
 from mockserver.server.live import compiled, start
 from mockserver.server.namespaces import DEFAULT
-from mockserver.server.running import Running
+from mockserver.server.run import Running, base_url, environment
 from mockserver.state.journal import Journal
-from mockserver.testing.asserting import Assertions
-from mockserver.testing.calls import Call, Calls
-from mockserver.testing.clients import async_client, client, usual
-from mockserver.testing.declaring import Declared, Names
-from mockserver.testing.environs import led, without_ours
-from mockserver.testing.leftovers import warn_of
-from mockserver.testing.options import Options, When
-from mockserver.testing.places import beside
-from mockserver.testing.setup import Setup, Setups, more
-from mockserver.testing.tapes import Held
-from mockserver.testing.transport import Clock, Transport
+from mockserver.testing.calls import Assertions, Call, Calls
+from mockserver.testing.clients import async_client, client, led, usual, without_ours
+from mockserver.testing.declare import Declared, Names
+from mockserver.testing.options import Options, When, beside
+from mockserver.testing.setup import Held, Setup, Setups, more, warn_of
+from mockserver.testing.transport import Transport
+from mockserver.testing.transport.in_process import Clock
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI

@@ -2,26 +2,79 @@
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
-from mockserver.core.call import Json
+from mockserver.config.cassettes import UPSTREAM_KEY
+from mockserver.config.settings import Keywords, Settings
+from mockserver.config.timing import Profiles
+from mockserver.core.json import Json
 from mockserver.core.plan import Stored
-from mockserver.engine.engine import Engine
+from mockserver.engine.engine import Engine, remembering
 from mockserver.engine.memory import Memory
-from mockserver.engine.rules import Rule
-from mockserver.engine.variants import remembering
-from mockserver.kinds.cassettes import UPSTREAM_KEY
-from mockserver.kinds.timing import Profiles
-from mockserver.server.live import Sources, compiled, compose
-from mockserver.settings import Keywords, Settings
-from mockserver.state.memory import MemoryStore
-from mockserver.state.shelf import MemoryShelf
-from mockserver.testing.leftovers import MockServerWarning
-from mockserver.testing.options import Options
-from mockserver.testing.places import near
+from mockserver.reports.calls import line
+from mockserver.reports.failures import Tape
+from mockserver.rules.load import Rule
+from mockserver.server.live import Live, Sources, compiled, compose
+from mockserver.state.memory import MemoryShelf, MemoryStore
+from mockserver.testing.calls import Call
+from mockserver.testing.options import Options, near
+
+
+class MockServerWarning(UserWarning):
+    """Something that a test has left undone."""
+
+
+def left_open(calls: Iterable[Call]) -> Iterator[MockServerWarning]:
+    """What to say of calls whose answers were still going out when the test was over."""
+    for call in calls:
+        yield MockServerWarning(
+            f"the test has left an answer open, {line(call)}: read the stream to its end or close it, and wait for"
+            " what runs beside the test"
+        )
+
+
+def unrecorded(calls: Iterable[Call]) -> Iterator[MockServerWarning]:
+    """What to say of calls whose answers should have been recorded and were not, once for each reason."""
+    lost: dict[str, list[Call]] = {}
+    for call in calls:
+        if call.row.unrecorded:
+            lost.setdefault(call.secrets.text(call.row.unrecorded), []).append(call)
+    for why, (first, *others) in lost.items():
+        head = f"{len(others) + 1} answers are not recorded, the first to" if others else "an answer is not recorded,"
+        yield MockServerWarning(f"{head} {line(first)}: {why}")
+
+
+def warn_of(calls: Iterable[Call]) -> None:
+    """Say it where nobody reports on tests, in the line that called who calls this."""
+    for warning in left_open(calls):
+        warnings.warn(warning, stacklevel=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a cassette held: its name among calls, its file, how many episodes."""
+
+    name: str
+    file: Path
+    size: int
+
+    @classmethod
+    def of(cls, live: Live) -> "Held | None":
+        """What the cassette of the settings holds now; None where there is none, or all is recorded anew."""
+        library = live.player.loaded
+        if library is None or live.player.choice.record == "all":
+            return None
+        return cls(library.file, Path(live.settings.cassettes, library.file), library.size)
+
+    def played(self, calls: Iterable[Call]) -> Tape:
+        """What these calls have played of it."""
+        head = f"cassette {self.name}#"
+        numbers = {int(call.source.removeprefix(head)) for call in calls if call.source.startswith(head)}
+        return Tape(near(self.file), self.size, tuple(sorted(numbers)))
+
 
 DEFAULTS: Mapping[str, Json] = {"unmatched": "error", "port": 0, "reload": False, "journal_calls": 10_000}
 MOST_KEPT = 100  # setups

@@ -5,7 +5,7 @@ import json
 from hypothesis import strategies as st
 
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.json_text import Json
+from mockserver.core.json import Json
 
 _WORDS = (
     "yes no on off y n null ~ = << - ? : # & * ! | > @ ` % 1e5 0o7 0x1f 012 1_000 1:30 .inf .nan -.inf 1.0 -0 "

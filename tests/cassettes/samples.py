@@ -3,7 +3,7 @@
 import json
 
 from mockserver.core.episode import Beat, Episode, Recorded, Sent
-from mockserver.core.json_text import compact
+from mockserver.core.json import compact
 
 ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "What is the weather in Oslo?"}]}
 JSON_TYPE = (("content-type", "application/json"),)

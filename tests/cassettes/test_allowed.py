@@ -4,8 +4,8 @@ from hashlib import sha256
 
 import pytest
 
-from mockserver.cassettes.allowed import allowed, entry_of
-from mockserver.core.errors import ConfigError
+from mockserver.cassettes.redaction.leaks import allowed, entry_of
+from mockserver.config.errors import ConfigError
 
 KEY = "sk-proj-0a1B2c3D4e5F"
 

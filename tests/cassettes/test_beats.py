@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.beats import Form, beat, form, line, milliseconds, seconds_of, swift
 from mockserver.cassettes.bodies import Style
 from mockserver.cassettes.nodes import Refused, parse
+from mockserver.cassettes.sse_yaml import Form, beat, form, line, milliseconds, seconds_of, swift
 from mockserver.core.episode import Beat
 from tests.cassettes import hostile
 from tests.fuzz.amount import thrown

@@ -8,7 +8,7 @@ from hypothesis import given
 from mockserver.cassettes import bodies
 from mockserver.cassettes.bodies import Style, as_json, body, shown, tree
 from mockserver.cassettes.nodes import Refused, parse
-from mockserver.core.json_text import Json
+from mockserver.core.json import Json
 from tests.cassettes import hostile
 from tests.fuzz.amount import thrown
 

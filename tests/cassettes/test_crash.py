@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes import pending
-from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes import locks
+from mockserver.cassettes.store import CassetteFile
 from mockserver.core.episode import Episode
 from mockserver.core.seed import Seed
 from tests.cassettes.crash import episode
@@ -72,7 +72,7 @@ def test_killed_at_any_moment(tmp_path: Path, number: int) -> None:
     check(path, kept, 3)
     assert sorted(each.name for each in path.parent.iterdir() if each.name[0] != ".") == ["chat.yaml"]
     assert CassetteFile(path).append(episode("four", 1)) == len(CassetteFile(path).load())
-    assert not pending.path_of(path).exists()
+    assert not locks.path_of(path).exists()
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.cassettes.credentials import LARGEST, PLACEHOLDER, Credentials, credentials_of, worth_looking_for
+from mockserver.cassettes.redaction.find import LARGEST, PLACEHOLDER, Credentials, credentials_of, worth_looking_for
 
 KEY = "sk-proj-0a1B2c/3+4="
 

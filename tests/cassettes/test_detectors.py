@@ -5,7 +5,7 @@ from time import process_time
 
 import pytest
 
-from mockserver.cassettes.detectors import DETECTORS, Detector, is_apart
+from mockserver.cassettes.redaction.detect import DETECTORS, Detector, is_apart
 
 
 def found(text: bytes) -> Iterator[bytes]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.differences import MOST_LINES, Difference, differences, lines, shown
+from mockserver.cassettes.miss import MOST_LINES, Difference, differences, lines, shown
 
 USER = {"role": "user", "content": "What is the weather in Oslo today?"}
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": '{"type":"object","properties":{}}'}}

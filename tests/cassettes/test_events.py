@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.events import data_of, with_data
+from mockserver.cassettes.sse_yaml import data_of, with_data
 
 EVENTS = [
     (b'data: {"a":1}\n\n', '{"a":1}', b"data: X\n\n"),

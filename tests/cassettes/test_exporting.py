@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from mockserver.cassettes.exporting import ADDRESSES, har
-from mockserver.cassettes.importing import imported
+from mockserver.cassettes.convert.exports import ADDRESSES, har
+from mockserver.cassettes.convert.imports import imported
 from mockserver.core.episode import Recorded
 from mockserver.dialects import discover
 from tests.cassettes.importing.kit import KNOWN

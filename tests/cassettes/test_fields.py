@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.cassettes.reading import entries
+from mockserver.cassettes.read import entries
+from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.errors import CassetteError
 
 HEAD = "version: 1\n---\n"
 LEAST = """\

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes import pending
-from mockserver.cassettes.files import CassetteFile, absent, names
-from mockserver.cassettes.pending import Pending
-from mockserver.cassettes.writing import HEAD, document
+from mockserver.cassettes import locks
+from mockserver.cassettes.locks import Pending
+from mockserver.cassettes.store import CassetteFile, absent, names
+from mockserver.cassettes.write import HEAD, document
+from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
-from mockserver.core.errors import CassetteError
 from tests.cassettes import samples
 
 ROOT = Path(__file__).parents[2]
@@ -121,7 +121,7 @@ def test_half_an_append_is_as_if_it_had_never_begun(cassette: CassetteFile, *, f
     before, added = cassette.path.read_bytes(), document(samples.stream(2)).encode()
     for count in (*range(0, len(added), 97), len(added) - 1):
         cassette.path.write_bytes(before + added[:count])
-        pending.note(cassette.path, Pending(len(before), added))
+        locks.note(cassette.path, Pending(len(before), added))
         asked = CassetteFile(cassette.path) if fresh else cassette
         assert asked.load() == (samples.plain(1),)
         assert cassette.path.read_bytes() == before + added[:count]
@@ -134,7 +134,7 @@ def test_a_whole_append_stays_though_its_note_was_left(cassette: CassetteFile) -
     cassette.append(samples.plain(1))
     start = cassette.path.stat().st_size
     cassette.append(samples.plain(2))
-    pending.note(cassette.path, Pending(start, document(samples.plain(2)).encode()))
+    locks.note(cassette.path, Pending(start, document(samples.plain(2)).encode()))
     assert cassette.load() == (samples.plain(1), samples.plain(2))
     assert CassetteFile(cassette.path).append(samples.plain(3)) == 3
 
@@ -142,7 +142,7 @@ def test_a_whole_append_stays_though_its_note_was_left(cassette: CassetteFile) -
 def test_a_stale_note_harms_nothing(cassette: CassetteFile) -> None:
     cassette.append(samples.plain(1))
     start = cassette.path.stat().st_size
-    pending.note(cassette.path, Pending(start, document(samples.plain(2)).encode()))
+    locks.note(cassette.path, Pending(start, document(samples.plain(2)).encode()))
     with cassette.path.open("a") as file:
         file.write(document(samples.plain(5)))
     assert cassette.load() == (samples.plain(1), samples.plain(5))

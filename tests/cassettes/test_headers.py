@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.headers import ACCOUNT, NEVER, REPLY, REQUEST
+from mockserver.cassettes.redaction.redact import ACCOUNT, NEVER, REPLY, REQUEST
 
 SENT = {
     "content-type": True,

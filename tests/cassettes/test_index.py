@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from mockserver.cassettes import index
 from mockserver.cassettes.index import SMALLEST, index_of, indexed
-from mockserver.cassettes.reading import episodes
-from mockserver.cassettes.writing import HEAD, document
+from mockserver.cassettes.read import episodes
+from mockserver.cassettes.write import HEAD, document
+from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
-from mockserver.core.errors import CassetteError
 from tests.cassettes import hostile, samples
 from tests.fuzz.amount import thrown
 

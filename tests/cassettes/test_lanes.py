@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.lanes import changed, lanes
+from mockserver.cassettes.joined_deltas import changed, lanes
 
 
 def chat(text: str, index: int = 0) -> dict[str, Any]:

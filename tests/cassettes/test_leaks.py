@@ -7,9 +7,9 @@ from time import process_time
 
 import pytest
 
-from mockserver.cassettes.leaks import MOST, Leak, leaks
+from mockserver.cassettes.redaction.leaks import MOST, Leak, leaks
+from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.errors import ConfigError
 
 TESTS = Path(__file__).parents[1]
 KEY = "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"

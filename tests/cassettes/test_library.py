@@ -1,10 +1,10 @@
 """What a loaded cassette finds."""
 
 from mockserver.cassettes.library import Library
+from mockserver.config.cassettes import Match
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
-from mockserver.kinds.cassettes import Match
-from mockserver.server.hearing import heard
+from mockserver.server.parse_recorded import heard
 from tests.kit.reels import chat, episode
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.cassettes import locks
 from mockserver.cassettes.locks import locked
-from mockserver.core.errors import CassetteError
+from mockserver.config.errors import CassetteError
 
 
 def test_what_is_held_is_read_and_written(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from urllib.parse import quote, quote_plus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.masking import MOST, Secrets, secrets_of
-from mockserver.core.secrets import known, mask
+from mockserver.cassettes.redaction.find import known, mask
+from mockserver.cassettes.redaction.mask import MOST, Secrets, secrets_of
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"

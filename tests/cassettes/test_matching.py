@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.matching import alike, key, traits, view
+from mockserver.cassettes.match import alike, key, traits, view
+from mockserver.config.cassettes import Match
 from mockserver.core.call import Call
-from mockserver.kinds.cassettes import Match
-from mockserver.server.hearing import call_of
+from mockserver.server.parse_recorded import call_of
 from tests.kit.reels import CHAT, chat, episode
 
 NONE = Match()

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.library import Library
-from mockserver.cassettes.missed import missed
+from mockserver.cassettes.miss import missed
+from mockserver.config.cassettes import Match
 from mockserver.core.episode import Episode
-from mockserver.kinds.cassettes import Match
-from mockserver.server.hearing import call_of, heard
+from mockserver.server.parse_recorded import call_of, heard
 from tests.kit.reels import CHAT, chat, episode, streamed
 
 HERE = Path(__file__).parent / "misses"

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from mockserver.cassettes.bodies import Lexeme
-from mockserver.cassettes.notation import flow, lines, quoted, scalar, word
+from mockserver.cassettes.sse_yaml import flow, lines, quoted, scalar, word
 from tests.cassettes import hostile
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes import pending
-from mockserver.cassettes.pending import Pending
+from mockserver.cassettes import locks
+from mockserver.cassettes.locks import Pending
 
 NOTE = Pending(4, b"---\nabcdef\n")
 
@@ -35,33 +35,33 @@ def test_all_else_stays(data: bytes) -> None:
 
 def test_a_note_is_found_again(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    assert pending.noted(path) is None
-    pending.note(path, NOTE)
-    assert pending.path_of(path).stat().st_mode & 0o777 == 0o600
-    assert pending.noted(path) == NOTE
-    pending.drop(path)
-    pending.drop(path)
-    assert pending.noted(path) is None
+    assert locks.noted(path) is None
+    locks.note(path, NOTE)
+    assert locks.path_of(path).stat().st_mode & 0o777 == 0o600
+    assert locks.noted(path) == NOTE
+    locks.drop(path)
+    locks.drop(path)
+    assert locks.noted(path) is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_half_a_note_is_none(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    pending.note(path, NOTE)
-    whole = pending.path_of(path).read_bytes()
+    locks.note(path, NOTE)
+    whole = locks.path_of(path).read_bytes()
     for count in range(len(whole)):
-        pending.path_of(path).write_bytes(whole[:count])
-        assert pending.noted(path) is None
+        locks.path_of(path).write_bytes(whole[:count])
+        assert locks.noted(path) is None
     for other in (whole + b"x", whole.replace(b"abc", b"abd"), b"[1]\n---\n", b"{}\n", b"\xff\n"):
-        pending.path_of(path).write_bytes(other)
-        assert pending.noted(path) is None
+        locks.path_of(path).write_bytes(other)
+        assert locks.noted(path) is None
 
 
 def test_a_note_is_written_over_no_link(tmp_path: Path) -> None:
     aim = tmp_path / "aim"
     aim.write_text("mine")
     path = tmp_path / "a.yaml"
-    pending.path_of(path).symlink_to(aim)
+    locks.path_of(path).symlink_to(aim)
     with pytest.raises(OSError, match="symbolic links"):
-        pending.note(path, NOTE)
+        locks.note(path, NOTE)
     assert aim.read_text() == "mine"

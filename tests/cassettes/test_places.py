@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.places import Place, at, edited, found, path_of, placed, texts, written
-from mockserver.kinds.json_path import steps
+from mockserver.cassettes.json_spans import Place, at, edited, found, path_of, placed, texts, written
+from mockserver.config.types import steps
 
 TEXT = '{ "a": {"b": [1, {"c": "x"}, "y"]}, "user" :"me","é\\u0041":null, "list":[] }'
 

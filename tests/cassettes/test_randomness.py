@@ -5,7 +5,7 @@ import string
 
 import pytest
 
-from mockserver.cassettes.randomness import is_fake, is_jwt, is_password, is_random, is_token
+from mockserver.cassettes.redaction.detect import is_fake, is_jwt, is_password, is_random, is_token
 
 ALPHABETS = {
     "hexadecimal": "0123456789abcdef",

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.reading import Mark, entries, episodes, following, mismatches
-from mockserver.cassettes.writing import HEAD, document
-from mockserver.core.errors import CassetteError, Mistake
+from mockserver.cassettes.read import Mark, entries, episodes, following, mismatches
+from mockserver.cassettes.write import HEAD, document
+from mockserver.config.errors import CassetteError, Mistake
 from tests.cassettes import samples
 from tests.fuzz.amount import thrown
 

@@ -5,11 +5,10 @@ from time import process_time
 
 import pytest
 
-from mockserver.cassettes.credentials import Credentials, credentials_of
-from mockserver.cassettes.replies import scrubbed
-from mockserver.cassettes.scrubs import Scrubs
+from mockserver.cassettes.redaction.find import Credentials, credentials_of
+from mockserver.cassettes.redaction.redact import Scrubs, scrubbed
+from mockserver.config.cassettes import Scrub
 from mockserver.core.episode import Recorded
-from mockserver.kinds.cassettes import Scrub
 
 KEY = "sk-proj-0a1B2c/3+4="
 AWAY, NOBODY = credentials_of([KEY]), Credentials()

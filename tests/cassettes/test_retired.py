@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.retired import Retired, retired
+from mockserver.cassettes.verify import Retired, retired
 
 IN_2024, IN_2026 = 1_710_000_000.0, 1_770_000_000.0
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.cassettes.credentials import LARGEST
-from mockserver.cassettes.scrubbing import Scrubber
+from mockserver.cassettes.redaction.find import LARGEST
+from mockserver.cassettes.redaction.redact import Scrubber
+from mockserver.config.cassettes import Scrub
+from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.errors import CassetteError
-from mockserver.kinds.cassettes import Scrub
 
 KEY, FAKE = "sk-proj-0a1B2c/3+4=", "sk-fake"
 JSON = (("content-type", "application/json"),)

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.scrubs import REGEX_SECONDS, Scrubs
-from mockserver.core.errors import CassetteError
-from mockserver.kinds.cassettes import Scrub
+from mockserver.cassettes.redaction.redact import REGEX_SECONDS, Scrubs
+from mockserver.config.cassettes import Scrub
+from mockserver.config.errors import CassetteError
 
 
 def path(text: str, instead: str = "<x>") -> Scrub:

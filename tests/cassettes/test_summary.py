@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from mockserver.cassettes.summary import summary
-from mockserver.core.json_text import Json
+from mockserver.cassettes.write import summary
+from mockserver.core.json import Json
 from tests.cassettes import samples
 
 

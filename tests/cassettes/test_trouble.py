@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from mockserver.cassettes import files
-from mockserver.cassettes.files import MAX_SIZE, CassetteFile, named
-from mockserver.cassettes.writing import HEAD
-from mockserver.core.errors import CassetteError
+from mockserver.cassettes import store
+from mockserver.cassettes.store import MAX_SIZE, CassetteFile, named
+from mockserver.cassettes.write import HEAD
+from mockserver.config.errors import CassetteError
 from tests.cassettes import samples
 
 ROOT = Path(__file__).parents[2]
@@ -152,7 +152,7 @@ def test_a_file_system_without_links(cassette: CassetteFile, monkeypatch: pytest
     def refuses(old: str, new: str) -> None:
         raise OSError(1, "Operation not permitted")
 
-    monkeypatch.setattr(files.os, "link", refuses)
+    monkeypatch.setattr(store.os, "link", refuses)
     assert cassette.append(samples.plain(1)) == 1
     assert cassette.path.stat().st_mode & 0o777 == 0o600
     assert cassette.load() == (samples.plain(1),)

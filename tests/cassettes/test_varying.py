@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mockserver.cassettes.varying import varying
+from mockserver.cassettes.miss import varying
 
 FOUND = {
     r"\d+-\d+-\d+": ("Today is 2026-01-31.", "Today is 2026-02-01."),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.verifying import DAY, Checks, findings
+from mockserver.cassettes.verify import DAY, Checks, findings
 from mockserver.core.episode import Episode, Recorded
 from tests.kit.episodes import AT, chat, episode
 from tests.kit.local import local

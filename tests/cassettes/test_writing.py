@@ -7,10 +7,10 @@ import pytest
 import yaml
 from hypothesis import given
 
-from mockserver.cassettes.reading import document_of, entries, episodes
-from mockserver.cassettes.writing import HEAD, document, settled
+from mockserver.cassettes.read import document_of, entries, episodes
+from mockserver.cassettes.write import HEAD, document, settled
+from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
-from mockserver.core.errors import CassetteError
 from tests.cassettes import hostile, samples
 from tests.fuzz.amount import thrown
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.cli.child import Ran, run_captured, run_child
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 from tests.kit.served import ROOT
 
 ENVIRON = {"PATH": os.environ["PATH"]}

@@ -6,8 +6,8 @@ import click
 import pytest
 
 from mockserver.cli.options import DEFAULT_RULES, REPEATED, setting_flags, sources, text_of
-from mockserver.core.errors import ConfigError
-from mockserver.settings import Settings
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings
 
 
 def test_a_flag_says_what_its_setting_is() -> None:

@@ -5,10 +5,10 @@ from contextlib import suppress
 from dataclasses import replace
 
 from mockserver.cli.recap import MOST_TOLD, Recap
+from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
-from mockserver.core.errors import CassetteError
 from mockserver.core.exchange import Exchange
-from mockserver.server.player import Choice
+from mockserver.server.replay import Choice
 from tests.kit.calls import call
 from tests.kit.episodes import chat
 from tests.kit.local import local

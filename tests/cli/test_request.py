@@ -2,7 +2,7 @@
 
 from mockserver.cli.request import planned, put
 from mockserver.core.plan import Failure
-from mockserver.server.described import Described
+from mockserver.server.explain import Described
 from mockserver.server.live import Sources, start
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "x"}]}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import jsonschema_rs
 
-from mockserver.positions import read
+from mockserver.config.source import read
 from tests.kit.program import run
 
 

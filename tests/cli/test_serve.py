@@ -6,8 +6,8 @@ import pytest
 
 from mockserver.cli.serve import banner, warned
 from mockserver.dialects import discover
+from mockserver.server.cassette_store import in_folder
 from mockserver.server.live import Sources, start
-from mockserver.server.reels import in_folder
 from tests.kit.episodes import chat
 
 

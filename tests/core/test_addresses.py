@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.addresses import host_of, is_address, is_everywhere, is_loopback, matches, origin
+from mockserver.core.http import host_of, is_address, is_everywhere, is_loopback, matches, origin
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from mockserver.core.conversation import Prompt
+from mockserver.core.call import Prompt
 from mockserver.core.tokens import APPROX
 
 

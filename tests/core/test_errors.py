@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.errors import ConfigError, Mistake, MockserverError, Place, RuleError
+from mockserver.config.errors import ConfigError, Mistake, MockserverError, Place, RuleError
 
 PLACE = Place("rules.yaml", 14, 7, "    model: gpt")
 

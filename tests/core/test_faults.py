@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mockserver.core.faults import POSITIONS, Option, Position, counts, option, options, position
+from mockserver.core.action import POSITIONS, Option, Position, counts, option, options, position
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.frames import Piece, SentFrame, count, frames
+from mockserver.core.exchange import Piece, SentFrame, count, frames
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from mockserver.core.json_text import compact, parsed
+from mockserver.core.json import compact, parsed
 
 
 def test_texts_are_written_without_blanks_and_as_they_read() -> None:

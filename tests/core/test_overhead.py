@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Message, Prompt, Tool, ToolCall
-from mockserver.core.overhead import declared, image_tokens, part_tokens
+from mockserver.core.call import Message, Prompt, Tool, ToolCall, declared, image_tokens, part_tokens
 from mockserver.tokenizers import named
 from tests.core.test_images import PNG, url
 from tests.kit.calls import call

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.page import Page
+from mockserver.core.call import Page
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from mockserver.core.plan import Failure, Plan, Usage
-from mockserver.core.timing import Timing
+from mockserver.core.plan import Failure, Plan, Timing, Usage
 
 
 def test_a_failure_is_raised_and_compared() -> None:

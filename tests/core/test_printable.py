@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.printable import LONGEST, lines, printable
+from mockserver.core.text import LONGEST, lines, printable
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.reasons import REASON_OF_STATUS, REASONS, reason_of
+from mockserver.core.plan import REASON_OF_STATUS, REASONS, reason_of
 
 
 @pytest.mark.parametrize(

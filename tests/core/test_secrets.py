@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.core.secrets import Places, credentials, known, mask
+from mockserver.cassettes.redaction.find import Places, credentials, known, mask
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"

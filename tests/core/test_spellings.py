@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.spellings import in_base64, raw, spellings
+from mockserver.cassettes.redaction.find import in_base64, raw, spellings
 
 FORMS = {
     "as it is": 'a+b/c=d"e é',

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.timing import Timing
+from mockserver.core.plan import Timing
 
 
 @pytest.mark.parametrize(

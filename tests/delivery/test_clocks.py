@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.core.seed import monotonic
-from mockserver.delivery.clocks import Clock, LoopClock, clock
+from mockserver.delivery.timer_wheel import Clock, LoopClock, clock
 
 CLOCKS = [clock, LoopClock]
 

@@ -10,12 +10,11 @@ import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
 from mockserver.core.http import Reply
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, drive, fits, hand_over
-from mockserver.delivery.line import Line
+from mockserver.delivery.connection import Line
+from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MOUTHFUL, drive, fits, hand_over
 from mockserver.delivery.pace import AT_ONCE
-from mockserver.delivery.performance import MOUTHFUL
 from mockserver.delivery.script import script
-from mockserver.delivery.wheel import TICK, Wheel
+from mockserver.delivery.timer_wheel import TICK, Wheel
 from tests.kit.clock import HandClock
 
 HEAD = Head(200, (("a", "b"),))

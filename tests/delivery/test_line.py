@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mockserver.delivery.line import departure
+from mockserver.delivery.connection import departure
 
 
 async def test_a_client_has_left_once_that_is_said() -> None:

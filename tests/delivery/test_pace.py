@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.core.timing import Distribution, Timing
 from mockserver.delivery.pace import AT_ONCE, Pace
 
 MANY = 20_000

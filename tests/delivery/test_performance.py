@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, Wait, Write
-from mockserver.delivery.line import Line
-from mockserver.delivery.performance import MOUTHFUL, Left, Outbox, Performance
-from mockserver.delivery.wheel import Wheel
+from mockserver.delivery.connection import Line
+from mockserver.delivery.drive import MOUTHFUL, Left, Outbox, Performance
+from mockserver.delivery.timer_wheel import Wheel
 from tests.kit.clock import HandClock
 
 HEAD = Head(200, ())

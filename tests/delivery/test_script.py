@@ -7,8 +7,8 @@ import pytest
 
 from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Reply
+from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.core.timing import Distribution, Timing
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import Kept, script, sse, written
 

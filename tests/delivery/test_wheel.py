@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from mockserver.core.seed import monotonic
-from mockserver.delivery.wheel import TICK, Wheel, shared
+from mockserver.delivery.timer_wheel import TICK, Wheel, shared
 from tests.kit.clock import HandClock
 
 

@@ -9,11 +9,10 @@ import pytest
 from pydantic import ConfigDict, TypeAdapter
 
 from mockserver.core.call import Call
-from mockserver.core.documents import Models
 from mockserver.core.http import Frame, HttpRequest, Reply
-from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
+from mockserver.core.plan import Answer, Choice, Failure, Models, Text, Usage
 from mockserver.dialects import Dialect, Operation, discover
-from mockserver.formats import chat_objects, extras
+from mockserver.wire import chat, extras
 
 USER = {"role": "user", "content": "hi"}
 HEADERS = {"authorization": "Bearer sk-test-0123456789abcdef", "content-type": "application/json"}
@@ -114,7 +113,7 @@ def answer() -> Callable[..., Answer]:
 
 def _closed(module: ModuleType, name: str) -> TypeAdapter[Any]:
     """A shape that refuses every key it does not name."""
-    for shape in [*vars(chat_objects).values(), *vars(extras).values()]:
+    for shape in [*vars(chat).values(), *vars(extras).values()]:
         if is_typeddict(shape):
             shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
     return TypeAdapter(getattr(module, name))
@@ -122,9 +121,9 @@ def _closed(module: ModuleType, name: str) -> TypeAdapter[Any]:
 
 @pytest.fixture(scope="session")
 def completion_shape() -> TypeAdapter[Any]:
-    return _closed(chat_objects, "ChatCompletion")
+    return _closed(chat, "ChatCompletion")
 
 
 @pytest.fixture(scope="session")
 def chunk_shape() -> TypeAdapter[Any]:
-    return _closed(chat_objects, "ChatCompletionChunk")
+    return _closed(chat, "ChatCompletionChunk")

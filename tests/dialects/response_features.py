@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 import yaml
 
-from mockserver.engine.spec.computer import Action
-from mockserver.engine.spec.items import ItemSpec, SaidSpec
+from mockserver.rules.item_schema import Action
+from mockserver.rules.items import ItemSpec, SaidSpec
 from tests.dialects.features import FEATURES, Feature
 
 Json = Any

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Answer, Failure, Verdict
-from mockserver.core.reasons import REASONS
+from mockserver.core.plan import REASONS, Answer, Failure, Verdict
 from mockserver.dialects import Operation
 from mockserver.dialects.azure_openai import DIALECT
 

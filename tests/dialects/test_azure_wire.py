@@ -9,9 +9,8 @@ from azure.ai.inference.models import ChatCompletions, StreamingChatCompletionsU
 from pydantic import TypeAdapter
 
 from mockserver.core.call import ToolCall
-from mockserver.core.documents import Models
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Choice, Failure, Logprob, Reasoning, Refusal, Text, ToolUse
+from mockserver.core.plan import Choice, Failure, Logprob, Models, Reasoning, Refusal, Text, ToolUse
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
-from mockserver.dialects._fireworks.request import metrics, parse_chat, parse_completion, wanted
 from mockserver.dialects.fireworks import DIALECT
+from mockserver.dialects.fireworks.request import metrics, parse_chat, parse_completion, wanted
 
 HTTP = HttpRequest("POST", "/completions")
 SCHEMA = {"type": "object", "properties": {"b": {}, "a": {}}}

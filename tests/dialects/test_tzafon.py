@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import IdShape, Message
-from mockserver.core.documents import Models
-from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
-from mockserver.dialects._tzafon.request import CONTEXT
+from mockserver.core.plan import Answer, Choice, Failure, Models, Reasoning, Text, Usage
+from mockserver.dialects.tzafon.request import CONTEXT
 
 ANSWER = Answer("resp_1", 1_700_000_000, "", (Choice((Text("Hi"),)),), Usage(9, 2))
 

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Call, Message, ToolCall
+from mockserver.core.draft import AT_THE_END, Draft, DraftChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import split
 from mockserver.engine.answer import Author, answer
-from mockserver.engine.draft import AT_THE_END, Draft, DraftChoice
 
 AUTHOR = Author(Seed(7), Clock())
 STORY = "One two three four five six."

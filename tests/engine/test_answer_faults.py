@@ -3,9 +3,9 @@
 import pytest
 
 from mockserver.core.call import ToolCall
+from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.plan import Text, ToolUse
-from mockserver.engine.answer_faults import BadToolArguments, UnknownTool
-from mockserver.engine.draft import Draft, DraftChoice
+from mockserver.rules.answer.faults import BadToolArguments, UnknownTool
 from tests.kit.calls import call
 
 TEXT = Text("Let me see.")

@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Call, Message
-from mockserver.core.documents import Embeddings
+from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Answer, Failure, Listing, Stored, Text, Usage
-from mockserver.engine.apart import BY_HAND, LARGE, LONG, THREADS, Work, apart, aside, is_large, is_long, makes_long
-from mockserver.engine.draft import Draft, DraftChoice
+from mockserver.core.plan import Answer, Embeddings, Failure, Listing, Stored, Text, Usage
+from mockserver.engine.offload import BY_HAND, LARGE, LONG, THREADS, Work, apart, aside, is_large, is_long, makes_long
 from tests.kit.asgi import app
 from tests.kit.served import ROOT
 

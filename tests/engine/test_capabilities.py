@@ -6,9 +6,8 @@ import pytest
 
 from mockserver.core.call import Message
 from mockserver.core.plan import Failure
-from mockserver.engine.capabilities import admitted, check
-from mockserver.engine.catalogue import Catalogue
-from mockserver.engine.models import UNKNOWN, Model
+from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model
+from mockserver.engine.model_limits import admitted, check
 from tests.kit.calls import call
 
 NOTHING = Model(tools=False, vision=False, json_schema=False, reasoning=False, sampling=False)

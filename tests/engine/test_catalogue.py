@@ -2,11 +2,8 @@
 
 import pytest
 
-from mockserver.core.plan import Failure
-from mockserver.core.timing import Timing
-from mockserver.engine.catalogue import Catalogue
-from mockserver.engine.models import UNKNOWN, Model
-from mockserver.engine.published import published
+from mockserver.core.plan import Failure, Timing
+from mockserver.engine.catalogue import UNKNOWN, Catalogue, Model, published
 
 OWN = ("gpt-5", "gpt-4o", "gpt-4o-mini")
 NAMED = Catalogue(

@@ -3,13 +3,12 @@
 import pytest
 
 from mockserver.core.call import Call, IdShape, Prompt
-from mockserver.core.documents import Embeddings, Moderations
+from mockserver.core.draft import Stated
+from mockserver.core.plan import Embeddings, Moderations
 from mockserver.core.seed import Clock, Seed
 from mockserver.engine.answer import Author
 from mockserver.engine.documents import document
-from mockserver.engine.draft import Stated
-from mockserver.engine.generate.embedding import embedding
-from mockserver.engine.generate.judgement import judgement
+from mockserver.model.embedding import embedding, judgement
 from tests.kit.calls import call
 from tests.kit.local import local
 

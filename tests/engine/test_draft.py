@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.draft import Affliction
+from mockserver.core.draft import Affliction
 
 
 @pytest.mark.parametrize(

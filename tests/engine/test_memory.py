@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Fault
-from mockserver.core.call import Call, Message, ToolCall
-from mockserver.core.page import Page
+from mockserver.core.call import Call, Message, Page, ToolCall
 from mockserver.core.plan import (
     Answer,
     Choice,
@@ -20,12 +19,12 @@ from mockserver.core.plan import (
     Refusal,
     Stored,
     Text,
+    Timing,
     ToolUse,
     Usage,
 )
-from mockserver.core.timing import Timing
 from mockserver.engine.memory import Memory, following, said
-from mockserver.state.shelf import MemoryShelf
+from mockserver.state.memory import MemoryShelf
 from tests.kit.calls import Web, call
 
 USER, SYSTEM = Message("user", "hello"), Message("system", "be brief")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.core.timing import Timing
-from mockserver.engine.models import UNKNOWN, Model, fits
+from mockserver.core.plan import Timing
+from mockserver.engine.catalogue import UNKNOWN, Model, fits
 
 
 @pytest.mark.parametrize(

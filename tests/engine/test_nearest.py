@@ -7,9 +7,9 @@ import pytest
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import Finding
-from mockserver.engine.nearest import lines, nearest, report, shown
-from mockserver.engine.when.conditions import Condition
-from mockserver.engine.when.matchers import compile_when
+from mockserver.rules.match.conditions import Condition
+from mockserver.rules.match.parse import compile_when
+from mockserver.rules.nearest import lines, nearest, report, shown
 from tests.kit.calls import call
 
 

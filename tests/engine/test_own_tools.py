@@ -4,9 +4,9 @@ import pytest
 from openai.types.responses import ResponseOutputItem
 from pydantic import TypeAdapter
 
-from mockserver.core.call import Json
+from mockserver.core.hosted_tools import BODIES, item
+from mockserver.core.json import Json
 from mockserver.core.plan import Item
-from mockserver.engine.own_tools import BODIES, item
 
 OFFICIAL = TypeAdapter(ResponseOutputItem)
 SHORT: dict[str, dict[str, Json]] = {

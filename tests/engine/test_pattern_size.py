@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mockserver.engine.pattern_size import written_out
+from mockserver.core.pattern_size import written_out
 
 
 @pytest.mark.parametrize(

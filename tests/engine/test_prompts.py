@@ -3,7 +3,7 @@
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.tokens import APPROX
-from mockserver.engine.prompts import counted, singles
+from mockserver.engine.answer import counted, singles
 from mockserver.tokenizers import named
 from tests.kit.local import Answered, Local, local
 

@@ -3,8 +3,7 @@
 import pytest
 
 from mockserver.dialects import discover
-from mockserver.engine.models import Model
-from mockserver.engine.published import PUBLISHED, published
+from mockserver.engine.catalogue import PUBLISHED, Model, published
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-from mockserver.engine.recipe import Recipe, both, fixed, together
+from mockserver.rules.templates import Recipe, both, fixed, together
 from tests.kit.calls import call
 from tests.kit.rules import moment
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from mockserver.engine.review import review
+from mockserver.rules.lint import review
 from tests.kit.local import local
 
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockserver.core.errors import MockserverError, RuleError
-from mockserver.engine.rules import Rule, State, load
-from mockserver.engine.then.operations import GENERATIVE
-from mockserver.positions import Document, read
+from mockserver.config.errors import MockserverError, RuleError
+from mockserver.config.source import Document, read
+from mockserver.rules.answer.checks import GENERATIVE
+from mockserver.rules.load import Rule, State, load
 from tests.kit.calls import call
 from tests.kit.rules import KNOWN, loaded, mistakes, moment
 

@@ -1,6 +1,6 @@
 """Rules that answer so many times, or in one state of a scenario."""
 
-from mockserver.engine.scenarios import START, Scene
+from mockserver.engine.counters import START, Scene
 from mockserver.state.memory import MemoryStore
 from tests.kit.rules import loaded
 

@@ -1,7 +1,7 @@
 import pytest
 
 from mockserver.core.call import Message, ToolCall
-from mockserver.engine.tool_results import calls, calls_since_last_user, last, since_last_user
+from mockserver.core.tool_results import calls, calls_since_last_user, last, since_last_user
 from tests.kit.calls import call, told
 
 ASKED = Message("assistant", tool_calls=(ToolCall("1", "sky", "{}"), ToolCall("2", "sea", "{}")))

@@ -2,11 +2,9 @@
 
 import asyncio
 
-from mockserver.engine.engine import Engine
+from mockserver.engine.engine import FEW, Engine, behind, playing, remembering
 from mockserver.engine.memory import Memory
-from mockserver.engine.variants import FEW, behind, playing, remembering
-from mockserver.state.memory import MemoryStore
-from mockserver.state.shelf import MemoryShelf
+from mockserver.state.memory import MemoryShelf, MemoryStore
 from tests.kit import calls
 from tests.kit.local import local
 

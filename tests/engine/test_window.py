@@ -6,8 +6,8 @@ import pytest
 
 from mockserver.core.call import Call, Prompt
 from mockserver.core.plan import Failure
-from mockserver.engine.models import UNKNOWN, Model
-from mockserver.engine.window import fitting, unbidden
+from mockserver.engine.catalogue import UNKNOWN, Model
+from mockserver.engine.model_limits import fitting, unbidden
 from tests.kit.calls import call
 from tests.kit.local import local
 

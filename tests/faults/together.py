@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from mockserver.core.faults import counts, options
+from mockserver.core.action import counts, options
 from mockserver.delivery.faults import FAULTS
 from mockserver.dialects import discover
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mockserver.core.call import Json, ToolCall
+from mockserver.core.call import ToolCall
+from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.tokens import split
-from mockserver.formats.responses import Asked, ResponseStyle
-from mockserver.formats.responses_stream import events
+from mockserver.wire.responses import Asked, ResponseStyle
+from mockserver.wire.responses_stream import events
 
 Event = dict[str, Any]
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from mockserver.core.call import ToolCall
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
-from mockserver.formats.chat import ChatStyle, completion, pick, tool_call, usage_block
+from mockserver.wire.chat import ChatStyle, completion, pick, tool_call, usage_block
 
 PLAIN = ChatStyle(
     completion=("id", "object", "created", "model", "choices", "usage"),

@@ -9,8 +9,8 @@ import pytest
 from mockserver.core.call import ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
-from mockserver.formats.chat import ChatStyle
-from mockserver.formats.chat_stream import chunks
+from mockserver.wire.chat import ChatStyle
+from mockserver.wire.chat_stream import chunks
 
 STYLE = ChatStyle(
     completion=("id",),

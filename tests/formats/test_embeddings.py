@@ -3,8 +3,8 @@ from struct import unpack
 
 import pytest
 
-from mockserver.core.documents import Embeddings
-from mockserver.formats.embeddings import ENCODINGS, embeddings
+from mockserver.core.plan import Embeddings
+from mockserver.wire.documents import ENCODINGS, embeddings
 
 VECTOR = (0.5, -0.25, 0.0, 1.0, -1.0, 0.1, -0.1, 0.2, 0.3)
 SHOWN = {

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Choice, Logprob, Text, Verdict
-from mockserver.formats.extras import completion_filter, flat, logprobs_block, nested, prompt_filter, spread_logprobs
+from mockserver.wire.extras import completion_filter, flat, logprobs_block, nested, prompt_filter, spread_logprobs
 
 SAFE = {"filtered": False, "severity": "safe"}
 UNSEEN = {"detected": False, "filtered": False}

@@ -1,8 +1,8 @@
 from openai.types import ModerationCreateResponse
 from pydantic import TypeAdapter
 
-from mockserver.core.documents import CATEGORIES, Judgement, Moderations
-from mockserver.formats.moderations import moderations
+from mockserver.core.plan import CATEGORIES, Judgement, Moderations
+from mockserver.wire.documents import moderations
 
 OFFICIAL = TypeAdapter(ModerationCreateResponse)
 FOUND = Moderations("modr-1", "m", (Judgement({"hate": 0.7, "violence": 0.1}, frozenset({"hate"})), Judgement()))

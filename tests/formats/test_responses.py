@@ -10,13 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Item, Text, Usage
-from mockserver.formats import responses_objects
-from mockserver.formats.responses import Asked, ResponseStyle, begun, response, status_of, usage_block
+from mockserver.wire import responses
+from mockserver.wire.responses import Asked, ResponseStyle, begun, response, status_of, usage_block
 from tests.formats.answers import BEHIND, EVERYTHING, ITEMS, OPENAI, PLAIN, TZAFON, answer, answers
 from tests.kit.strict_responses import check_event, check_response, check_tzafon
 
 HI = Text("Hi")
-OWN = replace(OPENAI, response=tuple(responses_objects.Response.__annotations__))
+OWN = replace(OPENAI, response=tuple(responses.Response.__annotations__))
 NOTHING = {"completed_at": None, "error": None, "incomplete_details": None}
 TOO_LONG = {**NOTHING, "incomplete_details": {"reason": "max_output_tokens"}}
 FILTERED = {**NOTHING, "incomplete_details": {"reason": "content_filter"}}
@@ -105,12 +105,12 @@ def test_clients_accept_every_kind_of_item(item: Any) -> None:
 
 
 _SHAPES: dict[str, TypeAdapter[Any]] = {
-    "message": TypeAdapter(responses_objects.OutputMessage),
-    "function_call": TypeAdapter(responses_objects.FunctionCall),
-    "custom_tool_call": TypeAdapter(responses_objects.CustomToolCall),
-    "reasoning": TypeAdapter(responses_objects.ReasoningItem),
+    "message": TypeAdapter(responses.OutputMessage),
+    "function_call": TypeAdapter(responses.FunctionCall),
+    "custom_tool_call": TypeAdapter(responses.CustomToolCall),
+    "reasoning": TypeAdapter(responses.ReasoningItem),
 }
-_OBJECT = TypeAdapter(responses_objects.Response)
+_OBJECT = TypeAdapter(responses.Response)
 
 
 def _check_closed(body: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.formats.responses_hosted import KINDS, Kind, kind_of
+from mockserver.wire.responses import KINDS, Kind, kind_of
 from tests.formats.answers import used
 
 

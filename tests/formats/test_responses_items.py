@@ -10,8 +10,7 @@ from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text
-from mockserver.formats.responses import Asked, ResponseStyle
-from mockserver.formats.responses_items import Output, hosted, is_cut, outputs, told_of
+from mockserver.wire.responses import Asked, Output, ResponseStyle, hosted, is_cut, outputs, told_of
 from tests.formats.answers import CALL, CUSTOM, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
 
 

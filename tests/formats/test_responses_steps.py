@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Broken, Item, Part, Reasoning, Refusal, Text
-from mockserver.formats.responses import Asked, ResponseStyle
-from mockserver.formats.responses_items import outputs
-from mockserver.formats.responses_steps import Track, item_steps, opened
+from mockserver.wire.responses import Asked, ResponseStyle, outputs
+from mockserver.wire.responses_stream import Track, item_steps, opened
 from tests.formats.answers import CALL, CUSTOM, EVERYTHING, NOTE, OPENAI, PLAIN, TZAFON, Event, answer, used, weighed
 
 ADDED, DONE = ("output_item.added",), ("output_item.done",)

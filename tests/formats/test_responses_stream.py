@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Choice, Item, Reasoning, Text, Usage
-from mockserver.formats.responses import Asked, ResponseStyle, response
-from mockserver.formats.responses_stream import events
+from mockserver.wire.responses import Asked, ResponseStyle, response
+from mockserver.wire.responses_stream import events
 from tests.formats.answers import (
     BEHIND,
     CALL,

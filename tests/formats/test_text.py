@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Prompt, ToolCall
 from mockserver.core.plan import Answer, Choice, Logprob, Reasoning, Text, ToolUse, Usage
 from mockserver.core.tokens import token_id
-from mockserver.formats.text import TextStyle, Wanted, text_completion
+from mockserver.wire.text import TextStyle, Wanted, text_completion
 
 STYLE = TextStyle(
     completion=("id", "object", "created", "model", "choices", "usage", "perf_metrics"),

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.plan import Choice, Logprob, Text
 from mockserver.core.tokens import Token, token_id
-from mockserver.formats.text_logprobs import LogprobsShape, block, content, ending_within, placed
+from mockserver.wire.logprobs import LogprobsShape, block, content, ending_within, placed
 
 TOKENS = (Logprob("Hi", -0.5, (("Hi", -0.5), ("Ho", -2.0))), Logprob(" é", -0.25, ((" é", -0.25),)), Logprob("!", -1.0))
 CHOICE = Choice((Text(" é!"),), logprobs=TOKENS, echo="Hi")

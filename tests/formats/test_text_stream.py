@@ -8,8 +8,8 @@ import pytest
 from mockserver.core.call import Prompt
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Reasoning, Text, Usage
-from mockserver.formats.text import TextStyle, Wanted
-from mockserver.formats.text_stream import text_chunks
+from mockserver.wire.text import TextStyle, Wanted
+from mockserver.wire.text_stream import text_chunks
 
 KEYS = ("id", "object", "created", "model", "choices", "usage", "perf_metrics")
 CHOICE_KEYS = ("index", "text", "logprobs", "finish_reason", "raw_output", "prompt_token_ids", "token_ids")

@@ -12,16 +12,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.errors import MockserverError
+from mockserver.config.errors import MockserverError
+from mockserver.config.settings import Settings, assemble, variable
+from mockserver.config.source import read
 from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
-from mockserver.engine.rules import Rule, load
-from mockserver.positions import read
-from mockserver.server.endpoint import Endpoint
+from mockserver.rules.load import Rule, load
+from mockserver.server.handler import Endpoint
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import find, places
-from mockserver.settings import Settings, assemble, variable
 from tests.dialects.features import FEATURES, Feature
 from tests.dialects.response_features import RESPONSE_FEATURES
 from tests.dialects.text_features import TEXT_FEATURES

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mockserver.core.faults import POSITIONS, Option, counts, options
+from mockserver.core.action import POSITIONS, Option, counts, options
 from mockserver.delivery.faults import FAULTS
-from mockserver.engine.answer_faults import ANSWER_FAULTS
-from mockserver.engine.spec.faults import BESIDE
-from mockserver.reports.faults import BAD, OUTCOMES
+from mockserver.reports.failures import BAD, OUTCOMES
+from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.rules.schema import BESIDE
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 

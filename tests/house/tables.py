@@ -13,36 +13,25 @@ from pydantic import BaseModel
 
 from mockserver.cli import COMMANDS
 from mockserver.cli.serve import command as serve
-from mockserver.core.errors import RuleError
+from mockserver.config.access import Key, LimitsTable, Model
+from mockserver.config.errors import RuleError
+from mockserver.config.settings import Settings, flag, variable
+from mockserver.config.source import Document
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import Failure
-from mockserver.core.reasons import REASON_OF_STATUS, REASONS
+from mockserver.core.plan import REASON_OF_STATUS, REASONS, Failure
 from mockserver.dialects import FEATURES, Dialect, discover
-from mockserver.engine.generate import GENERATORS
-from mockserver.engine.models import Model as PublishedModel
-from mockserver.engine.published import PUBLISHED
-from mockserver.engine.rules import load
-from mockserver.engine.spec.computer import Action
-from mockserver.engine.spec.items import ItemSpec
-from mockserver.engine.spec.models import (
-    ErrorSpec,
-    FailedSpec,
-    FilterSpec,
-    RuleSpec,
-    ThenSpec,
-    TimingSpec,
-    ToolCallSpec,
-)
-from mockserver.engine.then.kinds import BESIDE, OUTCOMES
-from mockserver.engine.then.responder import KINDS as KINDS_OF_TEXT
-from mockserver.engine.when.fields import FIELDS
-from mockserver.engine.when.matchers import GROUPS, KINDS, MODIFIERS
-from mockserver.engine.when.predicates import PREDICATES
-from mockserver.kinds.keys import Key
-from mockserver.kinds.limits import LimitsTable
-from mockserver.kinds.models import Model
-from mockserver.positions import Document
-from mockserver.settings import Settings, flag, variable
+from mockserver.engine.catalogue import PUBLISHED
+from mockserver.engine.catalogue import Model as PublishedModel
+from mockserver.model import GENERATORS
+from mockserver.rules.answer.checks import BESIDE, OUTCOMES
+from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
+from mockserver.rules.item_schema import Action
+from mockserver.rules.items import ItemSpec
+from mockserver.rules.load import load
+from mockserver.rules.match.fields import FIELDS
+from mockserver.rules.match.parse import GROUPS, KINDS, MODIFIERS
+from mockserver.rules.match.predicates import PREDICATES
+from mockserver.rules.schema import ErrorSpec, FailedSpec, FilterSpec, RuleSpec, ThenSpec, TimingSpec, ToolCallSpec
 from tests.house import fault_tables, timing_tables
 
 _MARKED = re.compile(r"(?<=<!-- table: )(?P<name>[\w-]+)(?P<arrow> -->\n)(?P<body>.*?)(?=<!-- end -->)", re.DOTALL)

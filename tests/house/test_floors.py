@@ -12,39 +12,39 @@ PACKAGE = Path(__file__).parents[2] / "mockserver"
 _TYPES = {"pydantic", "pydantic_core", "typing_extensions"}
 _SERVED = {
     "core",
-    "units",
-    "formats",
+    "config",
+    "wire",
     "state",
-    "positions",
-    "kinds",
-    "settings",
     "dialects",
-    "engine",
-    "delivery",
+    "rules",
+    "model",
     "cassettes",
+    "delivery",
+    "engine",
+    "tokenizers",
 }
-_SERVED |= {"tokenizers"}
 _CODINGS = {"brotli", "backports", "compression"}
 
 # Each part of the house: the parts it may import, and the distributions from outside.
 FLOORS: dict[str, tuple[set[str], set[str]]] = {
     "core": (set(), set()),
-    "units": (set(), set()),
-    "formats": ({"core"}, {"pydantic_core", "typing_extensions"}),
+    "core/hosted_tools": (set(), {"pydantic_core"}),
+    "wire": ({"core"}, {"pydantic_core", "typing_extensions"}),
     "state": ({"core"}, {"redis"}),
-    "positions": ({"core"}, {"yaml"}),
-    "kinds": ({"core", "units", "positions"}, _TYPES | {"regex"}),
-    "settings": ({"core", "units", "kinds", "positions"}, _TYPES),
-    "tokenizers": ({"core"}, {"tiktoken"}),
-    "dialects": ({"core", "formats"}, _TYPES | {"jiter"}),
-    "engine": (
-        {"core", "units", "positions", "kinds"},
-        _TYPES | {"faker", "minijinja", "regex", "jsonschema_rs", "ahocorasick_rs", "jmespath", "lark"},
+    "config": ({"core"}, _TYPES | {"yaml", "regex"}),
+    "tokenizers": ({"core", "config"}, {"tiktoken"}),
+    "dialects": ({"core", "wire", "config"}, _TYPES | {"jiter"}),
+    "model": ({"core", "config"}, {"pydantic_core", "faker", "regex", "jsonschema_rs", "lark"}),
+    "rules": (
+        {"core", "config", "model"},
+        _TYPES | {"minijinja", "regex", "ahocorasick_rs", "jmespath", "jsonschema_rs"},
     ),
-    "cassettes": ({"core", "kinds", "positions", "units"}, _TYPES | {"yaml", "regex", "ahocorasick_rs"}),
-    "delivery": ({"core", "units"}, _TYPES),
+    "cassettes": ({"core", "config"}, _TYPES | {"yaml", "regex", "ahocorasick_rs"}),
+    "delivery": ({"core"}, _TYPES),
     "delivery/drive": ({"core"}, {"pydantic_core", "anyio", "starlette"}),
-    "delivery/line": ({"core"}, {"starlette"}),
+    "delivery/connection": ({"core"}, {"starlette"}),
+    "engine": ({"core", "config", "rules", "model", "cassettes", "state"}, _TYPES),
+    "reports": ({"core", "config", "rules", "engine", "cassettes"}, set()),
     "server": (
         _SERVED,
         _TYPES
@@ -52,17 +52,12 @@ FLOORS: dict[str, tuple[set[str], set[str]]] = {
         | _CODINGS
         | {"prometheus_client"},
     ),
-    "reports": ({"core", "engine", "cassettes"}, set()),
     "cli": (
         _SERVED | {"server", "reports", "testing"},
         {"click", "starlette", "uvicorn", "httpx", "anyio", "pydantic_core"},
     ),
     "testing": (_SERVED | {"server", "reports"}, {"starlette", "uvicorn", "httpx", "httpx2", "anyio", "openai"}),
-    "pytest_plugin": ({"core", "testing", "reports", "pytest_coverage", "pytest_faults", "pytest_run"}, {"pytest"}),
-    "pytest_run": ({"core", "pytest_wanted", "reports", "testing"}, {"pytest"}),
-    "pytest_wanted": ({"core", "positions", "testing"}, {"pytest"}),
-    "pytest_coverage": ({"core", "reports"}, {"pytest"}),
-    "pytest_faults": ({"core", "testing", "reports"}, {"pytest"}),
+    "pytest_plugin": ({"core", "config", "testing", "reports"}, {"pytest"}),
     "__init__": ({"core", "testing"}, set()),
     "__main__": ({"cli"}, set()),
 }
@@ -153,8 +148,10 @@ def _complaints(path: Path, target: str, *, at_top: bool) -> Iterator[str]:
             yield f"{parts[0]} is slow to import: import it where it is first needed"
     elif parts[1] in FLOORS and parts[1] != here and parts[1] not in inside:
         yield f"{here} may not import {parts[1]}"
-    elif here == parts[1] == "dialects" and _is_dialect(path.stem) and len(parts) > 3 and _is_dialect(parts[2]):
-        yield f"dialect {path.stem} may not import dialect {parts[2]}"
+    elif here == parts[1] == "dialects" and len(parts) > 3 and _is_dialect(parts[2]):
+        dialect = path.with_suffix("").parts[1]
+        if _is_dialect(dialect) and dialect != parts[2]:
+            yield f"dialect {dialect} may not import dialect {parts[2]}"
 
 
 def _is_dialect(name: str) -> bool:
@@ -197,8 +194,8 @@ def test_planted_violations_are_found(tmp_path: Path) -> None:
         "core/seed.py": "import random",
         "dialects/_shared/parse.py": "from mockserver.core.call import Call",
         "dialects/azure.py": "from mockserver.dialects import Dialect\nfrom mockserver.dialects.openai import DIALECT",
-        "engine/then.py": "from mockserver import delivery\nimport faker",
-        "engine/late.py": "def late():\n    import faker, starlette",
+        "engine/then.py": "from mockserver import delivery",
+        "model/late.py": "import faker\ndef late():\n    import faker, starlette",
         "delivery/drive.py": "import anyio\nfrom . import script",
         "delivery/script.py": "import anyio.abc",
     }
@@ -213,7 +210,7 @@ def test_planted_violations_are_found(tmp_path: Path) -> None:
         "mockserver/delivery/drive.py:2: write the import in full, not ..script",
         "mockserver/delivery/script.py:1: delivery may not import anyio",
         "mockserver/dialects/azure.py:2: dialect azure may not import dialect openai",
-        "mockserver/engine/late.py:2: engine may not import starlette",
         "mockserver/engine/then.py:1: engine may not import delivery",
-        "mockserver/engine/then.py:2: faker is slow to import: import it where it is first needed",
+        "mockserver/model/late.py:1: faker is slow to import: import it where it is first needed",
+        "mockserver/model/late.py:3: model may not import starlette",
     ]

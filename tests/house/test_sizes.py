@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-FILE, CLASS, FUNCTION = 300, 150, 45  # lines
+FILE, CLASS, FUNCTION = 600, 200, 60  # lines
 PARAMETERS = 4
 
 _MARK = "# size: "
@@ -59,21 +59,21 @@ def test_planted_offenders_are_found(tmp_path: Path) -> None:
 
     planted = tmp_path / "planted.py"
     planted.write_text(
-        long("class A:", 151)
-        + long("def b():", 46)
-        + long("async def c():", 45)
-        + long("def d():  # size: a table in code", 46)
+        long("class A:", 201)
+        + long("def b():", 61)
+        + long("async def c():", 60)
+        + long("def d():  # size: a table in code", 61)
         + long("def e(self, a, b, *, c, d): ...", 1)
         + long("def f(self, a, b, *, c, d, e): ...", 1)
         + long("def test_g(a, b, c, d, e): ...", 1),
         encoding="utf-8",
     )
     assert sorted(offenders(planted)) == [
-        "152: b has 46 lines, at most 45",
-        "1: A has 151 lines, at most 150",
-        "290: f has 5 parameters, at most 4",
+        "1: A has 201 lines, at most 200",
+        "202: b has 61 lines, at most 60",
+        "385: f has 5 parameters, at most 4",
     ]
-    planted.write_text("x = 1\n" * 301, encoding="utf-8")
-    assert list(offenders(planted)) == ["1: the file has 301 lines, at most 300"]
-    planted.write_text("# size: one long table\n" + "x = 1\n" * 300, encoding="utf-8")
+    planted.write_text("x = 1\n" * 601, encoding="utf-8")
+    assert list(offenders(planted)) == ["1: the file has 601 lines, at most 600"]
+    planted.write_text("# size: one long table\n" + "x = 1\n" * 600, encoding="utf-8")
     assert list(offenders(planted)) == []

@@ -11,9 +11,8 @@ import pytest
 
 from mockserver.core.plan import DETECTIONS_OF_COMPLETION, DETECTIONS_OF_PROMPT, HARMS
 from mockserver.dialects import discover
-from mockserver.engine.spec.models import Severity, UsageSpec
-from mockserver.engine.templates.context import CALL, MEMBERS
-from mockserver.engine.templates.templates import VARIABLES
+from mockserver.rules.schema import Severity, UsageSpec
+from mockserver.rules.templates import CALL, MEMBERS, VARIABLES
 from tests.house.tables import TABLES, filled, names
 
 ROOT = Path(__file__).parents[2]

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from mockserver.core.timing import Timing
-from mockserver.kinds.timing import PROFILES
+from mockserver.config.timing import PROFILES
+from mockserver.core.plan import Timing
 
 
 def profiles() -> tuple[Sequence[str], Sequence[Sequence[str]]]:

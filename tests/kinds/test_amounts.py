@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from mockserver.config.types import Duration, Instant, Share, Size
 from mockserver.core.seed import FROZEN_AT
-from mockserver.kinds.amounts import Duration, Instant, Share, Size
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mockserver.core.errors import ConfigError
-from mockserver.kinds.cassettes import Match, Scrub
-from mockserver.positions import Document, read
-from mockserver.settings import Settings, assemble
+from mockserver.config.cassettes import Match, Scrub
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings, assemble
+from mockserver.config.source import Document, read
 
 
 def settings(line: str) -> Settings:

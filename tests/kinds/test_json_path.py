@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mockserver.kinds.json_path import JsonPath, Step, steps
+from mockserver.config.types import JsonPath, Step, steps
 
 READ: dict[str, JsonPath] = {
     "$": (),

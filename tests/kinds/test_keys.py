@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mockserver.core.errors import ConfigError
-from mockserver.kinds.keys import Key, Keys
-from mockserver.positions import Document, read
-from mockserver.settings import assemble, settings_schema
+from mockserver.config.access import Key, Keys
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import assemble, settings_schema
+from mockserver.config.source import Document, read
 
 KEYS: TypeAdapter[Any] = TypeAdapter(Keys)
 

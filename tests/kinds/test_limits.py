@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.access import LimitsSetting
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import assemble, settings_schema
+from mockserver.config.source import Document, read
 from mockserver.core.rates import UNLIMITED, Limits, Rate
-from mockserver.kinds.limits import LimitsSetting
-from mockserver.positions import Document, read
-from mockserver.settings import assemble, settings_schema
 
 LIMITS: TypeAdapter[Any] = TypeAdapter(LimitsSetting)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mockserver.kinds.models import Model, Models
+from mockserver.config.access import Model, Models
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mockserver.kinds.texts import Hosts, Origins, Several, Token, texts
+from mockserver.config.types import Hosts, Origins, Several, Token, texts
 
 
 def test_a_list_may_be_one_text() -> None:

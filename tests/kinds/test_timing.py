@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mockserver.core.errors import ConfigError
-from mockserver.core.timing import Timing
-from mockserver.kinds.timing import (
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings, assemble
+from mockserver.config.source import read
+from mockserver.config.timing import (
     PROFILES,
     Jitter,
     ProfileSettings,
@@ -18,8 +19,7 @@ from mockserver.kinds.timing import (
     compiled,
     unknown_profile,
 )
-from mockserver.positions import read
-from mockserver.settings import Settings, assemble
+from mockserver.core.plan import Timing
 
 MINE = {"mine": Timing(first_token=3.0, per_token=0.5, jitter=0.2, distribution="normal", total=9.0)}
 

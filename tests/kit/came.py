@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from json import dumps
 from typing import Any
 
-from mockserver.cassettes.masking import Secrets
+from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.core.plan import Usage
-from mockserver.engine.rules import Rule, load
-from mockserver.positions import read
+from mockserver.rules.load import Rule, load
 from tests.kit.calls import call
 
 

@@ -1,8 +1,8 @@
 """Rules of which some were used, as the reports of coverage see them."""
 
 from mockserver.core.exchange import Exchange
-from mockserver.reports.coverage.value import Coverage
-from mockserver.reports.coverage.watch import Watch
+from mockserver.reports.coverage import Coverage
+from mockserver.reports.coverage_watch import Watch
 from tests.kit.rules import loaded
 
 RULES = """\

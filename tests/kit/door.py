@@ -8,8 +8,8 @@ from typing import Any
 
 import uvicorn
 
-from mockserver.server.door import doors
-from mockserver.server.porter import Deadlines, Refuse
+from mockserver.server.http.connection_deadlines import Deadlines, Refuse
+from mockserver.server.http.protocol import doors
 from mockserver.server.run import bind
 
 

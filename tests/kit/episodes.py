@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from mockserver.cassettes.importing.making import split
+from mockserver.cassettes.convert.imports import split
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.dialects import discover
 from mockserver.server.routes import find, meant, places

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
-from mockserver.server.endpoint import Endpoint
+from mockserver.server.handler import Endpoint
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import find, places
 

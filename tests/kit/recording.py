@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.store import CassetteFile
 from mockserver.core.episode import Episode
 from mockserver.server.live import Sources, start
-from mockserver.server.running import Running
+from mockserver.server.run import Running
 from tests.kit.raw import Heard, Raw
 
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.errors import CassetteError
-from mockserver.server.reels import Change, Opening, Reel
+from mockserver.server.cassette_store import Change, Opening, Reel
 
 CHAT = "/v1/chat/completions"
 AT = 1_795_340_000.0  # 2026-11-22

@@ -11,7 +11,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.plan import Forward, Plan
 from mockserver.engine.engine import Engine
 from mockserver.server.live import Live, Sources, start
-from mockserver.server.running import Running
+from mockserver.server.run import Running
 from mockserver.server.upstreams import Patience, Upstreams
 
 

@@ -5,17 +5,18 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Json
-from mockserver.core.errors import RuleError
+from mockserver.config.errors import RuleError
+from mockserver.config.source import Document, Mistakes, read
+from mockserver.core.call import Call
+from mockserver.core.draft import Draft, DraftChoice, Moment, Response
+from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.delivery.faults import FAULTS
-from mockserver.engine.draft import Draft, DraftChoice, Moment, Response
-from mockserver.engine.generate import GENERATORS
-from mockserver.engine.rules import Rule, load
-from mockserver.engine.templates.templates import Templates
-from mockserver.engine.then.site import Site
-from mockserver.positions import Document, Mistakes, read
+from mockserver.model import GENERATORS
+from mockserver.rules.answer.context import Site
+from mockserver.rules.load import Rule, load
+from mockserver.rules.templates import Templates
 from tests.kit.calls import call
 
 KNOWN = {

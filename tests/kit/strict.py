@@ -12,7 +12,7 @@ from openai.types import Completion
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
-from mockserver.formats import chat_objects, extras, text_objects
+from mockserver.wire import chat, extras, text_objects
 
 # Keys that a dialect documents and OpenAI's types do not know; our own types check what stands in them.
 DOCUMENTED: dict[str, frozenset[str]] = {
@@ -45,8 +45,8 @@ DOCUMENTED: dict[str, frozenset[str]] = {
     ),
 }
 
-_COMPLETION = TypeAdapter(ChatCompletion), TypeAdapter(chat_objects.ChatCompletion)
-_CHUNK = TypeAdapter(ChatCompletionChunk), TypeAdapter(chat_objects.ChatCompletionChunk)
+_COMPLETION = TypeAdapter(ChatCompletion), TypeAdapter(chat.ChatCompletion)
+_CHUNK = TypeAdapter(ChatCompletionChunk), TypeAdapter(chat.ChatCompletionChunk)
 _TEXT = TypeAdapter(text_objects.TextCompletion)
 _TEXTS: dict[str, TypeAdapter[Any]] = {
     "openai": TypeAdapter(Completion),

@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from mockserver.config.access import LimitsSetting
 from mockserver.core.http import HttpRequest
 from mockserver.dialects import discover
-from mockserver.kinds.limits import LimitsSetting
-from mockserver.server.endpoint import Endpoint
+from mockserver.server.handler import Endpoint
 from mockserver.server.limits import Ledger, Limiter, Visit
 from mockserver.server.routes import find, places
-from mockserver.state.buckets import MemoryBuckets
+from mockserver.state.memory import MemoryBuckets
 from tests.kit.clock import HandClock
 from tests.kit.local import Local, local
 

@@ -12,8 +12,7 @@ from textwrap import dedent
 import httpx
 import pytest
 
-from mockserver.reports.beside import beside
-from mockserver.reports.problems import told
+from mockserver.reports.failures import beside, told
 from mockserver.testing import MockServer
 from tests.misses.failures import FAILED, UNANSWERED, ask
 

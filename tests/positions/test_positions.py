@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.errors import ConfigError, MockserverError, Place, RuleError
-from mockserver.positions import Document, Mistakes, did_you_mean, raise_if_any, read
+from mockserver.config.errors import ConfigError, MockserverError, Place, RuleError
+from mockserver.config.source import Document, Mistakes, did_you_mean, raise_if_any, read
 
 TEXT = """\
 # a comment

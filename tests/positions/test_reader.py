@@ -7,8 +7,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.errors import MockserverError
-from mockserver.positions import read, reader
+from mockserver.config import yaml_reader
+from mockserver.config.errors import MockserverError
+from mockserver.config.source import read
 
 GOOD = {
     "": None,
@@ -58,7 +59,7 @@ BAD = {
 
 @pytest.fixture(params=["Loader", *(["CLoader"] if hasattr(yaml, "CLoader") else [])], autouse=True)
 def _parser(request, monkeypatch):
-    monkeypatch.setattr(reader, "LOADER", getattr(yaml, request.param))
+    monkeypatch.setattr(yaml_reader, "LOADER", getattr(yaml, request.param))
 
 
 def mistakes(text):
@@ -86,7 +87,7 @@ def test_all_mistakes_come_at_once_and_in_order():
 
 
 def test_reading_stops_when_nobody_would_read_on():
-    assert len(mistakes("a: 1\n" * 10_000)) == reader.MAX_PROBLEMS
+    assert len(mistakes("a: 1\n" * 10_000)) == yaml_reader.MAX_PROBLEMS
 
 
 def test_aliases_cannot_exhaust_the_machine():
@@ -141,7 +142,7 @@ def test_any_text_is_read_or_refused(text):
 
 def test_bytes_only_where_they_are_asked_for() -> None:
     text = "a: !!binary |\n  aGVs\n  bG8=\nb: !!binary a\n"
-    data, _, problems = reader.parse(text, binary=True)
+    data, _, problems = yaml_reader.parse(text, binary=True)
     assert data == {"a": b"hello", "b": "a"}
     assert problems == [('the tag "!!binary" does not fit here; leave it out', 3, 3)]
-    assert [line for _, line, _ in reader.parse(text)[2]] == [0, 3]
+    assert [line for _, line, _ in yaml_reader.parse(text)[2]] == [0, 3]

@@ -4,7 +4,7 @@ from math import inf, isnan
 
 import pytest
 
-from mockserver.positions.scalars import as_float, resolve
+from mockserver.config.yaml_reader import as_float, resolve
 
 KNOWN = {
     "": None, "~": None, "null": None, "Null": None, "NULL": None, "nULL": "nULL",

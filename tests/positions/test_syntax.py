@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
-from mockserver.core.errors import MockserverError
-from mockserver.positions import read, reader
+from mockserver.config import yaml_reader
+from mockserver.config.errors import MockserverError
+from mockserver.config.source import read
 
 BROKEN = {
     "a: *hello*": '1:4: a text that starts with "*" must stand in quotes',
@@ -54,7 +55,7 @@ PARSERS = ["Loader", *(["CLoader"] if hasattr(yaml, "CLoader") else [])]
 @pytest.mark.parametrize("parser", PARSERS)
 @pytest.mark.parametrize(("text", "expected"), BROKEN.items())
 def test_broken_yaml_is_explained(text, expected, parser, monkeypatch):
-    monkeypatch.setattr(reader, "LOADER", getattr(yaml, parser))
+    monkeypatch.setattr(yaml_reader, "LOADER", getattr(yaml, parser))
     with pytest.raises(MockserverError) as caught:
         read(text, "r.yaml")
     mistakes = [f"{m.place.line}:{m.place.column}: {m.message}" for m in caught.value.mistakes]
@@ -63,7 +64,7 @@ def test_broken_yaml_is_explained(text, expected, parser, monkeypatch):
 
 @pytest.mark.parametrize("parser", PARSERS)
 def test_an_unknown_escape_names_the_two_ways_out(parser, monkeypatch):
-    monkeypatch.setattr(reader, "LOADER", getattr(yaml, parser))
+    monkeypatch.setattr(yaml_reader, "LOADER", getattr(yaml, parser))
     with pytest.raises(
         MockserverError, match=r'no escape that YAML knows; write "\\\\" for a backslash, or use single'
     ):
@@ -72,6 +73,6 @@ def test_an_unknown_escape_names_the_two_ways_out(parser, monkeypatch):
 
 @pytest.mark.parametrize("parser", PARSERS)
 def test_a_complaint_without_words_of_ours_is_passed_on(parser, monkeypatch):
-    monkeypatch.setattr(reader, "LOADER", getattr(yaml, parser))
+    monkeypatch.setattr(yaml_reader, "LOADER", getattr(yaml, parser))
     with pytest.raises(MockserverError, match=r"directive|must stand in quotes"):
         read("%YAML 1.2\n%YAML 1.2\n---\na", "r.yaml")

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.store import CassetteFile
 from mockserver.server.live import Sources, start
-from mockserver.server.running import Running
+from mockserver.server.run import Running
 from tests.kit.program import run
 from tests.kit.raw import Heard, Raw, post
 from tests.kit.reels import chat, episode

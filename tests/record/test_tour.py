@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.files import CassetteFile
-from mockserver.cassettes.headers import REPLY
-from mockserver.cassettes.verifying import DAY, Checks, findings
+from mockserver.cassettes.redaction.redact import REPLY
+from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.verify import DAY, Checks, findings
 from tests.kit.program import run
 from tests.kit.served import served
 from tests.record.tour import KEY, KIMI, RULES, SHIPPED, TOUR, Got, ask, player, record, renewed

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.store import CassetteFile
 from tests.kit.raw import Raw
 from tests.kit.recording import recording
 from tests.kit.scripts import ANSWER, EVENTS, HI, STREAM, base

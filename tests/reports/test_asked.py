@@ -1,9 +1,9 @@
 """What a call asked, in a few lines."""
 
-from mockserver.cassettes.masking import Secrets
+from mockserver.cassettes.redaction.mask import Secrets
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.exchange import Finding
-from mockserver.reports.asked import asked, findings, is_secret, ranked
+from mockserver.reports.diff import asked, findings, is_secret, ranked
 from tests.kit.calls import call, told
 
 NONE = Secrets()

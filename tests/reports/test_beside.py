@@ -1,9 +1,8 @@
 """What is told of a test that failed by itself."""
 
-from mockserver.cassettes.masking import Secrets
-from mockserver.reports.beside import beside
-from mockserver.reports.came import MOST_REFUSED, NONE_CAME
-from mockserver.reports.problems import problem
+from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.reports.calls import MOST_REFUSED, NONE_CAME
+from mockserver.reports.failures import beside, problem
 from tests.kit.came import Came
 
 REFUSED = Came(

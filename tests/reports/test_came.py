@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.cassettes.masking import Secrets
-from mockserver.reports.came import MOST, NONE_CAME, line, lines_of, listed, many, named, sources, told_by
+from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.reports.calls import MOST, NONE_CAME, line, lines_of, listed, many, named, sources, told_by
 from tests.dialects.features import URLS
 from tests.kit.asgi import app
 from tests.kit.calls import call

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.reports.expected import any_but, not_none, sequence, too_few
-from mockserver.testing.fitting import Wanted, wanted
+from mockserver.testing.calls import Wanted, wanted
 from tests.kit.calls import call
 from tests.kit.came import Came
 

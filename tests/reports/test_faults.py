@@ -1,6 +1,6 @@
 """The table of a fault matrix."""
 
-from mockserver.reports.faults import BAD, OUTCOMES, Row, line, summary, table
+from mockserver.reports.failures import BAD, OUTCOMES, Row, fault_line, fault_summary, table
 
 ROWS = (
     Row("test_app.py::test_b", "cut@after_tokens=1", "stream", "truncated", "took a truncated answer", bad=True, at=2),
@@ -23,8 +23,8 @@ def test_the_table_is_in_order_whatever_came_first() -> None:
 
 
 def test_a_line_and_a_summary() -> None:
-    assert line(ROWS[2], 6) == "  ok   crlf    plain   recovered"
-    assert summary(ROWS[2:3]) == "1 run: 1 recovered; none bad"
+    assert fault_line(ROWS[2], 6) == "  ok   crlf    plain   recovered"
+    assert fault_summary(ROWS[2:3]) == "1 run: 1 recovered; none bad"
 
 
 def test_what_is_bad_is_an_outcome() -> None:

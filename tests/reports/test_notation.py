@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.positions import read
-from mockserver.reports.notation import field_in_python, field_in_yaml, in_python, in_yaml, python, yaml
+from mockserver.config.source import read
+from mockserver.reports.expected import field_in_python, field_in_yaml, in_python, in_yaml, python, yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(

@@ -1,7 +1,7 @@
 """What a test fails for; the texts of each kind stand in tests/misses."""
 
 from mockserver.core.plan import Usage
-from mockserver.reports.problems import Budget, Problem, failing, problem, told, unanswered, unmet
+from mockserver.reports.failures import Budget, Problem, failing, problem, told, unanswered, unmet
 from tests.kit.calls import call
 from tests.kit.came import Came, rules
 

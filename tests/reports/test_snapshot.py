@@ -4,7 +4,7 @@ import base64
 
 from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall
 from mockserver.core.http import HttpRequest
-from mockserver.reports.snapshot import snapshot
+from mockserver.reports.calls import snapshot
 
 HTTP = HttpRequest("POST", "/v1/chat/completions")
 

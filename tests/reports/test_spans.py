@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.exchange import Finding
-from mockserver.engine.when.matchers import compile_when
-from mockserver.reports.spans import blurred, held
+from mockserver.reports.diff import blurred, held
+from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import call
 
 LONG = "x" * 100

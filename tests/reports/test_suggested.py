@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.masking import Secrets
+from mockserver.cassettes.redaction.mask import Secrets
 from mockserver.core.call import Call, Message, Prompt
-from mockserver.engine.nearest import nearest
-from mockserver.engine.when.matchers import compile_when
-from mockserver.reports.suggested import change, suggestion
+from mockserver.reports.suggest import change, suggestion
+from mockserver.rules.match.parse import compile_when
+from mockserver.rules.nearest import nearest
 from tests.kit.calls import Web, call, told
 from tests.kit.came import rules
 

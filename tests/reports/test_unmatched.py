@@ -3,8 +3,8 @@
 import pytest
 
 from mockserver.core.plan import Usage
-from mockserver.engine.rules import Rule
-from mockserver.reports.unmatched import unmatched
+from mockserver.reports.failures import unmatched
+from mockserver.rules.load import Rule
 from tests.kit.calls import call
 from tests.kit.came import Came, rules
 

@@ -1,6 +1,6 @@
 """What is told of episodes that nobody asked for."""
 
-from mockserver.reports.unplayed import Tape, summary, unplayed
+from mockserver.reports.failures import Tape, summary, unplayed
 
 
 def test_a_test_is_told_of_its_cassette() -> None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver.server.app import build_app
-from mockserver.server.porter import Deadlines
-from mockserver.server.refusals import refusal
+from mockserver.server.http.connection_deadlines import Deadlines
+from mockserver.server.http.protocol import refusal
 from tests.kit.door import behind_the_door
 from tests.kit.local import local
 from tests.kit.raw import GET, Raw, post

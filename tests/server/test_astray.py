@@ -5,7 +5,7 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
-from mockserver.server.astray import astray
+from mockserver.server.recorder import astray
 
 KEPT = {
     "an answer": (200, "{}"),

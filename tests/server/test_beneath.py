@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from mockserver.server import beneath
+from mockserver.server.http import connection_deadlines
 
 
 @asynccontextmanager
@@ -31,11 +31,11 @@ async def connected() -> AsyncIterator[tuple[asyncio.Transport, socket.socket]]:
 
 async def test_what_a_client_has_not_taken_is_unsent() -> None:
     async with connected() as (transport, client):
-        assert beneath.unsent(transport) == 0
+        assert connection_deadlines.unsent(transport) == 0
         transport.write(b"x" * 1_000_000)
-        assert beneath.unsent(transport) > 500_000
+        assert connection_deadlines.unsent(transport) > 500_000
         client.settimeout(10)
-        while beneath.unsent(transport):
+        while connection_deadlines.unsent(transport):
             await asyncio.to_thread(client.recv, 65536)
 
 
@@ -43,16 +43,16 @@ async def test_who_stops_sending_is_seen_before_all_is_read() -> None:
     async with connected() as (transport, client):
         transport.pause_reading()
         client.sendall(b"unread")
-        assert not beneath.abandoned(transport)
+        assert not connection_deadlines.abandoned(transport)
         client.shutdown(socket.SHUT_WR)
-        assert beneath.abandoned(transport)
+        assert connection_deadlines.abandoned(transport)
 
 
 async def test_a_reset_is_one() -> None:
     async with connected() as (transport, client):
-        beneath.reset(transport)
-        beneath.reset(transport)  # and once is enough
+        connection_deadlines.reset(transport)
+        connection_deadlines.reset(transport)  # and once is enough
         await asyncio.sleep(0)
         with pytest.raises(ConnectionResetError):
             await asyncio.to_thread(client.recv, 1)
-        assert not beneath.abandoned(transport)
+        assert not connection_deadlines.abandoned(transport)

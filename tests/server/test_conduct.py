@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.server.app import build_app
-from mockserver.server.conduct import Conduct
+from mockserver.server.handler import Conduct
 from mockserver.server.live import Live
 from tests.kit.local import local
 from tests.kit.through import BODY, CHAT, request

@@ -1,7 +1,7 @@
 """A fault of our own is told with its place, without credentials, and without a line that could pass for another."""
 
 from mockserver.core.http import HttpRequest
-from mockserver.server.crash import LONGEST, crash
+from mockserver.server.handler import LONGEST, crash
 
 KEY = "sk-proj-0a1b2c3d4e"
 

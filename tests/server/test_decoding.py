@@ -8,7 +8,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from mockserver.server.decoding import Decoding
+from mockserver.server.content_coding import Decoding
 
 PLAIN = bytes(range(256)) * 40
 LIMIT = len(PLAIN)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.core.errors import ConfigError
-from mockserver.server.described import Described, path_for, reach, read_request, usual_path
+from mockserver.config.errors import ConfigError
+from mockserver.server.explain import Described, path_for, reach, read_request, usual_path
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
 

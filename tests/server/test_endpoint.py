@@ -11,15 +11,13 @@ import pytest
 
 from mockserver.core.action import Wait
 from mockserver.core.http import HttpRequest
-from mockserver.core.timing import Timing
+from mockserver.core.plan import Timing
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import script
 from mockserver.dialects import discover
-from mockserver.server.conduct import Conduct
-from mockserver.server.endpoint import LARGE, Endpoint, timed_by
-from mockserver.server.live import Live
+from mockserver.server.handler import LARGE, Conduct, Endpoint, timed_by
+from mockserver.server.live import Live, Served
 from mockserver.server.routes import find, places
-from mockserver.server.served import Served
 from tests.kit.local import Local, local
 from tests.kit.served import served
 

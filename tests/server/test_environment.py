@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.dialects import discover
-from mockserver.server.environment import KEY, environment
+from mockserver.server.run import KEY, environment
 from tests.kit.local import local
 
 ADDRESS = "http://127.0.0.1:8123"

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mockserver.core.draft import Draft, DraftChoice
 from mockserver.core.http import Frame, HttpRequest
 from mockserver.core.plan import Answer, Reasoning, Text, ToolUse
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import raw
 from mockserver.dialects import discover
 from mockserver.engine.answer import Author, answer
-from mockserver.engine.draft import Draft, DraftChoice
 from mockserver.server.routes import find, places
 from mockserver.tokenizers import named
 from tests.kit.calls import call

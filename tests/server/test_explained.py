@@ -5,8 +5,7 @@ from typing import Any
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.server.described import Described, reach
-from mockserver.server.explained import Explanation, as_json, explained
+from mockserver.server.explain import Described, Explanation, as_json, explained, reach
 from mockserver.server.live import Live
 from tests.kit.local import local
 

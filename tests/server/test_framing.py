@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.server.framing import origin, oversized, path_of, size, vet, without_upgrade
+from mockserver.server.http.parser import origin, oversized, path_of, size, vet, without_upgrade
 
 HOST = (b"host", b"x")
 Field = tuple[bytes, bytes]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.server.guard import SECURITY, Guard
+from mockserver.server.access import SECURITY, Guard
 from tests.kit.local import local
 
 OWN = {"host": "localhost:8000"}

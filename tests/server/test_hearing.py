@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.server.hearing import call_of, heard
+from mockserver.server.parse_recorded import call_of, heard
 from tests.kit.reels import CHAT, chat, episode
 
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from mockserver.config.errors import CassetteError
+from mockserver.config.settings import Settings
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.core.errors import CassetteError
-from mockserver.server.keeping import keeping
-from mockserver.settings import Settings
+from mockserver.server.recorder import keeping
 
 ENVIRON = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-upstream-0123456789abcdef"}
 LEAK = "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"

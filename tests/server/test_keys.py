@@ -2,11 +2,10 @@
 
 import pytest
 
+from mockserver.config.access import Key
 from mockserver.core.plan import Failure
-from mockserver.engine.catalogue import Catalogue
-from mockserver.engine.models import Model
-from mockserver.kinds.keys import Key
-from mockserver.server.keys import admit, permit
+from mockserver.engine.catalogue import Catalogue, Model
+from mockserver.server.access import admit, permit
 
 KEYS = {"good": Key(), "blocked": Key(allowed=False), "narrow": Key(models=("gpt-4o*", "o3"))}
 MODELS = Catalogue({"gpt-*": Model(), "o3-2025": Model(aliases=("o3-latest",), resolved="o3"), "o4": Model()})

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.errors import CassetteError, MockserverError
-from mockserver.kinds.cassettes import Match
-from mockserver.server.libraries import Libraries
+from mockserver.config.cassettes import Match
+from mockserver.config.errors import CassetteError, MockserverError
+from mockserver.server.cassette_store import Libraries, Reels, in_folder
 from mockserver.server.live import Sources, start
-from mockserver.server.reels import Reels, in_folder
 from tests.kit.reels import Folder, chat, episode, folder
 from tests.kit.rules import loaded
 
@@ -132,7 +131,7 @@ def test_cassettes_that_rules_name_must_be_there(tmp_path_factory: pytest.TempPa
 
 
 def test_a_name_that_cannot_be_is_told_where_it_stands() -> None:
-    from mockserver.server.libraries import check
+    from mockserver.server.cassette_store import check
 
     with pytest.raises(MockserverError) as refused:
         check(loaded("rules: [{then: {cassette: ../a}}]"), libraries(folder()))

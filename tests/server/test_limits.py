@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.documents import Embeddings
-from mockserver.core.plan import Answer, Choice, Failure, Outcome, Raw, Text
+from mockserver.config.settings import Settings
+from mockserver.core.plan import Answer, Choice, Embeddings, Failure, Outcome, Raw, Text
 from mockserver.core.plan import Usage as Used
 from mockserver.core.rates import Limits, Rate, Standings
 from mockserver.dialects import discover
-from mockserver.engine.catalogue import Catalogue
-from mockserver.engine.models import Model
+from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.limits import Bill, Ledger, Limiter, Visit, limiter
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.settings import Settings
-from mockserver.state.buckets import MemoryBuckets
+from mockserver.state.memory import MemoryBuckets
 from tests.state.test_buckets import Hand
 
 RPM, TPM = Rate("requests", "minute", 3), Rate("tokens", "minute", 100)

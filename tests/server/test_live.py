@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.errors import MockserverError
+from mockserver.config.errors import MockserverError
+from mockserver.config.settings import Settings
+from mockserver.core.plan import Timing
 from mockserver.core.seed import Clock, Seed
-from mockserver.core.timing import Timing
-from mockserver.engine.catalogue import Catalogue
-from mockserver.engine.models import Model
+from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.live import Sources, policy, start
-from mockserver.settings import Settings
 
 
 def test_without_sources_there_are_no_rules() -> None:

@@ -1,6 +1,6 @@
 """Equal requests get what they got before, from the same owner."""
 
-from mockserver.server.memo import Memo
+from mockserver.server.live import Memo
 
 
 def test_a_value_is_good_for_its_owner() -> None:

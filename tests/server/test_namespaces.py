@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.server.live import Sources, start
 from mockserver.server.namespaces import DEFAULT, LONGEST, Namespace, Namespaces, allowed
-from mockserver.server.player import Choice, Player
+from mockserver.server.replay import Choice, Player
 from tests.kit.watched import rule, watched
 
 

@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
+from mockserver.config.cassettes import Match
+from mockserver.config.errors import CassetteError
+from mockserver.config.settings import assemble
+from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
-from mockserver.core.errors import CassetteError
 from mockserver.core.plan import Failure, Forward
-from mockserver.core.tapes import Played
-from mockserver.kinds.cassettes import Match
-from mockserver.positions import read
-from mockserver.server.hearing import call_of
-from mockserver.server.keeping import Keeping, keeping
-from mockserver.server.libraries import Libraries
-from mockserver.server.player import MANY, Choice, Player, Record, sent_of
-from mockserver.server.reels import Reels
-from mockserver.settings import assemble
+from mockserver.core.store import Played
+from mockserver.server.cassette_store import Libraries, Reels
+from mockserver.server.parse_recorded import call_of
+from mockserver.server.recorder import Keeping, keeping
+from mockserver.server.replay import MANY, Choice, Player, Record, sent_of
 from mockserver.state.memory import MemoryStore
 from tests.kit.reels import CHAT, Folder, chat, episode, folder
 

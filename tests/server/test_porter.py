@@ -5,7 +5,7 @@ import json
 from math import inf
 
 from mockserver.core.plan import Failure
-from mockserver.server.porter import Deadlines, Porter, plainly
+from mockserver.server.http.connection_deadlines import Deadlines, Porter, plainly
 
 
 class One:

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 import pytest
 from backports import zstd
 
+from mockserver.config.errors import CassetteError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Sent
-from mockserver.core.errors import CassetteError
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.server.recorder import MOST_RECORDED, Recorder, Take

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
-from mockserver.core.errors import CassetteError
-from mockserver.server.reels import Reels, in_folder
+from mockserver.server.cassette_store import Reels, in_folder
 from tests.cassettes import samples
 
 ONE, TWO, THREE, FOUR = map(samples.plain, (1, 2, 3, 4))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.server.refusals import refusal
+from mockserver.server.http.protocol import refusal
 from tests.kit.local import local
 
 

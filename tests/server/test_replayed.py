@@ -1,9 +1,9 @@
 """Recorded answers as replies."""
 
 from mockserver.core.episode import Recorded
-from mockserver.core.timing import Timing
+from mockserver.core.plan import Timing
 from mockserver.delivery.pace import AT_ONCE, Pace
-from mockserver.server.replayed import replayed
+from mockserver.server.replay import replayed
 from tests.kit.reels import streamed
 
 STREAM = streamed("1", "[DONE]", every=0.2)

@@ -13,7 +13,7 @@ import pytest
 
 from mockserver.core.episode import Recorded
 from mockserver.server.live import Sources, start
-from mockserver.server.running import Running
+from mockserver.server.run import Running
 from tests.kit.reels import CHAT, HEADERS, Folder, chat, episode, folder, streamed
 
 STREAM = streamed('{"a":1}', '{"a":2}', "[DONE]", every=0.15)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 from mockserver.server.run import bind
 
 

@@ -11,8 +11,8 @@ from urllib.request import urlopen
 
 import pytest
 
-from mockserver.core.errors import ConfigError
-from mockserver.server.running import Running
+from mockserver.config.errors import ConfigError
+from mockserver.server.run import Running
 from tests.kit.local import local
 
 ENDLESS = "rules: [{then: {text: a b c, timing: {per_token: 1h}}}]"

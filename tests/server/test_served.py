@@ -2,7 +2,7 @@
 
 from mockserver.core.http import Reply
 from mockserver.delivery.pace import AT_ONCE
-from mockserver.server.served import Served
+from mockserver.server.live import Served
 
 
 def test_by_default_it_goes_out_at_once_and_is_not_kept() -> None:

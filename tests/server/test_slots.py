@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from mockserver.core.rates import Limits
-from mockserver.server.slots import CrowdedError, GoneError, Slots
+from mockserver.server.limits import CrowdedError, GoneError, Slots
 
 
 async def stay() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.delivery.line import SHORT, WIRE
+from mockserver.delivery.connection import SHORT, WIRE
 from tests.kit.door import behind_the_door
 from tests.kit.raw import GET, Heard, Raw, chunked, post
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.exchange import Exchange
-from mockserver.server.unruled import unruled
+from mockserver.server.explain import unruled
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from mockserver.cassettes.redaction.find import known
+from mockserver.config.settings import assemble
 from mockserver.core.plan import Failure
-from mockserver.core.secrets import known
 from mockserver.dialects import discover
 from mockserver.server.upstreams import PASSED_BY, Upstreams, Way, onward, way
-from mockserver.settings import assemble
 
 DEPLOYED = "/openai/deployments/a/chat/completions"
 ADDRESS = "https://api.example/v1"

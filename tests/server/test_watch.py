@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from mockserver.config.access import Key
+from mockserver.config.errors import MockserverError
 from mockserver.core.episode import Recorded
-from mockserver.core.errors import MockserverError
-from mockserver.kinds.keys import Key
-from mockserver.server.hearing import call_of
+from mockserver.server.cassette_store import in_folder
 from mockserver.server.live import Live, Sources, start
-from mockserver.server.reels import in_folder
+from mockserver.server.parse_recorded import call_of
 from mockserver.server.watch import EVERY, reload, watch
 from tests.kit.reels import chat, episode
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from mockserver.core.store import Draw
-from mockserver.state.buckets import MemoryBuckets
+from mockserver.state.memory import MemoryBuckets
 
 
 @dataclass

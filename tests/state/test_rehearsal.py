@@ -1,8 +1,7 @@
 """What is tried on a rehearsal shows there and nowhere else."""
 
-from mockserver.state.memory import MemoryStore
+from mockserver.state.memory import MemoryShelf, MemoryStore
 from mockserver.state.rehearsal import RehearsedShelf, RehearsedStore
-from mockserver.state.shelf import MemoryShelf
 
 
 async def test_counters_go_on_from_the_real_ones_and_leave_them() -> None:

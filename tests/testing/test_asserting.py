@@ -5,7 +5,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer
 
 

@@ -10,7 +10,7 @@ from unittest import IsolatedAsyncioTestCase
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer, MockServerTestCase, MockServerWarning, mocked
 from mockserver.testing.options import Options
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer, Setup
 
 HELLO = [{"role": "user", "content": "hello"}]

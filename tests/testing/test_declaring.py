@@ -8,7 +8,7 @@ import httpx
 import pytest
 from openai import APIStatusError, RateLimitError
 
-from mockserver.core.errors import ConfigError, RuleError
+from mockserver.config.errors import ConfigError, RuleError
 from mockserver.testing import Asked, Declared, MockServer
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from mockserver.testing.environs import Environs, without_ours
+from mockserver.testing.clients import Environs, without_ours
 
 
 def test_they_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:

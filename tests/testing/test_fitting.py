@@ -2,10 +2,10 @@
 
 import pytest
 
+from mockserver.config.errors import ConfigError
 from mockserver.core.call import Call
-from mockserver.core.errors import ConfigError
 from mockserver.core.http import HttpRequest
-from mockserver.testing.fitting import wanted
+from mockserver.testing.calls import wanted
 
 CALL = Call("openai", "chat", "gpt-4o", HttpRequest("POST", "/v1/chat/completions"), {})
 

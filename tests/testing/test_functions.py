@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.engine.templates.templates import Templates
-from mockserver.testing.functions import literal
+from mockserver.rules.templates import Templates
+from mockserver.testing.declare import literal
 
 
 @pytest.mark.parametrize("value", ["plain", 7, None, {"a": ["b", {"c": True}]}, 'say "hi" {', "é\n"])

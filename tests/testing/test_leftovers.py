@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from mockserver.testing import MockServer, MockServerWarning, Setup
-from mockserver.testing.leftovers import left_open
+from mockserver.testing.setup import left_open
 
 
 def test_an_answer_that_is_left_open_is_named(server: MockServer) -> None:

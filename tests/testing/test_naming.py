@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.files import named
-from mockserver.testing.naming import after
+from mockserver.cassettes.store import named
+from mockserver.testing.options import after
 
 SAME = ["test_app", "TestChat.test_greets", "test_greets[gpt-4o-0.5]", "test_größe", "test_a[x=1, y=[2]]", "[x]"]
 OTHER = {

@@ -1,8 +1,8 @@
 """The options that editors know are those that there are."""
 
-from mockserver.engine.spec.models import ErrorSpec, ThenSpec
-from mockserver.engine.when.fields import FIELDS
-from mockserver.settings import Settings
+from mockserver.config.settings import Settings
+from mockserver.rules.match.fields import FIELDS
+from mockserver.rules.schema import ErrorSpec, ThenSpec
 from mockserver.testing.options import FAMILIES, Details, Options, Then, When, table
 
 OURS = {"host", "port", "cors", "allowed_hosts", "control_token", "reload", "log", "stored_bytes", "journal_bytes"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.testing.places import beside, caller, near
+from mockserver.testing.options import beside, caller, near
 
 
 def test_the_line_that_is_at_work() -> None:

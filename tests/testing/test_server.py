@@ -10,7 +10,7 @@ import httpx
 import pytest
 from openai import APIStatusError, NotFoundError, OpenAI
 
-from mockserver.core.errors import ConfigError, Place, RuleError
+from mockserver.config.errors import ConfigError, Place, RuleError
 from mockserver.testing import MockServer, Setup
 
 CHAT = "/v1/chat/completions"

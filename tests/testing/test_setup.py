@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.core.errors import ConfigError, MockserverError
-from mockserver.testing.leftovers import MockServerWarning
-from mockserver.testing.setup import Setup, Setups, more
+from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.testing.setup import MockServerWarning, Setup, Setups, more
 
 
 def test_timing_is_a_switch_or_a_setting() -> None:

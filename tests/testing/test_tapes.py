@@ -4,7 +4,7 @@ from pathlib import Path
 
 import httpx
 
-from mockserver.reports.unplayed import Tape
+from mockserver.reports.failures import Tape
 from mockserver.testing import MockServer, Setup
 
 

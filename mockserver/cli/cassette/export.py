@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from mockserver import __version__
-from mockserver.cassettes.exporting import ADDRESSES, har
+from mockserver.cassettes.convert.exports import ADDRESSES, har
 from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, put_out
-from mockserver.core.json_text import Json
+from mockserver.core.json import Json
 from mockserver.dialects import discover
 
 

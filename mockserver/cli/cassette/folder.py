@@ -10,18 +10,18 @@ from shutil import copymode
 
 import click
 
-from mockserver.cassettes.files import SUFFIX, CassetteFile, absent, named, names
-from mockserver.cassettes.leaks import leaks as found_in
-from mockserver.cassettes.scrubbing import Scrubber
+from mockserver.cassettes.redaction.leaks import leaks as found_in
+from mockserver.cassettes.redaction.redact import Scrubber
+from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named, names
 from mockserver.cli.options import Command, rules_option, setting_flags, sources
+from mockserver.config.errors import CassetteError, ConfigError
+from mockserver.config.settings import Settings, assemble
+from mockserver.config.types import seconds
 from mockserver.core.episode import Episode
-from mockserver.core.errors import CassetteError, ConfigError
-from mockserver.core.json_text import Json
-from mockserver.core.printable import printable
+from mockserver.core.json import Json
+from mockserver.core.text import printable
 from mockserver.dialects import discover
-from mockserver.server.keeping import keeping
-from mockserver.settings import Settings, assemble
-from mockserver.units import seconds
+from mockserver.server.recorder import keeping
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from pathlib import Path, PurePath
 
 import click
 
-from mockserver.cassettes.files import SUFFIX, CassetteFile
-from mockserver.cassettes.importing import Imported, imported
+from mockserver.cassettes.convert.imports import Imported, imported
+from mockserver.cassettes.store import SUFFIX, CassetteFile
 from mockserver.cli.cassette.folder import (
     Folder,
     cassettes_flag,
@@ -18,9 +18,9 @@ from mockserver.cli.cassette.folder import (
 )
 from mockserver.cli.cassette.meaning import known
 from mockserver.cli.cassette.telling import line
+from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.core.episode import Episode
-from mockserver.core.errors import CassetteError, ConfigError, MockserverError
-from mockserver.core.json_text import Json
+from mockserver.core.json import Json
 from mockserver.dialects import discover
 
 

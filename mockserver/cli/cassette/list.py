@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.store import CassetteFile
 from mockserver.cli.cassette.folder import Folder, cassettes_flag, folder, many, numbered, picked
 from mockserver.cli.cassette.telling import day, headline, line, size
-from mockserver.core.errors import MockserverError
-from mockserver.core.json_text import Json
+from mockserver.config.errors import MockserverError
+from mockserver.core.json import Json
 
 
 @click.command(name="list")

@@ -3,21 +3,20 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from mockserver.cassettes.generalising import READ, Asked
-from mockserver.cassettes.importing import Known
-from mockserver.cassettes.importing.foreign import header
-from mockserver.cassettes.told import Said, Told, told
+from mockserver.cassettes.convert.foreign import Known, header
+from mockserver.cassettes.convert.rules import READ, Asked
+from mockserver.cassettes.parse_response import Said, Told, told
+from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.http import Headers, HttpRequest
-from mockserver.core.json_text import Json
+from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
-from mockserver.engine.prompts import singles
-from mockserver.engine.when.fields import Field, find
-from mockserver.positions import did_you_mean
-from mockserver.server.bodies import decoded
-from mockserver.server.hearing import heard, spoken
+from mockserver.engine.answer import singles
+from mockserver.rules.match.fields import Field, find
+from mockserver.server.content_coding import decoded
+from mockserver.server.parse_recorded import heard, spoken
 from mockserver.server.routes import operation_at, places
 
 MOST_DECODED = 100_000_000  # bytes of a body without its codings

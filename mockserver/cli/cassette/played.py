@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mockserver.cli.cassette.folder import Folder, read_file
 from mockserver.cli.cassette.telling import line
-from mockserver.core.errors import ConfigError
-from mockserver.core.json_text import Json
+from mockserver.config.errors import ConfigError
+from mockserver.core.json import Json
 
 ANSWERS = ("/__mockserver__/api/cassette?namespace=*", "/__mockserver__/api/calls?namespace=*")
 PATIENCE = 10  # seconds

@@ -7,11 +7,11 @@ import click
 from mockserver.cli.cassette.folder import age, cassettes_flag, check_number, folder, many, picked
 from mockserver.cli.cassette.played import Played
 from mockserver.cli.cassette.telling import headline
+from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode
-from mockserver.core.errors import ConfigError
-from mockserver.core.json_text import Json
-from mockserver.core.printable import printable
+from mockserver.core.json import Json
 from mockserver.core.seed import wall
+from mockserver.core.text import printable
 
 
 def _numbers(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:

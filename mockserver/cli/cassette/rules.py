@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from mockserver.cassettes.generalising import Asked, Rule, rules, written
+from mockserver.cassettes.convert.rules import Asked, Rule, rules, written
 from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, put_out
 from mockserver.cli.cassette.meaning import asked
 from mockserver.cli.cassette.telling import line
-from mockserver.core.errors import CassetteError, Mistake, MockserverError
-from mockserver.core.json_text import Json
-from mockserver.positions import read
+from mockserver.config.errors import CassetteError, Mistake, MockserverError
+from mockserver.config.source import read
+from mockserver.core.json import Json
 from mockserver.server.live import compiled
 
 

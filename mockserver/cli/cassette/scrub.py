@@ -4,7 +4,7 @@ import click
 
 from mockserver.cli.cassette.folder import cassettes_flag, check_number, folder, many, picked, scrubber
 from mockserver.core.episode import Episode
-from mockserver.core.json_text import Json
+from mockserver.core.json import Json
 
 
 @click.command(name="scrub")

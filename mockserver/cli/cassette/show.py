@@ -4,9 +4,9 @@ import click
 
 from mockserver.cli.cassette.folder import cassettes_flag, folder, numbered, picked
 from mockserver.cli.cassette.telling import whole
-from mockserver.core.errors import CassetteError
-from mockserver.core.json_text import Json
-from mockserver.server.hearing import heard
+from mockserver.config.errors import CassetteError
+from mockserver.core.json import Json
+from mockserver.server.parse_recorded import heard
 
 
 @click.command(name="show")

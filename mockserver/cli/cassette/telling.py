@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
-from mockserver.cassettes.told import Said, Told, events, told
+from mockserver.cassettes.parse_response import Said, Told, events, told
 from mockserver.cli.cassette.folder import many
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
-from mockserver.core.json_text import compact, parsed
+from mockserver.core.json import compact, parsed
 
 WIDE = 160  # characters of a line of a list
 

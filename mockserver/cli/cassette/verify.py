@@ -7,15 +7,15 @@ from shlex import quote
 
 import click
 
-from mockserver.cassettes.files import CassetteFile
-from mockserver.cassettes.reading import entries
-from mockserver.cassettes.verifying import Checks, findings
+from mockserver.cassettes.read import entries
+from mockserver.cassettes.store import CassetteFile
+from mockserver.cassettes.verify import Checks, findings
 from mockserver.cli.cassette.folder import Folder, age, cassettes_flag, check_number, folder, leaks, many, picked
 from mockserver.cli.cassette.meaning import unplayable
 from mockserver.cli.cassette.played import Played
 from mockserver.cli.cassette.telling import line
-from mockserver.core.errors import MockserverError
-from mockserver.core.json_text import Json
+from mockserver.config.errors import MockserverError
+from mockserver.core.json import Json
 from mockserver.core.seed import wall
 
 LONGEST = 400  # characters of a finding

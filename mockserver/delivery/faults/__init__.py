@@ -5,21 +5,30 @@ The table at the bottom names them all; a rule says which of them befall its ans
 
 from collections.abc import Iterable, Iterator
 
-from mockserver.core.action import Action, ErrorFrame, Fault, Head, Scene, Spill, Write
-from mockserver.core.faults import Faults
-from mockserver.delivery.faults.content import DropUsage, ErrorEvent, MissingField
-from mockserver.delivery.faults.ending import CutShort, Disconnect, Reset, Stall
-from mockserver.delivery.faults.framing import (
+from mockserver.core.action import Action, ErrorFrame, Fault, Faults, Head, Scene, Spill, Write
+from mockserver.delivery.faults.body import (
     Crlf,
+    DropUsage,
     Duplicate,
+    ErrorEvent,
     JoinFrames,
     MalformedJson,
+    MissingField,
     Reorder,
     SplitFrame,
     SplitUtf8,
 )
-from mockserver.delivery.faults.head import EmptyBody, WrongContentLength, WrongContentType
-from mockserver.delivery.faults.tempo import KeepAlive, Slow
+from mockserver.delivery.faults.connection import (
+    CutShort,
+    Disconnect,
+    EmptyBody,
+    KeepAlive,
+    Reset,
+    Slow,
+    Stall,
+    WrongContentLength,
+    WrongContentType,
+)
 from mockserver.delivery.script import WITHOUT_BODY
 
 

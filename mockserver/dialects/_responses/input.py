@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from pydantic_core import to_json
 
-from mockserver.core.call import CARRIED_OUT, Json, Message, ToolCall
+from mockserver.core.call import CARRIED_OUT, Message, ToolCall
+from mockserver.core.json import Json
 
 Body = Mapping[str, Json]
 
@@ -190,3 +191,53 @@ _RESULTS: Mapping[str, Callable[[Body], Message]] = {
 _REQUESTS = frozenset({"compaction_trigger", "additional_tools", "configuration_update"})
 # What the model did that is no part of what it said.
 _SILENT = frozenset({"reasoning"})
+
+
+def meaning(body: Body) -> dict[str, Json]:
+    """The fields that a Call's fingerprint is made of (product rules: determinism)."""
+    kept = {key: value for key, value in body.items() if value is not None and key not in _BOOKKEEPING}
+    if isinstance(items := kept.get("input"), list):
+        ordinals: dict[str, str] = {}
+        kept["input"] = [_with_ordinals(item, ordinals) for item in items]
+    if tools := kept.get("tools"):
+        kept["tools"] = [_schema_as_text(tool, "parameters") for tool in tools]
+    text = kept.get("text")
+    if text and text.get("format"):
+        kept["text"] = {**text, "format": _schema_as_text(text["format"], "schema")}
+    return kept
+
+
+def _with_ordinals(item: Body, ordinals: dict[str, str]) -> Body:
+    """The same with each of its ids replaced by the place at which that id first occurred."""
+    named = {key: item[key] for key in _IDS if isinstance(item.get(key), str)}
+    if not named:
+        return item
+    return {**item, **{key: ordinals.setdefault(name, f"#{len(ordinals)}") for key, name in named.items()}}
+
+
+def _schema_as_text(holder: Body, key: str) -> Body:
+    return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
+
+
+_IDS = ("id", "call_id", "approval_request_id")
+_BOOKKEEPING = frozenset(
+    {
+        "stream",
+        "stream_options",
+        "user",
+        "safety_identifier",
+        "metadata",
+        "store",
+        "background",
+        "background_options",
+        "service_tier",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+        "previous_response_id",
+        "request_id",
+        "priority",
+        "cache_salt",
+        "enable_response_messages",
+    }
+)

@@ -6,13 +6,13 @@ The words are OpenAI's, whose openings wrappers and gateways recognise (`wire/er
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from mockserver.core.call import Call, Json
+from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest
-from mockserver.core.plan import Failure
-from mockserver.core.reasons import REASONS, reason_of
+from mockserver.core.json import Json
+from mockserver.core.plan import REASONS, Failure, reason_of
 from mockserver.dialects._shared.lacks import LACKS, lack, value_at
 from mockserver.dialects._shared.parse import clip
-from mockserver.dialects._shared.schemas import of_schema
+from mockserver.dialects._shared.words import of_schema
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ Knows the bodies of chats, completions and responses, no model.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mockserver.core.call import Call, Json
-from mockserver.core.images import IMAGES
+from mockserver.core.call import IMAGES, Call
+from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 
 Path = tuple[str | int, ...]

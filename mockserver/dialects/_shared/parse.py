@@ -3,18 +3,33 @@
 Gives facts in no provider's words; knows no route, no envelope and no field of any body.
 """
 
+import gc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from jiter import from_json
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from mockserver.core.call import Json
 from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._shared.json_bytes import json_of
+
+LARGE = 65_536  # bytes
+
+
+def json_of(body: bytes) -> Json:
+    """What the bytes say. Raises ValueError where they are no JSON, have a key twice, or a number that is none."""
+    if len(body) <= LARGE or not gc.isenabled():
+        return from_json(body, allow_inf_nan=False, catch_duplicate_keys=True)
+    gc.disable()
+    try:
+        return from_json(body, allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="none")
+    finally:
+        gc.enable()
+
 
 MAX_DEPTH = 100
 Path = tuple[str | int, ...]

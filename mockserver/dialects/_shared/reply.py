@@ -3,17 +3,22 @@
 Knows no envelope and no provider's headers.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, Json, fingerprint
+from mockserver.core.call import Call, fingerprint
 from mockserver.core.http import Frame, Headers, HttpRequest, Reply
-from mockserver.core.plan import Answer
-from mockserver.formats.chat import ChatStyle, Extra, completion
-from mockserver.formats.chat_stream import chunks
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Models, Success
+from mockserver.core.rates import Standing, Standings
+from mockserver.dialects import Operation
+from mockserver.dialects._shared.errors import duration
+from mockserver.wire.chat import ChatStyle, Extra, completion
+from mockserver.wire.chat_stream import chunks
 
 FEW = 16  # entries of a list that are written at once
 DONE = Frame(b"[DONE]", part="end")
@@ -82,3 +87,56 @@ def request_uuid(http: HttpRequest, call: Call | None) -> str:
     """The same digits in the groups of a UUID."""
     digits = request_hex(http, call)
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def openai_rates(standings: Standings) -> Headers:
+    """Limit, what remains of it and when it is whole again, of requests and of tokens, where they are limited."""
+    return _three(_REQUESTS, standings.requests) + _three(_TOKENS, standings.tokens)
+
+
+def remaining(standings: Standings) -> Headers:
+    """What remains of requests and of tokens, where they are limited."""
+    kinds = (("requests", standings.requests), ("tokens", standings.tokens))
+    return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
+
+
+def _three(names: tuple[str, str, str], standing: Standing | None) -> Headers:
+    if standing is None:
+        return ()
+    limit, left, reset = standing
+    # Rounded up, so that nobody who waits for so long comes too early.
+    milliseconds = math.ceil(reset * 1000)
+    whole = f"{milliseconds}ms" if milliseconds < 1000 else duration(milliseconds / 1000)
+    return (names[0], str(limit)), (names[1], str(left)), (names[2], whole)
+
+
+_REQUESTS = ("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-ratelimit-reset-requests")
+_TOKENS = ("x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens")
+
+
+OWNER = "mockserver"
+
+
+def model_operations(
+    dialect: str, headers: Callable[[HttpRequest, Call | None], Headers]
+) -> tuple[Operation, Operation]:
+    """`GET /models` and `GET /models/{model}` of a dialect, whose answers carry its own headers."""
+
+    def parse(http: HttpRequest, strict: bool) -> Call:
+        model = http.path_params.get("model", "")
+        return Call(dialect, "model" if model else "models", model, http, {"model": model})
+
+    def render(call: Call, outcome: Success) -> Reply:
+        assert isinstance(outcome, Models)  # noqa: S101  # the engine answers an operation in its own kind
+        return json_reply(200, models_body(call, outcome), headers(call.http, call))
+
+    return (
+        Operation("models", "GET", "/models", parse, render),
+        Operation("model", "GET", "/models/{model:path}", parse, render),
+    )
+
+
+def models_body(call: Call, models: Models) -> Mapping[str, Json]:
+    """The one model that was asked for, or the list of all (`wire/openai.md` section 8)."""
+    listed = [{"id": name, "object": "model", "created": models.created, "owned_by": OWNER} for name in models.names]
+    return listed[0] if call.operation == "model" else {"object": "list", "data": listed}

@@ -10,13 +10,12 @@ from difflib import get_close_matches
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from mockserver.core.plan import Failure
-from mockserver.core.reasons import REASONS
+from mockserver.core.plan import REASONS, Failure
+from mockserver.server.access import CONTROL
 from mockserver.server.control import calls, cassette, rules, state
-from mockserver.server.control.asked import Asked, RefusedError, View
 from mockserver.server.control.explain import explain
 from mockserver.server.control.metrics import metrics
-from mockserver.server.guard import CONTROL
+from mockserver.server.control.requests import Asked, RefusedError, View
 from mockserver.server.live import Live
 from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body

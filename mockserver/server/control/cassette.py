@@ -6,12 +6,12 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from mockserver.core.call import Json
-from mockserver.core.errors import CassetteError
-from mockserver.engine.apart import aside
-from mockserver.server.control.asked import Asked, RefusedError, told
+from mockserver.config.errors import CassetteError
+from mockserver.core.json import Json
+from mockserver.engine.offload import aside
+from mockserver.server.control.requests import Asked, RefusedError, told
 from mockserver.server.namespaces import ALL
-from mockserver.server.player import Choice, Player, Record
+from mockserver.server.replay import Choice, Player, Record
 
 
 async def shown(asked: Asked) -> Response:

@@ -4,14 +4,11 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
-from mockserver.core.call import Json
-from mockserver.core.errors import ConfigError
-from mockserver.server.control.asked import Asked, RefusedError, told
-from mockserver.server.control.calls import kept
-from mockserver.server.control.masked import masked, of_request
-from mockserver.server.control.seen import reached_by
-from mockserver.server.described import Reached, described, reach, usual_path
-from mockserver.server.explained import Explanation, as_json, explained
+from mockserver.config.errors import ConfigError
+from mockserver.core.json import Json
+from mockserver.server.control.calls import kept, reached_by
+from mockserver.server.control.requests import Asked, RefusedError, masked, of_request, told
+from mockserver.server.explain import Explanation, Reached, as_json, described, explained, reach, usual_path
 
 
 async def explain(asked: Asked) -> Response:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
-from mockserver.server.control.asked import Asked, RefusedError
+from mockserver.server.control.requests import Asked, RefusedError
 from mockserver.state.journal import Journal
 from mockserver.state.tally import BOUNDS, Sums, Way
 

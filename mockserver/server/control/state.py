@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from mockserver import __version__
-from mockserver.core.call import Json
-from mockserver.core.errors import MockserverError
-from mockserver.engine.counters import ATTEMPT, STATE, TIMES
-from mockserver.engine.scenarios import START
-from mockserver.server.control.asked import Asked, RefusedError, told
+from mockserver.config.errors import MockserverError
+from mockserver.core.json import Json
+from mockserver.engine.counters import ATTEMPT, START, STATE, TIMES
+from mockserver.server.control.requests import Asked, RefusedError, told
 from mockserver.server.watch import reload
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.generalising.answers import UnfitError, literal, then
-from mockserver.cassettes.told import Part, Said, Told, Used
+from mockserver.cassettes.convert.rules import UnfitError, literal, then
+from mockserver.cassettes.parse_response import Part, Said, Told, Used
 
 TEXT = Part("text", "a")
 SAFE = {"hate": {"filtered": False, "severity": "safe"}}

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.generalising.asked import Asked
-from mockserver.cassettes.generalising.conditions import conditioned, exact
-from mockserver.cassettes.told import Told
+from mockserver.cassettes.convert.rules import Asked, conditioned, exact
+from mockserver.cassettes.parse_response import Told
 
 
 def asked(then: str, **fields: Any) -> tuple[Asked, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from mockserver.cassettes.generalising import Generalised, rules, written
-from mockserver.cassettes.told import Told, told
+from mockserver.cassettes.convert.rules import Generalised, rules, written
+from mockserver.cassettes.parse_response import Told, told
 from mockserver.cli.cassette.meaning import asked
 from mockserver.core.episode import Episode
 from mockserver.dialects import discover

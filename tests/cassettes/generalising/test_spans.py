@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.generalising.asked import Rule
-from mockserver.cassettes.generalising.spans import generalised
+from mockserver.cassettes.convert.rules import Rule, generalised
 
 
 def rules(*said: tuple[str, Any]) -> list[Rule]:

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.generalising.asked import Rule
-from mockserver.cassettes.generalising.writing import written
-from mockserver.positions import read
+from mockserver.cassettes.convert.rules import Rule, written
+from mockserver.config.source import read
 
 TEXTS = (
     *("", " ", "a", "no", "on", "1e3", "0x1f", "12:30", "~", "null", "- a", "a: b", "a #b", "'", '"', "a\nb", "a\nb\n"),

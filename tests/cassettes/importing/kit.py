@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from mockserver.cassettes.importing.foreign import Foreign
+from mockserver.cassettes.convert.foreign import Foreign
 from mockserver.cli.cassette.meaning import known
 
 KNOWN = known()

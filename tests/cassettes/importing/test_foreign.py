@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.importing.foreign import UnfitError, header, listed, moment
+from mockserver.cassettes.convert.foreign import UnfitError, header, listed, moment
 
 
 def test_headers_become_pairs() -> None:

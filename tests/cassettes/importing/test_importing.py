@@ -2,8 +2,8 @@
 
 import json
 
-from mockserver.cassettes.importing import imported
-from mockserver.cassettes.told import told
+from mockserver.cassettes.convert.imports import imported
+from mockserver.cassettes.parse_response import told
 from tests.cassettes.importing.kit import KNOWN, interaction
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from mockserver.cassettes.importing import imported
-from mockserver.cassettes.told import told
+from mockserver.cassettes.convert.imports import imported
+from mockserver.cassettes.parse_response import told
 from tests.cassettes.importing.kit import ASKED, KNOWN
 from tests.kit.served import served
 

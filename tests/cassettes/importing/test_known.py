@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.importing.known import dialect_of, spot
+from mockserver.cassettes.convert.foreign import dialect_of, spot
 from tests.cassettes.importing.kit import KNOWN
 
 PLACES = [

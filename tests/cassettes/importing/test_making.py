@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from mockserver.cassettes.importing.foreign import Left
-from mockserver.cassettes.importing.making import episode, split
+from mockserver.cassettes.convert.foreign import Left
+from mockserver.cassettes.convert.imports import episode, split
 from mockserver.core.episode import Episode
 from tests.cassettes.importing.kit import ANSWER, KNOWN, STREAM, exchange
 

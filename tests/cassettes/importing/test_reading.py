@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.importing import imported
-from mockserver.cassettes.importing.reading import FORMATS, foreign
-from mockserver.cassettes.writing import HEAD
-from mockserver.core.errors import CassetteError
+from mockserver.cassettes.convert.imports import FORMATS, foreign, imported
+from mockserver.cassettes.write import HEAD
+from mockserver.config.errors import CassetteError
 from tests.cassettes.importing.kit import ANSWER, KNOWN, interaction
 
 NONE = f"is in no format that can be imported: there are {FORMATS}"

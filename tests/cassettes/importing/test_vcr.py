@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.importing import imported
+from mockserver.cassettes.convert.imports import imported
 from mockserver.core.episode import Episode
 from tests.cassettes.importing.kit import ANSWER, ASKED, KNOWN, STREAM, interaction
 

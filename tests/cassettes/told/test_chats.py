@@ -3,9 +3,7 @@
 import json
 from typing import Any
 
-from mockserver.cassettes.told.chats import around, of_chat, of_chunks, prompt_filters
-from mockserver.cassettes.told.events import events
-from mockserver.cassettes.told.told import Used
+from mockserver.cassettes.parse_response import Used, around, events, of_chat, of_chunks, prompt_filters
 
 
 def stream(*choices: Any, done: bool = True) -> Any:

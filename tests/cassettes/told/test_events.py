@@ -1,6 +1,6 @@
 """Events are read with their moments; comments are none."""
 
-from mockserver.cassettes.told.events import Event, events
+from mockserver.cassettes.parse_response import Event, events
 
 
 def test_events_have_moments_names_and_data() -> None:

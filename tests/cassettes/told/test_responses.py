@@ -3,9 +3,7 @@
 import json
 from typing import Any
 
-from mockserver.cassettes.told.events import events
-from mockserver.cassettes.told.responses import of_response, of_steps
-from mockserver.cassettes.told.told import Used
+from mockserver.cassettes.parse_response import Used, events, of_response, of_steps
 
 ITEMS: list[Any] = [
     {"type": "reasoning", "summary": [{"text": "Hm."}, {"text": "So."}]},

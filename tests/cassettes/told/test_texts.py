@@ -1,7 +1,6 @@
 """Text completions, whole and in chunks."""
 
-from mockserver.cassettes.told.events import events
-from mockserver.cassettes.told.texts import of_completion, of_text_chunks
+from mockserver.cassettes.parse_response import events, of_completion, of_text_chunks
 
 
 def test_choices_stand_in_their_order() -> None:

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.told import Part, Told, Used, told
-from mockserver.cassettes.told.told import number, rows, spoken, table, text
+from mockserver.cassettes.parse_response import Part, Told, Used, number, rows, spoken, table, text, told
 from mockserver.core.episode import Recorded
 from tests.kit.episodes import episode
 from tests.kit.local import local

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes.files import CassetteFile, named
+from mockserver.cassettes.store import CassetteFile, named
 from mockserver.core.episode import Episode
 from tests.kit.program import Ran, run
 

@@ -6,8 +6,8 @@ import click
 import pytest
 
 from mockserver.cli.cassette.folder import Folder, age, many, picked, read_file, write_file
-from mockserver.core.errors import CassetteError, ConfigError
-from mockserver.settings import Settings
+from mockserver.config.errors import CassetteError, ConfigError
+from mockserver.config.settings import Settings
 
 
 def test_names_and_numbers() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.cli.cassette.meaning import asked, known, unplayable
 from mockserver.core.episode import Episode
-from mockserver.server.hearing import heard
+from mockserver.server.parse_recorded import heard
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 

@@ -9,10 +9,10 @@ import pytest
 
 from mockserver.cli.cassette.folder import Folder
 from mockserver.cli.cassette.played import Played
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
+from mockserver.config.settings import Settings
 from mockserver.server.live import Sources, start
-from mockserver.server.running import Running
-from mockserver.settings import Settings
+from mockserver.server.run import Running
 from tests.kit.reels import chat, episode, folder
 
 

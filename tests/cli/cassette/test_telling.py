@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mockserver.cli.cassette.telling import block, day, headline, line, size, whole
 from mockserver.core.episode import Recorded
-from mockserver.server.hearing import heard
+from mockserver.server.parse_recorded import heard
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 

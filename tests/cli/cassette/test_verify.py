@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 
 from mockserver.server.live import Sources, start
-from mockserver.server.running import Running
+from mockserver.server.run import Running
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chat, chats
 

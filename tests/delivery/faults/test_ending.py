@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.action import Cut, Wait, Write
-from mockserver.core.faults import Position
-from mockserver.delivery.faults.ending import CutShort, Disconnect, Reset, Stall
+from mockserver.core.action import Cut, Position, Wait, Write
+from mockserver.delivery.faults.connection import CutShort, Disconnect, Reset, Stall
 from tests.delivery.faults.stage import (
     BODY,
     CALLING,

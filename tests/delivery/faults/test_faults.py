@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.action import Action, Cut, Fault, Head, Scene, Spill, Wait, Write
 from mockserver.core.http import Frame
 from mockserver.delivery.faults import FAULTS, bent
-from mockserver.delivery.faults.length import length
+from mockserver.delivery.faults.positions import length
 from tests.delivery.faults.stage import PLAIN, STREAM
 
 ACTIONS = (Head(200, ()), Write(b"1"), Write(b"2"))

@@ -4,19 +4,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.action import Cut, Flush, Wait, Write
-from mockserver.core.faults import Position
+from mockserver.core.action import Cut, Flush, Position, Wait, Write
 from mockserver.core.http import Frame
-from mockserver.delivery.faults.ending import CutShort
-from mockserver.delivery.faults.framing import (
-    Crlf,
-    Duplicate,
-    JoinFrames,
-    MalformedJson,
-    Reorder,
-    SplitFrame,
-    SplitUtf8,
-)
+from mockserver.delivery.faults.body import Crlf, Duplicate, JoinFrames, MalformedJson, Reorder, SplitFrame, SplitUtf8
+from mockserver.delivery.faults.connection import CutShort
 from mockserver.delivery.script import sse
 from tests.delivery.faults.stage import (
     BODY,

@@ -2,10 +2,8 @@
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Head, Spill, Wait, Write
-from mockserver.core.faults import Position
-from mockserver.delivery.faults.ending import CutShort, Disconnect
-from mockserver.delivery.faults.head import EmptyBody, WrongContentLength, WrongContentType
+from mockserver.core.action import Action, Cut, Head, Position, Spill, Wait, Write
+from mockserver.delivery.faults.connection import CutShort, Disconnect, EmptyBody, WrongContentLength, WrongContentType
 from tests.delivery.faults.stage import BODY, HEAD, ONE, OPEN, PLAIN, PLAIN_HEAD, STREAM, plain, sized, streamed
 
 SIZE = sum(len(write.data) for write in STREAM if isinstance(write, Write))

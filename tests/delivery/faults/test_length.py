@@ -5,7 +5,7 @@ import math
 import pytest
 
 from mockserver.core.action import Action, Cut, Head, Spill, Wait, Write
-from mockserver.delivery.faults.length import length, truthful, with_header
+from mockserver.delivery.faults.positions import length, truthful, with_header
 from tests.delivery.faults.stage import PLAIN_HEAD, STREAM, sized
 
 

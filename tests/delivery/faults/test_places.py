@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from mockserver.core.action import Action, Head, Wait, Write
-from mockserver.core.faults import Position
+from mockserver.core.action import Action, Head, Position, Wait, Write
 from mockserver.core.http import Frame
-from mockserver.delivery.faults.places import HERE, early, marked, since, struck
+from mockserver.delivery.faults.positions import HERE, early, marked, since, struck
 from tests.delivery.faults.stage import BODY, CALLING, CALLS, HEAD, PLAIN, PLAIN_HEAD, STREAM, scene
 
 SIZES = [len(write.data) for write in STREAM if isinstance(write, Write)]

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from mockserver.core.action import Cut, Wait, Write
-from mockserver.core.faults import Position
-from mockserver.delivery.faults.tempo import MOST_SIGNS, TICK, KeepAlive, Slow
+from mockserver.core.action import Cut, Position, Wait, Write
+from mockserver.delivery.faults.connection import MOST_SIGNS, TICK, KeepAlive, Slow
 from tests.delivery.faults.stage import BODY, HEAD, ONE, OPEN, PLAIN, PLAIN_HEAD, STREAM, plain, sized, streamed
 
 SIGN = Write(b": keepalive\n\n")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
-from mockserver.dialects._chat.call import named
+from mockserver.dialects._chat.request import named
 
 USER = {"role": "user", "content": "hi"}
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"b": 1, "a": 2}}}

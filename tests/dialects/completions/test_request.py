@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.call import Call, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.dialects._completions.request import (
+from mockserver.dialects._completions import (
     STYLE,
     WHOLE,
     live_only,

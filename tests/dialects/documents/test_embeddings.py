@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.call import Prompt
 from mockserver.core.plan import Failure
-from mockserver.dialects._documents.embeddings import encoding, parse_embeddings, too_long
+from mockserver.dialects._documents import encoding, parse_embeddings, too_long
 from tests.kit.calls import call as some_call
 
 HTTP = some_call().http

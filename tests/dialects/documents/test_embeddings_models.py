@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from mockserver.dialects._documents.embeddings_models import AZURE_EMBEDDING, EMBEDDING
+from mockserver.dialects._documents import AZURE_EMBEDDING, EMBEDDING
 
 GOOD = [
     {"input": "a", "model": "m"},

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.dialects._documents.moderations import DEFAULT_MODEL, kinds_of_input, live_only, parse_moderations
+from mockserver.dialects._documents import DEFAULT_MODEL, kinds_of_input, live_only, parse_moderations
 from mockserver.dialects._shared.words import refuse
 from tests.kit.calls import call as some_call
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mockserver.dialects._fireworks.models import CHAT, COMPLETION, COMPLETION_FIELDS
+from mockserver.dialects.fireworks.models import CHAT, COMPLETION, COMPLETION_FIELDS
 
 BASE = {"model": "m", "prompt": "p"}
 NULLABLE = COMPLETION_FIELDS - {

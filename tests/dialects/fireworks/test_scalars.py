@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from mockserver.dialects._fireworks import scalars
+from mockserver.dialects.fireworks import models
 
 STRICT = ConfigDict(strict=True)
 
@@ -33,7 +33,7 @@ def outcome(kind: Any, value: Any) -> Any:
     ],
 )
 def test_integers(value: Any, expected: Any) -> None:
-    read = outcome(scalars.Int, value)
+    read = outcome(models.Int, value)
     assert read == expected
     assert type(read) is type(expected)
 
@@ -50,7 +50,7 @@ def test_integers(value: Any, expected: Any) -> None:
     ],
 )
 def test_numbers(value: Any, expected: Any) -> None:
-    assert outcome(scalars.Number, value) == expected
+    assert outcome(models.Number, value) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,19 +69,19 @@ def test_numbers(value: Any, expected: Any) -> None:
     ],
 )
 def test_truths(value: Any, expected: Any) -> None:
-    read = outcome(scalars.Bool, value)
+    read = outcome(models.Bool, value)
     assert read == expected
     assert type(read) is type(expected)
 
 
 @pytest.mark.parametrize(("value", "kind"), [(True, bool), (1, int), (0, int), (False, bool), (1.0, int)])
 def test_a_truth_and_an_integer_are_distinct(value: Any, kind: type) -> None:
-    assert type(outcome(scalars.FewInt | scalars.Bool, value)) is kind
+    assert type(outcome(models.FewInt | models.Bool, value)) is kind
 
 
 @pytest.mark.parametrize(
     ("kind", "low", "high"),
-    [(scalars.Share, 0, 1), (scalars.FromZeroToTwo, 0, 2), (scalars.Penalty, -2, 2), (scalars.Bias, -100, 100)],
+    [(models.Share, 0, 1), (models.FromZeroToTwo, 0, 2), (models.Penalty, -2, 2), (models.Bias, -100, 100)],
 )
 def test_bounds(kind: Any, low: float, high: float) -> None:
     assert (outcome(kind, low), outcome(kind, high)) == (low, high)
@@ -89,7 +89,7 @@ def test_bounds(kind: Any, low: float, high: float) -> None:
 
 
 def test_of_many_wrong_entries_few_are_told() -> None:
-    assert outcome(scalars.Pairs, {str(n): None for n in range(5000)}) == ["string_type"]
-    assert outcome(scalars.Pairs, {"a": 1, "b": 2}) == ["string_type"] * 2
-    assert outcome(scalars.Biases, {str(n): 1 for n in range(100)}) == {str(n): 1.0 for n in range(100)}
-    assert outcome(scalars.Ints, ["x"] * 5000) == ["int_parsing"]
+    assert outcome(models.Pairs, {str(n): None for n in range(5000)}) == ["string_type"]
+    assert outcome(models.Pairs, {"a": 1, "b": 2}) == ["string_type"] * 2
+    assert outcome(models.Biases, {str(n): 1 for n in range(100)}) == {str(n): 1.0 for n in range(100)}
+    assert outcome(models.Ints, ["x"] * 5000) == ["int_parsing"]

@@ -7,9 +7,9 @@ import pytest
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.dialects._fireworks.models import CHAT, COMPLETION
-from mockserver.dialects._fireworks.words import detail_of, read, refuse, shortened, validated
 from mockserver.dialects._shared.parse import Complaint
+from mockserver.dialects.fireworks.models import CHAT, COMPLETION
+from mockserver.dialects.fireworks.request import detail_of, read, refuse, shortened, validated
 
 
 def details(body: Any, adapter: Any = COMPLETION) -> Any:

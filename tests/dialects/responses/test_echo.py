@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects._responses.echo import echo
-from mockserver.dialects._responses.openai import RESPONSE_STYLE
+from mockserver.dialects._responses.request import RESPONSE_STYLE, echo
 
 F = {"type": "function", "name": "f"}
 ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [

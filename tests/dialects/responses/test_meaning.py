@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects._responses.meaning import meaning
+from mockserver.dialects._responses.input import meaning
 
 USER = {"role": "user", "content": "hi"}
 SAME: list[tuple[dict[str, Any], dict[str, Any]]] = [

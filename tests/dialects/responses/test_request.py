@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from mockserver.core.call import IdShape, Message, Tool, ToolChoice
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
-from mockserver.dialects._responses.openai import RESPONSE_STYLE
-from mockserver.dialects._responses.request import asked, error_event, responses_reply
+from mockserver.dialects._responses.request import RESPONSE_STYLE, asked, error_event, responses_reply
 
 F = {"type": "function", "name": "f", "description": "d", "parameters": {"b": 1, "a": 2}, "strict": True}
 SEARCH = {"type": "web_search", "user_location": {"type": "approximate", "city": "Oslo"}}

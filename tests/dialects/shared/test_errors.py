@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Failure
-from mockserver.core.reasons import REASONS
+from mockserver.core.plan import REASONS, Failure
 from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, duration, masked, retry_after
 from mockserver.dialects._shared.parse import bearer
 

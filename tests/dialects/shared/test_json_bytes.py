@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects._shared.json_bytes import LARGE, json_of
+from mockserver.dialects._shared.parse import LARGE, json_of
 
 BLANKS = (b"", b" " * LARGE)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Json
+from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._shared.lacks import LACKS, PLAIN_LACKS, lack, value_at
 from tests.kit.calls import call

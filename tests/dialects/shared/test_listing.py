@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from openai.types import Model
 
-from mockserver.core.documents import Models
 from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Models
 
 
 @pytest.mark.parametrize("name", ["openai", "skytells", "crazyrouter"])

@@ -2,7 +2,7 @@
 
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import discover
-from mockserver.dialects._shared.rates import openai_rates, remaining
+from mockserver.dialects._shared.reply import openai_rates, remaining
 
 STANDINGS = Standings(Standing(3, 1, 39.9871), Standing(40_000, 39_993, 0.01))
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from openai.types.chat import ChatCompletion, ChatCompletionDeleted
 
+from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
-from mockserver.core.page import Page
 from mockserver.core.plan import Answer, Choice, Failure, Listing, Stored, Text, Usage
 
 NAME = "chatcmpl-1"

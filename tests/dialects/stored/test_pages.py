@@ -2,11 +2,11 @@
 
 import pytest
 
+from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
-from mockserver.core.page import Page
 from mockserver.core.plan import Failure
 from mockserver.dialects._shared.words import refuse
-from mockserver.dialects._stored.pages import is_true, listing, page, pairs, whole_number
+from mockserver.dialects._stored import is_true, listing, page, pairs, whole_number
 
 
 def asked(**query: str) -> HttpRequest:

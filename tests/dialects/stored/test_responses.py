@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from openai.types.responses import CompactedResponse, Response
 
-from mockserver.core.call import Message
+from mockserver.core.call import Message, Page
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.page import Page
 from mockserver.core.plan import Answer, Choice, Failure, Stored, Text, Usage
 from mockserver.delivery.script import sse
 

@@ -9,11 +9,11 @@ import jsonschema_rs
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.instances.compiled import compiled
-from mockserver.engine.generate.instances.maker import Maker, Work
-from mockserver.engine.generate.instances.making import Place
-from mockserver.engine.generate.prompt import NOTHING
-from mockserver.engine.generate.schema import instance
+from mockserver.model.arguments import NOTHING
+from mockserver.model.schema import instance
+from mockserver.model.schema.compiled import compiled
+from mockserver.model.schema.maker import Maker, Work
+from mockserver.model.schema.making import Place
 
 CORPUS = Path(__file__).parents[2] / "corpus/schemas"
 SCHEMAS = {

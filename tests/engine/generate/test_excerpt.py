@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.engine.generate.excerpt import ends, excerpt
+from mockserver.model.arguments.words import ends, excerpt
 
 
 @pytest.mark.parametrize(

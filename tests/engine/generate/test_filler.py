@@ -1,8 +1,8 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.filler import phrase, sentence, word
-from mockserver.engine.generate.languages import lexicon
+from mockserver.model.fillers import phrase, sentence, word
+from mockserver.model.languages import lexicon
 
 
 @pytest.mark.parametrize("length", [1, 3])

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Json, Message, Prompt, Tool, ToolCall
+from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall
+from mockserver.core.draft import DraftChoice
 from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.engine.draft import DraftChoice
-from mockserver.engine.generate import GENERATORS
+from mockserver.model import GENERATORS
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 HI, TEA = (Message("user", "Hi there"),), (Message("user", "Tell me about green tea"),)

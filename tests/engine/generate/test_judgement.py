@@ -1,6 +1,6 @@
-from mockserver.core.documents import CATEGORIES
+from mockserver.core.plan import CATEGORIES
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.judgement import judgement
+from mockserver.model.embedding import judgement
 
 
 def test_all_clear_with_tiny_scores_that_follow_from_the_text() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mockserver.core.plan import Logprob
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import split
-from mockserver.engine.generate.logprobs import logprobs
+from mockserver.model.prose.logprobs import logprobs
 
 
 def weighed(text: str, top: int) -> tuple[Logprob, ...]:

@@ -7,7 +7,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.engine.generate.markdown import markdown
+from mockserver.model.forms.markdown import markdown
 
 
 def written(tokens: int | None = None, said: str = "Tell me about green tea") -> str:

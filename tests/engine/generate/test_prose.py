@@ -10,7 +10,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.engine.generate.prose import echo, lorem, prose, system, topic_of, words
+from mockserver.model.prose import echo, lorem, prose, system, topic_of, words
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
 TEA = (Message("user", "Tell me about green tea"),)

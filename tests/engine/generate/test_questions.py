@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.questions import is_order, question, telling_words
+from mockserver.model.prose.questions import is_order, question, telling_words
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Reasoning, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.engine.generate import GENERATORS
-from mockserver.engine.generate.reasoning import after, reasoning
+from mockserver.model import GENERATORS
+from mockserver.model.prose.reasoning import after, reasoning
 
 SEED = Seed(3)
 

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.http import HttpRequest
-from mockserver.engine.generate.results import texts, told
+from mockserver.model.prose.results import texts, told
 
 Result = tuple[str, dict[str, Any], str]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.schema import flaw, instance
+from mockserver.model.schema import flaw, instance
 
 TREE = {
     "type": "object",

@@ -5,10 +5,10 @@ from itertools import islice
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.languages import LANGUAGES
-from mockserver.engine.generate.languages.english import CLOSERS, MIDDLES, OPENERS, THOUGHTS
-from mockserver.engine.generate.sentences import Speaker, blank, pick, sentences
-from mockserver.engine.generate.topic import Topic, topic
+from mockserver.model.languages import LANGUAGES
+from mockserver.model.languages.english import CLOSERS, MIDDLES, OPENERS, THOUGHTS
+from mockserver.model.prose.sentences import Speaker, blank, pick, sentences
+from mockserver.model.prose.topic import Topic, topic
 
 
 def said(text: str, number: int, seed: int = 0) -> list[str]:

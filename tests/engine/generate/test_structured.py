@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
-from mockserver.core.call import Json, Message
+from mockserver.core.call import Message
+from mockserver.core.draft import DraftChoice
+from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
-from mockserver.engine.draft import DraftChoice
-from mockserver.engine.generate import structured
+from mockserver.model import structured
 from tests.kit.calls import call
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

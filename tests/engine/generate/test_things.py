@@ -1,7 +1,7 @@
 """Things and remarks that are made up."""
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.things import ADJECTIVES, NOUNS, remark, thing
+from mockserver.model.prose.things import ADJECTIVES, NOUNS, remark, thing
 
 
 def test_a_thing_is_two_words_of_the_tables() -> None:

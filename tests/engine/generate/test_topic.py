@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.topic import topic
+from mockserver.model.prose.topic import topic
 
 SUBJECTS = [
     ("Tell me about cheap flights to Rome", "tell", "cheap flights to Rome"),

@@ -9,8 +9,8 @@ import pytest
 
 from mockserver.core.call import Tool, ToolChoice
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.prompt import mentions
-from mockserver.engine.generate.schema import instance
+from mockserver.model.arguments import mentions
+from mockserver.model.schema import instance
 from tests.kit.calls import call
 from tests.kit.loops import rows, uses
 

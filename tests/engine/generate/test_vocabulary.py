@@ -1,6 +1,6 @@
 """Words of a line."""
 
-from mockserver.engine.generate.vocabulary import vocabulary
+from mockserver.model.arguments.words import vocabulary
 
 
 def test_vocabulary() -> None:

@@ -1,8 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from mockserver.engine.spec.complaints import complaints
-from mockserver.engine.spec.models import RuleSpec
+from mockserver.rules.schema import RuleSpec
+from mockserver.rules.validation_errors import complaints
 from tests.kit.rules import mistakes, then_mistakes
 
 IN_FILES = {

@@ -3,10 +3,10 @@
 import jsonschema_rs
 import pytest
 
-from mockserver.core.faults import POSITIONS
+from mockserver.core.action import POSITIONS
 from mockserver.delivery.faults import FAULTS
-from mockserver.engine.answer_faults import ANSWER_FAULTS
-from mockserver.engine.spec.faults import BESIDE, fault_schema, fault_table
+from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.rules.schema import BESIDE, fault_schema, fault_table
 from tests.engine.then.test_faults import MADE
 from tests.kit.rules import loaded
 

@@ -5,10 +5,10 @@ import json
 import jsonschema_rs
 import pytest
 
+from mockserver.config.source import read
 from mockserver.delivery.faults import FAULTS
-from mockserver.engine.rules import load
-from mockserver.engine.spec.schema import rules_schema
-from mockserver.positions import read
+from mockserver.rules.json_schema import rules_schema
+from mockserver.rules.load import load
 from tests.engine.then.test_contents import ENDED, MADE
 from tests.engine.then.test_documents import STATED
 from tests.engine.then.test_failures import BROKEN

@@ -3,8 +3,8 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import Field, Tag, ValidationError
 
-from mockserver.engine.spec.table import Headers, Table, TextOrNumber, Whole, by_type, either
-from mockserver.kinds.amounts import Duration, Share
+from mockserver.config.types import Duration, Share
+from mockserver.rules.table import Headers, Table, TextOrNumber, Whole, by_type, either
 
 
 class Circle(Table):

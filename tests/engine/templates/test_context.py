@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
-from mockserver.engine.templates.context import CALL, CONTEXT, MEMBERS, Table, plain, shown
+from mockserver.rules.templates import CALL, CONTEXT, MEMBERS, Table, plain, shown
 from tests.kit.calls import call, told
 from tests.kit.rules import moment, rendered
 

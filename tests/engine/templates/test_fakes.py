@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from mockserver.engine.templates.fakes import Fake, providers
+from mockserver.rules.templates import Fake, providers
 from tests.kit.calls import call
 from tests.kit.rules import moment, rendered
 

@@ -2,12 +2,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mockserver.config.errors import RuleError
+from mockserver.config.source import read
 from mockserver.core.call import Message
-from mockserver.core.errors import RuleError
 from mockserver.core.plan import Failure
-from mockserver.engine.rules import load
-from mockserver.engine.templates.templates import MAX_OUTPUT, is_template
-from mockserver.positions import read
+from mockserver.rules.load import load
+from mockserver.rules.templates import MAX_OUTPUT, is_template
 from tests.kit.calls import call, told
 from tests.kit.rules import mistakes, moment, rendered, respond
 
@@ -147,7 +147,7 @@ def test_a_template_that_fails_tells_little_of_the_request():
 
 
 def test_a_stop_from_the_keyboard_passes():
-    from mockserver.engine.templates.templates import _rendered
+    from mockserver.rules.templates import _rendered
 
     def interrupted():
         raise KeyboardInterrupt

@@ -1,8 +1,8 @@
 import pytest
 
 from mockserver.core.call import Tool, ToolCall
+from mockserver.core.draft import AT_THE_END, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
-from mockserver.engine.draft import AT_THE_END, DraftChoice
 from tests.kit.calls import call
 from tests.kit.rules import draft, moment, parts, then_mistakes
 

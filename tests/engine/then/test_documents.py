@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.engine.draft import Stated
+from mockserver.core.draft import Stated
 from tests.kit.rules import respond, then_mistakes
 
 STATED = {

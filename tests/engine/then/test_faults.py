@@ -5,13 +5,19 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.action import Position
 from mockserver.core.call import Message
-from mockserver.core.faults import Position
-from mockserver.delivery.faults.ending import CutShort, Disconnect, Stall
-from mockserver.delivery.faults.framing import JoinFrames
-from mockserver.delivery.faults.head import WrongContentLength, WrongContentType
-from mockserver.delivery.faults.tempo import KeepAlive, Slow
-from mockserver.engine.answer_faults import BadToolArguments
+from mockserver.delivery.faults.body import JoinFrames
+from mockserver.delivery.faults.connection import (
+    CutShort,
+    Disconnect,
+    KeepAlive,
+    Slow,
+    Stall,
+    WrongContentLength,
+    WrongContentType,
+)
+from mockserver.rules.answer.faults import BadToolArguments
 from tests.kit.calls import call
 from tests.kit.rules import loaded, mistakes, moment, respond, then_mistakes
 

@@ -70,9 +70,9 @@ def test_unknown_dialects(when, mistake):
 
 
 def test_a_feature_that_no_dialect_has_offers_none():
-    from mockserver.core.errors import RuleError
-    from mockserver.engine.rules import load
-    from mockserver.positions import read
+    from mockserver.config.errors import RuleError
+    from mockserver.config.source import read
+    from mockserver.rules.load import load
 
     document = read("rules: [{when: {dialect: a}, then: {refusal: b}}]", "r.yaml")
     with pytest.raises(RuleError, match=r'"a", which cannot send a refusal  \['):

@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.engine.then.headers import compile_headers
+from mockserver.rules.answer.errors import compile_headers
 from tests.kit.rules import said, site
 
 

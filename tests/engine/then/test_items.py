@@ -7,8 +7,8 @@ from openai.types.responses import ResponseOutputItem
 from pydantic import TypeAdapter
 
 from mockserver.core.call import ToolCall
+from mockserver.core.hosted_tools import BODIES
 from mockserver.core.plan import Item, Reasoning, Refusal, Text, ToolUse
-from mockserver.engine.own_tools import BODIES
 from tests.kit.rules import draft, loaded, moment, parts, then_mistakes
 
 OFFICIAL = TypeAdapter(ResponseOutputItem)

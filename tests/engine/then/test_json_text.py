@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.engine.then.json_text import json_bytes, json_text
+from mockserver.rules.answer.context import json_bytes, json_text
 from tests.kit.calls import call
 from tests.kit.rules import moment, said, site, text
 

@@ -1,7 +1,7 @@
 import pytest
 
-from mockserver.engine.spec.models import ThenSpec
-from mockserver.engine.then.kinds import BESIDE, OUTCOMES
+from mockserver.rules.answer.checks import BESIDE, OUTCOMES
+from mockserver.rules.schema import ThenSpec
 from tests.kit.rules import loaded, then_mistakes
 
 ANSWERS = (

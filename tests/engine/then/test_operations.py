@@ -2,10 +2,10 @@
 
 import pytest
 
+from mockserver.core.draft import Draft, Stated
 from mockserver.core.plan import Failure, Raw
-from mockserver.engine.draft import Draft, Stated
-from mockserver.engine.then.operations import GENERATIVE, misfit
-from mockserver.engine.when.fields import OPERATIONS
+from mockserver.rules.answer.checks import GENERATIVE, misfit
+from mockserver.rules.match.fields import OPERATIONS
 from tests.kit.calls import call
 from tests.kit.rules import loaded, mistakes
 

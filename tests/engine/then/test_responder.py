@@ -3,11 +3,10 @@ from dataclasses import replace
 
 import pytest
 
+from mockserver.config.timing import PROFILES
 from mockserver.core.call import Message
-from mockserver.core.plan import Failure, Forward, Text, Verdict
-from mockserver.core.timing import Timing
-from mockserver.engine.draft import Draft, DraftChoice, Replay
-from mockserver.kinds.timing import PROFILES
+from mockserver.core.draft import Draft, DraftChoice, Replay
+from mockserver.core.plan import Failure, Forward, Text, Timing, Verdict
 from tests.kit.calls import call
 from tests.kit.rules import draft, loaded, moment, respond, text, then_mistakes
 

@@ -1,8 +1,8 @@
 import pytest
 
 from mockserver.core.plan import Verdict
-from mockserver.engine.spec.models import AnnotateSpec, FilterSpec
-from mockserver.engine.then.safety import verdicts
+from mockserver.rules.answer.errors import verdicts
+from mockserver.rules.schema import AnnotateSpec, FilterSpec
 from tests.kit.rules import then_mistakes
 
 VIOLENCE = FilterSpec(on="completion", severity="medium")

@@ -1,8 +1,8 @@
 import pytest
 
-from mockserver.engine.templates.templates import Templates
-from mockserver.engine.then.site import Site
-from mockserver.positions import Document, Mistakes, read
+from mockserver.config.source import Document, Mistakes, read
+from mockserver.rules.answer.context import Site
+from mockserver.rules.templates import Templates
 
 TEXT = "rules:\n  - then:\n      text: |\n        one\n        two\n      model: x\n"
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.errors import RuleError
+from mockserver.config.errors import RuleError
 from mockserver.core.exchange import Finding
-from mockserver.engine.when.conditions import All, Condition, Either, implied
-from mockserver.engine.when.matchers import compile_when
+from mockserver.rules.match.conditions import All, Condition, Either, implied
+from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import call
 
 ASKED = call("What is the weather in Paris?", tools=("get_weather",))

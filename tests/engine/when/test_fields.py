@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Call, Message, ToolChoice
-from mockserver.engine.when.fields import FIELDS, Family, Field, expression, find
+from mockserver.rules.match.fields import FIELDS, Family, Field, expression, find
 from tests.kit.calls import Web, call, told
 
 IMAGE = {"type": "image_url", "image_url": {"url": "data:"}}

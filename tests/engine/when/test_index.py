@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.call import Call
-from mockserver.engine.when.conditions import Condition
-from mockserver.engine.when.index import FewIndex, JoinedIndex, RuleIndex, pinned
-from mockserver.engine.when.matchers import compile_when
+from mockserver.rules.match.conditions import Condition
+from mockserver.rules.match.index import FewIndex, JoinedIndex, RuleIndex, pinned
+from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import Web, call
 
 ASKED = call("Where is order 00042, Straße 5?", tools=("get_order",), raw={"n": 1, "stop": ["a", "b"], "o": {"x": 1}})

@@ -5,7 +5,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.engine.when.literals import literals
+from mockserver.rules.match.predicates import literals
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.call import Message
-from mockserver.engine.when.fields import OPERATIONS
-from mockserver.engine.when.matchers import FIELDS, PREDICATES, compile_when
+from mockserver.rules.match.fields import FIELDS, OPERATIONS
+from mockserver.rules.match.parse import compile_when
+from mockserver.rules.match.predicates import PREDICATES
 from tests.kit.calls import Web, call, told
 
 ASKED = call(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.errors import RuleError
-from mockserver.engine.when.predicates import PLAIN, PREDICATES, Lens, UnfitError, part_of, pieces, same
+from mockserver.config.errors import RuleError
+from mockserver.rules.match.predicates import PLAIN, PREDICATES, Lens, UnfitError, part_of, pieces, same
 
 FOLD, SQUEEZE, BOTH = Lens(fold=True), Lens(squeeze=True), Lens(fold=True, squeeze=True)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.engine.when.fields import FIELDS
-from mockserver.engine.when.matchers import compile_when
-from mockserver.engine.when.predicates import PREDICATES
-from mockserver.engine.when.schema import when_schema
+from mockserver.rules.json_schema import when_schema
+from mockserver.rules.match.fields import FIELDS
+from mockserver.rules.match.parse import compile_when
+from mockserver.rules.match.predicates import PREDICATES
 
 SCHEMA = jsonschema_rs.validator_for(when_schema())
 

@@ -1,6 +1,6 @@
 import json
 
-from mockserver.reports.coverage.data import as_json
+from mockserver.reports.coverage import as_json
 from tests.kit.covered import covered
 
 

@@ -1,7 +1,6 @@
 from html.parser import HTMLParser
 
-from mockserver.reports.coverage.page import owned, page
-from mockserver.reports.coverage.value import Coverage, Entry, File
+from mockserver.reports.coverage import Coverage, Entry, File, owned, page
 from tests.kit.covered import FILE, RULES, covered
 
 TEXT = RULES.splitlines()

@@ -1,5 +1,4 @@
-from mockserver.reports.coverage.text import table, unused
-from mockserver.reports.coverage.value import Coverage
+from mockserver.reports.coverage import Coverage, table, unused
 from tests.kit.covered import covered
 
 TABLE = """\

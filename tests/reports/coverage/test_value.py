@@ -1,6 +1,6 @@
 import pytest
 
-from mockserver.reports.coverage.value import Sum, summed
+from mockserver.reports.coverage import Sum, summed
 from tests.kit.covered import covered
 
 

@@ -1,7 +1,7 @@
 import json
 
-from mockserver.core.errors import Place
-from mockserver.reports.coverage.watch import Watch, watch, watching
+from mockserver.config.errors import Place
+from mockserver.reports.coverage_watch import Watch, watch, watching
 from tests.kit.covered import covered, exchange, watched
 from tests.kit.rules import loaded
 

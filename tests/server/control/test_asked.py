@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.errors import Mistake
-from mockserver.server.control.asked import Asked, RefusedError, number, told
+from mockserver.config.errors import Mistake
+from mockserver.server.control.requests import Asked, RefusedError, number, told
 from mockserver.server.live import Sources, start
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from mockserver.server.app import build_app
+from mockserver.server.cassette_store import in_folder
 from mockserver.server.live import Sources, start
-from mockserver.server.reels import in_folder
 from tests.kit.asgi import App
 from tests.kit.reels import Folder, chat, episode, folder
 from tests.kit.watched import Watched, rule

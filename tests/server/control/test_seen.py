@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.exchange import MOST_KEPT, Exchange
-from mockserver.server.control.seen import attempts, bodies, summary
+from mockserver.server.control.calls import attempts, bodies, summary
 from tests.kit.watched import Watched, watched
 
 RULES = """

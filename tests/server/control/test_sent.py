@@ -2,8 +2,8 @@
 
 import json
 
-from mockserver.server.control.asked import Asked
-from mockserver.server.control.sent import rules_of
+from mockserver.server.control.requests import Asked
+from mockserver.server.control.rules import rules_of
 from mockserver.server.live import Sources, start
 
 

@@ -6,10 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from mockserver.core.errors import Place
+from mockserver.config.errors import Place
 from mockserver.testing import MockServer
-from mockserver.testing.faults.judging import End, Standard, Verdict, judged
-from mockserver.testing.faults.probes import Choice, Probe
+from mockserver.testing.fault_matrix import Choice, End, Probe, Standard, Verdict, judged
 
 PASSED, FAILED = End("passed"), End("failed", "assert 1 == 2")
 RAISED = End("raised", "ReadError", ("ReadError", "NetworkError", "Exception"))

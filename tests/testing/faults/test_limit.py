@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from mockserver.testing.faults.limit import HungError, Limit
+from mockserver.testing.fault_matrix import HungError, Limit
 
 
 def test_what_ends_in_time_is_left_alone() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.errors import MockserverError, Place
-from mockserver.testing.faults.matrix import LIMIT, Matrix
+from mockserver.config.errors import MockserverError, Place
+from mockserver.testing.fault_matrix import LIMIT, Matrix
 
 HERE = Place("test_app.py", 7, 1)
 

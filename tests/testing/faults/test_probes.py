@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.errors import MockserverError, Place
+from mockserver.config.errors import MockserverError, Place
 from mockserver.delivery.faults import FAULTS
-from mockserver.engine.answer_faults import ANSWER_FAULTS
-from mockserver.testing.faults.probes import USUAL, Choice, Probe
+from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.testing.fault_matrix import USUAL, Choice, Probe
 
 HERE = Place("test_app.py", 7, 1)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-import mockserver.pytest_faults  # noqa: F401  # else each run within would import it anew
+import mockserver.pytest_plugin.faults  # noqa: F401  # else each run within would import it anew
 from tests.kit.nested import ran
 
 pytest_plugins = ["pytester"]

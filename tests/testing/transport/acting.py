@@ -6,8 +6,8 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.core.action import Action, Head
-from mockserver.delivery.line import STAGE
-from mockserver.testing.transport.steps import Gate, Steps
+from mockserver.delivery.connection import STAGE
+from mockserver.testing.transport.in_process import Gate, Steps
 
 OK = Head(200, ())
 STREAM = Head(200, (("content-type", "text/event-stream"),))

@@ -10,7 +10,7 @@ from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
 from mockserver.core.http import Frame
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.transport.answer import Answer
+from mockserver.testing.transport.in_process import Answer
 from tests.testing.transport.acting import OK, STREAM, Acting, steps
 
 TWO = b"data: 1\n\ndata: 2\n\n"

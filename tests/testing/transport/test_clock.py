@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from mockserver.core.errors import ConfigError
+from mockserver.config.errors import ConfigError
 from mockserver.testing import Clock
 
 

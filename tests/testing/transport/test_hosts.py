@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.testing.transport.hosts import Hosts
+from mockserver.testing.transport import Hosts
 
 
 @pytest.fixture(scope="module")

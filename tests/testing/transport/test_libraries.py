@@ -6,7 +6,7 @@ import httpx
 import httpx2
 import pytest
 
-from mockserver.testing.transport.libraries import library_of
+from mockserver.testing.transport import library_of
 
 
 class Pieces:

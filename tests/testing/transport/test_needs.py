@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.apart import Work
+from mockserver.engine.offload import Work
 from mockserver.testing import Clock
-from mockserver.testing.transport.needs import EndlessError, Until, run, run_async
+from mockserver.testing.transport.in_process import EndlessError, Until, run, run_async
 
 Asking = Generator[object, Any, Any]
 

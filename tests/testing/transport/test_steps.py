@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Cut, Head, Wait, Write
-from mockserver.engine.apart import Work, aside
+from mockserver.engine.offload import Work, aside
 from mockserver.server.snapshot import ClientLeftError
-from mockserver.testing.transport.steps import END, Gate, Steps
+from mockserver.testing.transport.in_process import END, Gate, Steps
 from tests.testing.transport.acting import OK, Acting, doing, steps
 
 ACTIONS = (OK, Write(b"one"), Wait(30.0), Write(b"two"))

@@ -17,10 +17,10 @@ from fireworks import Fireworks
 from openai import AsyncOpenAI, AzureOpenAI, OpenAI
 from tzafon import Lightcone
 
+from mockserver.config.errors import ConfigError
 from mockserver.core.call import Call
-from mockserver.core.errors import ConfigError
 from mockserver.testing import MockServer, Setup
-from mockserver.testing.transport.needs import EndlessError
+from mockserver.testing.transport.in_process import EndlessError
 
 HI: Any = [{"role": "user", "content": "hi"}]
 CHAT = "https://api.openai.com/v1/chat/completions"

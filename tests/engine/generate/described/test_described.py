@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.described import asks_for_json, described
+from mockserver.model.arguments.described import asks_for_json, described
 
 PERSON = {"properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
 INSTRUCTIONS = (

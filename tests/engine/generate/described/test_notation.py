@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.described.notation import Bare, named, read, record, shape
+from mockserver.model.arguments.described import Bare, named, read, record, shape
 
 STRING = {"type": "string"}
 READ: list[tuple[str, Any]] = [

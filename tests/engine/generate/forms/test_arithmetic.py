@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms.arithmetic import computed
-from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.exact import computed
+from mockserver.model.forms.prompt import Asked
+from mockserver.model.prose.topic import topic
 
 
 def result(text: str, rules: str = "") -> str | None:

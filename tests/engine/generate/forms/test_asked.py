@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.engine.generate.forms.asked import Asked, number_of
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.prompt import Asked, number_of
+from mockserver.model.prose.topic import topic
 
 
 @pytest.mark.parametrize(

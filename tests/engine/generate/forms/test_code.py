@@ -3,9 +3,9 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.code import block, coded, continued
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.code import block, coded, continued
+from mockserver.model.forms.prompt import Asked
+from mockserver.model.prose.topic import topic
 
 
 def made(text: str, rules: str = "") -> str | None:

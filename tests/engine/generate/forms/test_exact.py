@@ -3,10 +3,10 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.exact import dictated
-from mockserver.engine.generate.languages import LANGUAGES
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.exact import dictated
+from mockserver.model.forms.prompt import Asked
+from mockserver.model.languages import LANGUAGES
+from mockserver.model.prose.topic import topic
 
 
 def said(text: str, rules: str = "") -> str | None:

@@ -3,9 +3,9 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.extracts import counted, extracted, ordered_anew
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.extracts import counted, extracted, ordered_anew
+from mockserver.model.forms.prompt import Asked
+from mockserver.model.prose.topic import topic
 
 RNG = Seed(0).stream("x")
 

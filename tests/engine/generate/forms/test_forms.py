@@ -3,8 +3,8 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms import FORMS, formed
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms import FORMS, formed
+from mockserver.model.prose.topic import topic
 
 
 def form_of(text: str, rules: str = "") -> str | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.forms.frames import framed
+from mockserver.model.forms.prompt import framed
 
 STEPS = "Question: a question\nThought: think\nAction: one of [search]\nFinal Answer: the answer\n\nQuestion: Why?"
 

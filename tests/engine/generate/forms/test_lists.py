@@ -5,9 +5,9 @@ import re
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.lists import listed
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.lists import listed
+from mockserver.model.forms.prompt import Asked
+from mockserver.model.prose.topic import topic
 
 
 def lines(text: str, rules: str = "") -> list[str]:

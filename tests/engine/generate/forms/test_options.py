@@ -3,9 +3,9 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.options import chosen
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.exact import chosen
+from mockserver.model.forms.prompt import Asked
+from mockserver.model.prose.topic import topic
 
 
 def picked(text: str, rules: str = "") -> set[str | None]:

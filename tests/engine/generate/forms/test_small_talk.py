@@ -3,11 +3,11 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.small_talk import small_talk
-from mockserver.engine.generate.languages import LANGUAGES
-from mockserver.engine.generate.languages.english import GREETINGS
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.pieces import small_talk
+from mockserver.model.forms.prompt import Asked
+from mockserver.model.languages import LANGUAGES
+from mockserver.model.languages.english import GREETINGS
+from mockserver.model.prose.topic import topic
 
 
 def answer(text: str) -> str | None:

@@ -4,9 +4,9 @@ import csv
 import io
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.forms.asked import Asked
-from mockserver.engine.generate.forms.tables import table, tabled
-from mockserver.engine.generate.topic import topic
+from mockserver.model.forms.lists import table, tabled
+from mockserver.model.forms.prompt import Asked
+from mockserver.model.prose.topic import topic
 
 
 def made(text: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The sizes of the smallest derivations."""
 
-from mockserver.engine.generate.grammar.bnf import Grammar, Terminal, smallest
-from mockserver.engine.generate.patterns.trying import Literal
+from mockserver.model.grammar.notation import Grammar, Terminal, smallest
+from mockserver.model.patterns.matching import Literal
 
 X = {"x": Terminal(Literal("x"))}
 RULES = {

@@ -4,8 +4,8 @@ import pytest
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.grammar.derivation import derivation
-from mockserver.engine.generate.grammar.notation import grammar_of
+from mockserver.model.grammar.notation import grammar_of
+from mockserver.model.grammar.recognition import derivation
 
 NESTED = grammar_of('start: "(" start* ")" | "x"')
 SUMS = grammar_of('start: sum\nsum: sum OP sum | N | "(" sum ")"\nN: /[0-9]+/\nOP: "+" | "-"')

@@ -12,8 +12,8 @@ from lark.exceptions import GrammarError
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.grammar import check, text_of
-from mockserver.engine.generate.prompt import mentions
+from mockserver.model.arguments import mentions
+from mockserver.model.grammar import check, text_of
 
 LARK = {
     "arithmetic": """

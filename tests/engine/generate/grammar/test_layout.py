@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.engine.generate.grammar.layout import layouts
-from mockserver.engine.generate.grammar.notation import grammar_of
+from mockserver.model.grammar.notation import grammar_of
+from mockserver.model.grammar.recognition import layouts
 
 TOKENS = [("A", text) for text in ("f", "(", "x", ",", "y", ")", "=", "[", "1", "]", ";")]
 

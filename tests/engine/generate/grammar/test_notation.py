@@ -4,8 +4,8 @@ import pytest
 from lark import Lark
 
 from mockserver.core.plan import Failure
-from mockserver.engine.generate.grammar.notation import grammar_of
-from mockserver.engine.generate.grammar.recognition import derives
+from mockserver.model.grammar.notation import grammar_of
+from mockserver.model.grammar.recognition import derives
 
 # Bodies of `start`, texts that they derive, and texts that they do not.
 BODIES = {

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from lark import Lark
 from lark.exceptions import UnexpectedInput
 
-from mockserver.engine.generate.grammar.notation import grammar_of
-from mockserver.engine.generate.grammar.recognition import derives, reading
+from mockserver.model.grammar.notation import grammar_of
+from mockserver.model.grammar.recognition import derives, reading
 
 SUMS = """
 start: sum

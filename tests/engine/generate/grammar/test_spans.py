@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.engine.generate.grammar.notation import grammar_of
-from mockserver.engine.generate.grammar.spans import best_phrase, best_span, phrases
-from mockserver.engine.generate.prompt import NOTHING, mentions
+from mockserver.model.arguments import NOTHING, mentions
+from mockserver.model.grammar.notation import grammar_of
+from mockserver.model.grammar.recognition import best_phrase, best_span, phrases
 
 SUMS = grammar_of('start: /[0-9]+/ (("+" | "*") /[0-9]+/)*\n%ignore " "')
 

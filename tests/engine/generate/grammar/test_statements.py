@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.engine.generate.grammar.statements import statements
+from mockserver.model.grammar.notation import statements
 
 WHOLE = """
 // about

@@ -5,9 +5,8 @@ import re
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.engine.generate.grammar.statements import statements
-from mockserver.engine.generate.grammar.terminals import Lexicon
-from mockserver.engine.generate.patterns.trying import Literal, fits
+from mockserver.model.grammar.notation import Lexicon, statements
+from mockserver.model.patterns.matching import Literal, fits
 
 # The terminal T, texts that it is, and texts that it is not.
 TERMINALS = {

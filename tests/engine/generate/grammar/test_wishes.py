@@ -2,9 +2,10 @@
 
 import pytest
 
-from mockserver.engine.generate.grammar.notation import grammar_of
-from mockserver.engine.generate.grammar.wishes import Reach, wishes
-from mockserver.engine.generate.prompt import NOTHING, Mention, Mentions
+from mockserver.model.arguments import NOTHING, Mentions
+from mockserver.model.arguments.values import Mention
+from mockserver.model.grammar.notation import grammar_of
+from mockserver.model.grammar.wishes import Reach, wishes
 
 LAMP = grammar_of("""
 start: "turn" STATE "the" device ["to" LEVEL "%"]

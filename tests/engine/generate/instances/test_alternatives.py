@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.instances.alternatives import Alternatives
-from mockserver.engine.generate.instances.compiled import compiled
-from mockserver.engine.generate.instances.dead_end import DeadEndError, ExhaustedError
-from mockserver.engine.generate.instances.parts import kinds, listed, of_property, required
+from mockserver.model.schema.alternatives import Alternatives
+from mockserver.model.schema.compiled import compiled
+from mockserver.model.schema.document import DeadEndError, ExhaustedError
+from mockserver.model.schema.parts import kinds, listed, of_property, required
 
 
 def settled(schema: Any) -> list[Any]:

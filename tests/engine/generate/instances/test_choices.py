@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.instances.choices import Choices, identity_of
-from mockserver.engine.generate.instances.compiled import compiled
-from mockserver.engine.generate.instances.parts import flat
+from mockserver.model.schema.alternatives import Choices, identity_of
+from mockserver.model.schema.compiled import compiled
+from mockserver.model.schema.parts import flat
 
 A, B = {"type": "string"}, {"minLength": 2}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.instances import compiled as module
-from mockserver.engine.generate.instances.compiled import compiled, matches, text_validator
-from mockserver.engine.generate.instances.dead_end import DeadEndError
+from mockserver.model.schema import compiled as module
+from mockserver.model.schema.compiled import compiled, matches, text_validator
+from mockserver.model.schema.document import DeadEndError
 
 
 def test_equal_schemas_are_made_ready_once() -> None:

@@ -1,6 +1,6 @@
 """Dead ends say why and where."""
 
-from mockserver.engine.generate.instances.dead_end import DeadEndError
+from mockserver.model.schema.document import DeadEndError
 
 
 def test_a_dead_end_says_why_and_where() -> None:

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.instances.dead_end import DeadEndError
-from mockserver.engine.generate.instances.document import Document
+from mockserver.model.schema.document import DeadEndError, Document
 
 TARGET: Any = {"title": "target"}
 

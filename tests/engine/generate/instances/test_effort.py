@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.instances.effort import Effort, Targets, extent, pairs
+from mockserver.model.schema.document import Effort, Targets, extent, pairs
 
 TEXT = {"type": "string"}
 

@@ -4,7 +4,7 @@ import jsonschema_rs
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.instances.formats import FORMATS, formatted, moment
+from mockserver.model.schema.formats import FORMATS, formatted, moment
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.instances.document import Document
-from mockserver.engine.generate.instances.height import Heights
+from mockserver.model.schema.document import Document, Heights
 
 LEAF: Any = {"type": "string"}
 

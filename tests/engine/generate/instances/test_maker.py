@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.instances.compiled import compiled
-from mockserver.engine.generate.instances.dead_end import DeadEndError, ExhaustedError
-from mockserver.engine.generate.instances.maker import Maker, Work
-from mockserver.engine.generate.instances.making import Place
-from mockserver.engine.generate.prompt import NOTHING
+from mockserver.model.arguments import NOTHING
+from mockserver.model.schema.compiled import compiled
+from mockserver.model.schema.document import DeadEndError, ExhaustedError
+from mockserver.model.schema.maker import Maker, Work
+from mockserver.model.schema.making import Place
 
 
 def maker(schema: Any, seed: int = 0, *, lean: bool = False, troubles: Any = None) -> Maker:

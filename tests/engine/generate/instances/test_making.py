@@ -1,6 +1,6 @@
 """Places know where they are, and how often what was made there has been refused."""
 
-from mockserver.engine.generate.instances.making import Place
+from mockserver.model.schema.making import Place
 
 
 def test_places_are_json_pointers() -> None:

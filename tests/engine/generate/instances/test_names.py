@@ -5,7 +5,7 @@ import re
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.instances.names import _TEXTS, natural_range, plain_text
+from mockserver.model.schema.names import _TEXTS, natural_range, plain_text
 
 
 def drawn(*hints: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from mockserver.engine.generate.instances.negation import opposites
+from mockserver.model.schema.parts import opposites
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.instances.dead_end import DeadEndError
-from mockserver.engine.generate.instances.numbers import number, span
+from mockserver.model.schema.document import DeadEndError
+from mockserver.model.schema.scalars import number, span
 
 
 def drawn(*parts: Any, natural: tuple[float, float] = (1, 100), whole: bool = False) -> list[Any]:

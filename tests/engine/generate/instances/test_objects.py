@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.schema import instance
+from mockserver.model.schema import instance
 
 
 def made(schema: Any, seed: int = 0) -> Any:

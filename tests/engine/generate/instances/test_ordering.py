@@ -3,11 +3,10 @@
 from typing import Any
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.instances.compiled import compiled
-from mockserver.engine.generate.instances.maker import Maker, Work
-from mockserver.engine.generate.instances.making import Place
-from mockserver.engine.generate.instances.ordering import after_trouble, kinds_in_order, ordered
-from mockserver.engine.generate.prompt import NOTHING
+from mockserver.model.arguments import NOTHING
+from mockserver.model.schema.compiled import compiled
+from mockserver.model.schema.maker import Maker, Work, after_trouble, kinds_in_order, ordered
+from mockserver.model.schema.making import Place
 
 DEEP: Any = {"type": "object", "properties": {"a": {"type": "object"}}, "required": ["a"]}
 OPTIONS: Any = [(DEEP,), ({"type": "null"},), ({"const": None},), ({"type": "string"},)]

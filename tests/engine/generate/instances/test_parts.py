@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.instances.dead_end import DeadEndError
-from mockserver.engine.generate.instances.document import Document
-from mockserver.engine.generate.instances.parts import (
+from mockserver.model.schema.document import DeadEndError, Document
+from mockserver.model.schema.parts import (
     exact,
     flat,
     hinted,

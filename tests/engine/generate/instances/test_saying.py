@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.prompt import Mentions, mentions
-from mockserver.engine.generate.schema import instance
+from mockserver.model.arguments import Mentions, mentions
+from mockserver.model.schema import instance
 
 
 @dataclass(frozen=True, slots=True)

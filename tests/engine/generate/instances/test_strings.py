@@ -6,8 +6,8 @@ import jsonschema_rs
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.instances.dead_end import DeadEndError
-from mockserver.engine.generate.instances.strings import text
+from mockserver.model.schema.document import DeadEndError
+from mockserver.model.schema.scalars import text
 
 
 def drawn(*parts: Any, hints: tuple[str, ...] = ()) -> list[str]:

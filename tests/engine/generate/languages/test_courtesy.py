@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from mockserver.engine.generate.languages import LANGUAGES
-from mockserver.engine.generate.languages.courtesy import COURTESIES
+from mockserver.model.languages import LANGUAGES
+from mockserver.model.languages.courtesy import COURTESIES
 
 
 @pytest.mark.parametrize("code", sorted(COURTESIES))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.languages import LANGUAGES, UNSPACED, frequent, language_asked, language_of, lexicon
+from mockserver.model.languages import LANGUAGES, UNSPACED, frequent, language_asked, language_of, lexicon
 
 TEXTS = [
     ("en", "Tell me about cheap flights to Rome"),

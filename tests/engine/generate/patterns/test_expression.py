@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from mockserver.engine.generate.patterns.expression import (
+from mockserver.model.patterns.regex import (
     ANY,
     Chars,
     Edge,

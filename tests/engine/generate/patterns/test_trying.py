@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.patterns.trying import (
+from mockserver.model.patterns.matching import (
     Literal,
     SlowError,
     UnreadableError,

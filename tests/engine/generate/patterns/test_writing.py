@@ -6,8 +6,8 @@ from math import inf
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.instances.compiled import matches
-from mockserver.engine.generate.patterns.writing import matching
+from mockserver.model.patterns.regex import matching
+from mockserver.model.schema.compiled import matches
 
 PATTERNS = [
     "^[A-Z]{3}$",

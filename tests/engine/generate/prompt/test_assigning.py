@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt import mentions
-from mockserver.engine.generate.prompt.assigning import Assignment, assign, matches, wants
-from mockserver.engine.generate.prompt.reading import read
+from mockserver.model.arguments import mentions
+from mockserver.model.arguments.assigning import Assignment, assign, matches, wants
+from mockserver.model.arguments.reading import read
 
 
 def given(text: str, properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt.converting import values
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.wanted import wanted
+from mockserver.model.arguments.converting import values
+from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(

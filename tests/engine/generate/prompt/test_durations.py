@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.durations import durations, iso_duration
+from mockserver.model.arguments.dates import durations, iso_duration
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.kinds import is_calling, is_kind, is_measure, kind_for
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.wanted import wanted
+from mockserver.model.arguments.phrases import is_calling, is_kind, is_measure, kind_for
+from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(

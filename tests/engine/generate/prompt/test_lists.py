@@ -2,10 +2,10 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.lists import after_key, bulleted, candidates, enumerated
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.reading import read
-from mockserver.engine.generate.prompt.wanted import item_of, wanted
+from mockserver.model.arguments.properties import item_of, wanted
+from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.spoken import after_key, bulleted, candidates, enumerated
+from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(

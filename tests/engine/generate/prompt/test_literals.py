@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.literals import literals
+from mockserver.model.arguments.values import literals
 
 
 @pytest.mark.parametrize(

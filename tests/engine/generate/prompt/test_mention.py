@@ -1,6 +1,6 @@
 """Whether mentions share a place."""
 
-from mockserver.engine.generate.prompt.mention import Mention
+from mockserver.model.arguments.values import Mention
 
 
 def test_overlaps() -> None:

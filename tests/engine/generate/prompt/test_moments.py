@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.moments import moments, pieces, times
+from mockserver.model.arguments.dates import moments, pieces, times
+from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """What the words around a mention tell."""
 
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.neighbours import alike, context, elsewhere, role
-from mockserver.engine.generate.prompt.wanted import wanted
+from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.scoring import alike, context, elsewhere, role
+from mockserver.model.arguments.values import Mention
 
 STRING = {"type": "string"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.numbers import numbers, value_of
+from mockserver.model.arguments.numbers import numbers, value_of
 
 
 @pytest.mark.parametrize(

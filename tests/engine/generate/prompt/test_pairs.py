@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt.pairs import calls, fragments, literal, members, pairs
+from mockserver.model.arguments.reading import calls, fragments, literal, members, pairs
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.assigning import wants
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.peers import in_order, peers
+from mockserver.model.arguments.assigning import wants
+from mockserver.model.arguments.properties import in_order, peers
+from mockserver.model.arguments.values import Mention
 
 STRING = {"type": "string"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.phrases import phrases
+from mockserver.model.arguments.phrases import phrases
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The names of countries, states and peoples."""
 
-from mockserver.engine.generate.prompt.places import COUNTRIES, NATIONALITIES, STATES
+from mockserver.model.arguments.words import COUNTRIES, NATIONALITIES, STATES
 
 
 def test_names_are_in_lower_case_without_blanks_around_them() -> None:

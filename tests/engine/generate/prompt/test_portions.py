@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt.portions import portion_of
-from mockserver.engine.generate.prompt.reading import read
+from mockserver.model.arguments.numbers import portion_of
+from mockserver.model.arguments.reading import read
 
 
 def of_kind(text: str, kind: str) -> list[Any]:

@@ -12,9 +12,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.engine.generate.prompt import NOTHING, Mentions, mentions
-from mockserver.engine.generate.prompt.reading import read
-from mockserver.engine.generate.prompt.words import listed
+from mockserver.model.arguments import NOTHING, Mentions, mentions
+from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.words import listed
 
 CORPUS = Path(__file__).parents[3] / "corpus" / "prompts"
 HELD_OUT_RATE = 0.65  # of whole rows that are right, all of their values and no other

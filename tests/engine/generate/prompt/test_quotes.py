@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.quotes import quoted
+from mockserver.model.arguments.values import quoted
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.reading import read
+from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.values import Mention
 
 
 def mention(text: str, value: object) -> Mention:

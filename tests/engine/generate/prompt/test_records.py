@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt.assigning import wants
-from mockserver.engine.generate.prompt.reading import read
-from mockserver.engine.generate.prompt.records import records
+from mockserver.model.arguments.assigning import wants
+from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.records import records
 
 TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 

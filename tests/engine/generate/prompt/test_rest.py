@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.rest import order_of, phrase, remainder
+from mockserver.model.arguments.spoken import order_of, phrase, remainder
+from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt.neighbours import context
-from mockserver.engine.generate.prompt.reading import read
-from mockserver.engine.generate.prompt.scoring import ENOUGH, score
-from mockserver.engine.generate.prompt.wanted import wanted
+from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.scoring import ENOUGH, context, score
 
 
 def points(text: str, value: Any, name: str, kind: str) -> int:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt import mentions
+from mockserver.model.arguments import mentions
 
 S, N = "string", "integer"
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.spoken import affirmed, beside, chosen, hinted
-from mockserver.engine.generate.prompt.wanted import wanted
+from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.spoken import affirmed, beside, chosen, hinted
+from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.statements import statements
+from mockserver.model.arguments.reading import statements
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.mention import Mention
-from mockserver.engine.generate.prompt.texts import text_score
-from mockserver.engine.generate.prompt.wanted import wanted
+from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.scoring import text_score
+from mockserver.model.arguments.values import Mention
 
 
 def points(name: str, kind: str, value: str, **said: str) -> int:

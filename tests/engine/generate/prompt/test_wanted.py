@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.engine.generate.prompt.wanted import item_of, wanted
+from mockserver.model.arguments.properties import item_of, wanted
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.prompt.words import cues, listed, parts, stem
+from mockserver.model.arguments.words import cues, listed, parts, stem
 
 
 @pytest.mark.parametrize(

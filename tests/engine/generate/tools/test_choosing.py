@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.tools.choosing import best, follow_up, wishes
+from mockserver.model.tools.choosing import best, follow_up, wishes
 
 TOOLS = (
     Tool("get_weather", "Get the weather for a city"),

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.tools.closing import closing
+from mockserver.model.tools.pending_calls import closing
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.tools.commands import runner
+from mockserver.model.tools.transcript import runner
 
 
 def taking(name: str, about: str, parameter: str) -> Tool:

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.tools.computer import Screen, actions, next_step
+from mockserver.model.tools.hosted import Screen, actions, next_step
 from tests.kit.calls import call
 
 SCREEN = {"display_width": 640, "display_height": 480}

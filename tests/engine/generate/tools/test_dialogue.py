@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Call, Message
-from mockserver.engine.generate.tools.dialogue import answers, reopened
+from mockserver.model.tools.clauses import answers, reopened
 from tests.kit.calls import call
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
-from mockserver.engine.generate.prompt import NOTHING
-from mockserver.engine.generate.tools.errands import Errand, concluding, errands, known, same, whole
+from mockserver.model.arguments import NOTHING
+from mockserver.model.tools.pending_calls import Errand, concluding, errands, known, same, whole
 from tests.kit.calls import call
 
 WEATHER = Tool("get_weather", "Get the weather for a city")

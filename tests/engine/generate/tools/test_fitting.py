@@ -3,9 +3,9 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.tools.clauses import clauses
-from mockserver.engine.generate.tools.fitting import Setting, denied, described, named, refers
-from mockserver.engine.generate.tools.offers import offers
+from mockserver.model.tools.choosing import Setting, denied, described, named, refers
+from mockserver.model.tools.clauses import clauses
+from mockserver.model.tools.offers import offers
 
 
 def tool(name: str, about: str = "", **takes: str) -> Tool:

@@ -3,9 +3,8 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.engine.generate.tools.choosing import wishes
-from mockserver.engine.generate.tools.foreign import foreign
-from mockserver.engine.generate.tools.wording import keys, words
+from mockserver.model.tools.choosing import wishes
+from mockserver.model.wording import foreign, keys, words
 
 TOOLS = (
     Tool("get_weather", "Get the weather for a city"),

@@ -4,8 +4,8 @@ import pytest
 
 from mockserver.core.call import Tool
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.prompt import NOTHING, mentions
-from mockserver.engine.generate.tools.free_text import free_text
+from mockserver.model.arguments import NOTHING, mentions
+from mockserver.model.tools.hosted import free_text
 
 TOOL = Tool("run_code", kind="custom")
 

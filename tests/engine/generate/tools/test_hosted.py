@@ -8,9 +8,8 @@ import pytest
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.tools.hosted import hosted_use
-from mockserver.formats.responses_items import hosted
-from mockserver.formats.responses_style import Asked
+from mockserver.model.tools.hosted import hosted_use
+from mockserver.wire.responses import Asked, hosted
 from tests.engine.test_own_tools import OFFICIAL
 from tests.kit.calls import call
 

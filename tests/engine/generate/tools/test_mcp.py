@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.tools.mcp import allowed, mcp_use, meant
+from mockserver.model.tools.hosted import allowed, mcp_use, meant
 from tests.kit.calls import call
 
 NAMED = {"allowed_tools": ["read_wiki", "ask_question"]}

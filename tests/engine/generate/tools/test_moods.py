@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.tools.moods import mood, needs_the_world, ordered, reported, wanting
+from mockserver.model.tools.clauses import mood, needs_the_world, ordered, reported, wanting
 
 
 @pytest.mark.parametrize(

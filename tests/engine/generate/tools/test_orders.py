@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Message, Tool
-from mockserver.engine.generate.tools.orders import Orders, orders
+from mockserver.model.tools.pending_calls import Orders, orders
 from tests.kit.calls import call
 
 TOOLS = (Tool("lookup_policy"), Tool("send_reply"), Tool("search"))

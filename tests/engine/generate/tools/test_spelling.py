@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.tools.spelling import mended
+from mockserver.model.wording import mended
 
 
 @pytest.mark.parametrize(

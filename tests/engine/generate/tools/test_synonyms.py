@@ -1,7 +1,6 @@
 """English words that mean the same."""
 
-from mockserver.engine.generate.tools.synonyms import SYNONYMS
-from mockserver.engine.generate.tools.wording import keys
+from mockserver.model.wording import SYNONYMS, keys
 
 
 def test_each_group_has_several_words_that_share_a_key() -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.core.call import Call, Json, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.json import Json
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
-from mockserver.engine.generate.prompt import NOTHING
-from mockserver.engine.generate.tools import tool_use, tool_uses, waits
+from mockserver.model.arguments import NOTHING
+from mockserver.model.tools import tool_use, tool_uses, waits
 from tests.kit.calls import call
 from tests.kit.loops import asked, catalogue, rounds, rows, uses
 

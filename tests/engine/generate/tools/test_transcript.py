@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mockserver.core.call import Message
-from mockserver.engine.generate.tools.transcript import retold
+from mockserver.model.tools.transcript import retold
 from tests.kit.calls import call
 
 ASKED = Message("user", "What is the weather in Paris?")

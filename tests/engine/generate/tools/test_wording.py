@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.engine.generate.tools.wording import is_action, keys, stem, weight, words
+from mockserver.model.wording import is_action, keys, stem, weight, words
 
 
 @pytest.mark.parametrize(

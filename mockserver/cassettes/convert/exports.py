@@ -1,0 +1,130 @@
+"""Episodes as HAR 1.2. When the events of a stream came stands beside, as HAR has no word for it."""
+
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from urllib.parse import parse_qsl, quote
+
+from mockserver.cassettes.convert.foreign import BEATS
+from mockserver.core.episode import Beat, Episode, Recorded, Sent
+from mockserver.core.http import Headers
+from mockserver.core.json import Json
+
+
+def har(episodes: Iterable[Episode], version: str, addresses: Mapping[str, str]) -> Json:
+    """A log of all episodes; `addresses` is where the server of each dialect's provider is, by its mount here."""
+    return {
+        "log": {
+            "version": "1.2",
+            "creator": {"name": "mockserver", "version": version},
+            "entries": [_entry(episode, addresses) for episode in episodes],
+        }
+    }
+
+
+def _entry(episode: Episode, addresses: Mapping[str, str]) -> Json:
+    reply = episode.reply
+    first = reply.frames[0][0] if reply.frames else reply.took
+    took = max(reply.took, first)
+    return {
+        "startedDateTime": datetime.fromtimestamp(episode.at, UTC).isoformat(timespec="milliseconds"),
+        "time": _ms(took),
+        "request": _request(episode.request, addresses),
+        "response": _response(reply),
+        "cache": {},
+        "timings": {"send": 0, "wait": _ms(first), "receive": _ms(took - first)},
+        "comment": f"{episode.dialect} {episode.operation} {episode.model}".strip(),
+    }
+
+
+def _request(sent: Sent, addresses: Mapping[str, str]) -> Json:
+    posted = {"postData": _posted(sent)} if sent.body else {}
+    return {
+        "method": sent.method,
+        "url": _url(sent, addresses),
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": _headers(sent.headers),
+        "queryString": [
+            {"name": name, "value": value} for name, value in parse_qsl(sent.query, keep_blank_values=True)
+        ],
+        "headersSize": -1,
+        "bodySize": len(sent.body),
+        **posted,
+    }
+
+
+def _url(sent: Sent, addresses: Mapping[str, str]) -> str:
+    """Where the request went: to the provider's own server, where its address is known, else to one of ours."""
+    query = f"?{sent.query}" if sent.query else ""
+    path = quote(sent.path, safe="/:@!$&'()*+,;=~-._")
+    for mount, address in addresses.items():
+        if path.startswith(f"{mount}/"):
+            return address + path.removeprefix(mount) + query
+    return f"http://127.0.0.1:8000{path}{query}"
+
+
+def _posted(sent: Sent) -> Json:
+    # HAR has no base64 here: what is no text is replaced, and nobody sends any to a model.
+    kind = next((value for name, value in sent.headers if name == "content-type"), "application/json")
+    return {"mimeType": kind, "text": sent.body.decode("utf-8", "replace")}
+
+
+def _response(reply: Recorded) -> Json:
+    body = reply.bytes
+    beats = {BEATS: _beats(reply.frames)} if reply.frames is not None else {}
+    return {
+        "status": reply.status,
+        "statusText": _words(reply.status),
+        "httpVersion": "HTTP/1.1",
+        "cookies": [],
+        "headers": _headers(reply.headers),
+        "content": _content(body, reply.headers),
+        "redirectURL": "",
+        "headersSize": -1,
+        "bodySize": len(body),
+        **beats,
+    }
+
+
+def _content(body: bytes, headers: Headers) -> Json:
+    kind = next((value for name, value in headers if name == "content-type"), "application/octet-stream")
+    content = {"size": len(body), "mimeType": kind}
+    try:
+        return {**content, "text": body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {**content, "text": b64encode(body).decode(), "encoding": "base64"}
+
+
+def _beats(frames: Iterable[Beat] | None) -> Json:
+    return [[_ms(at), len(data)] for at, data in frames or ()]
+
+
+def _headers(headers: Headers) -> Json:
+    return [{"name": name, "value": value} for name, value in headers]
+
+
+def _words(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
+# Where the servers of providers are, by the mount of their dialect. How an Azure resource is called nobody knows here.
+ADDRESSES: Mapping[str, str] = {
+    "/openai/v1": "https://api.openai.com/v1",
+    "/azure-openai": "https://resource.openai.azure.com",
+    "/azure": "https://resource.services.ai.azure.com",
+    "/fireworks/inference/v1": "https://api.fireworks.ai/inference/v1",
+    "/fireworks/v1": "https://api.fireworks.ai/inference/v1",
+    "/tzafon/v1": "https://api.tzafon.ai/v1",
+    "/skytells/v1": "https://api.skytells.ai/v1",
+    "/crazyrouter/v1": "https://crazyrouter.com/v1",
+    "/v1": "https://api.openai.com/v1",
+}

@@ -1,0 +1,330 @@
+"""How a request differs from a recorded one, field by field, in lines for people.
+
+What requests say is shown cut and escaped, so that none can write lines of its own into a report.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from heapq import nsmallest
+
+from mockserver.cassettes.library import Entry, Library
+from mockserver.cassettes.match import SAID, STREAM, Traits, View, alike, view
+from mockserver.core.call import Call, fingerprint
+from mockserver.core.json import Json, parsed
+
+
+def varying(one: str, other: str) -> str | None:
+    """What finds all in which two texts differ; None where they differ in anything else than such words."""
+    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    if len(mine) != len(theirs):
+        return None
+    found = [
+        _pattern(before, word, changed)
+        for before, word, changed in zip(("", *mine), mine, theirs, strict=False)
+        if word != changed
+    ]
+    told = dict.fromkeys(pattern for pattern in found if pattern)
+    return "|".join(told) if found and all(found) and len(told) <= _MOST else None
+
+
+def _pattern(before: str, one: str, other: str) -> str | None:
+    """What finds both of two words; a number by itself is found behind the word before it alone."""
+    if _ID.fullmatch(one) and _ID.fullmatch(other):
+        return _IDS
+    shape = _shape(one)
+    if shape != _shape(other) or shape == _escaped(one):
+        return None
+    return shape if shape != _NUMBER else f"{_escaped(before)} {shape}" if before.isalpha() else None
+
+
+def _shape(word: str) -> str:
+    return _DIGITS.sub(lambda _: _NUMBER, _escaped(word))
+
+
+def _escaped(word: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", word)
+
+
+_MOST = 3
+_NUMBER = r"\d+"
+_DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
+_WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
+_ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
+_IDS = "[0-9a-fA-F-]{16,}"
+
+
+MOST_LINES = 8
+SHOWN = 60  # characters of a value
+CONTEXT = 16  # characters of a text that stay on either side of what differs
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place that differs: `field` is the field of the body that it is in, `where` the whole path."""
+
+    field: str
+    where: str
+    recorded: str | None  # as it is shown; None: nothing stands there
+    asked: str | None
+
+    def __str__(self) -> str:
+        if self.recorded is None or self.asked is None:
+            whose, there = ("asked", self.asked) if self.recorded is None else ("recorded", self.recorded)
+            return f"{self.where}: only {whose}" + (f": {there}" if there else "")
+        return f"{self.where}: recorded {self.recorded} | asked {self.asked}"
+
+
+def differences(recorded: View, asked: View) -> tuple[Difference, ...]:
+    """Every place that differs: what was said first, then tools, then the other fields in the order of the request."""
+    names = dict.fromkeys((*SAID, "tools", *asked, *recorded))
+    return tuple(found for name in names for found in _of_field(name, recorded.get(name), asked.get(name)))
+
+
+def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
+    if fingerprint(one) == fingerprint(other):
+        return ()
+    where = plain(name[:SHOWN])
+    if name == "tools":  # none are as good as an empty list of them
+        one, other = one or [], other or []
+    return tuple(_Walk(name).between(where, one, other)) or (Difference(name, where, shown(one), shown(other)),)
+
+
+def lines(found: Sequence[Difference]) -> Iterator[str]:
+    """A line for each, up to as many as are read."""
+    yield from map(str, found[:MOST_LINES])
+    if len(found) > MOST_LINES:
+        yield f"... and {len(found) - MOST_LINES} more"
+
+
+def shown(value: Json) -> str:
+    """A value as JSON on one line: cut, and with every character escaped that would not show as itself."""
+    if isinstance(value, str):
+        value = value if len(value) <= SHOWN else f"{value[: SHOWN - 1]}…"
+    text = ""
+    for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
+        text += piece
+        if len(text) > SHOWN + 2:
+            text = f"{text[: SHOWN + 1]}…"
+            break
+    return plain(text)
+
+
+def plain(text: str) -> str:
+    """A text on one line, in which every character shows as itself or is escaped."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Walks through two values of one field at once."""
+
+    field: str
+
+    def between(self, where: str, one: Json, other: Json) -> Iterator[Difference]:
+        if one == other and type(one) is type(other):
+            return
+        one, other = _read(one), _read(other)
+        if one is None or other is None:
+            yield self._only(where, one, other)
+        elif isinstance(one, Mapping) and isinstance(other, Mapping):
+            for key in dict.fromkeys((*other, *one)):
+                inner = where if key == "content" else f"{where}.{plain(key[:SHOWN])}"
+                yield from self.between(inner, one.get(key), other.get(key))
+        elif isinstance(one, list) and isinstance(other, list):
+            mine, theirs = _by_name(one), _by_name(other)
+            walk = self._listed(where, one, other) if mine is None or theirs is None else self._named(mine, theirs)
+            yield from walk
+        elif isinstance(one, str) and isinstance(other, str):
+            yield Difference(self.field, where, *_spans(one, other))
+        else:
+            yield Difference(self.field, where, shown(one), shown(other))
+
+    def _only(self, where: str, one: Json, other: Json) -> Difference:
+        return Difference(self.field, where, _said(one), _said(other))
+
+    def _named(self, one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[Difference]:
+        """Tools, which are told apart by their names: their order says nothing."""
+        for name in dict.fromkeys((*other, *one)):
+            where = f"tool {plain(name[:SHOWN])}"
+            if name not in one or name not in other:
+                yield Difference(self.field, where, "" if name in one else None, "" if name in other else None)
+            else:
+                yield from self.between(where, one[name], other[name])
+        if list(one) != list(other) and one == other:
+            yield Difference(self.field, "the order of tools", shown(list(one)), shown(list(other)))
+
+    def _listed(self, where: str, one: list[Json], other: list[Json]) -> Iterator[Difference]:
+        """Two lists, whose equal entries at both ends are left out; between them entries stand against each other."""
+        front, back = _ends(one, other)
+        pairs = max(len(one), len(other)) - front - back
+        for at in range(front, front + pairs):
+            mine = one[at] if at < len(one) - back else None
+            theirs = other[at] if at < len(other) - back else None
+            yield from self.between(_entry(where, at, mine if theirs is None else theirs), mine, theirs)
+
+
+def _entry(where: str, at: int, entry: Json) -> str:
+    role = entry.get("role") or entry.get("type") if isinstance(entry, Mapping) else None
+    return f"{where}[{at}]" + (f" ({plain(role[:SHOWN])})" if isinstance(role, str) else "")
+
+
+def _ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
+    """How many entries are equal from the front, and how many from the back of what is left."""
+    fewer = min(len(one), len(other))
+    front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
+    left = fewer - front
+    return front, next((at for at in range(left) if one[-1 - at] != other[-1 - at]), left)
+
+
+def _read(value: Json) -> Json:
+    """A schema that stands as text is looked into; one part of text that stands alone is its text."""
+    if isinstance(value, str) and value.startswith("{"):
+        inner = parsed(value)
+        return inner if isinstance(inner, dict) else value
+    match value:
+        case [{"type": "text" | "input_text" | "output_text", "text": str(text)}]:
+            return text
+    return value
+
+
+def _by_name(entries: Iterable[Json]) -> dict[str, Json] | None:
+    """Tools by their names; None where these are none, or two of one name."""
+    found: dict[str, Json] = {}
+    for entry in entries:
+        inner = entry.get("function") or entry.get("custom") or entry if isinstance(entry, Mapping) else {}
+        name = inner.get("name") if isinstance(inner, Mapping) else None
+        if not isinstance(name, str) or name in found or "role" in entry or "call_id" in entry:
+            return None
+        found[name] = inner
+    return found
+
+
+def _said(value: Json) -> str | None:
+    """A value that the other side has not: of a message, what it says."""
+    if value is None:
+        return None
+    content = value.get("content") if isinstance(value, Mapping) else None
+    content = _read(content)
+    return shown(content if isinstance(content, str) else value)
+
+
+def _spans(one: str, other: str) -> tuple[str, str]:
+    """Where two texts differ, with a little of what stands around it."""
+    front = alike(one, other)
+    back = alike(one[front:][::-1], other[front:][::-1])
+    start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
+    return _span(one, start, back), _span(other, start, back)
+
+
+def _span(text: str, start: int, back: int) -> str:
+    end = len(text) if back <= CONTEXT + 2 else len(text) - back + CONTEXT
+    cut = text[start : max(end, start)]
+    after = "…" if end < len(text) or len(cut) > SHOWN else ""
+    return plain(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
+
+
+_POOL = 16  # episodes that are read again, and compared field by field
+
+
+def missed(library: Library, call: Call) -> str:
+    """The report for people. Quick traits say which few episodes are looked at in full."""
+    entries = library.entries
+    if not entries:
+        there = "only requests that their dialects refuse" if library.unread else "none"
+        return f"no episode of {library.file} answers this request: it holds {there}; to {_RECORD}"
+    wanted = library.traits(call)
+    pool = nsmallest(_POOL, entries, key=lambda entry: (entry.traits.distance(wanted), entry.number))
+    if all(entry.traits.operation != wanted.operation for entry in pool):
+        held = ", ".join(dict.fromkeys(f"{entry.traits.dialect} {entry.traits.operation}" for entry in entries))
+        return (
+            f"no episode of {library.file} answers this request: it holds none of {wanted.dialect} {wanted.operation}, "
+            f"only of {held}; to {_RECORD}"
+        )
+    alike = (entry for entry in pool if entry.traits.operation == wanted.operation)
+    compared = [(entry, _found(library, entry, call, wanted)) for entry in alike]
+    entry, found = min(compared, key=lambda each: (*_weight(each[0].traits, wanted, each[1]), each[0].number))
+    return "\n".join(_told(library, entry, found))
+
+
+def summary(library: Library, entry: Entry) -> str:
+    """An episode in a line: `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
+    episode, call = entry.episode, library.read(entry.episode)
+    said = "" if call is None else call.last_user
+    when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
+    about = (episode.dialect, episode.operation, plain(episode.model), said and shown(said))
+    return f"{library.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
+
+
+def _told(library: Library, entry: Entry, found: Sequence[Difference]) -> Iterator[str]:
+    yield f"no episode of {library.file} answers this request; the nearest:"
+    yield f"  {summary(library, entry)}"
+    yield from (f"    {line}" for line in lines(found))
+    yield _advice(library, found)
+
+
+def _found(library: Library, entry: Entry, call: Call, wanted: Traits) -> tuple[Difference, ...]:
+    """All that differs: what is asked for and whether it is streamed, then field by field."""
+    recorded = library.read(entry.episode)
+    found = () if recorded is None else differences(view(recorded, library.match), view(call, library.match))
+    if entry.traits.stream != wanted.stream:
+        found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
+    if entry.traits.dialect != wanted.dialect:
+        found = (Difference(_SPOKEN, _SPOKEN, entry.traits.dialect, wanted.dialect), *found)
+    return found
+
+
+def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> tuple[float, float]:
+    """How far an episode is: by how much of it differs, then by how many places."""
+    return one.distance(other), len(found)
+
+
+def _advice(library: Library, found: Sequence[Difference]) -> str:
+    """What may be done about it."""
+    fields = tuple(dict.fromkeys(each.field for each in found))
+    if fields == (STREAM,):
+        name = library.file.removesuffix(".yaml")
+        return f"one does not answer the other; `mockserver cassette rules {name}` makes rules that answer both"
+    if fields and all(name in SAID for name in fields) and (pattern := _changing(found)):
+        name = library.file.removesuffix(".yaml")
+        return (
+            f"if that changes with every run, leave it out: set scrub: [{{regex: '{pattern}'}}], and have it done to "
+            f"what was recorded by `mockserver cassette scrub {name}`; to {_RECORD}"
+        )
+    also = tuple(name for name in fields if name in library.match.also)  # compared because somebody said so
+    rest = tuple(name for name in fields if name not in also)
+    if not fields or any(name in _TELLING for name in rest):
+        return f"to {_RECORD}"
+    taken = (f"take {_listed(also)} out of match: {{also: [...]}}",) if also else ()
+    ignored = (f"set match: {{ignore: [{_listed(rest)}]}}",) if rest else ()
+    return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
+
+
+def _changing(found: Sequence[Difference]) -> str | None:
+    """What finds the numbers, dates and ids in which alone the texts differ."""
+    patterns = [_varying(each.recorded or "", each.asked or "") for each in found]
+    told = dict.fromkeys(pattern for pattern in patterns if pattern)
+    return "|".join(told) if all(patterns) else None
+
+
+def _varying(one: str, other: str) -> str | None:
+    """The same of two texts as they are shown: where these are cut or escaped, nobody knows what would find them."""
+    pattern = None if any(sign in one + other for sign in ("\\", "…")) else varying(one, other)
+    return pattern if pattern and re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(plain, names))
+
+
+_RECORD = "record it, start with --record new_episodes"
+_STREAMED = {True: "as a stream", False: "plain"}
+_SPOKEN = "dialect"
+# Fields that say too much of a request to be ignored.
+_TELLING = frozenset(
+    (*SAID, STREAM, _SPOKEN, "model", "tools", "tool_choice", "instructions", "response_format", "text")
+)

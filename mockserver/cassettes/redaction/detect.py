@@ -1,0 +1,278 @@
+"""What secrets look like: the formats of well-known keys, and what stands after a word such as `password`.
+
+Each finds values in bytes in time that depends on their length alone.
+"""
+
+import json
+import re
+from base64 import urlsafe_b64decode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+
+def is_random(text: str) -> bool:
+    """Whether it may be a key: letters and digits of many kinds, hardly a word among them, and no example."""
+    return _DIGIT.search(text) is not None and _LETTER.search(text) is not None and is_token(text)
+
+
+def is_token(text: str) -> bool:
+    """The same, where letters alone may do."""
+    return len(set(text)) >= _KINDS and _in_words(text) < len(text) / 2 and not is_fake(text)
+
+
+def is_password(text: str) -> bool:
+    """Whether it may be a password that is in use: letters and digits, and neither an example nor a line of code."""
+    mixed = _DIGIT.search(text) is not None and _LETTER.search(text) is not None
+    return mixed and not _CODE.search(text) and _in_words(text) < len(text) / 2 and not is_fake(text)
+
+
+def is_fake(text: str) -> bool:
+    """Whether it says itself that it is an example, or is made of one letter or of a row of them."""
+    small = text.lower()
+    if _ANYWHERE.search(small) or _REPEATED.search(small):
+        return True
+    return len(set(small)) < _KINDS - 2 or not _ALONE.isdisjoint(_NEITHER.split(small))
+
+
+def is_jwt(text: str) -> bool:
+    """Whether its first part is the header of a JWT, and the rest not that of all tutorials."""
+    head, _, rest = text.partition(".")
+    try:
+        header = json.loads(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and "alg" in header and not rest.startswith(_TUTORIAL) and not is_fake(rest)
+
+
+def _in_words(text: str) -> int:
+    """How many of its letters stand in what may be words."""
+    words = (found[0] for found in _WORD.finditer(text))
+    return sum(len(word) for word in words if len(_VOWEL.findall(word)) >= len(word) * 0.3)
+
+
+_TUTORIAL = "eyJzdWIiOiIxMjM0NTY3ODkw"  # {"sub":"1234567890
+_KINDS = 8  # different letters that chance makes at least
+_DIGIT, _LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
+_WORD = re.compile("[A-Z]?[a-z]{4,}+|[A-Z]{5,}+")
+_VOWEL = re.compile("[aeiouyAEIOUY]")
+_NEITHER = re.compile("[^a-z0-9]+")
+_REPEATED = re.compile(r"(.)\1{4}")
+_CODE = re.compile(r"[(\[{]|^[$%<*#]|^\w+\.\w+\.")
+_ALONE = frozenset(
+    (
+        "test",
+        "tests",
+        "fake",
+        "demo",
+        "mock",
+        "mocked",
+        "your",
+        "todo",
+        "here",
+        "some",
+        "foo",
+        "bar",
+        "wrong",
+        "invalid",
+        "bad",
+    )
+)
+_ANYWHERE = re.compile(
+    r"example|placeholder|change_?me|redacted|masked|dummy|sample|insert|replace|scrubbed|<api_key>"
+    r"|your[-_]?(?:api|key|token|secret|pass|own|open|azure|access|service|project)|notreal|not[-_]a[-_]real"
+    r"|01234567|12345678|87654321|98765432|abcdefgh|20\d\d-\d\d-\d\d|abc123|0a1b2c3d|a1b2c3d4|deadbeef|qwerty|asdfgh|password|letmein|hunter2"
+    r"|dxnlcjpwyxnz|qwxhzgrpbjpvc"  # user:pass and Aladdin:open in base64
+)
+
+
+Check = Callable[[str], bool]
+
+
+def is_apart(data: bytes, at: int) -> bool:
+    """Whether no letter stands before a place, but such as end an escape."""
+    return at == 0 or data[at - 1] not in _LETTERS or _ESCAPE.search(data, max(0, at - 6), at) is not None
+
+
+def _anywhere(_data: bytes, _at: int) -> bool:
+    return True
+
+
+_LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+_ESCAPE = re.compile(rb"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """A kind of secret: how all of one looks, and an example.
+
+    `needles`: one of these stands in each, `back` letters from its beginning; in small letters, where case is ignored.
+    `begins` says whether one may begin there. The pattern's first group is the value, or else all of it. `check` tells
+    true ones from examples.
+    """
+
+    name: str
+    needles: tuple[bytes, ...]
+    pattern: re.Pattern[bytes]
+    example: str
+    check: Check = is_random
+    begins: Callable[[bytes, int], bool] = is_apart
+    back: int = 0
+
+    def found(self, data: bytes, small: bytes) -> Iterator[tuple[int, int]]:
+        """From where to where each value stands in data, of which `small` is the same in small letters."""
+        group = 1 if self.pattern.groups else 0
+        within = small if self.pattern.flags & re.IGNORECASE else data
+        for needle in self.needles:
+            at = within.find(needle)
+            while at >= 0:
+                start, end = at - self.back, at + len(needle)
+                match = self.pattern.match(data, start) if start >= 0 and self.begins(within, start) else None
+                if match and self.check(match[group].decode("latin-1")):
+                    yield match.span(group)
+                at = within.find(needle, max(end, match.end()) if match else end)
+
+
+def _key(name: str, needle: str, rest: str, example: str) -> Detector:
+    """A detector of keys that begin so and go on so; nothing of the kind follows."""
+    pattern = re.escape(needle) + rest + r"(?![A-Za-z0-9])"
+    return Detector(name, (needle.encode(),), re.compile(pattern.encode()), example)
+
+
+def _letters(name: str, needle: str, rest: str, example: str) -> Detector:
+    """The same of keys that may be letters alone."""
+    return replace(_key(name, needle, rest, example), check=is_token)
+
+
+def _after(words: tuple[bytes, ...], between: bytes, value: bytes) -> re.Pattern[bytes]:
+    """The pattern of a value after a word."""
+    return re.compile(b"(?:%b)%b(%b)" % (b"|".join(words), between, value), re.IGNORECASE)
+
+
+def _is_announced(small: bytes, at: int) -> bool:
+    """Whether a word announces a secret: not every key does, nor what is a token of something else."""
+    before = small[max(0, at - 16) : at]
+    if small.startswith(b"key", at):
+        return before.rstrip(b"_ -").endswith(_OF_KEYS)
+    return not (small.startswith(b"token", at) and before.endswith((b"_", b"-"))) or before[:-1].endswith(_OF_TOKENS)
+
+
+_CUES = (
+    *(b"key", b"secret", b"password", b"passwd", b"passphrase", b"pwd"),
+    *(b"bearer", b"authorization", b"credential", b"token"),
+)
+_OF_KEYS = (
+    *(b"api", b"access", b"secret", b"private", b"subscription", b"account", b"auth", b"encryption", b"signing"),
+    *(b"master", b"service", b"shared", b"webhook"),
+)
+_OF_TOKENS = (b"access", b"auth", b"refresh", b"api", b"session", b"id", b"bot", b"personal", b"secret", b"bearer")
+# Between a word and its value: quotes, escaped or not, a colon or the like, `is`; or a multipart form's blank line.
+_QUOTES = rb"(?:\\{0,4}+[\"'`*]){0,4}+"  # escaped or not
+_BETWEEN = (
+    rb"(?:s\b)?+" + _QUOTES + rb"(?:\s{0,4}+(?:[:=]|=>|is\b|was\b)|(?<=[\"'`*])|(?=[\s\\]))"
+    rb"(?:\s|\\{1,4}[nrt]){0,6}+(?:bearer |basic |token )?+" + _QUOTES
+)
+_STATED = _QUOTES + rb"\s{0,4}+[:=]\s{0,4}+" + _QUOTES
+_SLASHES = rb":(?:\\?/){2}[^\s/:@\"'\\<>]{0,64}+:([^\s/:@\"'\\<>]{8,100}+)@"
+_PEM = (
+    rb"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+    rb"(?:\s|\\{1,4}[nrt]|[A-Z][A-Za-z-]{3,12}: [\w,.() -]{1,80}+){0,16}+([A-Za-z0-9+/\\]{30,}+)"
+)
+
+DETECTORS = (
+    _key("OpenAI key", "sk-", r"(?:proj-|svcacct-|admin-|None-)?[\w-]{20,}+", "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _key("Anthropic key", "sk-ant-", r"[\w-]{20,}+", "sk-ant-api03-Qx7Lk2Vn9Rb4Tz8Ws1Ym6"),
+    _key("key of sk_", "sk_", r"(?!live_|test_)[\w-]{20,}+", "sk_9fK2qLmN0pR4sT6vX9zB1dF3"),
+    _key("OpenAI key for a session", "ek_", r"[A-Za-z0-9]{24,}+", "ek_8f2c9b4d6e0a7f3b5c1d2e4f6a8b"),
+    _key("Fireworks key", "fw_", r"[A-Za-z0-9]{20,}+", "fw_3ZkQ9vLm2Xr7Tb5Nw8Yc1Hd"),
+    Detector(
+        "Azure key",
+        (b"JQQJ99",),
+        re.compile(rb"[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}(?![A-Za-z0-9])"),
+        "3hTq8Vn2Zk6Xb1Wm9Rc4Yd7Lf5Gs0Pj3Qv8Nt2Kz6Bx1Mw9Cr4DyJQQJ99ALACYeBjFXJ3w3AAABACOGq7Tz",
+        is_token,
+        back=52,
+    ),
+    _key("Google key", "AIza", r"[\w-]{35}", "AIzaSyD9x2Kq7Lm4Nv8Rb1Tz6Wc3Yf5Gh0JpQsU"),
+    _key("Google token", "ya29.", r"[\w-]{20,}+", "ya29.a0Ad52N3-8fK2qLmN0pR4sT6vX9z"),
+    _key("Google client secret", "GOCSPX-", r"[\w-]{28}", "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"),
+    _letters("AWS key id", "AKIA", r"[A-Z2-7]{16}", "AKIAQ4ZT7MWX2RNB5KLC"),
+    _letters("AWS key id", "ASIA", r"[A-Z2-7]{16}", "ASIAQ4ZT7MWX2RNB5KLC"),
+    *(
+        _key("GitHub token", f"gh{kind}_", r"[A-Za-z0-9]{36,}+", f"gh{kind}_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1")
+        for kind in "pousr"
+    ),
+    _key("GitHub token", "github_pat_", r"\w{40,}+", "github_pat_11ABCDEFG0q8fK2qLmN0pR_4sT6vX9zB1dF3hJ5kM7nP9qS1tV"),
+    _key("GitLab token", "glpat-", r"[\w-]{20,}+", "glpat-8fK2qLmN0pR4sT6vX9zB"),
+    *(
+        _key("Slack token", f"xox{kind}-", r"[A-Za-z0-9-]{20,}+", f"xox{kind}-2841750936-8fK2qLmN0pR4sT6v")
+        for kind in "abeoprs"
+    ),
+    _key("Slack token", "xapp-", r"[A-Za-z0-9-]{20,}+", "xapp-1-A02B3C4D5E6-2841750936-8fK2qLmN0pR4sT6v"),
+    _key(
+        "Slack webhook",
+        "hooks.slack.com/services/",
+        r"[\w/]{30,}+",
+        "hooks.slack.com/services/T0A1/B2C3/8fK2qLmN0pR4sT6vX9zB1d",
+    ),
+    _key("Stripe key", "sk_live_", r"[A-Za-z0-9]{20,}+", "sk_live_8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _key("Stripe key", "rk_live_", r"[A-Za-z0-9]{20,}+", "rk_live_8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _key("Stripe webhook secret", "whsec_", r"[A-Za-z0-9]{24,}+", "whsec_8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _letters("Hugging Face token", "hf_", r"[A-Za-z0-9]{34,}+", "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"),
+    _key("npm token", "npm_", r"[A-Za-z0-9]{36}", "npm_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1"),
+    _letters("PyPI token", "pypi-", r"[\w-]{50,}+", "pypi-AgEIcHlwaS5vcmcCJDhmSzJxTG1OMHBSNHNUNnZYOXpCMWRGMwACKlsz"),
+    _key(
+        "SendGrid key",
+        "SG.",
+        r"[\w-]{20,24}\.[\w-]{39,50}",
+        "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",
+    ),
+    _key("Groq key", "gsk_", r"[A-Za-z0-9]{40,}+", "gsk_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ7aB9"),
+    _key("xAI key", "xai-", r"[A-Za-z0-9]{40,}+", "xai-8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ7aB9"),
+    _key("Perplexity key", "pplx-", r"[A-Za-z0-9]{40,}+", "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"),
+    _key("Replicate token", "r8_", r"[A-Za-z0-9]{37,}+", "r8_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1t"),
+    _key("NVIDIA key", "nvapi-", r"[\w-]{40,}+", "nvapi-8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ"),
+    _key("Cerebras key", "csk-", r"[a-z0-9]{40,}+", "csk-8fk2qlmn0pr4st6vx9zb1df3hj5km7np9qs1tv3wx5yz7ab9"),
+    _key("Tavily key", "tvly-", r"[\w-]{24,}+", "tvly-dev-8fK2qLmN0pR4sT6vX9zB1dF3"),
+    _key("LangSmith key", "lsv2_", r"\w{30,}+", "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"),
+    _key("Databricks token", "dapi", r"[0-9a-f]{32}(?:-\d)?", "dapi8f2a1b4c6d0e9f7a3b5c1d2e4f6a8b0c"),
+    _key("DigitalOcean token", "dop_v1_", r"[0-9a-f]{64}", "dop_v1_" + "8f2a1b4c6d0e9f7a3b5c1d2e4f6a8b0c" * 2),
+    _key("Notion token", "ntn_", r"[A-Za-z0-9]{40,}+", "ntn_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7nP9qS1tV3wX5yZ"),
+    Detector(
+        "JWT",
+        (b"eyJ",),
+        re.compile(rb"eyJ[\w-]{8,}+(?:\.[\w-]*+){1,3}\.[\w-]{8,}+"),
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbGljZSIsIm4iOjd9.k3Vn8Zq1Xb6Wm9Rc4Yd7Lf5Gs0Pj2Tt",
+        is_jwt,
+    ),
+    Detector(
+        "private key",
+        (b"-----BEGIN ",),
+        re.compile(_PEM),
+        "-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ",
+        is_token,
+        _anywhere,
+    ),
+    Detector(
+        "password in an address",
+        (b"://", b":\\/\\/"),
+        re.compile(_SLASHES),
+        "postgres://me:8fK2qLmN0p@db/x",
+        is_password,
+        _anywhere,
+    ),
+    Detector(
+        "secret after a word that announces it",
+        _CUES,
+        _after(_CUES, _BETWEEN, rb"[\w+/=.~-]{16,}+"),
+        "api key: 8fK2qLmN0pR4sT6vX9zB",
+        begins=_is_announced,
+    ),
+    Detector(
+        "password after a word that announces it",
+        _CUES[2:6],
+        _after(_CUES[2:6], _STATED, rb"[^\s\"'\\<>,;&]{10,100}+"),
+        'password = "q8!fK2#Lm0pR"',
+        is_password,
+        _anywhere,
+    ),
+)

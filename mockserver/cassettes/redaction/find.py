@@ -1,0 +1,420 @@
+"""Finds the credentials of a request by the names that they go by, and takes them out of their places.
+
+Knows no provider. Wherever else they occur is no matter of names: see `cassettes/credentials.py`.
+"""
+
+import json
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus, unquote_plus
+
+if TYPE_CHECKING:
+    from ahocorasick_rs import BytesAhoCorasick
+
+SHORTEST = 6  # letters of base64 that are enough to tell a value by
+
+
+def spellings(value: str) -> Iterator[str]:
+    """A value as it is, in URLs and in JSON, and each of these within another; some of them more than once."""
+    for text in _texts(value):
+        once = dict.fromkeys((text, *_written(text)))
+        yield from once
+        yield from _escaped(text)
+        for form in once:
+            yield from _written(form) if form is not text else ()
+
+
+def in_base64(value: str) -> Iterator[str]:
+    """The letters that a value certainly has in base64, at each of the three ways to fall among groups of three."""
+    for text in _texts(value):
+        for letters in _cores(text.encode("utf-8", "replace")):
+            yield from (letters, letters.translate(_URL_SAFE), *_written(letters))
+
+
+def raw(forms: Iterator[str]) -> Iterator[bytes]:
+    """Forms as bytes, in each of the two encodings in which headers and bodies come."""
+    for form in dict.fromkeys(forms):
+        yield form.encode("utf-8", "surrogatepass")
+        if _is_latin(form):
+            yield form.encode("latin-1")
+
+
+def _written(text: str) -> Iterator[str]:
+    if _SAME_EVERYWHERE.fullmatch(text):
+        return
+    yield quote_plus(text, errors="replace")
+    for safe in ("", "/", _COMPONENT, _ADDRESS):
+        yield (quoted := quote(text, safe=safe, errors="replace"))
+        yield _PERCENT.sub(lambda found: found[0].lower(), quoted)
+    for ascii_only in (True, False):
+        yield (once := json.dumps(text, ensure_ascii=ascii_only)[1:-1])
+        yield once.replace("/", "\\/")
+        yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04x}", once)
+        yield _MARKED.sub(lambda found: f"\\u{ord(found[0]):04X}", once)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    """A text of which every letter is escaped, though none need be: for a URL, and in JSON."""
+    yield "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
+    pairs = text.encode("utf-16-be", "surrogatepass")
+    yield "".join(f"\\u{pairs[at]:02x}{pairs[at + 1]:02x}" for at in range(0, len(pairs), 2))
+
+
+def _texts(value: str) -> Iterator[str]:
+    yield value
+    if _is_latin(value):  # a header's bytes, which may have been UTF-8
+        yield value.encode("latin-1").decode("utf-8", "replace")
+
+
+def _is_latin(text: str) -> bool:
+    return not text.isascii() and all(ord(letter) < 256 for letter in text)
+
+
+def _cores(data: bytes) -> Iterator[str]:
+    for before in range(3):
+        letters = b64encode(b"\0" * before + data).decode()
+        start = (0, 2, 3)[before]
+        whole = (before + len(data)) // 3 * 4 + (0, 1, 2)[(before + len(data)) % 3]
+        if whole - start >= SHORTEST:
+            yield letters[start:whole]
+
+
+_COMPONENT = "!'()*"  # what JavaScript's encodeURIComponent leaves as it is, beside what Python does
+_ADDRESS = ";,/?:@&=+$!'()*#"  # what encodeURI does
+_SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.~-]*+")
+_PERCENT = re.compile("%[0-9A-F]{2}")
+_MARKED = re.compile("[+<>&'`/=]")  # what careful writers of JSON escape, though they need not
+_URL_SAFE = str.maketrans("+/", "-_")
+
+
+Fields = tuple[tuple[bytes, bytes], ...]
+SHORTEST_SECRET = 6  # letters of a variable's value that is a credential
+
+
+def mask(value: str) -> str:
+    """What stands in place of a credential: the same for the same one, and enough of a long one to know it by."""
+    plain = _BEGINNING.match(value)
+    return f"{plain[0][: len(value) // 4] if plain else ''}...(masked)"
+
+
+def known(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The credentials that stand in environment variables, by the names of these."""
+    return tuple(value for name, value in environ.items() if len(value) >= SHORTEST_SECRET and _VARIABLE.search(name))
+
+
+def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Iterator[str]:
+    """The values of the credentials of a request, however short; some of them more than once."""
+    yield from _in_headers(headers)
+    yield from _in_pairs(query)
+    yield from _in_body(body)
+
+
+@lru_cache(1024)
+def is_secret_header(name: str) -> bool:
+    """Whether a header holds a credential, by its name."""
+    return _is_secret_header(name.encode("latin-1", "replace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The places of credentials in a request: what stands there gets something else instead, however short it is."""
+
+    instead: Callable[[str], str] = mask
+
+    def headers(self, headers: Fields) -> Fields:
+        """Headers without what those of credentials hold, but for schemes and the names of cookies."""
+        return tuple((name, self._header(name, value)) for name, value in headers)
+
+    def query(self, query: bytes) -> bytes:
+        """A query, likewise."""
+        return self._pairs(query)
+
+    def body(self, body: bytes) -> bytes:
+        """The body of a request, likewise."""
+        if _may_have_fields(body):
+            body = _FIELD.sub(lambda found: found[1] + self.instead(_unescaped(found[2])).encode() + b'"', body)
+        return self._pairs(body) if _is_form(body) else body
+
+    def _header(self, name: bytes, value: bytes) -> bytes:
+        if not _is_secret_header(name):
+            return value
+        if name.lower() in (b"cookie", b"set-cookie"):
+            return _COOKIE.sub(lambda found: found[1] + self._plain(found[2]), value)
+        parts = _parts(name, value)
+        return value.strip()[: -len(parts[0])] + self._plain(parts[0]) if parts and parts[0] else value
+
+    def _pairs(self, query: bytes) -> bytes:
+        return b"&".join(map(self._pair, query.split(b"&"))) if b"=" in query else query
+
+    def _pair(self, pair: bytes) -> bytes:
+        name, equals, value = pair.partition(b"=")
+        return name + equals + self._plain(value) if value and _is_secret_parameter(name) else pair
+
+    def _plain(self, value: bytes) -> bytes:
+        return self.instead(unquote_plus(value.decode("latin-1"))).encode() if value else value
+
+
+def _in_headers(headers: Fields) -> Iterator[str]:
+    for name, value in headers:
+        if _is_secret_header(name):
+            for part in _parts(name, value):
+                yield part.decode("latin-1")
+                yield from _passwords(name, part)
+
+
+def _parts(name: bytes, value: bytes) -> list[bytes]:
+    """What is secret of a header: all of it, but for the scheme of a credential and the names of cookies."""
+    value = value.strip()
+    if name.lower() in (b"cookie", b"set-cookie"):
+        pairs = value.split(b";") if name.lower() == b"cookie" else value.split(b";")[:1]
+        return [pair.partition(b"=")[2].strip().strip(b'"') for pair in pairs if b"=" in pair]
+    scheme, blank, token = value.partition(b" ")
+    if not name.lower().endswith(_WITH_SCHEME):
+        return [value] if value else []
+    return [token.strip()] if blank and _SCHEME.fullmatch(scheme) else [value] if value else []
+
+
+def _passwords(name: bytes, part: bytes) -> Iterator[str]:
+    """What `Authorization: Basic` holds once it is decoded."""
+    if not name.lower().endswith(_WITH_SCHEME) or len(part) > _LONGEST_BASIC:
+        return
+    try:
+        user, colon, password = b64decode(part, validate=True).partition(b":")
+    except ValueError:
+        return
+    if colon:
+        yield from (text.decode("latin-1") for text in (user + colon + password, password) if text)
+
+
+def _in_pairs(query: bytes) -> Iterator[str]:
+    for pair in query.split(b"&"):
+        name, equals, value = pair.partition(b"=")
+        if equals and _is_secret_parameter(name):
+            yield unquote_plus(value.decode("latin-1"))
+
+
+def _in_body(body: bytes) -> Iterator[str]:
+    for found in _FIELD.finditer(body) if _may_have_fields(body) else ():
+        value = _unescaped(found[2])
+        yield value
+        if said := _SAID.fullmatch(value):
+            yield said[1]
+    if _is_form(body):
+        yield from _in_pairs(body)
+
+
+def _may_have_fields(body: bytes) -> bool:
+    """Whether to look closely: most bodies have no name of a credential."""
+    return _ENDING.search(body) is not None
+
+
+def _unescaped(text: bytes) -> str:
+    try:
+        value: str = json.loads(b'"' + text + b'"', strict=False)
+    except ValueError:  # broken escapes, bytes that are no text
+        value = text.decode("utf-8", "replace")
+    return value
+
+
+@lru_cache(1024)
+def _is_secret_header(name: bytes) -> bool:
+    return _HEADER.search(name) is not None
+
+
+def _is_secret_parameter(name: bytes) -> bool:
+    return len(name) <= _LONGEST_NAME and _PARAMETER.fullmatch(unquote_plus(name.decode("latin-1"))) is not None
+
+
+def _is_form(body: bytes) -> bool:
+    """Whether a body may be that of a form: it begins with a name and an equals sign."""
+    return _FORM.match(body) is not None
+
+
+_LONGEST_NAME, _LONGEST_BASIC = 100, 4096
+_WITH_SCHEME = (b"authorization", b"auth")  # headers whose credential has its scheme in front
+_SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
+_COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
+_FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")
+
+_VARIABLE = re.compile(
+    r"(?:API_?KEY|_KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$|^MOCKSERVER_UPSTREAM_KEY_", re.IGNORECASE
+)
+_HEADER = re.compile(
+    rb"(?:^|-)auth(?:orization)?$|^(?:set-)?cookie$|api[-_]?key|^key$|(?:subscription|access|auth|functions|master)-key"
+    rb"|secret|password|credential|token$|signature$|assertion$",
+    re.IGNORECASE,
+)
+_PARAMETER = re.compile(
+    r"(?:.*[_-])?(?:api[_-]?key|key|token|secret|password|passwd|pwd|sig|signature|code|credential|authorization|auth)",
+    re.IGNORECASE,
+)
+_BEGINNING = re.compile(r"[A-Za-z0-9_-]{0,4}")
+_SAID = re.compile(r"(?:bearer|basic|token|apikey) +(.+)", re.IGNORECASE | re.DOTALL)
+# The end of such a name: what is quick to tell comes first.
+_ENDING = re.compile(
+    rb'"(?<=[yntdl]")(?:(?<=key")|(?<=token")|(?<=secret")|(?<=password")|(?<=passwd")|(?<=credential")'
+    rb'|(?<=authorization"))',
+    re.IGNORECASE,
+)
+# A JSON member whose name is a credential's and whose value is text; names are bounded, blanks are never read twice.
+# The token of a logprob is none: it has neighbours that tell.
+_FIELD = re.compile(
+    rb'("(?:[\w-]{0,40}?'
+    rb"(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd|credential|authorization)"
+    rb'"\s*+:\s*+"|key"\s*+:\s*+"(?=[\w+/=.~-]{16})))((?:[^"\\]|\\.)*+)"(?!\s*+,\s*+"(?:logprob|bytes)")',
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+PLACEHOLDER = "<API_KEY>"
+SHORTEST_CREDENTIAL, SHORTEST_MIXED = (
+    8,
+    6,
+)  # letters of a value that is looked for everywhere; fewer where not all are alike
+LARGEST = 32_000  # letters of all values together that are looked for
+REMEMBERED = 4_000  # letters of values for which it is worth the memory to keep what finds them
+Span = tuple[int, int]
+Edit = tuple[int, int, str]  # from where to where, and what is to stand there
+
+
+def worth_looking_for(value: str) -> bool:
+    """Whether a value is taken out wherever it stands; a short or plain one, such as `ollama`, is only in its place."""
+    if PLACEHOLDER in value or value in PLACEHOLDER:
+        return False
+    return len(value) >= (SHORTEST_CREDENTIAL if value.isalpha() or value.isdigit() else SHORTEST_MIXED)
+
+
+def placeholder(_: str) -> str:
+    """What stands in place of every credential in what is recorded."""
+    return PLACEHOLDER
+
+
+def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeholder) -> "Credentials":
+    """Those of some values that are worth looking for."""
+    found = tuple(dict.fromkeys(filter(worth_looking_for, values)))
+    return (_again if sum(map(len, found)) <= REMEMBERED else Credentials)(found, instead)
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """Values to take out, and what stands in place of one, in whatever case they are written.
+
+    What that takes depends on the length of a text, not on how many they are.
+    """
+
+    values: tuple[str, ...] = ()
+    instead: Callable[[str], str] = placeholder
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there is so much of them that only the first are looked for."""
+        return sum(map(len, self.values)) > LARGEST
+
+    def are_in(self, data: bytes) -> bool:
+        """Whether bytes may hold one of them."""
+        return bool(self.values) and bool(self._finder.find(data))
+
+    def data(self, data: bytes) -> bytes:
+        """Bytes without any of them; the very object, where none is in it."""
+        if not self.values or not (found := self.edits(data)):
+            return data
+        pieces, reached = list[bytes](), 0
+        for start, end, instead in found:
+            pieces += (data[reached:start], instead.encode())
+            reached = end
+        return b"".join((*pieces, data[reached:]))
+
+    def text(self, text: str) -> str:
+        """The same of a text."""
+        if not self.values:
+            return text
+        data = text.encode("utf-8", "surrogatepass")
+        left = self.data(data)
+        return text if left is data else left.decode("utf-8", "replace")
+
+    def edits(self, data: bytes) -> list[Edit]:
+        """Where each stands, and what is to stand there; one in base64 with all the base64 around it, which tells of
+
+        it too.
+        """
+        found = list[Edit]()
+        reached = 0
+        for number, start, end in self._finder.find(data):
+            pattern = self._finder.patterns[number]
+            if end <= reached or not pattern.stands(data[start:end]):
+                continue
+            if start < reached:  # it overlaps the base64 before
+                found[-1] = (found[-1][0], end, found[-1][2])
+            elif not pattern.exact:
+                found.append((start, end, pattern.instead))
+            else:
+                found.append((*_run(data, start, end, reached), pattern.instead))
+            reached = found[-1][1]
+        return found
+
+    @cached_property
+    def _finder(self) -> "_Finder":
+        from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind  # only where there is something to find
+
+        plain, coded = dict[bytes, _Pattern](), dict[bytes, _Pattern]()
+        for value in self._within_bounds():
+            instead = self.instead(value)
+            for form in raw(spellings(value)):
+                plain.setdefault(form.lower(), _Pattern(instead))
+            for form in raw(in_base64(value)):
+                before = coded.get(form.lower(), _Pattern(instead))
+                coded[form.lower()] = _Pattern(before.instead, (*before.exact, form))
+        patterns = coded | plain | {PLACEHOLDER.lower().encode(): _NOWHERE}
+        quick = Implementation.ContiguousNFA  # to make; of what is long, others take seconds
+        found = BytesAhoCorasick(tuple(patterns), MatchKind.LeftmostLongest, implementation=quick)
+        return _Finder(found, tuple(patterns.values()))
+
+    def _within_bounds(self) -> Iterator[str]:
+        total = 0
+        for value in self.values:
+            total += len(value)
+            if total > LARGEST:
+                return
+            yield value
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """What stands in place of a value that is found so. `exact`: its forms, if in another case they are none."""
+
+    instead: str
+    exact: tuple[bytes, ...] = ()
+
+    def stands(self, data: bytes) -> bool:
+        return not self.exact or data in self.exact
+
+
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Finds patterns, which are in small letters."""
+
+    automaton: "BytesAhoCorasick"
+    patterns: tuple[_Pattern, ...]
+
+    def find(self, data: bytes) -> Sequence[tuple[int, int, int]]:
+        """The number of each that is found, with its start and end."""
+        found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(data.lower())
+        return found
+
+
+def _run(data: bytes, start: int, end: int, reached: int) -> Span:
+    """The whole run of base64 around a piece of it, after what was reached before; letters of an escape are none."""
+    first = reached + len(data[reached:start].rstrip(_LETTERS))
+    escape, tail = _ESCAPE.match(data, first - 1, start) if first else None, _RUN.match(data, end)
+    return escape.end() if escape else first, tail.end() if tail else end
+
+
+_again = lru_cache(32)(Credentials)  # the same ones come again and again, and what finds them is costly
+_NOWHERE = _Pattern("", (b"",))  # a placeholder is left as it is
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
+_RUN = re.compile(rb"[A-Za-z0-9+/_-]*+={0,2}+")
+_ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|[nrtbf/])|%[0-9a-fA-F]{2}")  # of JSON, or of a URL

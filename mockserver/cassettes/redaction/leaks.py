@@ -1,0 +1,193 @@
+"""What still looks like a secret in an episode that is to be written, where it stands, and how to allow it."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from itertools import accumulate, islice
+from urllib.parse import unquote_plus
+
+from mockserver.cassettes.joined_deltas import lanes
+from mockserver.cassettes.json_spans import path_of, placed
+from mockserver.cassettes.redaction.detect import DETECTORS
+from mockserver.cassettes.redaction.find import mask
+from mockserver.cassettes.sse_yaml import data_of
+from mockserver.config.errors import ConfigError
+from mockserver.core.episode import Beat, Episode
+from mockserver.core.http import Headers
+
+HASH = "sha256:"
+SHOWN, LEAST = 16, 8  # hexadecimal digits of a hash that are offered, and that are needed
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Texts with `*` as wildcard (`\\*` for a star), and beginnings of the SHA-256 of a value."""
+
+    hashes: tuple[str, ...] = ()
+    patterns: tuple[tuple[str, ...], ...] = ()  # the pieces between the wildcards
+
+    def __contains__(self, value: str) -> bool:
+        if self.hashes and _hash(value).startswith(self.hashes):
+            return True
+        return any(_fits(pieces, value) for pieces in self.patterns)
+
+
+def allowed(entries: tuple[str, ...]) -> Allowed:
+    """What the setting allow_secrets allows. Raises ConfigError."""
+    hashes = tuple(entry.removeprefix(HASH).lower() for entry in entries if entry.startswith(HASH))
+    for digits in hashes:
+        if not LEAST <= len(digits) <= 64 or set(digits) - set("0123456789abcdef"):
+            raise ConfigError(
+                f"allow_secrets: {HASH}{digits} must have {LEAST} to 64 hexadecimal digits after {HASH}, as reports "
+                "of what looks like a secret show them"
+            )
+    return Allowed(hashes, tuple(_pieces(entry) for entry in entries if not entry.startswith(HASH)))
+
+
+def entry_of(value: str) -> str:
+    """What to write into allow_secrets for a value, without telling it."""
+    return HASH + _hash(value)[:SHOWN]
+
+
+def _hash(value: str) -> str:
+    return sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _pieces(pattern: str) -> tuple[str, ...]:
+    star = "\0"
+    return tuple(piece.replace(star, "*") for piece in pattern.replace("\\*", star).split("*"))
+
+
+def _fits(pieces: tuple[str, ...], value: str) -> bool:
+    """Whether the pieces stand one after the other in a value, the first at its beginning, the last at its end."""
+    if len(pieces) == 1:
+        return value == pieces[0]
+    first, *middle, last = pieces
+    at, end = len(first), len(value) - len(last)
+    if at > end or not value.startswith(first) or not value.endswith(last):
+        return False
+    for piece in middle:
+        at = value.find(piece, at, end)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
+
+
+MOST = 20  # leaks of one episode that are told
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """What looks like a secret: of which kind, where it stands, its beginning, and what in the settings allows it."""
+
+    kind: str
+    where: str
+    shown: str
+    how: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.shown} looks like a secret ({self.kind}); if it is none, allow it: {self.how}"
+
+
+def leaks(episode: Episode, allow: tuple[str, ...] = ()) -> tuple[Leak, ...]:
+    """What looks like a secret, each value once; `allow` is the setting allow_secrets. Raises ConfigError for that."""
+    return tuple(islice(_leaks(episode, allowed(allow)), MOST))
+
+
+@dataclass(frozen=True, slots=True)
+class _Surface:
+    """Bytes to look through, and how to say where in them something stands."""
+
+    data: bytes
+    where: Callable[[bytes, int], str]
+
+
+def _leaks(episode: Episode, allows: Allowed) -> Iterator[Leak]:
+    seen = set[str]()
+    for surface in _surfaces(episode):
+        data = _ESCAPED.sub(_meant, surface.data) if b"\\" in surface.data else surface.data
+        small = data.lower()
+        for detector in DETECTORS:
+            for start, end in detector.found(data, small):
+                value = data[start:end].decode("utf-8", "replace")
+                if value not in seen and value not in allows:
+                    seen.add(value)
+                    how = f'allow_secrets: ["{entry_of(value)}"]'
+                    yield Leak(detector.name, surface.where(data, start), mask(value), how)
+
+
+def _surfaces(episode: Episode) -> Iterator[_Surface]:
+    sent, reply = episode.request, episode.reply
+    yield _named(episode.model, "model")
+    yield _named(sent.path, "request, path")
+    for query in dict.fromkeys((sent.query, unquote_plus(sent.query))):
+        yield _named(query, "request, query")
+    yield from _of_headers(sent.headers, "request")
+    yield _Surface(sent.body, partial(_in_body, "request, body"))
+    yield from _of_headers(reply.headers, "answer")
+    if reply.frames is None:
+        yield _Surface(reply.body, partial(_in_body, "answer, body"))
+        yield from _told(("" if reply.body is None else _text(reply.body),), "answer, body, in pieces")
+    else:
+        yield _of_frames(reply.frames)
+        yield from _told(tuple(data_of(frame) for _, frame in reply.frames), "answer, told in pieces")
+
+
+def _of_headers(headers: Headers, of: str) -> Iterator[_Surface]:
+    for name, value in headers:
+        yield _named(value, f"{of}, header {name}")
+
+
+def _of_frames(frames: tuple[Beat, ...]) -> _Surface:
+    """All events at once; one by one would take longer."""
+    return _Surface(b"".join(frame for _, frame in frames), partial(_in_frames, frames))
+
+
+def _told(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:
+    for lane in lanes(events):
+        first, last = lane.pieces[0], lane.pieces[-1]
+        within = f", events {first.event + 1} to {last.event + 1}" if first.event != last.event else ""
+        yield _named(lane.text, of + within)
+
+
+def _named(text: str, where: str) -> _Surface:
+    return _Surface(text.encode("utf-8", "surrogatepass"), lambda _data, _at: where)
+
+
+def _in_body(of: str, data: bytes, at: int) -> str:
+    before = _text(data[:at])
+    if root := placed(before + _text(data[at:])):
+        return f"{of}, {path_of(root, len(before))}"
+    return f"{of}, line {data.count(bytes((10,)), 0, at) + 1}"
+
+
+def _in_frames(frames: tuple[Beat, ...], data: bytes, at: int) -> str:
+    """Which event, and where in it. What was unescaped is looked for once more, as it shifted the places."""
+    ends = tuple(accumulate(len(_ESCAPED.sub(_meant, frame)) for _, frame in frames))
+    number = bisect_right(ends, at)
+    start = ends[number - 1] if number else 0
+    event, offset = data[start : ends[number]], at - start
+    of = f"answer, event {number + 1}"
+    head = _HEAD.match(event)
+    if head is None or offset < head.end():
+        return of
+    before = _text(event[head.end() : offset])
+    root = placed(before + _text(event[offset:]).rstrip())
+    return f"{of}, {path_of(root, len(before))}" if root else of
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _meant(found: re.Match[bytes]) -> bytes:
+    return bytes((int(found[1], 16),)) if found[1] else b"/"
+
+
+# Letters that some writers of JSON escape though they need not: what is looked for must not hide behind that.
+_ESCAPED = re.compile(rb"\\{1,8}(?:u00(2[013-9a-f]|[346][0-9a-f]|5[0-9abd-f]|7[0-9a-e])|/)", re.IGNORECASE)
+_HEAD = re.compile(rb"(?:(?!data:)[^\r\n]*[\r\n]+)*?data: ?")

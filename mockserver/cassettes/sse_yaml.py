@@ -1,0 +1,287 @@
+"""Events of a stream as lines of a cassette: `{at: 12, data: {"id": "x"}}`; what is not laid out so is kept raw."""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from json import JSONDecoder, JSONEncoder
+from json.encoder import encode_basestring
+
+from mockserver.cassettes.bodies import COMPACT, Lexeme, Style, as_json, octets, string, style, tree
+from mockserver.cassettes.nodes import Node, Refused
+from mockserver.core.episode import Beat
+from mockserver.core.json import Json
+
+
+def data_of(event: bytes) -> str | None:
+    """What the data lines of an event say; None where it has none."""
+    lines = [found[2] for found in _DATA.finditer(event)]
+    return b"\n".join(lines).decode("utf-8", "surrogateescape") if lines else None
+
+
+def with_data(event: bytes, data: str) -> bytes:
+    """The event with other data, which have as many lines."""
+    lines = iter(data.encode("utf-8", "surrogateescape").split(b"\n"))
+    return _DATA.sub(lambda found: found[1] + next(lines, b""), event)
+
+
+_DATA = re.compile(rb"((?:^|(?<=[\r\n]))data:[ ]?)([^\r\n]*+)")
+
+
+class Flow(str):
+    """What is YAML already, on one line."""
+
+    __slots__ = ()
+
+
+def lines(table: Mapping[str, Json]) -> list[str]:
+    """A table, a key a line."""
+    written: list[str] = []
+    _entries(written, table, 0, "")
+    return written
+
+
+def quoted(text: str) -> str:
+    """A text in double quotes."""
+    return one_line(encode_basestring(text))
+
+
+def flow(tree: Json) -> Flow:
+    """JSON on one line."""
+    return Flow(one_line(_ONE_LINE.text(tree)))
+
+
+def word(text: str) -> str:
+    """A text without quotes, where it is a plain word; safe in a flow too."""
+    return text if _WORD.fullmatch(text) and text.lower() not in _MEANING else quoted(text)
+
+
+def scalar(text: str) -> str:
+    """A text on one line, in quotes where it needs them."""
+    if len(text) <= _LONGEST_MEANING and text.lower() in _MEANING:
+        return quoted(text)
+    if _PLAIN.fullmatch(text):
+        return text
+    return "'" + text.replace("'", "''") + "'" if '"' in text and _SEEN.fullmatch(text) else quoted(text)
+
+
+def one_line(text: str) -> str:
+    """What a YAML file may not hold, or takes for the end of a line, as escapes."""
+    return text if text.isascii() and "\x7f" not in text else _UNSAFE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _entries(written: list[str], table: Mapping[str, Json], indent: int, lead: str) -> None:
+    """The lines of a table; `lead` stands before its first key, in place of the indentation."""
+    for key, value in table.items():
+        _put(written, f"{lead}{scalar(key)}:", value, indent)
+        lead = " " * indent
+
+
+def _items(written: list[str], items: Sequence[Json], indent: int) -> None:
+    lead = " " * indent + "-"
+    for item in items:
+        if isinstance(item, Mapping) and item:
+            _entries(written, item, indent + 2, lead + " ")
+        else:
+            _put(written, lead, item, indent)
+
+
+def _put(written: list[str], lead: str, value: Json, indent: int) -> None:
+    """One value behind its key or dash; `indent` is the column of that."""
+    if isinstance(value, str) and not isinstance(value, Lexeme | Flow):
+        if "\n" in value and not _UNFIT.search(value) and value.strip("\n"):
+            _block(written, lead, value, indent + 2)
+        else:
+            written.append(f"{lead} {scalar(value)}")
+    elif isinstance(value, Mapping) and value:
+        written.append(lead)
+        _entries(written, value, indent + 2, " " * (indent + 2))
+    elif isinstance(value, list | tuple) and not all(isinstance(item, Lexeme) for item in value):
+        written.append(lead)
+        _items(written, value, indent + 2)
+    else:
+        written.append(f"{lead} {value if isinstance(value, Flow) else flow(value)}")
+
+
+def _block(written: list[str], lead: str, text: str, indent: int) -> None:
+    """A text of several lines as it is, below its key."""
+    mark = "2" if text[0] in " \t\n" else ""
+    chomp = "-" if not text.endswith("\n") else "+" if text.endswith("\n\n") else ""
+    written.append(f"{lead} |{mark}{chomp}")
+    begin = " " * indent
+    written.extend(begin + line if line else "" for line in text.removesuffix("\n").split("\n"))
+
+
+_ONE_LINE = Style("spaced")
+_WORD = re.compile(r"[A-Za-z][\w.-]*+", re.ASCII)
+_BEYOND = "\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff"  # what does not show, or ends a line, beside controls
+_UNSEEN = "\x00-\x1f" + _BEYOND
+# A letter or a slash, then anything but what ends a plain scalar, ends a line or does not show.
+_PLAIN = re.compile(rf"(?:[^\W\d_{_UNSEEN}]|/)(?:[^:# {_UNSEEN}]|:(?=\S)|#| (?=[^#\s]))*+")
+_SEEN = re.compile(rf"[^\\{_UNSEEN}]*+")
+_UNSAFE = re.compile(f"[{_BEYOND}]")
+_UNFIT = re.compile(f"[\x00-\x08\x0b-\x1f{_BEYOND}]")
+_MEANING = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"))
+_LONGEST_MEANING = 5
+
+
+ENDS = {"lf": "\n", "crlf": "\r\n"}  # of the lines of an event
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How the events of a stream are laid out, but for those that say otherwise."""
+
+    style: Style = COMPACT
+    ends: str = "lf"
+
+
+def form(frames: Sequence[Beat]) -> Form:
+    """How the first event that carries JSON is laid out."""
+    for _, data in frames:
+        ends = "crlf" if data.endswith(b"\r\n\r\n") else "lf"
+        if (parts := _parts(data, ENDS[ends])) and (found := _container(parts[1])):
+            return Form(found, ends)
+    return Form()
+
+
+def line(beat: Beat, form: Form, *, plain: bool = False) -> Flow:
+    """One event; `plain`: raw, however well it is laid out."""
+    at, data = beat
+    parts = None if plain else _parts(data, ENDS[form.ends])
+    if parts is None:
+        return Flow(f"{{at: {milliseconds(at)}, {_raw(data)}}}")
+    event, text = parts
+    named = f", event: {word(event)}" if event is not None else ""
+    if text[:1] not in ("{", "[") or (found := as_json(text)) is None or not isinstance(found[0], dict | list):
+        return Flow(f"{{at: {milliseconds(at)}{named}, data: {quoted(text)}}}")
+    styled = f", style: {quoted(found[1].name or 'compact')}" if found[1] != form.style else ""
+    return Flow(f"{{at: {milliseconds(at)}{named}{styled}, data: {flow(found[0])}}}")
+
+
+def beat(node: Node, form: Form) -> Beat:
+    """The event of a line. Raises Refused."""
+    table = node.value
+    if not isinstance(table, dict) or len(kinds := [kind for kind in _KINDS if kind in table]) != 1:
+        raise Refused("an event has one of data, raw and base64", node.spot)
+    for key in table:
+        if key not in ("at", *kinds) and not (key in ("event", "style") and kinds == ["data"]):
+            raise Refused(f'an event has no "{key[:60]}"', (node.keys or {})[key])
+    kind, value = kinds[0], table[kinds[0]]
+    at = seconds(table["at"]) if "at" in table else 0.0
+    if kind == "base64":
+        return at, octets(value)
+    if kind == "raw":
+        return at, _encoded(string(value), value)
+    text = value.value if isinstance(value.value, str) else style(table.get("style"), form.style).text(tree(value))
+    event = string(table["event"]) if "event" in table else None
+    return at, _encoded(_event(event, text, ENDS[form.ends]), value)
+
+
+def swift(lines: Sequence[str], form: Form) -> Iterator[Beat | None]:
+    """What `beat` makes of these lines, much faster; None where a line is not exactly as `line` writes it."""
+    ends, written = ENDS[form.ends], _SWIFT.get(form.style)
+    for one in lines:
+        found = _LINE.fullmatch(one) if written else None
+        try:
+            text = _swift_text(found[3], written) if found and written else None
+            yield (seconds_of(found[1]), _event(found[2], text, ends).encode()) if found and text is not None else None
+        except (ValueError, RecursionError):
+            yield None
+
+
+def milliseconds(seconds: float) -> str:
+    """A time in milliseconds, with three decimals at most."""
+    return f"{max(0.0, seconds) * 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def seconds(node: Node) -> float:
+    """The time that stands in milliseconds."""
+    if not (isinstance(node.value, str) and _MILLISECONDS.fullmatch(node.value)):
+        raise Refused("milliseconds must stand here, such as 12 or 12.5", node.spot)
+    return seconds_of(node.value)
+
+
+def seconds_of(text: str) -> float:
+    """Milliseconds, as they are written, in seconds."""
+    return round(float(text) / 1000, 6)
+
+
+def _parts(data: bytes, end: str) -> tuple[str | None, str] | None:
+    """The name and the data of an event that is laid out as all are; None for another."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    event, rest = None, text
+    if text.startswith("event: "):
+        event, _, rest = text[7:].partition(end)
+    if not rest.startswith("data: ") or not rest.endswith(end * 2):
+        return None
+    said = rest[6 : -len(end) * 2].replace(f"{end}data: ", "\n")
+    return (event, said) if _event(event, said, end) == text and "\r" not in said else None
+
+
+def _event(event: str | None, text: str, end: str) -> str:
+    """An event of these words, with all that ends it."""
+    data = text.replace("\n", f"{end}data: ") if "\n" in text else text
+    return f"data: {data}{end}{end}" if event is None else f"event: {event}{end}data: {data}{end}{end}"
+
+
+def _swift_text(shown: str, written: Callable[[Json], str]) -> str | None:
+    """The text of data that are shown so, by way of JSON; None where YAML may see it in another way."""
+    if shown.count("{") + shown.count("[") > _DEEP or r"\ud" in shown:
+        return None
+    parsed = _DECODER.decode(shown)
+    if one_line(_SPACED(parsed)) != shown or (len(shown) > _LONG and _has_long_key(parsed)):
+        return None
+    return parsed if isinstance(parsed, str) else written(parsed)
+
+
+def _has_long_key(tree: Json) -> bool:
+    """Whether a key is longer than YAML takes in a flow."""
+    if isinstance(tree, dict):
+        return any(len(key) > _LONG // 8 or _has_long_key(inner) for key, inner in tree.items())
+    return isinstance(tree, list) and any(_has_long_key(inner) for inner in tree)
+
+
+def _container(text: str) -> Style | None:
+    found = as_json(text) if text[:1] in ("{", "[") else None
+    return found[1] if found else None
+
+
+def _raw(data: bytes) -> str:
+    try:
+        return f"raw: {quoted(data.decode('utf-8'))}"
+    except UnicodeDecodeError:
+        return f"base64: {quoted(b64encode(data).decode('ascii'))}"
+
+
+def _encoded(text: str, node: Node) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise Refused("half of a surrogate pair is no text", node.spot) from None
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"JSON has no {name}")
+
+
+_KINDS = ("data", "raw", "base64")
+_MILLISECONDS = re.compile(r"[0-9]{1,12}+(?:\.[0-9]{1,6}+)?")
+_LINE = re.compile(
+    r" *+- \{at: ([0-9]{1,12}+(?:\.[0-9]{1,6}+)?)(?:, event: ([A-Za-z][A-Za-z0-9_.-]*+))?, data: ([\[{\"].*)\}"
+)
+_DEEP, _LONG = 50, 1000
+_DECODER = JSONDecoder(parse_constant=_no_constant)
+_SPACED = JSONEncoder(ensure_ascii=False).encode
+_SWIFT = {
+    Style(layout, letters): JSONEncoder(ensure_ascii=letters == "ascii", separators=separators).encode
+    for layout, separators in (("compact", (",", ":")), ("spaced", (", ", ": ")))
+    for letters in ("", "ascii")
+}

@@ -1,0 +1,211 @@
+"""What settings say of models: a list of names, or a table that gives each its properties."""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Annotated, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetPydanticSchema,
+    ValidationError,
+    WithJsonSchema,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
+
+from mockserver.config.timing import TimingSetting, TimingTable
+from mockserver.config.types import TEXTS, Duration, Several, texts
+from mockserver.core.json import Json
+from mockserver.core.rates import UNLIMITED, Kind, Limits, Rate, Rates, Window
+
+_Many = Annotated[int, Field(ge=1)]
+
+
+class RatesTable(BaseModel):
+    """How much may be asked for in a time."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="rates")
+
+    requests_per_minute: _Many | None = Field(None, description="How many requests are let through in a minute.")
+    requests_per_day: _Many | None = Field(None, description="How many requests are let through in a day.")
+    tokens_per_minute: _Many | None = Field(
+        None, description="How many tokens prompts and answers may have in a minute."
+    )
+    tokens_per_day: _Many | None = Field(None, description="How many tokens prompts and answers may have in a day.")
+
+
+class LimitsTable(RatesTable):
+    """How much may be asked for in a time, and at once."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="limits")
+
+    concurrent_requests: _Many | None = Field(
+        None, description="How many requests of a namespace are at work at once, until their answers have gone out."
+    )
+    queue: int = Field(0, ge=0, description="How many more may wait for their turn; any other gets a 503.")
+    queue_timeout: Duration | None = Field(None, description="How long one waits at most, before it gets a 503.")
+
+
+def _rates(table: RatesTable) -> Rates:
+    """The rates that a table states; null states that there is none."""
+    return tuple(
+        Rate(kind, window, getattr(table, name) or UNLIMITED)
+        for name, (kind, window) in _NAMED.items()
+        if name in table.model_fields_set
+    )
+
+
+def _limits(table: LimitsTable) -> Limits:
+    if table.concurrent_requests is None:
+        for name in ("queue", "queue_timeout"):
+            if name in table.model_fields_set:
+                raise PydanticCustomError("excludes", "{name} needs concurrent_requests beside it", {"name": name})
+    return Limits(_rates(table), table.concurrent_requests, table.queue, table.queue_timeout)
+
+
+RatesSetting = Annotated[
+    Rates,
+    GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(_rates, handler(RatesTable))),
+]
+LimitsSetting = Annotated[
+    Limits,
+    GetPydanticSchema(lambda _, handler: core_schema.no_info_after_validator_function(_limits, handler(LimitsTable))),
+]
+
+
+# What each name of a rate means.
+_NAMED: Mapping[str, tuple[Kind, Window]] = {
+    "requests_per_minute": ("requests", "minute"),
+    "requests_per_day": ("requests", "day"),
+    "tokens_per_minute": ("tokens", "minute"),
+    "tokens_per_day": ("tokens", "day"),
+}
+
+
+class Key(BaseModel):
+    """What a key may do."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="key")
+
+    allowed: bool = Field(True, description="Whether it may ask at all; a key that is known and may not gets a 403.")
+    models: Several | None = Field(
+        None, description="The models that it may ask, as names with * as wildcard; any other gets a 403."
+    )
+    limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema())] = Field(
+        None, description="Its own rates, in place of those that hold for its model or for all."
+    )
+
+
+def _keys(value: Json) -> Json:
+    """A table as it is; the keys of a list, or of one text with commas between, may do anything."""
+    if not isinstance(value, Mapping):
+        return {name: {} for name in texts(value)}
+    wants = PydanticCustomError("wants", "a table of what it may do, such as {} or {allowed: false}")
+    wrong = [
+        InitErrorDetails(type=wants, loc=(str(name),), input=table)
+        for name, table in value.items()
+        if not isinstance(table, Mapping | None)
+    ]
+    if wrong:
+        raise ValidationError.from_exception_data("keys", wrong)
+    return {str(name): table or {} for name, table in value.items()}
+
+
+Keys = Annotated[
+    Mapping[str, Key] | None,
+    BeforeValidator(_keys),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                TEXTS,
+                {"type": "object", "additionalProperties": {"anyOf": [Key.model_json_schema(), {"type": "null"}]}},
+            ]
+        }
+    ),
+]
+
+
+class Model(BaseModel):
+    """What is known of a model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="model")
+
+    context_window: int | None = Field(None, ge=1, description="How many tokens prompt and answer may have together.")
+    max_output_tokens: int | None = Field(None, ge=1, description="How many tokens an answer may have.")
+    tokenizer: Literal["approx", "cl100k_base", "o200k_base"] | None = Field(
+        None, description="How its tokens are counted where the setting tokenizer is by-model."
+    )
+    tools: bool | None = Field(None, description="Whether tools may be offered.")
+    vision: bool | None = Field(None, description="Whether images may be shown.")
+    json_schema: bool | None = Field(None, description="Whether the answer's JSON Schema may be given.")
+    reasoning: bool | None = Field(None, description="Whether an effort of reasoning may be asked for.")
+    sampling: bool | None = Field(
+        None, description="Whether temperature, top_p, penalties, log probabilities and max_tokens may be set."
+    )
+    resolved: str | None = Field(None, min_length=1, description="What its answers call it; absent: its name.")
+    aliases: Several = Field((), description="Other names for it, which its answers do not carry.")
+    timing: Annotated[TimingSetting | None, WithJsonSchema(TimingTable.model_json_schema())] = Field(
+        None, description="When its answers go out, unless a rule says so."
+    )
+    limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema())] = Field(
+        None, description="Its own rates, in place of those that hold for all."
+    )
+
+
+def _models(value: Json) -> Json:
+    """A table as it is; the names of a list without properties."""
+    if not isinstance(value, Mapping):
+        return {name: {} for name in texts(value)}
+    if not all(isinstance(properties, Mapping | None) for properties in value.values()):
+        raise PydanticCustomError("wants", "a list of names, or a table that gives each name a table of properties")
+    return {str(name): properties or {} for name, properties in value.items()}
+
+
+def _told_apart(models: Mapping[str, Model] | None) -> Mapping[str, Model] | None:
+    """The models, none of which has a name that is another's. Raises ValidationError at each that has."""
+    owners: dict[str, str] = {}
+    errors = [found for name, model in (models or {}).items() for found in _taken(name, model, owners, models or {})]
+    if errors:
+        raise ValidationError.from_exception_data("models", errors)
+    return models
+
+
+def _taken(name: str, model: Model, owners: dict[str, str], models: Collection[str]) -> Iterator[InitErrorDetails]:
+    """What cannot be among a model's other names; `owners` learns whose they are."""
+    if model.resolved is not None and "*" in model.resolved:
+        yield _mistake((name, "resolved"), "must be a name without *", model.resolved)
+    for at, alias in enumerate(model.aliases):
+        if "*" in alias:
+            why = "must be a name without *"
+        elif "*" in name:
+            why = "cannot be an alias of a pattern, only of a name"
+        elif alias in models:
+            why = "is the name of a model already"
+        elif alias in owners:
+            why = f'is an alias of "{owners[alias]}" already'
+        else:
+            owners[alias] = name
+            continue
+        yield _mistake((name, "aliases", at), why, alias)
+
+
+def _mistake(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetails:
+    return InitErrorDetails(type=PydanticCustomError("cannot", "{why}", {"why": why}), loc=path, input=value)
+
+
+_PROPERTIES = Model.model_json_schema()
+Models = Annotated[
+    Mapping[str, Model] | None,
+    BeforeValidator(_models),
+    AfterValidator(_told_apart),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                TEXTS,
+                {"type": "object", "additionalProperties": {"anyOf": [_PROPERTIES, {"type": "null"}]}},
+            ]
+        }
+    ),
+]

@@ -1,0 +1,99 @@
+"""What settings say of cassettes: the provider's own servers, what makes two requests equal, what is scrubbed."""
+
+from collections.abc import Mapping
+from typing import Annotated, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from mockserver.config.types import Several, steps, texts
+from mockserver.core.json import Json
+
+
+class Match(BaseModel):
+    """What makes a request equal to one that was recorded, beside its meaning."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="match")
+
+    ignore: Several = Field((), description="Fields of the body that may differ: temperature, seed.")
+    also: Several = Field(
+        (),
+        description="What must be equal too: header.x-tenant, query.api-version, or a field of the body such as user.",
+    )
+
+
+def _json_path(text: str) -> str:
+    try:
+        steps(text)
+    except ValueError as error:
+        raise PydanticCustomError("cannot", "cannot be read as JSONPath: {why}", {"why": str(error)}) from None
+    return text
+
+
+def _pattern(text: str) -> str:
+    import regex  # type: ignore[import-untyped]  # slow to import, and most settings have no pattern
+
+    try:
+        regex.compile(text)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise PydanticCustomError("cannot", "cannot be read as a pattern: {why}", {"why": str(error)}) from None
+    return text
+
+
+class Scrub(BaseModel):
+    """One thing to leave out of recordings; in a live request it is replaced before anything is looked up."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="scrub", populate_by_name=True)
+
+    path: Annotated[str, AfterValidator(_json_path)] | None = Field(
+        None, description="Where it stands in a JSON body, as JSONPath: $.user."
+    )
+    regex: Annotated[str, Field(min_length=1), AfterValidator(_pattern)] | None = Field(
+        None, description="Or what it looks like, wherever it stands."
+    )
+    placeholder: str = Field("<scrubbed>", alias="with", min_length=1, description="What stands in its place.")
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.path is None) == (self.regex is None):
+            raise PydanticCustomError("excludes", "give path or regex, one of them")
+        return self
+
+
+def _tables(value: Json) -> Json:
+    """A list of tables; one alone is a list of one."""
+    if isinstance(value, Mapping):
+        return (value,)
+    if not isinstance(value, list | tuple):
+        raise PydanticCustomError("wants", "a list of tables, such as {path: $.user}")
+    return tuple(value)
+
+
+def _upstreams(value: Json) -> Json:
+    """A table as it is; texts `dialect=URL`, in a list or with commas between, as a table."""
+    if isinstance(value, Mapping):
+        return value
+    pairs = [text.partition("=") for each in texts(value) for text in texts(each)]
+    if any(not (name and equals and url) for name, equals, url in pairs):
+        raise PydanticCustomError("wants", "dialect=URL, such as openai=https://api.openai.com/v1")
+    return {name: url for name, _, url in pairs}
+
+
+def _addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
+    for url in upstreams.values():
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
+            raise PydanticCustomError("wants", "http(s) addresses without a query, such as https://api.openai.com/v1")
+    return {name: url.rstrip("/") for name, url in upstreams.items()}
+
+
+UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # and a dialect: the variable of the key that its upstream gets
+
+Upstreams = Annotated[
+    Mapping[str, str],
+    BeforeValidator(_upstreams),
+    AfterValidator(_addresses),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
+]
+Scrubs = Annotated[tuple[Scrub, ...], BeforeValidator(_tables)]

@@ -1,0 +1,351 @@
+# size: one long list of settings
+"""One frozen value for all that can be set, put together from flags, environment, rules files and defaults.
+
+Knows the names, kinds and bounds of settings, not what anybody does with them.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from mockserver.config.access import Key, Keys, LimitsSetting, LimitsTable, Model, Models, RatesTable
+from mockserver.config.cassettes import UPSTREAM_KEY, Match, Scrub, Scrubs, Upstreams
+from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.source import Document, Path, did_you_mean, read
+from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting, TimingTable
+from mockserver.config.types import Hosts, Instant, Origins, Several, Size, Token
+from mockserver.core.json import Json
+from mockserver.core.plan import Timing
+from mockserver.core.rates import Limits
+from mockserver.core.seed import FROZEN_AT
+
+
+class Settings(BaseModel):
+    """All that can be set. The descriptions are the documentation, the help of the flags and the editors' hints."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="settings")
+
+    host: str = Field("127.0.0.1", min_length=1, description="The address to listen on; loopback only by default.")
+    port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
+    dialect: str = Field("openai", description="The dialect of the bare paths: /v1 for openai, / for azure.")
+    unmatched: Literal["generate", "error"] = Field(
+        "generate", description="What a request gets that no rule answers: generated text, or the dialect's 404."
+    )
+    seed: int = Field(0, description="The number from which every choice follows: texts, ids, jitter.")
+    clock: Instant = Field(
+        FROZEN_AT,
+        json_schema_extra={"default": "frozen"},
+        description="The time that answers carry: frozen, real, Unix seconds or an ISO 8601 time.",
+    )
+    ids: Literal["stable", "unique"] = Field(
+        "stable",
+        description="Ids that follow from the request's meaning (stable), or that never repeat while it runs (unique).",
+    )
+    tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"] = Field(
+        "approx",
+        description="How tokens are counted: approx is a fast estimate; cl100k_base and o200k_base count exactly, "
+        "by-model as each model does (all three need the extra tokens).",
+    )
+    models: Models = Field(
+        None,
+        description="The models that exist, as names with * as wildcard, or a table that gives each its properties; "
+        "absent: every model exists.",
+    )
+    known_models: bool = Field(
+        True, description="Whether well-known models have the limits that are published of them."
+    )
+    timing: TimingSetting = Field(
+        default_factory=Timing, description="When answers go out: a table or a profile; absent: at once."
+    )
+    profiles: ProfileSettings = Field(
+        default_factory=dict, description="Timings by name, for timing to refer to, beside those that are built in."
+    )
+    keys: Keys = Field(
+        None,
+        description="The keys that are accepted, as a list, or a table that says what each may do; "
+        "absent: any key, even none.",
+    )
+    limits: LimitsSetting = Field(
+        default_factory=Limits, description="How much may be asked for in a time, and at once; absent: anything."
+    )
+    strict: bool = Field(False, description="Also refuse what only the live provider refuses beyond its schema.")
+    stored_answers: int = Field(
+        1000, ge=0, description="How many answers a namespace keeps to be looked up; the oldest go first."
+    )
+    stored_bytes: Size = Field(
+        50_000_000, ge=1, description="How many bytes they may take in each namespace; the oldest go first."
+    )
+    background_polls: int = Field(
+        1, ge=0, description="How many look-ups find a background response in progress before it is there."
+    )
+    journal_calls: int = Field(
+        1000, ge=0, description="How many calls the journal of a namespace keeps; the oldest go first."
+    )
+    journal_bytes: Size = Field(
+        50_000_000, ge=1, description="How many bytes they may take in each namespace; the oldest go first."
+    )
+    max_body: Size = Field(10_000_000, ge=1, description="The largest body of a request, in bytes or as 10MB.")
+    cassette: str | None = Field(
+        None, min_length=1, description="The cassette that answers what no rule does, and is recorded into."
+    )
+    cassettes: str = Field("cassettes", min_length=1, description="The folder that cassettes are kept in.")
+    record: Literal["none", "once", "new_episodes", "all"] = Field(
+        "none",
+        description="What is asked upstream and recorded: none; once, if the cassette holds nothing yet; new_episodes, "
+        "what it does not hold; or all, anew.",
+    )
+    record_errors: bool | None = Field(
+        None,
+        description="Whether all answers of 400 and above are recorded (true), or none (false); absent: all but those "
+        "that tell of a wrong key or address: 401, 403, and a 404 that names no model.",
+    )
+    upstream: Upstreams = Field(
+        default_factory=dict,
+        description="Where the provider's own server is, by dialect: openai=https://api.openai.com/v1.",
+    )
+    match: Match = Field(
+        default_factory=Match,
+        description="Which fields of a request a cassette ignores, and which it compares as well.",
+    )
+    scrub: Scrubs = Field((), description="What is left out of recordings, beside credentials.")
+    allow_secrets: Several = Field(
+        (), description="Texts that look like secrets, and may be recorded nevertheless; * as wildcard."
+    )
+    replay_speed: float = Field(
+        0, ge=0, description="How fast recorded answers come: 1 as they were recorded, 2 twice as fast, 0 at once."
+    )
+    cors: Origins = Field(
+        (),
+        description="The origins whose pages may ask from a browser, such as https://app.example; * for all, but not "
+        "on control paths.",
+    )
+    allowed_hosts: Hosts = Field(
+        (), description="Names by which control paths may be asked for, beside those of this machine; *.mock.test too."
+    )
+    control_token: Token = Field(
+        None,
+        description="The token that control paths want; absent: none on loopback, elsewhere one made at random.",
+    )
+    source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
+    reload: bool = Field(True, description="Watch rules files and cassettes, and swap a good change in at once.")
+    log: Literal["none", "text", "json"] = Field("none", description="A line for each request, as text or as json.")
+
+
+class Keywords(dict[str, Json]):
+    """Flags that are written in Python: what is wrong with one is told of `seed`, not of `--seed`."""
+
+
+def assemble(
+    flags: Mapping[str, Json],
+    environ: Mapping[str, str],
+    documents: Sequence[Document],
+    *,
+    dialects: Collection[str] = (),
+) -> Settings:
+    """The settings: flags win over `MOCKSERVER_*` variables, these over the files, of which the last wins.
+
+    Where `dialects` are given, no other dialect will do. Raises ConfigError with every mistake and where it was made.
+    """
+    settings, mistakes = Settings(), list[Mistake]()
+    flagged = _Layer(flags, str if isinstance(flags, Keywords) else flag)
+    layers = (*map(_of_document, documents), _of_environ(environ), flagged)
+    profiles = _profiles(layers)
+    for layer in layers:
+        try:
+            settings = settings.model_copy(update=_checked(layer, dialects, profiles))
+        except MockserverError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise ConfigError(*mistakes)
+    return settings
+
+
+def settings_schema() -> dict[str, Json]:
+    """The JSON Schema of the table `settings` of a rules file."""
+    return Settings.model_json_schema()
+
+
+def flag(name: str) -> str:
+    """How a setting is written on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return _PREFIX + name.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """Settings from one origin: how their names are written there, and the file if it is one."""
+
+    values: Json
+    written: Callable[[str], str] = str
+    document: Document | None = None
+
+    def mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
+        """What is wrong with a setting, or with something within it."""
+        place = self.document.place(("settings", *path), key=key) if self.document else None
+        return Mistake(words, place)
+
+    def name(self, path: Path) -> str:
+        """The name of a setting, or of something within it, as it is written in this origin."""
+        if not path:
+            return "settings"
+        within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
+        return self.written(str(path[0])) + within
+
+
+def _of_document(document: Document) -> _Layer:
+    values = document.data.get("settings") if isinstance(document.data, Mapping) else None
+    return _Layer({} if values is None else values, document=document)
+
+
+def _of_environ(environ: Mapping[str, str]) -> _Layer:
+    """What stands in `MOCKSERVER_*`. A name that is none of ours may be another program's, unless it is nearly ours."""
+    named = {name.removeprefix(_PREFIX).lower(): text for name, text in environ.items() if _is_ours(name)}
+    known = Settings.model_fields
+    return _Layer(
+        {name: text for name, text in named.items() if text and (name in known or did_you_mean(name, known))}, variable
+    )
+
+
+def _is_ours(variable: str) -> bool:
+    """Whether a variable is a setting's: the keys of upstreams are none, and stand nowhere else."""
+    return variable.startswith(_PREFIX) and not variable.startswith(UPSTREAM_KEY)
+
+
+def _profiles(layers: Sequence[_Layer]) -> Profiles | None:
+    """All that timings may refer to, wherever they stand; None where these are mistaken, which is told in its place."""
+    stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "profiles" in layer.values]
+    if not stated:
+        return PROFILES
+    try:
+        value = _values(stated[-1])["profiles"]
+        return PROFILES | Settings.model_validate({"profiles": value}, strict=stated[-1].document is not None).profiles
+    except (ValidationError, MockserverError):
+        return None
+
+
+def _values(layer: _Layer) -> Json:
+    """What a layer states; what stands outside a file is text, whatever it means."""
+    return (
+        layer.values
+        if layer.document
+        else {name: _unfolded(layer, name, value) for name, value in layer.values.items()}
+    )
+
+
+def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
+    """The settings that a layer states, as `Settings` holds them. Raises ConfigError."""
+    try:
+        # In a file "8000" is no number.
+        strict, context = layer.document is not None, {"profiles": profiles}
+        settings = Settings.model_validate(_values(layer), strict=strict, context=context)
+    except ValidationError as error:
+        raise ConfigError(*(_mistake(layer, details) for details in error.errors(include_url=False))) from None
+    named = [(("dialect",), settings.dialect, "")] if "dialect" in settings.model_fields_set else []
+    for path, name, what in (*named, *((("upstream", name), name, ": a dialect") for name in settings.upstream)):
+        if dialects and name not in dialects:
+            known = f"must be one of {', '.join(dialects)}, not {_shown(name)}{did_you_mean(name, dialects)}"
+            raise ConfigError(layer.mistake(path, f"{layer.name(path[:1])}{what} {known}", key=len(path) > 1))
+    return {name: getattr(settings, name) for name in settings.model_fields_set}
+
+
+def _unfolded(layer: _Layer, name: str, value: Json) -> Json:
+    """A value from outside a file; text in braces is a table in YAML's short form."""
+    if isinstance(value, list):
+        return [_unfolded(layer, name, each) for each in value]
+    if isinstance(value, str) and _SURROGATE.search(value):  # bytes of the environment that are no UTF-8 come as these
+        raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be text in UTF-8, not {value!a}"))
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        return read(value, layer.written(name)).data
+    return value
+
+
+def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
+    """What pydantic found, in words for the person who wrote it."""
+    path, value, kind = details["loc"], details["input"], details["type"]
+    name, context = layer.name(path), details.get("ctx", {})
+    match kind:
+        case "extra_forbidden":
+            return layer.mistake(path, _unknown(layer, path), key=True)
+        case "value_error":
+            return layer.mistake(path, f"{name}: {context['error']}")
+        case "unknown":
+            return layer.mistake(
+                path, details["msg"] if layer.document else f"{layer.name(path[:1])}: {details['msg']}"
+            )
+        case "cannot":
+            return layer.mistake(path, f"{name} {details['msg']}: {_shown(value)}")
+        case "excludes":
+            return layer.mistake(path, f"{name}: {details['msg']}")
+        case "literal_error":
+            words = [word.strip("'") for word in str(context["expected"]).replace(" or ", ", ").split(", ")]
+            near = did_you_mean(value, words) if isinstance(value, str) else ""
+            return layer.mistake(path, f"{name} must be {' or '.join(words)}, not {_shown(value)}{near}")
+    wants = _WANTS.get(kind, "{msg}").format(msg=details["msg"], **context)
+    if wants == "a table" and not layer.document:
+        wants = f"a table in braces, such as {_EXAMPLES.get(path, '{key: value}')}"
+    return layer.mistake(path, f"{name} must be {wants}, not {_shown(value)}")
+
+
+def _unknown(layer: _Layer, path: Path) -> str:
+    """What to say of a name that is none: the one that is nearly so, or all that its table takes, if that is small."""
+    if len(path) == 1:
+        word = layer.name(path)
+        return f"unknown setting {_shown(word)}{did_you_mean(word, map(layer.written, Settings.model_fields))}"
+    word, known = str(path[-1]), _table(path).model_fields
+    hint = did_you_mean(word, known) or f"; {layer.name(path[:-1])} takes {', '.join(known)}"
+    return f"unknown setting {_shown(word)}{hint}"
+
+
+def _table(path: Path) -> type[BaseModel]:
+    """The table in which a path ends."""
+    match path:
+        case ("timing", _) | ("profiles", _, _) | ("models", _, "timing", _):
+            return TimingTable
+        case ("keys" | "models", _, _):
+            return Key if path[0] == "keys" else Model
+        case ("scrub", _, _):
+            return Scrub
+        case ("match", _):
+            return Match
+    return LimitsTable if path[0] == "limits" else RatesTable
+
+
+def _shown(value: Json) -> str:
+    """The value as a file would show it, in at most one short line."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+_PREFIX, _LONGEST = "MOCKSERVER_", 60
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+_EXAMPLES: Mapping[Path, str] = {("match",): "{ignore: [temperature]}"}
+
+# What pydantic wants, by the kind of its complaint.
+_WANTS = {
+    "wants": "{msg}",
+    "expected": "{msg}",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "a whole number"),
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "string_type": "text (in quotes, if it looks like a number)",
+    "tuple_type": "a list of texts",
+    "string_too_short": "text that is not empty",
+    "model_type": "a table",
+    "dict_type": "a table",
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+}

@@ -1,0 +1,167 @@
+"""Files that keep file, line and column, so that every mistake in them can be shown where it stands.
+
+It must not know what a file is about: rules, settings and cassettes all come through here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from mockserver.config.errors import Mistake, MockserverError, Place
+from mockserver.config.yaml_reader import NOWHERE, Inner, Problem, Spot, collector_at_rest, parse
+from mockserver.core.json import Json
+
+__all__ = ["Document", "Mistakes", "Path", "collector_at_rest", "did_you_mean", "raise_if_any", "read"]
+
+Path = tuple[str | int, ...]
+
+MAX_MISTAKES = 100
+_SHOWN = 160  # characters of a line that a mistake shows
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a file says, and where it says it."""
+
+    data: Json
+    file: str
+    _lines: tuple[str, ...] | None = None
+    _root: Spot = NOWHERE
+    _within: Place | None = None
+
+    @classmethod
+    def of(cls, data: Json, file: str) -> "Document":
+        """A document that never stood in a file: `place` gives None."""
+        return cls(data, file)
+
+    @classmethod
+    def at(cls, data: Json, place: Place) -> "Document":
+        """A document that a program states at this place: all of it stands there."""
+        return cls(data, place.file, _within=place)
+
+    def place(self, path: Path, *, key: bool = False) -> Place | None:
+        """The place of the value at `path`, or of its key; of the nearest ancestor where the path leads nowhere."""
+        if self._lines is None:
+            return self._within
+        line, column, inner = self._root
+        for depth, step in enumerate(path, 1):
+            found = _step(inner, step)
+            if found is None:
+                break
+            key_line, key_column, (line, column, inner) = found
+            if key and depth == len(path):
+                line, column = key_line, key_column
+        return _place(self.file, self._lines, line, column)
+
+    def inside(self, path: Path, line: int) -> Place | None:
+        """The place of one line (from 1) of the text at `path`, where it is a block of lines; else of the text."""
+        place = self.place(path)
+        if place is None or self._lines is None or not place.text[place.column - 1 :].startswith("|"):
+            return place
+        at = min(place.line + line, len(self._lines)) - 1  # 0-based; the block begins on the line below its "|"
+        shown = self._lines[at]
+        return _place(self.file, self._lines, at, len(shown) - len(shown.lstrip()))
+
+
+def read(text: str | bytes, file: str) -> Document:
+    """The one YAML document in `text`; an empty one has the data None.
+
+    Raises MockserverError for everything that is no plain YAML: syntax, duplicate keys, unknown tags, alias bombs.
+    """
+    text, problem = _decoded(text)
+    lines = tuple(text.splitlines()) or ("",)
+    data, root, problems = (None, NOWHERE, (problem,)) if problem else parse(text)
+    if problems:
+        places = (
+            Mistake(words, _place(file, lines, line, column)) for words, line, column in sorted(problems, key=_at)
+        )
+        raise MockserverError(*places)
+    return Document(data, file, lines, root)
+
+
+class Mistakes:
+    """Collects what is wrong with a document, so that its author hears of everything at once."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.found: list[Mistake] = []
+        self.beyond = 0
+
+    def add(self, message: str, path: Path, *, key: bool = False) -> None:
+        """Note a mistake at the value (or the key) at `path`."""
+        self.add_place(message, self.document.place(path, key=key))
+
+    def add_place(self, message: str, place: Place | None) -> None:
+        """Note a mistake at a place of the document."""
+        if self.full:
+            self.beyond += 1
+        else:
+            self.found.append(Mistake(message, place))
+
+    @property
+    def full(self) -> bool:
+        """Whether there are more than anybody would read: looking for further ones is no use."""
+        return len(self.found) >= MAX_MISTAKES
+
+    def raise_if_any(self, error: type[MockserverError]) -> None:
+        """Raise `error` with all of them in the order of the file, if there are any."""
+        raise_if_any((self,), error)
+
+
+def raise_if_any(collections: Iterable[Mistakes], error: type[MockserverError]) -> None:
+    """Raise one `error` with the mistakes of several documents, if there are any."""
+    found: list[Mistake] = []
+    for mistakes in collections:
+        found += sorted(mistakes.found, key=_in_file)
+        if mistakes.beyond:
+            found.append(Mistake(f"{mistakes.document.file}: and {mistakes.beyond} more"))
+    if found:
+        raise error(*found)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "x"?` for the known word nearest to this one, or an empty string."""
+    from difflib import get_close_matches  # only mistakes need it
+
+    by_lower = {name.lower(): name for name in known}
+    near = get_close_matches(word[:_SHOWN].lower(), by_lower, n=1, cutoff=0.6)
+    return f'; did you mean "{by_lower[near[0]]}"?' if near else ""
+
+
+def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
+    """Where the key of one item stands, and the spot of its value; an item of a list is its own key."""
+    match inner:
+        case dict():
+            return inner.get(str(step))
+        case list() if isinstance(step, int) and 0 <= step < len(inner):
+            spot: Spot = inner[step]
+            return (spot[0], spot[1], spot)
+    return None
+
+
+def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> Place:
+    """A place from 0-based numbers; a line too long to show is cut, or left out when cutting would lose the column."""
+    line = min(line, len(lines) - 1)
+    text = lines[line]
+    if len(text) > _SHOWN:
+        text = text[:_SHOWN] + "…" if column < _SHOWN else ""
+    return Place(file, line + 1, column + 1, text)
+
+
+def _at(problem: Problem) -> tuple[int, int]:
+    return problem[1:]
+
+
+def _in_file(mistake: Mistake) -> tuple[int, int]:
+    return (mistake.place.line, mistake.place.column) if mistake.place else (0, 0)
+
+
+def _decoded(text: str | bytes) -> tuple[str, Problem | None]:
+    """The text without a byte order mark; what is wrong with it, when bytes are no UTF-8."""
+    if isinstance(text, str):
+        return text.removeprefix("\ufeff"), None
+    try:
+        return text.decode("utf-8").removeprefix("\ufeff"), None
+    except UnicodeDecodeError as error:
+        lines = (text[: error.start].decode("utf-8").removeprefix("\ufeff") + "|").splitlines()
+        words = f"the byte 0x{text[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        return text.decode("utf-8", "replace").removeprefix("\ufeff"), (words, len(lines) - 1, len(lines[-1]) - 1)

@@ -1,0 +1,196 @@
+"""How people write when answers go out: a table, the name of a profile, or both together; and what that comes to.
+
+The one definition of `timing`, for settings and rules alike. Knows neither of them, nothing of files and no clock.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    GetPydanticSchema,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
+
+from mockserver.config.source import did_you_mean
+from mockserver.config.types import SHARE, Duration, share
+from mockserver.core.json import Json
+from mockserver.core.plan import Distribution, Timing
+
+Profiles = dict[str, Timing]
+
+
+class Jitter(NamedTuple):
+    """How far a wait strays, as a share of it, and how that is spread."""
+
+    share: float
+    distribution: Distribution = "uniform"
+
+
+def _jitter(value: Json) -> Jitter:
+    try:
+        match value:
+            case {"uniform": amount} if len(value) == 1:
+                return Jitter(share(amount))
+            case {"normal": amount} if len(value) == 1:
+                return Jitter(share(amount), "normal")
+            case {"lognormal": amount} if len(value) == 1:
+                return Jitter(share(amount), "lognormal")
+        return Jitter(share(value))
+    except ValueError:
+        wants = "a share such as 20% or 0.2, {normal: 20%} or {lognormal: 30%}"
+        raise PydanticCustomError("expected", wants) from None
+
+
+_SPREAD = {
+    "type": "object",
+    "properties": dict.fromkeys(("uniform", "normal", "lognormal"), SHARE),
+    "additionalProperties": False,
+    "minProperties": 1,
+    "maxProperties": 1,
+}
+_Jitter = Annotated[Jitter, BeforeValidator(_jitter), WithJsonSchema({"anyOf": [*SHARE["anyOf"], _SPREAD]})]
+
+
+class TimingTable(BaseModel):
+    """When an answer goes out. A text alone is the name of a profile."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, title="timing")
+
+    profile: Annotated[str, Field(min_length=1)] | None = Field(
+        None, description="the profile to start from; the other keys win over it"
+    )
+    first_token: Duration | None = Field(None, description="until the first token; as any other token, when absent")
+    per_token: Duration | None = Field(None, description="for each further token")
+    tokens_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
+        None, description="the same as a speed, in place of per_token"
+    )
+    prompt_per_1k: Duration | None = Field(
+        None, description="by how much the first token is later for each 1,000 tokens of the prompt"
+    )
+    jitter: _Jitter | None = Field(
+        None, description="how far each wait strays, by seed: 20%, {normal: 20%} or {lognormal: 30%}"
+    )
+    total: Duration | None = Field(None, description="for the whole answer, however many tokens it has")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Json) -> Json:
+        if isinstance(value, str):
+            return {"profile": value}
+        if not isinstance(value, Mapping | BaseModel):
+            raise PydanticCustomError("expected", "a table or the name of a profile")
+        return value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Json]:
+        """A name will do in place of a table."""
+        table = handler.resolve_ref_schema(handler(schema))
+        about: dict[str, Json] = {key: table.pop(key) for key in ("title", "description") if key in table}
+        return {**about, "anyOf": [{"type": "string", "minLength": 1}, table]}
+
+
+def both_speeds(table: TimingTable) -> bool:
+    """Whether a table says twice how fast tokens are."""
+    return table.per_token is not None and table.tokens_per_second is not None
+
+
+def compiled(table: TimingTable, profiles: Profiles) -> Timing:
+    """What a table comes to; a profile that nobody knows is as if it were not named."""
+    speed = table.tokens_per_second
+    stated = {
+        "first_token": table.first_token,
+        "per_token": table.per_token if speed is None else 1 / speed,
+        "prompt_per_1k": table.prompt_per_1k,
+        "jitter": None if table.jitter is None else table.jitter.share,
+        "distribution": None if table.jitter is None else table.jitter.distribution,
+        "total": table.total,
+    }
+    start = profiles.get(table.profile or "", Timing())
+    return replace(start, **{name: value for name, value in stated.items() if value is not None})  # type: ignore[arg-type]
+
+
+def unknown_profile(name: str, known: Iterable[str]) -> str:
+    """What to say of a profile that nobody knows."""
+    return f'unknown profile "{name}"' + (did_you_mean(name, known) or f"; there are {', '.join(known)}")
+
+
+def in_settings(table: TimingTable, info: ValidationInfo) -> Timing:
+    """What a table of the settings comes to, by the profiles of the context. Raises what pydantic reports."""
+    if both_speeds(table):
+        raise PydanticCustomError("excludes", "give per_token or tokens_per_second, not both")
+    profiles: Profiles | None = (info.context or {"profiles": PROFILES})["profiles"]
+    if profiles is not None and table.profile is not None and table.profile not in profiles:
+        raise _unknown(("profile",), table.profile, profiles)
+    return compiled(table, profiles or PROFILES)
+
+
+def _unknown(path: tuple[str | int, ...], name: str, known: Iterable[str]) -> ValidationError:
+    mistake = PydanticCustomError("unknown", "{why}", {"why": unknown_profile(name, known)})
+    return ValidationError.from_exception_data("timing", [InitErrorDetails(type=mistake, loc=path, input=name)])
+
+
+def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
+    """What these profiles come to; each may start from another, or from the built-in one whose name it takes.
+
+    Raises ValidationError.
+    """
+    found = dict[str, Timing]()
+    for name in tables:
+        _resolve(name, tables, found)
+    return {name: found[name] for name in tables}
+
+
+def _resolve(name: str, tables: Mapping[str, TimingTable], found: dict[str, Timing]) -> None:
+    """Compile a profile after those that it starts from; none may start from itself in a circle."""
+    chain = [name]
+    while (start := tables[chain[-1]].profile) is not None and start in tables and start != chain[-1]:
+        if start in found:
+            break
+        if start in chain:
+            raise _circle(name, tables)
+        chain.append(start)
+    for each in reversed(chain):
+        table = tables[each]
+        known = {**PROFILES, **{key: timing for key, timing in found.items() if key != each}}
+        if table.profile is not None and table.profile not in known:
+            raise _unknown((each, "profile"), table.profile, {**PROFILES, **tables})
+        found[each] = compiled(table, known)
+
+
+def _circle(name: str, tables: Mapping[str, TimingTable]) -> ValidationError:
+    mistake = PydanticCustomError("unknown", "{why}", {"why": f'profile "{name}" starts from itself'})
+    place = InitErrorDetails(type=mistake, loc=(name, "profile"), input=tables[name].profile)
+    return ValidationError.from_exception_data("profiles", [place])
+
+
+TimingSetting = Annotated[
+    Timing,
+    GetPydanticSchema(
+        lambda _, handler: core_schema.with_info_after_validator_function(in_settings, handler(TimingTable))
+    ),
+]
+ProfileSettings = Annotated[
+    Profiles,
+    GetPydanticSchema(
+        lambda _, handler: core_schema.no_info_after_validator_function(profiles_of, handler(Mapping[str, TimingTable]))
+    ),
+]
+
+# What there is without being written: paces as users of real models see them.
+PROFILES: Profiles = {
+    "instant": Timing(),
+    "fast": Timing(first_token=0.15, per_token=1 / 150, jitter=0.2),
+    "typical": Timing(first_token=0.5, per_token=1 / 60, jitter=0.3, prompt_per_1k=0.02, distribution="lognormal"),
+    "slow": Timing(first_token=2.0, per_token=1 / 12, jitter=0.3, prompt_per_1k=0.1, distribution="lognormal"),
+    "reasoning": Timing(first_token=8.0, per_token=1 / 50, jitter=0.3, prompt_per_1k=0.05, distribution="lognormal"),
+}

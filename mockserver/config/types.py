@@ -1,0 +1,249 @@
+"""Texts and lists of texts as settings take them: names, hosts, origins, a token."""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any, LiteralString
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from mockserver.core.http import host_of, is_address, origin
+from mockserver.core.json import Json
+from mockserver.core.seed import FROZEN_AT
+
+_AMOUNT = re.compile(r"\s*(\d+(?:_\d+)*(?:\.\d+)?|\.\d+)\s*([A-Za-z%]*)\s*")
+
+_LONGEST = 60
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_SHARES = {"%": 0.01}
+
+
+def seconds(value: Any) -> float:
+    """A duration in seconds: `300ms`, `2s`, `1.5m`, `1h`, or a number of seconds."""
+    amount = _amount(value, _SECONDS)
+    if amount is None:
+        raise ValueError(f"{_shown(value)} is not a duration; write 300ms, 2s, 1m or a number of seconds")
+    return amount
+
+
+def size(value: Any) -> int:
+    """A size in bytes: `10MB`, `512KiB`, or a whole number of bytes."""
+    amount = _amount(value, _BYTES)
+    if amount is None or not amount.is_integer():
+        raise ValueError(f"{_shown(value)} is not a size; write 512KB, 10MB or a whole number of bytes")
+    return int(amount)
+
+
+def share(value: Any) -> float:
+    """A part of a whole, from 0 to 1: `20%` or `0.2`."""
+    amount = _amount(value, _SHARES)
+    if amount is None or amount > 1:
+        raise ValueError(f"{_shown(value)} is not a share; write 20% or 0.2, at most 100%")
+    return amount
+
+
+def _amount(value: Any, units: dict[str, Any]) -> float | None:
+    """The number times its unit, or None for what is no finite amount of at least zero."""
+    if isinstance(value, str):
+        found = _AMOUNT.fullmatch(value)
+        if found is None:
+            return None
+        digits, unit = found.groups()
+        scale = units.get(unit.lower()) if unit else 1
+        # Rounded, because 0.1 * 3 is not 0.3: an amount is what was written.
+        amount = math.inf if scale is None else round(float(digits) * scale, 9)
+    elif isinstance(value, int | float) and not isinstance(value, bool) and value < 1e15:
+        amount = float(value)
+    else:
+        return None
+    return amount if 0 <= amount < math.inf else None
+
+
+def _shown(value: Any) -> str:
+    """The value as a file would show it, in at most one short line."""
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _amounts_amount(read: Callable[[Any], float], expected: LiteralString) -> BeforeValidator:
+    def parse(value: Json) -> float:
+        try:
+            return read(value)
+        except ValueError:
+            raise PydanticCustomError("expected", expected) from None
+
+    return BeforeValidator(parse)
+
+
+_LAST_INSTANT = 253_402_300_799  # the end of the year 9999
+
+
+def _instant(value: Json) -> int | None:
+    """Unix seconds; None stands for the real clock."""
+    try:
+        match value:
+            case "frozen":
+                return FROZEN_AT
+            case "real":
+                return None
+            case str() if not value.isdecimal():
+                at = datetime.fromisoformat(value)
+                value = int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
+            case str():
+                value = int(value)
+        if type(value) is int and 0 <= value <= _LAST_INSTANT:
+            return value
+    except (ValueError, OverflowError):
+        pass
+    raise PydanticCustomError("wants", "frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z")
+
+
+_AMOUNTS_AMOUNT = {"type": "string", "pattern": r"^\s*[0-9_]*\.?[0-9]+\s*[A-Za-z%]*\s*$"}
+_NUMBER = {"type": "number", "minimum": 0}
+_INSTANT = {"anyOf": [{"enum": ["frozen", "real"]}, {"type": "integer", "minimum": 0}, {"type": "string"}]}
+SHARE = {"anyOf": [{**_NUMBER, "maximum": 1}, _AMOUNTS_AMOUNT]}  # the JSON Schema of a share
+
+Duration = Annotated[
+    float,
+    _amounts_amount(seconds, "a duration such as 300ms, 2s or 1m"),
+    WithJsonSchema({"anyOf": [_NUMBER, _AMOUNTS_AMOUNT]}),
+]
+Share = Annotated[float, _amounts_amount(share, "a share such as 20% or 0.2"), WithJsonSchema(SHARE)]
+Size = Annotated[
+    int, BeforeValidator(size), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNTS_AMOUNT]})
+]
+Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
+
+
+def texts(value: Json) -> tuple[str, ...]:
+    """The texts of a list; one text holds several with commas between. Raises what pydantic reports."""
+    if isinstance(value, str):
+        return tuple(name for part in value.split(",") if (name := part.strip()))
+    if not isinstance(value, list | tuple):
+        raise PydanticCustomError("wants", "a list of texts")
+    wrong = [at for at, text in enumerate(value) if not isinstance(text, str)]
+    if wrong:
+        mistakes = [InitErrorDetails(type="string_type", loc=(at,), input=value[at]) for at in wrong]
+        raise ValidationError.from_exception_data("texts", mistakes)
+    return tuple(value)
+
+
+def _hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Names and addresses without ports; `*` and `*.example.com` may stand among them."""
+    found = tuple(name.lower().strip("[]") for name in names or ())
+    for name in found:
+        bare = name.removeprefix("*.")
+        if name != "*" and host_of(bare) != bare and not is_address(bare):
+            raise PydanticCustomError("wants", "a list of host names without ports, such as mock.test or *.mock.test")
+    return found
+
+
+def _origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Origins as browsers send them; `*` stands for all."""
+    found = tuple("*" if text == "*" else origin(text.removesuffix("/")) for text in listed or ())
+    if None in found:
+        raise PydanticCustomError("wants", "a list of origins, such as https://app.example, or *")
+    return tuple(text for text in found if text)
+
+
+def _token(text: str | None) -> str | None:
+    """A token as a header can carry it. What is wrong is told without the token."""
+    if text is not None and not (text and text.isascii() and text.isprintable() and " " not in text):
+        raise ValueError("must be printable ASCII without spaces")
+    return text
+
+
+def _several(value: Json) -> Json:
+    """A list as a tuple; a text alone is one of one."""
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else value
+
+
+TEXTS = {"type": "array", "items": {"type": "string"}}  # the JSON Schema of a list
+
+Hosts = Annotated[tuple[str, ...], BeforeValidator(texts), AfterValidator(_hosts), WithJsonSchema(TEXTS)]
+Origins = Annotated[tuple[str, ...], BeforeValidator(texts), AfterValidator(_origins), WithJsonSchema(TEXTS)]
+Several = Annotated[
+    tuple[Annotated[str, Field(min_length=1)], ...],
+    BeforeValidator(_several),
+    WithJsonSchema({"anyOf": [{"type": "string"}, TEXTS]}),
+]
+Token = Annotated[str | None, AfterValidator(_token), WithJsonSchema({"type": "string"})]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From a value to some within it: by name, by number (from the end, where negative), or to all (None).
+
+    `deep`: not only directly within it, but at any depth.
+    """
+
+    key: str | int | None
+    deep: bool = False
+
+
+JsonPath = tuple[Step, ...]
+
+
+@cache
+def steps(text: str) -> JsonPath:
+    """The steps of a path such as `$.messages[*].name`, `$..user` or `$['x y'][0]`. Raises ValueError: what, where."""
+    if text[:1] != "$":
+        raise ValueError("it must begin with $, as in $.user")
+    at, found = 1, list[Step]()
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if step is None:
+            raise ValueError(f"{_advice(text[at:])}, at letter {at + 1}")
+        found.append(_step(step))
+        at = step.end()
+    return tuple(found)
+
+
+def _step(found: re.Match[str]) -> Step:
+    deep = found["dots"] == ".." or found["deep"] is not None
+    if found["name"] is not None:
+        return Step(found["name"], deep)
+    if found["quoted"] is not None:
+        return Step(_unquoted(found["quoted"]), deep)
+    return Step(None if found["number"] is None else int(found["number"]), deep)
+
+
+def _unquoted(text: str) -> str:
+    """A name in quotes; within them, a backslash means what it means in JSON."""
+    inner = text[1:-1].replace("\\'", "'")
+    if text[0] == "'":
+        inner = _BARE_QUOTE.sub(r'\1\\"', inner)
+    try:
+        name: str = json.loads(f'"{inner}"')
+    except ValueError:
+        raise ValueError(f"the name {text} has an escape that is none") from None
+    return name
+
+
+def _advice(rest: str) -> str:
+    for beginning, words in _ADVICE.items():
+        if re.match(beginning, rest):
+            return words
+    return "there must be a name after a dot, or a number, a name in quotes or * in brackets"
+
+
+_STEP = re.compile(
+    r"""(?:(?P<dots>\.\.?)(?:(?P<name>[^\W\d][\w-]*)|\*)
+        |(?P<deep>\.\.)?\[\s*(?:(?P<number>-?\d{1,9})|(?P<quoted>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\*)\s*\])""",
+    re.VERBOSE,
+)
+_BARE_QUOTE = re.compile(r'((?:^|[^\\])(?:\\\\)*)"')
+_ADVICE = {
+    r"\.{0,2}\[\s*\??\(|\.{0,2}\[\s*\?": "filters are not understood",
+    r"\.{0,2}\[[^\]'\"]*:": "ranges are not understood",
+    r"\.{0,2}\[[^\]]*,": "several keys at once are not understood; make a rule of each",
+    r"\[[^\d'\"*\]]": "a name in brackets needs quotes, as in ['name']",
+    r"\.{1,2}\d": "a number needs brackets, as in [0]",
+}

@@ -1,0 +1,387 @@
+"""YAML text to values and the spots where they stand, straight from the parser's events.
+
+No tree of nodes is composed, so neither depth nor aliases can exhaust the machine. It must not know files or errors:
+what is wrong comes back as problems.
+"""
+
+import gc
+import re
+from binascii import a2b_base64
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import inf, nan
+from typing import Any
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+)
+
+from mockserver.core.json import Json
+
+
+def resolve(text: str) -> Json:
+    """The value of an unquoted scalar. Raises ValueError for an integer of thousands of digits."""
+    if text and text[0] not in _OPENS:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if _BASED.fullmatch(text):
+        if len(text) > _LONGEST:
+            raise ValueError("too many digits")
+        return int(text, 0)
+    return text
+
+
+def as_float(value: int) -> float:
+    """A whole number as a decimal; beyond these, as `1e999` is read."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
+
+
+_LONGEST = 1000  # characters of a number to another base; a decimal one is bounded by Python itself
+_OPENS = frozenset("~nNtTfF+-.0123456789")
+_INT = re.compile(r"[-+]?[0-9]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_WORDS: dict[str, Json] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((sign + word for sign in ("", "+") for word in (".inf", ".Inf", ".INF")), inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -inf),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), nan),
+}
+
+
+BARE_STAR = 'a text that starts with "*" must stand in quotes'
+BARE_BRACES = 'a text that starts with "{{" must stand in quotes'
+
+
+def explain(error: Any, text: str) -> tuple[str, int, int]:
+    """Plain words for a MarkedYAMLError, and the line and column (from 0) that they are about."""
+    complaint = f"{error.context}: {error.problem}"
+    about, words = next((rule[1:] for rule in _PHRASES if rule[0] in complaint), (_here, f"no YAML: {error.problem}"))
+    mark = about(error)
+    lines = text.splitlines()
+    if mark.line >= len(lines) or (mark.line == len(lines) - 1 and mark.column >= len(lines[-1])):
+        return _end(error, lines)
+    line = lines[mark.line]
+    if callable(words):
+        words = words(line[: mark.column], line[mark.column :])
+    opened = error.context_mark.line + 1 if error.context_mark else mark.line + 1
+    return words.replace("LINE", f"line {opened}"), mark.line, mark.column
+
+
+def _end(error: Any, lines: list[str]) -> tuple[str, int, int]:
+    """The file ends too early; what is still open matters more than the end."""
+    mark = _opening(error)
+    if mark.line >= len(lines):
+        return "the file ends in the middle of something", len(lines) - 1, len(lines[-1])
+    return f'this "{lines[mark.line][mark.column : mark.column + 1]}" is never closed', mark.line, mark.column
+
+
+def _here(error: Any) -> Any:
+    return error.problem_mark
+
+
+def _opening(error: Any) -> Any:
+    return error.context_mark or error.problem_mark
+
+
+def _start(before: str, after: str) -> str:
+    if after.startswith("\t"):
+        return _TAB
+    return f'a text that starts with "{after[:1]}" must stand in quotes'
+
+
+def _open_table(before: str, after: str) -> str:
+    """A table in braces that goes on where it should not."""
+    if "{{" in before or after.startswith("{{"):
+        return "a text with {{ }} must stand in quotes here, inside the braces of a table"
+    return 'a "," or "}" is missing before this, for the "{" of LINE'
+
+
+def _misfit(before: str, after: str) -> str:
+    """Something stands where a key, or the end of the table, should."""
+    if "{{" in before and "}" in before:
+        return BARE_BRACES
+    if before.rstrip().endswith(('"', "'")):
+        return "text behind a closing quote; put the whole value in one pair of quotes"
+    if after.startswith(("]", "}")):
+        return f'this "{after[0]}" closes nothing'
+    if not before.strip():
+        return "this line is not indented like the lines of its table"
+    return "this does not fit here; look at the quotes and the indentation of this line and the one above"
+
+
+_TAB = "a tab stands where only spaces may: YAML is indented with spaces"
+_COLON = 'this ":" does not fit here: put a text that holds ": " in quotes, or mend the indentation'
+_INDENT = 'this line is not indented like the "-" above it'
+
+# What the complaint holds, the mark that matters, and the words: the first that fits.
+_PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]], ...] = (
+    ("scanning an alias", _opening, BARE_STAR),
+    ("scanning an anchor", _opening, 'a text that starts with "&" must stand in quotes'),
+    ("scanning a tag", _opening, 'a text that starts with "!" must stand in quotes'),
+    ("parsing a tag", _opening, 'a text that starts with "!" must stand in quotes'),
+    ("undefined tag handle", _opening, 'a text that starts with "!" must stand in quotes'),
+    ("scanning a directive", _opening, 'a text that starts with "%" must stand in quotes'),
+    ("incompatible YAML document", _here, "only YAML 1.1 and 1.2 can be read"),
+    ("tab character", _here, _TAB),
+    ("cannot start any token", _here, _start),
+    ("mapping values are not allowed", _here, _COLON),
+    ("sequence entries are not allowed", _here, 'a list cannot begin here: put its "-" on a line of its own'),
+    ("parsing a flow sequence", _here, 'a "," or "]" is missing before this, for the "[" of LINE'),
+    ("parsing a flow mapping", _here, _open_table),
+    ("unexpected end of stream", _opening, "this quote is never closed"),
+    ("unexpected document", _opening, "this quote is never closed"),
+    ("escape", _here, 'no escape that YAML knows; write "\\\\" for a backslash, or use single quotes'),
+    ("scanning a block scalar", _opening, 'behind "|" or ">" the line must end; the text begins on the next line'),
+    ("scanning a simple key", _opening, 'this line is no "key: value"; is a ":" missing?'),
+    ("node content", _here, "a value is missing before this; a text that starts with this must stand in quotes"),
+    ("parsing a block mapping", _here, _misfit),
+    ("parsing a block collection", _here, _INDENT),
+    ("document start", _here, "this line is not indented like the first one"),
+)
+
+
+MAX_DEPTH = 100
+MAX_ALIASED = 200_000  # values that the aliases of a file may repeat, all together
+MAX_PROBLEMS = 100
+
+Inner = Any  # None, a list of spots, or by key where the key stands and the spot of its value
+Spot = tuple[int, int, Inner]  # line and column, from 0
+Problem = tuple[str, int, int]  # words, line and column, from 0
+NOWHERE: Spot = (0, 0, None)
+
+_Found = tuple[Json, Spot]
+_Keys = dict[str, tuple[int, int, Spot]]
+
+
+def parse(text: str, *, binary: bool = False) -> tuple[Json, Spot, Sequence[Problem]]:
+    """The value of the one document in `text`, where its parts stand, and everything that is wrong with it.
+
+    `binary`: the tag of that name may stand in it, and gives bytes.
+    """
+    if problem := unprintable(text):
+        return None, NOWHERE, (problem,)
+    with collector_at_rest():
+        parser = _Parser(text, binary=binary)
+        data, spot = parser.document()
+    return data, spot, parser.problems
+
+
+def unprintable(text: str) -> Problem | None:
+    """The first character that may not stand in YAML, if there is one."""
+    if (found := _FORBIDDEN.search(text)) is None:
+        return None
+    lines = (text[: found.start()] + "|").splitlines()
+    return _forbidden(found[0]), len(lines) - 1, len(lines[-1]) - 1
+
+
+@contextmanager
+def collector_at_rest() -> Iterator[None]:
+    """Without garbage collection, which would walk what grows again and again: longer than the work itself."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Stop(Exception):  # noqa: N818  # a signal
+    """Reading on makes no sense."""
+
+
+class _Parser:
+    def __init__(self, text: str, *, binary: bool) -> None:
+        self.text = text
+        self.binary = binary
+        self.events: Iterator[Any] = yaml.parse(text, Loader=LOADER)
+        self.problems: list[Problem] = []
+        self.anchors: dict[str, tuple[Json, Spot, int] | None] = {}  # None while it is being read
+        self.values = 0
+        self.aliased = 0
+
+    def document(self) -> _Found:
+        found: _Found = (None, NOWHERE)
+        try:
+            next(self.events)  # the stream's start
+            if isinstance(next(self.events), DocumentStartEvent):
+                found = self.value(next(self.events), 0)
+                next(self.events)  # the document's end
+                self.end(next(self.events))
+        except yaml.MarkedYAMLError as error:
+            self.complain(explain(error, self.text))
+        except _Stop:
+            pass
+        return found
+
+    def end(self, event: Any) -> None:
+        if isinstance(event, DocumentStartEvent):
+            self.refuse("a second document starts here; a file holds one: join the two, or make two files", event)
+
+    def complain(self, problem: Problem) -> None:
+        """Syntax that breaks where something is wrong already is one mistake, not two."""
+        if all(line != problem[1] for _, line, _ in self.problems):
+            self.problems.append(problem)
+
+    def value(self, event: Any, depth: int) -> _Found:
+        if type(event) is AliasEvent:
+            return self.alias(event)
+        anchor, before = event.anchor, self.values
+        self.values += 1
+        if anchor is None:
+            return self.plain(event, depth)
+        self.anchors[anchor] = None
+        value, spot = self.plain(event, depth)
+        self.anchors[anchor] = (value, spot, self.values - before)
+        return value, spot
+
+    def plain(self, event: Any, depth: int) -> _Found:
+        if type(event) is ScalarEvent:
+            return self.scalar(event)
+        if depth >= MAX_DEPTH:
+            self.refuse(f"this stands more than {MAX_DEPTH} levels deep; make it flatter", event)
+            raise _Stop
+        if type(event) is MappingStartEvent:
+            return self.mapping(event, depth + 1)
+        return self.sequence(event, depth + 1)
+
+    def alias(self, event: Any) -> _Found:
+        name = event.anchor
+        anchored = self.anchors.get(name)
+        if anchored is None:
+            self.refuse(BARE_STAR if name not in self.anchors else f'"*{name}" stands inside "&{name}" itself', event)
+            return None, NOWHERE
+        value, spot, size = anchored
+        self.values += size
+        self.aliased += size
+        if self.aliased > MAX_ALIASED:
+            self.refuse(f"the aliases of this file repeat more than {MAX_ALIASED:,} values; write fewer", event)
+            raise _Stop
+        return value, spot
+
+    def scalar(self, event: Any) -> _Found:
+        mark = event.start_mark
+        spot = (mark.line, mark.column, None)
+        if event.tag is None:
+            return (self.resolved(event) if event.implicit[0] else event.value), spot
+        if event.tag in ("!", _TAG + "str"):
+            return event.value, spot
+        if self.binary and event.tag == _TAG + "binary" and (data := _decoded(event.value)) is not None:
+            return data, spot
+        wanted = _SCALARS.get(event.tag)
+        value = self.resolved(event)
+        if wanted is float and type(value) is int:
+            value = as_float(value)
+        if wanted is None or type(value) is not wanted:
+            self.refuse(_unfit(event.tag), event)
+        return value, spot
+
+    def resolved(self, event: Any) -> Json:
+        try:
+            return resolve(event.value)
+        except (ValueError, OverflowError):
+            self.refuse("this number has too many digits; put it in quotes if it is a text", event)
+            return None
+
+    def sequence(self, event: Any, depth: int) -> _Found:
+        self.check_tag(event, "seq")
+        values: list[Json] = []
+        spots: list[Spot] = []
+        while type(item := next(self.events)) is not SequenceEndEvent:
+            value, spot = self.value(item, depth)
+            values.append(value)
+            spots.append(spot)
+        return values, (event.start_mark.line, event.start_mark.column, spots)
+
+    def mapping(self, event: Any, depth: int) -> _Found:
+        self.check_tag(event, "map")
+        table: dict[str, Json] = {}
+        spots: _Keys = {}
+        merged: list[_Found] = []
+        while type(key := next(self.events)) is not MappingEndEvent:
+            name = self.key(key, depth)
+            value, spot = self.value(next(self.events), depth)
+            if name == "<<" and key.implicit[0]:
+                merged += self.merged(key, value, spot)
+            elif name in spots:
+                self.refuse(f'duplicate key "{_short(name)}"; line {spots[name][0] + 1} has it already', key)
+            else:
+                table[name] = value
+                spots[name] = (key.start_mark.line, key.start_mark.column, spot)
+        for value, spot in merged:
+            table = {**value, **table}
+            spots = {**spot[2], **spots}
+        return table, (event.start_mark.line, event.start_mark.column, spots)
+
+    def key(self, event: Any, depth: int) -> str:
+        """A key as it is written: `404: …` has the key "404"."""
+        if type(event) is ScalarEvent and event.tag is None and event.anchor is None:
+            return str(event.value)
+        value, _ = self.value(event, depth)
+        if not isinstance(value, str):
+            self.refuse(BARE_BRACES if isinstance(value, dict) else "a key must be a text", event)
+        return str(value)
+
+    def merged(self, event: Any, value: Json, spot: Spot) -> Sequence[_Found]:
+        """The tables that `<<` pulls in, the strongest first."""
+        if isinstance(value, dict):
+            return ((value, spot),)
+        if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+            return tuple(zip(value, spot[2], strict=True))
+        self.refuse('"<<" takes a table, or a list of tables', event)
+        return ()
+
+    def check_tag(self, event: Any, kind: str) -> None:
+        if event.tag not in (None, "!", _TAG + kind):
+            self.refuse(_unfit(event.tag), event)
+
+    def refuse(self, words: str, event: Any) -> None:
+        self.problems.append((words, event.start_mark.line, event.start_mark.column))
+        if len(self.problems) >= MAX_PROBLEMS:
+            raise _Stop
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 60 else name[:60] + "…"
+
+
+def _unfit(tag: str) -> str:
+    return f'the tag "{_short(tag.replace(_TAG, "!!"))}" does not fit here; leave it out'
+
+
+def _decoded(text: str) -> bytes | None:
+    """The bytes that a text has in base64; None where it is none."""
+    try:
+        return a2b_base64("".join(text.split()))
+    except ValueError:
+        return None
+
+
+def _forbidden(character: str) -> str:
+    code = ord(character)
+    escape = f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"
+    return f'the character U+{code:04X} may not stand in YAML; write "{escape}" in double quotes'
+
+
+LOADER = getattr(yaml, "CLoader", yaml.Loader)  # libyaml where it is there, ten times the speed
+_TAG = "tag:yaml.org,2002:"
+_SCALARS = {_TAG + "null": type(None), _TAG + "bool": bool, _TAG + "int": int, _TAG + "float": float}
+# What YAML 1.2 calls not printable.
+_FORBIDDEN = re.compile("[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

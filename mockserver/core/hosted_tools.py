@@ -1,0 +1,146 @@
+"""Uses of the provider's own tools as items of an answer: short forms spelt out, keys that the API requires filled in.
+
+An empty `call_id` or `container_id` is made later, that of an output being the one of the call before it. Serves rules
+and generators alike.
+"""
+
+from collections.abc import Callable, Mapping
+
+from pydantic_core import to_json
+
+from mockserver.core.json import Json
+from mockserver.core.plan import Item
+from mockserver.core.tokens import Chunks
+
+Given = Mapping[str, Json]
+
+
+def item(kind: str, given: Given, *, chunks: Chunks = "token") -> Item:
+    """The item of a kind such as `web_search_call`: what is given of it, in the API's keys or in short forms."""
+    ended = {"status": given["status"]} if "status" in given else {}
+    rest = {key: value for key, value in given.items() if key != "status"}
+    return Item(kind, {**BODIES[kind](rest), **ended}, chunks)
+
+
+def _web_search(given: Given) -> Given:
+    action = given.get("action") or {"type": "search", **given}
+    if action["type"] != "search":
+        return {"action": action}
+    queries = action.get("queries") or [action.get("query") or ""]
+    found_at = [source if isinstance(source, str) else source["url"] for source in action.get("sources", ())]
+    sources = [{"type": "url", "url": url} for url in found_at]
+    found = {"sources": sources} if "sources" in action else {}
+    return {"action": {"type": "search", "query": action.get("query", queries[0]), "queries": queries, **found}}
+
+
+def _file_search(given: Given) -> Given:
+    results = given.get("results")
+    found = None if results is None else [{**_NO_RESULT, **result} for result in results]
+    return {"queries": given.get("queries") or [given.get("query")], "results": found}
+
+
+def _code(given: Given) -> Given:
+    return {"code": given["code"], "container_id": given.get("container_id", ""), "outputs": given.get("outputs")}
+
+
+def _image(given: Given) -> Given:
+    return {"result": _DOT, **given}
+
+
+def _computer(given: Given) -> Given:
+    checks = [{"id": "", "code": None, "message": None, **check} for check in given.get("pending_safety_checks", ())]
+    done = {"action": _action(given["action"])} if "action" in given else {}
+    several = {"actions": [_action(action) for action in given["actions"]]} if "actions" in given else {}
+    return {"call_id": given.get("call_id", ""), **done, **several, "pending_safety_checks": checks}
+
+
+def _action(action: Given) -> Given:
+    return {**_ACTION_DEFAULTS.get(action["type"], {}), **action}
+
+
+def _mcp_call(given: Given) -> Given:
+    error = given.get("error")
+    if isinstance(error, str):
+        error = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": error}]}
+    return {
+        "approval_request_id": given.get("approval_request_id"),
+        "arguments": _arguments(given),
+        "error": error,
+        "name": given["name"],
+        "output": given.get("output"),
+        "server_label": given["server_label"],
+    }
+
+
+def _mcp_tools(given: Given) -> Given:
+    tools = [{**_NO_TOOL, **tool} for tool in given.get("tools", ())]
+    return {"server_label": given["server_label"], "tools": tools, "error": given.get("error")}
+
+
+def _mcp_approval(given: Given) -> Given:
+    return {"arguments": _arguments(given), "name": given["name"], "server_label": given["server_label"]}
+
+
+def _arguments(given: Given) -> str:
+    arguments = given.get("arguments", "{}")
+    return arguments if isinstance(arguments, str) else to_json(arguments).decode()
+
+
+def _local_shell(given: Given) -> Given:
+    action = given.get("action") or {"command": given.get("command")}
+    ordered = {"type": "exec", "command": action.get("command"), "env": {}, **action}
+    return {"call_id": given.get("call_id", ""), "action": ordered}
+
+
+def _shell(given: Given) -> Given:
+    action = given.get("action") or {"commands": given.get("commands")}
+    limits = {"max_output_length": None, "timeout_ms": None}
+    environment = given.get("environment", {"type": "local"})
+    ordered = {"commands": action["commands"], **limits, **action}
+    return {"call_id": given.get("call_id", ""), "action": ordered, "environment": environment}
+
+
+def _patch(given: Given) -> Given:
+    operation = given["operation"]
+    diff = {} if operation["type"] == "delete_file" else {"diff": operation.get("diff", "")}
+    return {"call_id": given.get("call_id", ""), "operation": {**operation, **diff}}
+
+
+def _shell_output(given: Given) -> Given:
+    printed = [_printed(output) for output in given["output"]]
+    return {
+        "call_id": given.get("call_id", ""),
+        "output": printed,
+        "max_output_length": given.get("max_output_length"),
+    }
+
+
+def _printed(output: Given) -> Given:
+    exited = {"type": "exit", "exit_code": output.get("exit_code", 0)}
+    outcome = {"type": "timeout"} if output.get("timed_out") else exited
+    return {"outcome": outcome, "stderr": output.get("stderr", ""), "stdout": output.get("stdout", "")}
+
+
+def _patch_output(given: Given) -> Given:
+    return {"call_id": given.get("call_id", ""), "output": given.get("output")}
+
+
+_NO_RESULT: Given = {"file_id": None, "filename": None, "score": None, "text": None, "attributes": {}}
+_NO_TOOL: Given = {"name": "", "description": None, "input_schema": {"type": "object"}, "annotations": None}
+_DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="  # a PNG
+_ACTION_DEFAULTS: Mapping[str, Given] = {"click": {"button": "left"}, "scroll": {"scroll_x": 0, "scroll_y": 0}}
+BODIES: Mapping[str, Callable[[Given], Given]] = {
+    "web_search_call": _web_search,
+    "file_search_call": _file_search,
+    "code_interpreter_call": _code,
+    "image_generation_call": _image,
+    "computer_call": _computer,
+    "mcp_call": _mcp_call,
+    "mcp_list_tools": _mcp_tools,
+    "mcp_approval_request": _mcp_approval,
+    "local_shell_call": _local_shell,
+    "shell_call": _shell,
+    "shell_call_output": _shell_output,
+    "apply_patch_call": _patch,
+    "apply_patch_call_output": _patch_output,
+}

@@ -1,0 +1,260 @@
+"""Bytes that come otherwise than a client may expect: broken, in other pieces, twice, out of order."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from mockserver.core.action import Action, Cut, Flush, Head, Position, Scene, Wait, Write, option, position
+from mockserver.core.http import Frame
+from mockserver.core.json import Json, compact
+from mockserver.delivery.faults.connection import BY_EVENT
+from mockserver.delivery.faults.positions import HERE, marked, since, struck, truthful
+from mockserver.delivery.script import sse
+
+Steps = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorEvent:
+    """After the status of a success an error follows, as the provider tells it; in place of a plain body."""
+
+    at: Position = position("after_tokens", 1, among=BY_EVENT)
+    reason: str = option("server_error", "reason", "the short form of an error")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions up to the position, then the error."""
+        told = self._in_stream if scene.streamed else self._in_place
+        return truthful(told(actions, scene))
+
+    def _in_stream(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        frames = 0
+        for action in marked(actions, self.at, scene, exact=False):
+            if action is HERE:
+                frame = scene.error(self.reason, frames)
+                yield from (Write(sse(frame), frame=frame), Cut("end"))
+                return
+            frames += isinstance(action, Write) and action.frame is not None
+            yield action
+
+    def _in_place(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        for action in actions:
+            yield action
+            if isinstance(action, Head):
+                yield from (Write(scene.error(self.reason, 0).data), Cut("end"))
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class MissingField:
+    """From there on, a field is not there."""
+
+    at: Position = position("at_start")
+    field: str = option("/id", "pointer", "which one, as a JSON Pointer; `*` stands for every item of a list")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, the JSON in whose Writes lacks the field."""
+        steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in self.field.removeprefix("/").split("/"))
+        return truthful(_changed(since(actions, self.at, scene), lambda value: _removed(value, steps)))
+
+
+@dataclass(frozen=True, slots=True)
+class DropUsage:
+    """The tokens that the answer took are not told."""
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions without usage, and without the event that tells nothing else."""
+        told = ((action, True) for action in actions if not _is_usage(action))
+        return truthful(_changed(told, lambda value: _all_removed(value, _USAGE)))
+
+
+_USAGE: tuple[Steps, ...] = (("usage",), ("response", "usage"))
+
+
+def _is_usage(action: Action) -> bool:
+    frame = action.frame if isinstance(action, Write) else None
+    return isinstance(frame, Frame) and frame.part == "usage"
+
+
+def _changed(actions: Iterable[tuple[Action, bool]], change: Callable[[Json], bool]) -> Iterator[Action]:
+    """The actions, the JSON of whose Writes has been changed in place, where `change` says that it was."""
+    for action, wanted in actions:
+        yield _rewritten(action, change) if wanted and isinstance(action, Write) else action
+
+
+def _rewritten(write: Write, change: Callable[[Json], bool]) -> Write:
+    """The Write with other JSON in it; what stands around that, and what is no JSON, stays."""
+    start, end = write.data.find(b"{"), write.data.rfind(b"}") + 1
+    try:
+        value = json.loads(write.data[start:end])
+    except (ValueError, RecursionError):
+        return write
+    if not change(value):
+        return write
+    return replace(write, data=write.data[:start] + compact(value).encode("utf-8", "surrogatepass") + write.data[end:])
+
+
+def _all_removed(value: Json, fields: Iterable[Steps]) -> bool:
+    """Whether any of the fields was there; none is any more."""
+    return sum([_removed(value, steps) for steps in fields]) > 0
+
+
+def _removed(value: Json, steps: Steps) -> bool:
+    """Whether the field was there, and is not any more."""
+    first, *rest = steps
+    if isinstance(value, list) and first == "*":
+        return _all_removed(value, [(str(at), *rest) for at in reversed(range(len(value)))])
+    key: str | int = int(first) if isinstance(value, list) and first.isdecimal() and len(first) < 9 else first
+    there = key in value if isinstance(value, dict) else isinstance(key, int) and key < len(value)
+    if not there:
+        return False
+    if rest:
+        return _removed(value[key], tuple(rest))
+    del value[key]
+    return True
+
+
+_PAUSE = "between two pieces, so that they arrive apart"
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedJson:
+    """The event there, or a plain body, is no JSON: its last bracket is missing."""
+
+    at: Position = position("after_tokens", 1)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, one of whose Writes is broken."""
+        strikes = struck(actions, self.at, scene)
+        return truthful(_opened(action) if struck else action for action, struck in strikes)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitFrame:
+    """From there on, each event (or a plain body) comes in two pieces."""
+
+    at: Position = position("at_start")
+    pause: float = option(0.01, "duration", _PAUSE)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, whose Writes are parted in their middle."""
+        return _split(since(actions, self.at, scene), _middle, self.pause)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitUtf8:
+    """The same, parted within a character of several bytes, where there is one."""
+
+    at: Position = position("at_start")
+    pause: float = option(0.01, "duration", _PAUSE)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, whose Writes are parted in a character."""
+        return _split(since(actions, self.at, scene), _in_character, self.pause)
+
+
+@dataclass(frozen=True, slots=True)
+class JoinFrames:
+    """From there on, so many events of a stream come at once."""
+
+    at: Position = position("at_start")
+    count: int = option(2, "count", "how many")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, several Writes of which are one."""
+        held = list[Write]()
+        for action, past in since(actions, self.at, scene):
+            if past and isinstance(action, Write) and scene.streamed:
+                held.append(action)
+                if len(held) == self.count:
+                    yield from (_joined(held), Flush())
+                    held = []
+            elif held and not isinstance(action, Wait | Flush):
+                yield from (_joined(held), Flush(), action)
+                held = []
+            else:
+                yield action
+        yield from (_joined(held), Flush()) if held else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The event there, or a plain body, comes twice."""
+
+    at: Position = position("after_tokens", 1)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, one of whose Writes is repeated."""
+        return truthful(
+            each
+            for action, strikes in struck(actions, self.at, scene)
+            for each in ((action, action) if strikes else (action,))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reorder:
+    """The event there and the one behind it change places."""
+
+    at: Position = position("after_tokens", 1)
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, two of whose Writes have changed places."""
+        first: Write | None = None
+        for action, strikes in struck(actions, self.at, scene):
+            if strikes and isinstance(action, Write):
+                first = action
+            elif first is not None and not isinstance(action, Wait | Flush):
+                yield from (action, first) if isinstance(action, Write) else (first, action)
+                first = None
+            else:
+                yield action
+        yield from () if first is None else (first,)
+
+
+@dataclass(frozen=True, slots=True)
+class Crlf:
+    """From there on, lines end in CR LF."""
+
+    at: Position = position("at_start")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, whose Writes have other ends of lines."""
+        return truthful(
+            replace(action, data=action.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+            if past and isinstance(action, Write)
+            else action
+            for action, past in since(actions, self.at, scene)
+        )
+
+
+def _opened(action: Action) -> Action:
+    """A Write without its last bracket; one that has none gets one that nothing closes."""
+    if not isinstance(action, Write):
+        return action
+    at = max(action.data.rfind(b"}"), action.data.rfind(b"]"))
+    return replace(action, data=action.data[:at] + action.data[at + 1 :] if at >= 0 else b"{" + action.data)
+
+
+def _split(actions: Iterable[tuple[Action, bool]], place: Callable[[bytes], int], pause: float) -> Iterator[Action]:
+    for action, past in actions:
+        if past and isinstance(action, Write) and len(action.data) > 1:
+            at = place(action.data)
+            yield from (Write(action.data[:at]), Flush(), Wait(pause), replace(action, data=action.data[at:]))
+            yield from (Flush(), Wait(pause))
+        else:
+            yield action
+
+
+def _middle(data: bytes) -> int:
+    return len(data) // 2
+
+
+def _in_character(data: bytes) -> int:
+    """Behind the first byte of the first character that has several; the middle, where none has."""
+    return next((at for at, byte in enumerate(data[1:], start=1) if byte & 0xC0 == 0x80), _middle(data))
+
+
+def _joined(writes: Iterable[Write]) -> Write:
+    several = tuple(writes)
+    frame = next((write.frame for write in reversed(several) if write.frame is not None), None)
+    return Write(b"".join(write.data for write in several), sum(write.tokens for write in several), frame)

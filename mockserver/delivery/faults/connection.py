@@ -1,0 +1,204 @@
+"""Answers that come slowly, or with signs of life in between."""
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from mockserver.core.action import Action, Cut, Head, Position, Scene, Spill, Wait, Write, option, position
+from mockserver.delivery.faults.positions import HERE, Marked, early, marked, since, truthful, with_header, with_length
+from mockserver.delivery.script import comment
+
+
+@dataclass(frozen=True, slots=True)
+class CutShort:
+    """The answer ends there in good order, as if it were whole: without the terminator of a stream."""
+
+    at: Position = position("before_done")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions up to the position."""
+        return truthful(_until(marked(actions, self.at, scene), "end"))
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """The connection is closed there (FIN), in the middle of the answer."""
+
+    at: Position = position("at_start")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions up to the position."""
+        return _until(early(actions, self.at, scene), "close")
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The connection is reset there (TCP RST), once what was sent before has arrived."""
+
+    at: Position = position("at_start")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions up to the position."""
+        return _until(early(actions, self.at, scene), "reset")
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Nothing more comes from there on, for a time or until the client leaves."""
+
+    at: Position = position("at_start")
+    for_: float = option(math.inf, "duration", "how long; absent: until the client leaves")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions with a wait among them."""
+        for action in early(actions, self.at, scene):
+            yield Wait(self.for_) if action is HERE else action
+
+
+def _until(actions: Marked, how: Literal["end", "close", "reset"]) -> Iterator[Action]:
+    for action in actions:
+        if action is HERE:
+            yield Cut(how)
+            return
+        yield action
+
+
+@dataclass(frozen=True, slots=True)
+class WrongContentType:
+    """The answer says that it is of another type."""
+
+    type_: str = option("text/plain; charset=utf-8", "media type", "the type that it states")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions with another head."""
+        for action in actions:
+            yield with_header(action, "content-type", self.type_) if isinstance(action, Head) else action
+
+
+@dataclass(frozen=True, slots=True)
+class WrongContentLength:
+    """The answer says that it is longer or shorter than it is."""
+
+    by: int = option(
+        10, "difference", "how many bytes more: these never come, and the connection closes; or less: these spill"
+    )
+    for_: float = option(0.0, "duration", "how long the connection stays open for bytes that do not come")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions with a length in their head that is not theirs."""
+        known = tuple(actions)
+        size = sum(len(action.data) for action in known if isinstance(action, Write))
+        stated = max(size + self.by, 0)
+        ended = known and isinstance(known[-1], Cut)
+        last = known[-1] if ended else Cut("end")
+        for action in self._stated(known[:-1] if ended else known, stated):
+            yield with_length(action, stated) if isinstance(action, Head) else action
+        if stated > size and last == Cut("end"):
+            yield from (Wait(self.for_), Cut("close")) if self.for_ else (Cut("close"),)
+        elif ended:
+            yield last
+
+    def _stated(self, actions: Iterable[Action], size: int) -> Iterator[Action]:
+        """The actions, of which only so many bytes stay within the message."""
+        left = size
+        for action in actions:
+            if isinstance(action, Write):
+                inside, outside = action.data[:left], action.data[left:]
+                left -= len(inside)
+                yield replace(action, data=inside)
+                if outside:
+                    yield Spill(outside)
+            else:
+                yield action
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyBody:
+    """The answer has a head, and nothing in it."""
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions without their bytes, and without what would come between these."""
+        return truthful(self._head(actions))
+
+    def _head(self, actions: Iterable[Action]) -> Iterator[Action]:
+        for action in actions:
+            yield action
+            if isinstance(action, Head):
+                yield Cut("end")
+                return
+
+
+TICK = 0.05  # seconds between two pieces, where these are more than a byte
+MOST_SIGNS = 100_000  # during one wait
+
+BY_EVENT = ("at_start", "after_frames", "after_tokens", "before_done", "in_tool_arguments")
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """From there on, bytes come no faster than this."""
+
+    at: Position = position("at_start")
+    bytes_per_second: float = option(20.0, "speed", "how fast")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions, whose bytes come piece by piece."""
+        for action, past in since(actions, self.at, scene, exact=True):
+            if past and isinstance(action, Write):
+                yield from self._pieces(action)
+            else:
+                yield action
+
+    def _pieces(self, write: Write) -> Iterator[Action]:
+        size = max(1, int(self.bytes_per_second * TICK))
+        for start in range(0, len(write.data), size):
+            piece = write.data[start : start + size]
+            last = start + size >= len(write.data)
+            yield Wait(len(piece) / self.bytes_per_second)
+            yield replace(write, data=piece) if last else Write(piece)
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """From there on, signs of life: comments before each event or during waits; newlines before a plain body."""
+
+    at: Position = position("at_start", among=BY_EVENT)
+    every: float | None = option(None, "duration", "a sign as often as this during waits; absent: before each event")
+
+    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+        """The actions with comments or white space between them."""
+        sign = Write(comment("keepalive") if scene.streamed else b"\n")
+        ordered = actions if scene.streamed else _head_first(actions)
+        return truthful(self._alive(since(ordered, self.at, scene), sign))
+
+    def _alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
+        for action, past in actions:
+            if not past:
+                yield action
+            elif isinstance(action, Wait) and self.every:
+                yield from self._during(action.seconds, self.every, sign)
+            elif isinstance(action, Write) and self.every is None:
+                yield from (sign, action)
+            else:
+                yield action
+
+    def _during(self, seconds: float, every: float, sign: Write) -> Iterator[Action]:
+        signs = MOST_SIGNS if math.isinf(seconds) else min(math.ceil(seconds / every) - 1, MOST_SIGNS)
+        for _ in range(signs):
+            yield from (Wait(every), sign)
+        yield Wait(seconds - signs * every)
+
+
+def _head_first(actions: Iterable[Action]) -> Iterator[Action]:
+    """The head before the waits that stand before it."""
+    waits = list[Action]()
+    for action in actions:
+        if isinstance(action, Head):
+            yield from (action, *waits)
+            waits = []
+        elif waits or isinstance(action, Wait):
+            waits.append(action)
+        else:
+            yield action
+    yield from waits

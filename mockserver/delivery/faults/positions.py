@@ -1,0 +1,260 @@
+"""Finds positions among actions: a mark is put where a fault begins, at most once, as the answer is being made.
+
+A stream is looked at frame by frame, and never kept; a plain body is one Write and has all its places known at once.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import chain
+from typing import Literal
+
+from mockserver.core.action import Action, Cut, Head, Position, Scene, Spill, Wait, Write
+from mockserver.core.http import Frame, Headers
+
+LENGTH = "content-length"
+
+
+def truthful(actions: Iterable[Action]) -> Iterator[Action]:
+    """The actions, the head of which states the length that the body now has, if it stated one before.
+
+    A body that does not end in good order keeps the promise that was made of it, unless it is longer than that.
+    """
+    coming = iter(actions)
+    for action in coming:
+        promised = length(action.headers) if isinstance(action, Head) else None
+        if isinstance(action, Head) and promised is not None:
+            rest = tuple(coming)
+            size = sum(len(each.data) for each in rest if isinstance(each, Write))
+            whole = not any(map(_broken, rest))
+            yield with_length(action, size if whole else max(size, promised))
+            yield from rest
+        else:
+            yield action
+
+
+def length(headers: Headers) -> int | None:
+    """The length that headers state."""
+    stated = next((value for name, value in headers if name.lower() == LENGTH), "")
+    return int(stated) if stated.isdecimal() else None
+
+
+def with_length(head: Head, size: int) -> Head:
+    """The head with this length, where its own stood, else at its end."""
+    return with_header(head, LENGTH, str(size))
+
+
+def with_header(head: Head, wanted: str, value: str) -> Head:
+    """The head with another value for a header, which stays where it stood."""
+    headers = tuple((name, value if name.lower() == wanted else old) for name, old in head.headers)
+    there = any(name.lower() == wanted for name, _ in headers)
+    return replace(head, headers=headers if there else (*headers, (wanted, value)))
+
+
+def _broken(action: Action) -> bool:
+    match action:
+        case Cut(how):
+            return how != "end"
+        case Wait(seconds):
+            return math.isinf(seconds)
+    return isinstance(action, Spill)
+
+
+BYTES_OF_TOKEN = 4  # of a body that does not say how many tokens it has
+
+
+class Mark(Enum):
+    """Stands among actions where a fault begins."""
+
+    HERE = "here"
+
+
+HERE: Literal[Mark.HERE] = Mark.HERE
+Marked = Iterator[Action | Literal[Mark.HERE]]
+
+
+def marked(actions: Iterable[Action], at: Position, scene: Scene, *, exact: bool = True) -> Marked:
+    """The actions, with HERE at the position, if they come to it.
+
+    Where that is inside a Write, the Write is parted; unless it need not be `exact`: then the mark stands before it.
+    """
+    if at.where == "at_start":
+        return _behind_head(actions)
+    if not scene.streamed:
+        return _in_body(tuple(actions), at, exact=exact)
+    return _IN_STREAM[at.where](actions, _Aim(at.count, exact))
+
+
+def since(
+    actions: Iterable[Action], at: Position, scene: Scene, *, exact: bool = False
+) -> Iterator[tuple[Action, bool]]:
+    """Each action, and whether it stands behind the position."""
+    past = False
+    for action in marked(actions, at, scene, exact=exact):
+        if action is HERE:
+            past = True
+        else:
+            yield action, past
+
+
+def struck(actions: Iterable[Action], at: Position, scene: Scene) -> Iterator[tuple[Action, bool]]:
+    """Each action, and whether it is the first Write behind the position."""
+    done = False
+    for action, past in since(actions, at, scene):
+        strikes = past and not done and isinstance(action, Write)
+        done = done or strikes
+        yield action, strikes
+
+
+def early(actions: Iterable[Action], at: Position, scene: Scene) -> Marked:
+    """As `marked`; what is to be at the start is before the head, so that nothing at all is sent before it."""
+    return chain((HERE,), actions) if at.where == "at_start" else marked(actions, at, scene)
+
+
+def _behind_head(actions: Iterable[Action]) -> Marked:
+    for action in actions:
+        yield action
+        if isinstance(action, Head):
+            yield HERE
+
+
+@dataclass(frozen=True, slots=True)
+class _Aim:
+    """How much stands before a position in a stream, and whether it must be met to the byte."""
+
+    count: int
+    exact: bool
+
+
+def _after_frames(actions: Iterable[Action], aim: _Aim) -> Marked:
+    return _counted(actions, aim.count, lambda write: int(write.frame is not None))
+
+
+def _after_tokens(actions: Iterable[Action], aim: _Aim) -> Marked:
+    return _counted(actions, aim.count, lambda write: write.tokens)
+
+
+def _counted(actions: Iterable[Action], count: int, weight: Callable[[Write], int]) -> Marked:
+    left, met = count, False
+    for action in actions:
+        yield action
+        if isinstance(action, Write):
+            left -= weight(action)
+        if not met and left <= 0 and isinstance(action, Head | Write):
+            met = True
+            yield HERE
+
+
+def _after_bytes(actions: Iterable[Action], aim: _Aim) -> Marked:
+    left, met = aim.count, False
+    for action in actions:
+        size = len(action.data) if isinstance(action, Write) else 0
+        if isinstance(action, Write) and not met and (left < size or (left == size and aim.exact)):
+            met = True
+            yield from _parted(action, left if aim.exact else 0)
+            continue
+        left -= size
+        yield action
+        if isinstance(action, Head) and not left:
+            met = True
+            yield HERE
+
+
+def _parted(write: Write, at: int) -> Marked:
+    """The Write in two, and the mark between them; its frame is whole when the second part is out."""
+    if 0 < at < len(write.data):
+        yield from (Write(write.data[:at]), HERE, replace(write, data=write.data[at:]))
+    else:
+        yield from (HERE, write) if at <= 0 else (write, HERE)
+
+
+def _before_done(actions: Iterable[Action], aim: _Aim) -> Marked:
+    held = list[Action]()  # the latest frame, and what led to it
+    for action in actions:
+        if isinstance(action, Cut):
+            held.append(action)
+            break
+        if _whole(action) and any(map(_whole, held)):
+            ends = max(at for at, one in enumerate(held) if _whole(one)) + 1
+            yield from held[:ends]
+            held = held[ends:]
+        held.append(action)
+    first = next((at for at, action in enumerate(held) if isinstance(action, Write)), len(held))
+    yield from (*held[:first], HERE, *held[first:])
+
+
+def _whole(action: Action) -> bool:
+    """Whether a frame is complete with this action."""
+    return isinstance(action, Write) and action.frame is not None
+
+
+def _in_tool_arguments(actions: Iterable[Action], aim: _Aim) -> Marked:
+    """Between two pieces of arguments; inside the one that is alone, or before it."""
+    held, met = list[Action](), False  # the first piece, and what stands behind it
+    for action in actions:
+        if held and isinstance(action, Write):
+            met = True
+            alone = not _is_piece(action)
+            first, *rest = held
+            held = []
+            if isinstance(first, Write) and alone:
+                yield from (*_parted(first, _middle(first.data) if aim.exact else 0), *rest, action)
+            else:
+                yield from (first, HERE, *rest, action)
+        elif held or (not met and _is_piece(action)):
+            held.append(action)
+        else:
+            yield action
+    yield from held
+
+
+def _is_piece(action: Action) -> bool:
+    frame = action.frame if isinstance(action, Write) else None
+    return isinstance(frame, Frame) and frame.part == "arguments" and frame.tokens > 0
+
+
+def _middle(data: bytes) -> int:
+    """The middle of the arguments in the JSON of a frame or a body; else of all of it."""
+    found = _ARGUMENTS.search(data)
+    return (found.start("said") + found.end("said")) // 2 if found else len(data) // 2
+
+
+def _in_body(actions: tuple[Action, ...], at: Position, *, exact: bool) -> Marked:
+    """The same for a body that is known to its end."""
+    writes = [action for action in actions if isinstance(action, Write)]
+    body = b"".join(write.data for write in writes)
+    offset = _offset(at, body, sum(write.tokens for write in writes))
+    if offset is None or (not exact and at.where == "after_frames" and at.count):
+        return iter(actions)
+    return _after_bytes(actions, _Aim(offset, exact=True)) if exact else _behind_head(actions)
+
+
+def _offset(at: Position, body: bytes, tokens: int) -> int | None:
+    """How many bytes of a body stand before a position; None where it has no such position."""
+    size = len(body)
+    match at.where:
+        case "after_bytes":
+            offset = at.count
+        case "after_frames":
+            offset = size * at.count if size else at.count
+        case "after_tokens":
+            offset = size * at.count // tokens if tokens else at.count * BYTES_OF_TOKEN
+        case "in_tool_arguments":
+            offset = _middle(body) if _ARGUMENTS.search(body) else size + 1
+        case _:
+            offset = max(size - 1, 0)
+    return offset if offset <= size else None
+
+
+# A JSON string of arguments or of a custom tool's input, as the provider writes it.
+_ARGUMENTS = re.compile(rb'"(?:arguments|input|delta)":"(?P<said>(?:[^"\\]|\\.)+)"', re.DOTALL)
+
+_IN_STREAM: Mapping[str, Callable[[Iterable[Action], _Aim], Marked]] = {
+    "after_frames": _after_frames,
+    "after_tokens": _after_tokens,
+    "after_bytes": _after_bytes,
+    "before_done": _before_done,
+    "in_tool_arguments": _in_tool_arguments,
+}

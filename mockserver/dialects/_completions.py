@@ -1,0 +1,209 @@
+"""Text completions of OpenAI and its look-alikes: from the body to the Call, and from the answer to the wire.
+
+What a provider has beyond OpenAI's fields is its own dialect's business.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Required
+
+from pydantic import ConfigDict, Field, Tag, TypeAdapter
+from typing_extensions import TypedDict
+
+from mockserver.core.call import Call, IdShape, Message, Prompt
+from mockserver.core.http import Frame, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer
+from mockserver.core.tokens import APPROX
+from mockserver.dialects._chat.models import Biases, Penalty, Stops, StreamOptions, String
+from mockserver.dialects._chat.request import BOOKKEEPING, stops
+from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
+from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merged
+from mockserver.dialects._shared.words import refuse
+from mockserver.wire.logprobs import LogprobsShape
+from mockserver.wire.text import TextStyle, Wanted, text_completion
+from mockserver.wire.text_stream import text_chunks
+
+MOST_PROMPTS = 2048
+Texts = Annotated[list[str], Field(max_length=MOST_PROMPTS, min_length=1, fail_fast=True)]
+Tokens = Annotated[list[int], Field(min_length=1, fail_fast=True)]
+ListsOfTokens = Annotated[list[Tokens], Field(max_length=MOST_PROMPTS, min_length=1, fail_fast=True)]
+Prompts = (
+    String
+    | Annotated[Texts, Tag("<an array of strings>")]
+    | Annotated[Tokens, Tag("<an array of integers>")]
+    | Annotated[ListsOfTokens, Tag("<an array of integer arrays>")]
+)
+
+
+class CompletionBody(TypedDict, total=False):
+    """`POST /completions` (`wire/openai.md` section 5)."""
+
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
+
+    model: Required[str]
+    prompt: Required[Prompts | None]
+    best_of: Annotated[int, Field(ge=0, le=20)] | None
+    echo: bool | None
+    frequency_penalty: Penalty | None
+    logit_bias: Biases | None
+    logprobs: Annotated[int, Field(ge=0, le=5)] | None
+    max_tokens: Annotated[int, Field(ge=0)] | None
+    n: Annotated[int, Field(ge=1, le=128)] | None
+    presence_penalty: Penalty | None
+    seed: Annotated[int, Field(ge=-(2**63), le=2**63 - 1)] | None
+    stop: String | Annotated[Stops, Tag("<an array of strings>")] | None
+    stream: bool | None
+    stream_options: StreamOptions | None
+    suffix: str | None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None
+    user: str | None
+
+
+COMPLETION = TypeAdapter(CompletionBody)
+COMPLETION_FIELDS = frozenset(CompletionBody.__annotations__)
+
+
+Body = Mapping[str, Json]
+MOST_CHOICES = 2048  # for all prompts together
+MOST_REPEATED = 131_072  # tokens of prompts, in all choices together
+WHOLE = 1 << 62  # more tokens than any prompt has: all of it is repeated
+USUAL_TOKENS = 16
+
+
+def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
+    """The Call of a completion's body, or the 400 in which OpenAI words what is wrong with it."""
+    asked = validated(COMPLETION, body, refuse)
+    for found in _conflicts(asked):
+        raise refuse(found)
+    call = completion_call(http, body, asked, dialect=dialect)
+    if call.echo and (words := too_long(call)) is not None:
+        raise refuse(_conflict("echo", words))
+    for found in live_only(body) if strict else ():
+        raise refuse(found)
+    return call
+
+
+def completion_call(http: HttpRequest, body: Body, asked: Body, *, dialect: str) -> Call:
+    """The Call that a body asks for; `asked` is that body as its request model read it, known keys only."""
+    prompts = prompts_of(asked["prompt"])
+    most = asked.get("max_tokens")
+    return Call(
+        dialect=dialect,
+        operation="completions",
+        model=asked["model"],
+        http=http,
+        meaning=meaning(body, prompts),
+        raw=body,
+        messages=tuple(Message("user", prompt.text) for prompt in prompts),
+        prompts=prompts,
+        stream=asked.get("stream") is True,
+        include_usage=bool((asked.get("stream_options") or {}).get("include_usage")),
+        n=asked.get("n") or 1,
+        max_tokens=most,
+        usual_tokens=USUAL_TOKENS if most is None else None,
+        echo=WHOLE if asked.get("echo") else 0,
+        stop=stops(asked.get("stop")),
+        logprobs=asked.get("logprobs"),
+        seed=asked.get("seed"),
+        ids=IdShape("cmpl-"),
+    )
+
+
+def prompts_of(prompt: Json) -> tuple[Prompt, ...]:
+    """The prompts of any of the four kinds; null and an empty list are one empty prompt."""
+    if not isinstance(prompt, list) or not prompt:
+        return (Prompt(prompt or ""),)
+    match prompt[0]:
+        case str():
+            return tuple(map(Prompt, prompt))
+        case int():
+            return (_numbers(prompt),)
+    return tuple(map(_numbers, prompt))
+
+
+def _numbers(numbers: Sequence[int]) -> Prompt:
+    """A prompt of tokens: what they read as, their model's tokenizer may know better."""
+    return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
+
+
+def meaning(body: Body, prompts: Sequence[Prompt]) -> dict[str, Json]:
+    """What would change the answer; a prompt means the same however it is written."""
+    kept = {key: value for key, value in body.items() if value is not None and key not in BOOKKEEPING}
+    texts = [prompt.text for prompt in prompts]
+    return {**kept, "prompt": texts[0] if len(texts) == 1 else texts}
+
+
+def too_many(asked: Body) -> str | None:
+    """What is wrong with the number of choices that all prompts together ask for."""
+    choices = (asked.get("n") or 1) * len(prompts_of_list(asked["prompt"]))
+    if choices <= MOST_CHOICES:
+        return None
+    return f"You requested {choices} choices (n for each prompt), but at most {MOST_CHOICES} can be made at once."
+
+
+def too_long(call: Call) -> str | None:
+    """What is wrong with prompts that each choice is to repeat."""
+    tokens = call.n * call.prompt_tokens
+    if tokens <= MOST_REPEATED:
+        return None
+    return f"You requested {tokens} tokens of prompts to be repeated, but at most {MOST_REPEATED} can be at once."
+
+
+def prompts_of_list(prompt: Json) -> Sequence[Json]:
+    """One value for each prompt."""
+    several = isinstance(prompt, list) and prompt and not isinstance(prompt[0], int)
+    return prompt if several else (prompt,)
+
+
+def _conflicts(asked: Body) -> Iterator[Complaint]:
+    """Fields that exclude or need each other."""
+    n, best_of = asked.get("n") or 1, asked.get("best_of")
+    if asked.get("stream_options") is not None and not asked.get("stream"):
+        yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+    if best_of is not None and best_of < n:
+        yield _conflict("best_of", f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).")
+    if best_of is not None and best_of > 1 and asked.get("stream"):
+        yield _conflict("best_of", "Results cannot be streamed when 'best_of' is greater than 1.")
+    if (words := too_many(asked)) is not None:
+        yield _conflict("n", words)
+
+
+def live_only(body: Body) -> Iterator[Complaint]:
+    """What the live API refuses beyond its published schema."""
+    for key in unknown_keys(body, COMPLETION_FIELDS):
+        yield Complaint("unknown", (key,))
+    if not body["model"]:
+        yield _conflict("model", "you must provide a model parameter")
+
+
+def _conflict(field: str, message: str) -> Complaint:
+    return Complaint("conflict", (field,), message=message)
+
+
+def wanted(call: Call) -> Wanted:
+    """What OpenAI's fields ask to be shown."""
+    shape = LogprobsShape("legacy", call.logprobs or 0, nothing_before=True)
+    return Wanted(prompts=call.prompts, logprobs=shape, usage=call.include_usage)
+
+
+def text_reply(call: Call, answer: Answer, style: TextStyle, wanted: Wanted) -> Reply:
+    """A completion as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
+    if call.stream:
+        return Reply(200, merged(STREAM_HEADERS, answer.headers), frames=_frames(answer, style, wanted))
+    body = text_completion(answer, style, wanted)
+    return json_reply(200, body, answer.headers, tokens=answer.weight)
+
+
+def _frames(answer: Answer, style: TextStyle, wanted: Wanted) -> Iterator[Frame]:
+    yield from text_chunks(answer, style, wanted)
+    yield DONE
+
+
+STYLE = TextStyle(
+    completion=("id", "object", "created", "model", "choices", "usage"),
+    choice=("text", "index", "logprobs", "finish_reason"),
+    usage=("prompt_tokens", "completion_tokens", "total_tokens"),
+    finishes={"tool_calls": "stop", "function_call": "stop"},
+)
+_FEWER = "You requested that the server return more choices than it will generate"

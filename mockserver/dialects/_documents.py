@@ -1,0 +1,228 @@
+"""Requests for embeddings to Calls, for OpenAI and its look-alikes; Azure's own request too."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from typing_extensions import TypedDict
+
+from mockserver.core.call import Call, IdShape, Message, Prompt
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.dialects._chat.models import String, TextPart
+from mockserver.dialects._completions import prompts_of
+from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
+from mockserver.dialects._shared.words import refuse
+
+MOST_INPUTS = 2048
+MOST_DIMENSIONS = 4096  # more than any model has
+
+
+def _shape(value: Any) -> str:
+    """What an array holds, by its first element."""
+    first = value[0] if isinstance(value, list) and value else None
+    return {int: "<numbers>", list: "<arrays>"}.get(type(first), "<strings>")
+
+
+_Few = Field(min_length=1, max_length=MOST_INPUTS, fail_fast=True)
+Tokens = Annotated[list[Annotated[int, Field(ge=0)]], _Few]
+Inputs = Annotated[
+    Annotated[list[str], _Few, Tag("<strings>")]
+    | Annotated[Tokens, Tag("<numbers>")]
+    | Annotated[list[Tokens], _Few, Tag("<arrays>")],
+    Discriminator(_shape),
+]
+Dimensions = Annotated[int, Field(ge=1, le=MOST_DIMENSIONS)]
+
+
+class EmbeddingBody(TypedDict, total=False):
+    """`POST /embeddings` (`wire/openai.md` section 8)."""
+
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
+
+    input: Required[String | Annotated[Inputs, Tag("<an array>")]]
+    model: Required[str]
+    encoding_format: Literal["float", "base64"] | None
+    dimensions: Dimensions | None
+    user: str | None
+
+
+class AzureEmbeddingBody(TypedDict, total=False):
+    """`POST /embeddings` (`wire/azure-inference.md` section 5)."""
+
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
+
+    input: Required[Annotated[list[str], _Few]]
+    model: str | None
+    encoding_format: Literal["base64", "binary", "float", "int8", "ubinary", "uint8"] | None
+    dimensions: Dimensions | None
+    input_type: Literal["text", "query", "document"] | None
+
+
+EMBEDDING, AZURE_EMBEDDING = TypeAdapter(EmbeddingBody), TypeAdapter(AzureEmbeddingBody)
+EMBEDDING_FIELDS = frozenset(EmbeddingBody.__annotations__)
+AZURE_EMBEDDING_FIELDS = frozenset(AzureEmbeddingBody.__annotations__)
+
+
+Body = Mapping[str, Json]
+Refuse = Callable[[Complaint], Failure]
+
+MOST_TOKENS = 300_000  # of all inputs together
+MOST_TOKENS_OF_ONE = 8192  # of one input; only the live service counts so exactly
+
+
+def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
+    """The Call of OpenAI's body, which is closed, or the 400 in which OpenAI words what is wrong with it."""
+    asked = validated(EMBEDDING, body, refuse)
+    for found in (*_unknown(body), *_empty(asked["input"])):
+        raise refuse(found)
+    call = embeddings_call(http, body, asked, dialect=dialect, refuse=refuse)
+    if strict and (failure := too_long(call)):
+        raise failure
+    return call
+
+
+def embeddings_call(  # size: what was sent, and what of it is valid
+    http: HttpRequest, body: Body, asked: Body, *, dialect: str, refuse: Refuse
+) -> Call:
+    """The Call of a validated body. Raises Failure where its inputs are too long together."""
+    prompts = prompts_of(asked["input"])
+    texts = [prompt.text for prompt in prompts]
+    meaning = {key: body[key] for key in body if key not in _BOOKKEEPING}
+    call = Call(
+        dialect=dialect,
+        operation="embeddings",
+        model=asked.get("model") or "",
+        http=http,
+        meaning={**meaning, "input": texts[0] if len(texts) == 1 else texts},
+        raw=body,
+        messages=tuple(Message("user", text) for text in texts),
+        prompts=prompts,
+        dimensions=asked.get("dimensions"),
+    )
+    if call.prompt_tokens > MOST_TOKENS:
+        message = f"Requested {call.prompt_tokens:,} tokens, max {MOST_TOKENS:,} tokens per request"
+        raise refuse(Complaint("conflict", ("input",), message=message))
+    return call
+
+
+def too_long(call: Call) -> Failure | None:
+    """The refusal of a call one of whose inputs is longer than the live service takes."""
+    longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
+    if longest <= MOST_TOKENS_OF_ONE:
+        return None
+    message = (
+        f"This model's maximum context length is {MOST_TOKENS_OF_ONE} tokens, however you requested {longest} tokens "
+        f"({longest} in your prompt; 0 for the completion). Please reduce your prompt; or completion length."
+    )
+    return Failure("context_length", message, param="input")
+
+
+def encoding(call: Call) -> str:
+    """How the client wants its vectors."""
+    wish = call.raw.get("encoding_format")
+    return wish if isinstance(wish, str) else "float"
+
+
+def _unknown(body: Body) -> Iterator[Complaint]:
+    return (Complaint("unknown", (key,)) for key in unknown_keys(body, EMBEDDING_FIELDS))
+
+
+def _empty(given: Json) -> Iterator[Complaint]:
+    """Texts without anything in them."""
+    if given == "":
+        yield _nothing("input")
+    elif isinstance(given, list) and "" in given:
+        yield _nothing("input", given.index(""))
+
+
+def _nothing(*path: str | int) -> Complaint:
+    complaint = Complaint("conflict", path)
+    return Complaint("conflict", path, message=f"Invalid '{complaint.where}': input cannot be an empty string.")
+
+
+_BOOKKEEPING = ("encoding_format", "user")
+
+
+DEFAULT_MODEL = "omni-moderation-latest"
+MAX_MODERATION_INPUTS = 2048
+
+
+class Address(TypedDict):
+    """Where an image is, or the image itself as a data URL."""
+
+    url: str
+
+
+class Image(TypedDict):
+    """An image to judge."""
+
+    type: Literal["image_url"]
+    image_url: Address
+
+
+def _moderations_shape(value: Any) -> str:
+    return "<parts>" if isinstance(value, list) and value and isinstance(value[0], dict) else "<strings>"
+
+
+Part = Annotated[TextPart | Image, Field(discriminator="type")]
+ModerationInputs = Annotated[
+    Annotated[list[str], _Few, Tag("<strings>")] | Annotated[list[Part], _Few, Tag("<parts>")],
+    Discriminator(_moderations_shape),
+]
+
+
+class ModerationBody(TypedDict, total=False):
+    """`POST /moderations` (`wire/openai.md` section 8)."""
+
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
+
+    input: Required[String | Annotated[ModerationInputs, Tag("<an array>")]]
+    model: str | None
+
+
+MODERATION = TypeAdapter(ModerationBody)
+MODERATION_FIELDS = frozenset(ModerationBody.__annotations__)
+
+
+def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Callable[[Complaint], Failure]) -> Call:
+    """The Call of a body: several texts are judged one by one, the parts of one input together."""
+    asked = validated(MODERATION, body, refuse)
+    messages = _messages(asked["input"])
+    texts = [message.text for message in messages]
+    meaning = {"input": asked["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}
+    return Call(
+        dialect=dialect,
+        operation="moderations",
+        model=asked.get("model") or DEFAULT_MODEL,
+        http=http,
+        meaning={**body, "model": asked.get("model") or DEFAULT_MODEL, **meaning},
+        raw=body,
+        messages=messages,
+        prompts=tuple(map(Prompt, texts)),
+        ids=IdShape("modr-", 32, "hex"),
+    )
+
+
+def live_only(body: Body) -> tuple[Complaint, ...]:
+    """What the live API refuses beyond its published schema."""
+    return tuple(Complaint("unknown", (key,)) for key in unknown_keys(body, MODERATION_FIELDS))
+
+
+def kinds_of_input(call: Call) -> tuple[str, ...]:
+    """What was sent to be judged: text, image."""
+    given = call.raw["input"]
+    if isinstance(given, list) and isinstance(given[0], dict):
+        kinds = {"image" if part["type"] == "image_url" else "text" for part in given}
+        return tuple(kind for kind in ("text", "image") if kind in kinds)
+    return ("text",)
+
+
+def _messages(given: Json) -> tuple[Message, ...]:
+    if isinstance(given, str):
+        return (Message("user", given),)
+    if isinstance(given[0], str):
+        return tuple(Message("user", text) for text in given)
+    text = "\n".join(part["text"] for part in given if part["type"] == "text")
+    return (Message("user", text, parts=tuple(part for part in given if part["type"] != "text")),)

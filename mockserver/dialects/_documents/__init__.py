@@ -1,1 +1,0 @@
-"""Requests and replies that are no conversation: embeddings and moderations."""

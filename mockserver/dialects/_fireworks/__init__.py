@@ -1,1 +1,0 @@
-"""Fireworks' own request, and the words of its validator."""

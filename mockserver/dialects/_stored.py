@@ -1,0 +1,348 @@
+"""Kept responses, as OpenAI and its look-alikes tell them (`wire/openai.md` sections 1 and 6, Follow-ups).
+
+Retrieved whole or as a stream, deleted, cancelled; their input as items; and what is asked about a request without
+wanting its answer: its size, or a shorter form of its conversation. Who keeps responses is not this module's concern.
+"""
+
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import ConfigDict, TypeAdapter
+from typing_extensions import TypedDict
+
+from mockserver.core.call import FIRST_PAGE, Call, Page, fingerprint
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Success, Text
+from mockserver.dialects import Operation
+from mockserver.dialects._chat.models import Metadata
+from mockserver.dialects._responses.input import kind_of_input
+from mockserver.dialects._responses.request import error_event, responses_reply
+from mockserver.dialects._shared.parse import Complaint, clip, read_object, validated
+from mockserver.dialects._shared.reply import headed, json_reply
+from mockserver.wire.responses import Asked, ResponseStyle, hosted, kind_of, usage_block
+
+Refuse = Callable[[Complaint], Failure]
+Entry = Mapping[str, Json]
+
+ORDERS = ("asc", "desc")
+MOST = 100  # entries of a page
+
+
+def page(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
+    """The page that a query asks for; `order` is the one that it leaves unsaid."""
+    asked = http.query.get("order", order)
+    if asked not in ORDERS:
+        raise refuse(Complaint("value", ("order",), got=asked, expected=ORDERS))
+    limit = whole_number(http, "limit", refuse, least=1)
+    if limit is not None and limit > MOST:
+        raise refuse(Complaint("above", ("limit",), got=limit, bound=MOST))
+    return Page(http.query.get("after"), 20 if limit is None else limit, backwards=asked == "desc")
+
+
+def whole_number(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
+    """A number of the query, or None where it has none of that name."""
+    text = http.query.get(name)
+    if text is None:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        raise refuse(Complaint("type", (name,), got=text, expected=("an integer",))) from None
+    if number < least:
+        raise refuse(Complaint("below", (name,), got=number, bound=least))
+    return number
+
+
+def is_true(http: HttpRequest, name: str) -> bool:
+    """Whether the query says yes."""
+    return http.query.get(name, "").lower() in ("true", "1")
+
+
+def pairs(http: HttpRequest, name: str) -> dict[str, str]:
+    """The pairs of a query such as `metadata[topic]=trains`."""
+    front = f"{name}["
+    return {
+        key.removeprefix(front)[:-1]: value
+        for key, value in http.query.items()
+        if key.startswith(front) and key.endswith("]")
+    }
+
+
+def listing(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
+    """The body of a list (`wire/openai.md` section 1)."""
+    shown: Sequence[Entry] = list(entries)
+    return {
+        "object": "list",
+        "data": shown,
+        "first_id": shown[0]["id"] if shown else None,
+        "last_id": shown[-1]["id"] if shown else None,
+        "has_more": more,
+    }
+
+
+Shown = Callable[[Call], Headers]
+Body = Callable[[Call, Answer], Mapping[str, Json]]
+
+
+class Update(TypedDict):
+    """The body that changes a stored completion."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore", defer_build=True)  # type: ignore[misc]
+
+    metadata: Metadata | None
+
+
+UPDATE = TypeAdapter(Update)
+
+
+def stored_chats(dialect: str, body: Body, headers: Shown, refuse: Refuse) -> tuple[Operation, ...]:
+    """The operations on stored completions of a dialect, whose answers carry its own headers.
+
+    `body` puts an answer into the object in which the call got it.
+    """
+
+    def found(name: str) -> Callable[[HttpRequest, bool], Call]:
+        def parse(http: HttpRequest, strict: bool) -> Call:
+            wanted = http.path_params.get("completion_id", "")
+            paged = page(http, refuse, order="asc") if name == "chat_messages" else FIRST_PAGE
+            return Call(dialect, name, "", http, {"id": wanted}, id=wanted, page=paged)
+
+        return parse
+
+    def parse_list(http: HttpRequest, strict: bool) -> Call:
+        model, metadata = http.query.get("model", ""), pairs(http, "metadata")
+        return Call(
+            dialect, "stored_chats", model, http, {}, raw={"metadata": metadata}, page=page(http, refuse, order="asc")
+        )
+
+    def parse_update(http: HttpRequest, strict: bool) -> Call:
+        body = read_object(http)
+        validated(UPDATE, body, refuse)
+        wanted = http.path_params.get("completion_id", "")
+        return Call(dialect, "update_chat", "", http, {"id": wanted}, raw=body, id=wanted)
+
+    def render(call: Call, outcome: Success) -> Reply:
+        return json_reply(200, _told(call, outcome, body), headers(call))
+
+    one = "/chat/completions/{completion_id}"
+    return (
+        Operation("stored_chats", "GET", "/chat/completions", parse_list, render),
+        Operation("stored_chat", "GET", one, found("stored_chat"), render),
+        Operation("update_chat", "POST", one, parse_update, render),
+        Operation("delete_chat", "DELETE", one, found("delete_chat"), render),
+        Operation("chat_messages", "GET", f"{one}/messages", found("chat_messages"), render),
+    )
+
+
+def _told(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
+    if isinstance(outcome, Listing):
+        return listing((_completion(each, body) for each in outcome.entries), more=outcome.more)
+    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
+    if call.operation == "delete_chat":
+        return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
+    if call.operation == "chat_messages":
+        shown, more = call.page.of(tuple(_messages(outcome)), lambda message: message["id"])
+        return listing(shown, more=more)
+    return _completion(outcome, body)
+
+
+def _completion(stored: Stored, body: Body) -> dict[str, Json]:
+    """The completion as it was given, and what was asked for it."""
+    asked = stored.call.raw
+    repeated = {key: asked.get(key, default) for key, default in _ASKED.items()}
+    own = {"metadata": asked.get("metadata") or {}, "request_id": f"req_{stored.call.fingerprint}"}
+    return {**body(stored.call, stored.answer), **own, "input_user": asked.get("user"), **repeated}
+
+
+def _messages(stored: Stored) -> Iterator[Mapping[str, Json]]:
+    """The messages that were sent, each with an id of its own."""
+    for number, message in enumerate(stored.call.raw.get("messages") or ()):
+        content = message.get("content")
+        parts = content if isinstance(content, list) else None
+        kept = {key: value for key, value in message.items() if key not in ("role", "content", "name")}
+        yield {
+            "id": f"{stored.answer.id}-{number}",
+            "role": message["role"],
+            "content": content if parts is None else None,
+            "name": message.get("name"),
+            "content_parts": parts,
+            **kept,
+        }
+
+
+_ASKED: Mapping[str, Json] = {
+    "tool_choice": None,
+    "tools": None,
+    "seed": None,
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "response_format": None,
+}
+
+
+StoredResponse = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResponses:
+    """How a dialect speaks of responses that were made: as it takes them, shows them, and heads its answers.
+
+    `take` reads the body that asks for one. `final`: one that is over cannot be cancelled, else it is shown as it is;
+    and only one that was made in the background and told as it was made is told again.
+    """
+
+    dialect: str
+    refuse: Refuse
+    style: ResponseStyle
+    headers: Callable[[Call], Headers]
+    take: Callable[[HttpRequest, bool], Call]
+    final: bool = False
+
+    def operations(self) -> tuple[Operation, ...]:
+        """All that can be done with a response after it was asked for."""
+        one = "/responses/{response_id}"
+        return (
+            Operation("input_tokens", "POST", "/responses/input_tokens", self._input_tokens, self._count),
+            Operation("compact_response", "POST", "/responses/compact", self._compact, self._compacted),
+            Operation("response", "GET", one, self._response, self._retrieved, error=error_event),
+            Operation("delete_response", "DELETE", one, self._found("delete_response"), self._deleted),
+            Operation("cancel_response", "POST", f"{one}/cancel", self._found("cancel_response"), self._cancelled),
+            Operation("input_items", "GET", f"{one}/input_items", self._input_items, self._items),
+        )
+
+    def _found(self, name: str) -> Callable[[HttpRequest, bool], Call]:
+        def parse(http: HttpRequest, strict: bool) -> Call:
+            wanted = http.path_params.get("response_id", "")
+            return Call(self.dialect, name, "", http, {"id": wanted}, id=wanted, page=FIRST_PAGE)
+
+        return parse
+
+    def _response(self, http: HttpRequest, strict: bool) -> Call:
+        whole_number(http, "starting_after", self.refuse)
+        return replace(self._found("response")(http, strict), stream=is_true(http, "stream"))
+
+    def _input_items(self, http: HttpRequest, strict: bool) -> Call:
+        return replace(self._found("input_items")(http, strict), page=page(http, self.refuse, order="desc"))
+
+    def _input_tokens(self, http: HttpRequest, strict: bool) -> Call:
+        return _about(self.take(http, False), "input_tokens")
+
+    def _compact(self, http: HttpRequest, strict: bool) -> Call:
+        call = _about(self.take(http, False), "compact_response")
+        if not call.model:
+            raise self.refuse(Complaint("missing", ("model",)))
+        return call
+
+    def _retrieved(self, call: Call, outcome: Success) -> Reply:
+        stored = _stored(outcome)
+        if self.final and call.stream and not _was_told(stored.call):
+            raise self.refuse(Complaint("conflict", ("response_id",), message=f"Unknown response_id: {clip(call.id)}"))
+        after = whole_number(call.http, "starting_after", self.refuse)
+        include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
+        asked = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
+        reply = responses_reply(asked, stored.answer, self.style, after=-1 if after is None else after)
+        return headed(reply, self.headers(call))
+
+    def _cancelled(self, call: Call, outcome: Success) -> Reply:
+        stored = _stored(outcome)
+        if self.final and not stored.polls:
+            raise Failure("not_cancellable")
+        reply = responses_reply(replace(stored.call, stream=False), stored.answer, self.style)
+        return headed(reply, self.headers(call))
+
+    def _deleted(self, call: Call, outcome: Success) -> Reply:
+        body = {"id": _stored(outcome).answer.id, "object": "response", "deleted": True}
+        return json_reply(200, body, self.headers(call))
+
+    def _items(self, call: Call, outcome: Success) -> Reply:
+        shown, more = call.page.of(tuple(input_items(_stored(outcome))), lambda item: item["id"])
+        return json_reply(200, listing(shown, more=more), self.headers(call))
+
+    def _count(self, call: Call, outcome: Success) -> Reply:
+        body = {"object": "response.input_tokens", "input_tokens": _stored(outcome).answer.usage.prompt}
+        return json_reply(200, body, self.headers(call))
+
+    def _compacted(self, call: Call, outcome: Success) -> Reply:
+        stored = _stored(outcome)
+        body = {
+            "id": stored.answer.id,
+            "object": "response.compaction",
+            "created_at": stored.answer.created,
+            "output": list(compacted(stored)),
+            "usage": usage_block(stored.answer.usage, self.style),
+        }
+        return headed(json_reply(200, body, stored.answer.headers), self.headers(call))
+
+
+def input_items(stored: Stored) -> Iterator[StoredResponse]:
+    """What was put in, as items: each has an id, and messages have parts."""
+    given = stored.call.raw.get("input")
+    items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
+    for number, item in enumerate(items):
+        kind = kind_of_input(item)
+        prefix = _PREFIXES.get(kind) or kind_of(kind).prefix
+        head: dict[str, Json] = {"id": f"{prefix}_{fingerprint(stored.answer.id, 'input', number)}", "type": kind}
+        if kind not in _WITHOUT_STATUS:
+            head["status"] = "completed"
+        body = {**item, "content": _parts(item)} if kind == "message" else item
+        yield {**head, **{key: value for key, value in body.items() if value is not None}}
+
+
+def compacted(stored: Stored) -> Iterator[StoredResponse]:
+    """What remains of a conversation: what the user said, and one item that stands for all the rest."""
+    said = [message for message in stored.call.messages if message.role == "user"]
+    for number, message in enumerate(said):
+        name = fingerprint(stored.answer.id, "said", number)
+        content = [{"type": "input_text", "text": message.text}]
+        yield {"id": f"msg_{name}", "type": "message", "status": "completed", "role": "user", "content": content}
+    parts = stored.answer.choices[0].parts
+    rest = "".join(part.text for part in parts if isinstance(part, Text))
+    sealed = b64encode(rest.encode("utf-8", "replace")).decode()
+    yield hosted(Item("compaction", {"encrypted_content": sealed}), Asked(), fingerprint(stored.answer.id, len(said)))
+
+
+def _about(call: Call, operation: str) -> Call:
+    return replace(call, operation=operation, stream=False, store=False, background=False)
+
+
+def _stored(outcome: Success) -> Stored:
+    assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
+    return outcome
+
+
+def _was_told(made: Call) -> bool:
+    """Whether a response was streamed from the background; of one that nobody asked for, nothing else is known."""
+    return (made.background and made.stream) or not made.raw
+
+
+def _included(http: HttpRequest) -> Iterator[str]:
+    """What a query wants shown, in the ways in which clients write lists: with brackets, indices or commas."""
+    for key, value in http.query.items():
+        if key.partition("[")[0] == "include":
+            yield from value.split(",")
+
+
+def _parts(item: StoredResponse) -> Json:
+    """The content of a message as parts."""
+    content = item.get("content")
+    if not isinstance(content, str):
+        return content
+    if item["role"] == "assistant":
+        return [{"type": "output_text", "text": content, "annotations": [], "logprobs": []}]
+    return [{"type": "input_text", "text": content}]
+
+
+_PREFIXES: Mapping[str, str] = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "function_call_output": "fco",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctco",
+    "computer_call_output": "cuo",
+}
+_WITHOUT_STATUS = frozenset({"reasoning", "item_reference", "compaction", "mcp_list_tools", "mcp_approval_response"})

@@ -1,1 +1,0 @@
-"""Look-ups of what was kept: responses and chats, told page by page."""

@@ -1,1 +1,0 @@
-"""Tzafon's own request, as vLLM takes it."""

@@ -1,0 +1,202 @@
+"""Fireworks: text completions by their published schema, and chat beside them (`wire/fireworks-completions.md`)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic_core import to_json
+
+from mockserver.core.call import Call
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure, Success
+from mockserver.core.rates import Standings
+from mockserver.dialects import Dialect, Operation
+from mockserver.dialects._completions import text_reply
+from mockserver.dialects._shared.errors import (
+    OPENAI_WORDS,
+    PLAIN_LIMITS,
+    PLAIN_PERMISSIONS,
+    Phrasebook,
+    Row,
+    Said,
+    retry_after,
+)
+from mockserver.dialects._shared.lacks import PLAIN_LACKS
+from mockserver.dialects._shared.parse import bearer
+from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, model_operations, request_hex
+from mockserver.dialects.fireworks.request import detail_of, metrics, parse_chat, parse_completion, read, wanted
+from mockserver.wire.chat import ChatStyle
+from mockserver.wire.text import TextStyle
+
+NAME = "fireworks"
+TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
+
+
+def _parse_completion(http: HttpRequest, strict: bool) -> Call:  # its schema is closed, strict or not
+    return parse_completion(http, read(http), dialect=NAME)
+
+
+def _parse_chat(http: HttpRequest, strict: bool) -> Call:
+    return parse_chat(http, read(http), dialect=NAME, strict=strict)
+
+
+def _render_completion(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+    return headed(text_reply(call, outcome, TEXT, wanted(call, outcome)), _told(call, outcome))
+
+
+def _render_chat(call: Call, outcome: Success) -> Reply:
+    assert isinstance(outcome, Answer)  # noqa: S101
+    ended = tuple(replace(choice, finish=_FILTERED.get(choice.finish, choice.finish)) for choice in outcome.choices)
+    return headed(chat_reply(call, replace(outcome, choices=ended), CHAT), _told(call, outcome))
+
+
+def _told(call: Call, answer: Answer) -> Headers:
+    """The headers of an answer; a stream goes out before there is anything to tell of how it performed."""
+    own = (*_headers(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
+    if call.stream:
+        return own
+    performed = tuple((f"fireworks-{name}", str(value)) for name, value in metrics(call, answer).items())
+    sampling = {name: call.raw[name] for name in _SAMPLING if call.raw.get(name) is not None}
+    return (*own, *performed, ("fireworks-sampling-options", to_json(sampling).decode()))
+
+
+def _limits(prompt: int, generated: int) -> Headers:
+    """What may still be sent and generated in this minute."""
+    sent = (TOKENS_OF_PROMPTS, max(TOKENS_OF_PROMPTS - prompt, 0))
+    return _remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0)))
+
+
+def _rates(standings: Standings) -> Headers:
+    """The same by the limit that was set: prompts and answers draw from one."""
+    tokens = standings.tokens
+    return () if tokens is None else _remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
+
+
+def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
+    """Limit and what remains of it, for tokens that are sent and those that are generated."""
+    kinds = (("tokens-prompt", sent), ("tokens-cache-adjusted-prompt", sent), ("tokens-generated", generated))
+    return tuple(
+        header
+        for kind, (limit, left) in kinds
+        for header in ((f"x-ratelimit-limit-{kind}", str(limit)), (f"x-ratelimit-remaining-{kind}", str(left)))
+    )
+
+
+def _headers(http: HttpRequest, call: Call | None) -> Headers:
+    return (("x-request-id", f"req_{request_hex(http, call)}"),)
+
+
+def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
+    said = PHRASES.say(failure, http, call)
+    own = (*_headers(http, call), *retry_after(failure))
+    if said.status == 429:
+        used_up = "window" not in failure.details  # else it is said elsewhere which limit is
+        own = (*own, *_limits(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
+    return json_reply(said.status, _body(said, failure, own[0][1]), merged(own, failure.headers))
+
+
+def _body(said: Said, failure: Failure, request: str) -> Mapping[str, Json]:
+    """A list of details for a 422, FastAPI's own words for a path that is none, an envelope for all else."""
+    if failure.reason in ("route_not_found", "method_not_allowed"):
+        return {"detail": said.message}
+    if said.status == 422:
+        return {"detail": failure.details.get("detail") or [detail_of(said.message, said.param)]}
+    error = {"message": said.message, "param": said.param, "code": said.code, "type": said.kind}
+    return {"error": error, "request_id": request}
+
+
+_FILTERED = {"content_filter": "error"}
+TEXT = TextStyle(
+    completion=("id", "object", "created", "model", "choices", "usage", "perf_metrics"),
+    choice=("index", "text", "logprobs", "finish_reason", "raw_output", "prompt_token_ids", "token_ids"),
+    usage=("prompt_tokens", "total_tokens", "completion_tokens", "prompt_tokens_details"),
+    finishes={**_FILTERED, "tool_calls": "stop", "function_call": "stop"},
+    stream_usage="finish",
+)
+CHAT = ChatStyle(
+    completion=("id", "object", "created", "model", "choices", "usage"),
+    choice=("index", "message", "logprobs", "finish_reason"),
+    message=("role", "content", "reasoning_content", "tool_calls"),
+    chunk=("id", "object", "created", "model", "choices", "usage"),
+    chunk_choice=("index", "delta", "logprobs", "finish_reason"),
+    usage=("prompt_tokens", "total_tokens", "completion_tokens"),
+    optional=frozenset({"logprobs"}),
+    opening={"role": "assistant"},
+    opening_of_call={"content": None},
+    stream_usage="finish",
+    placed_logprobs=True,
+)
+_SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
+
+ROWS: Mapping[str, Row] = {
+    "bad_json": Row(400, "error", "INVALID_ARGUMENT"),
+    "bad_parameter": Row(400, "error", "INVALID_ARGUMENT"),
+    "content_filter": Row(400, "error", "INVALID_ARGUMENT"),
+    "context_length": Row(400, "error", "INVALID_ARGUMENT", "messages"),
+    "invalid_key": Row(401, "error", "UNAUTHENTICATED"),
+    "missing_key": Row(401, "error", "UNAUTHENTICATED"),
+    "billing": Row(402, "error", "PAYMENT_REQUIRED"),
+    "forbidden": Row(403, "error", "PERMISSION_DENIED"),
+    "model_not_found": Row(404, "error", "NOT_FOUND", "model"),
+    "unknown_model": Row(404, "error", "NOT_FOUND", "model"),
+    "not_found": Row(404, "error", "NOT_FOUND"),
+    "unmatched": Row(404, "error", "NOT_FOUND"),
+    "route_not_found": Row(404, "error", "NOT_FOUND"),
+    "method_not_allowed": Row(405, "error", "METHOD_NOT_ALLOWED"),
+    "timeout": Row(408, "error", "DEADLINE_EXCEEDED"),
+    "conflict": Row(409, "error", "ABORTED"),
+    "too_large": Row(413, "error", "INVALID_ARGUMENT"),
+    "unsupported_media_type": Row(415, "error", "INVALID_ARGUMENT"),
+    "unprocessable": Row(422, "error", "value_error"),
+    "rate_limit": Row(429, "error", "RESOURCE_EXHAUSTED"),
+    "quota": Row(429, "error", "RESOURCE_EXHAUSTED"),
+    "server_error": Row(500, "error", "INTERNAL"),
+    "bad_gateway": Row(502, "error", "UNAVAILABLE"),
+    "overloaded": Row(503, "error", "UNAVAILABLE"),
+    "gateway_timeout": Row(504, "error", "DEADLINE_EXCEEDED"),
+}
+WORDS: Mapping[str, str] = {
+    **OPENAI_WORDS,
+    **PLAIN_PERMISSIONS,
+    **PLAIN_LIMITS,
+    "billing": "Your account has no credit left. Please add a payment method.",
+    "forbidden": "You do not have permission to do this.",
+    "rate_limit": "Rate limit exceeded, please try again in {wait}.",
+    "quota": "Rate limit exceeded: your quota of tokens is used up. Please try again in {wait}.",
+    "server_error": "Internal server error.",
+    "overloaded": "The model is temporarily overloaded, please try again later.",
+    "invalid_key": "The API key you provided is invalid.",
+    "missing_key": "You must provide an API key: Authorization: Bearer <API_KEY>.",
+    "model_not_found": "Model not found, inaccessible, and/or not deployed: {model}",
+    "unknown_model": "Model not found, inaccessible, and/or not deployed: {model}",
+    "route_not_found": "Not Found",
+    "method_not_allowed": "Method Not Allowed",
+}
+PHRASES = Phrasebook(ROWS, WORDS, bearer, PLAIN_LACKS)
+
+DIALECT = Dialect(
+    name=NAME,
+    mounts=("/fireworks/inference/v1", "/fireworks/v1"),
+    operations=(
+        Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
+        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
+        *model_operations(NAME, _headers),
+    ),
+    credential=bearer,
+    fail=_fail,
+    rates=_rates,
+    models=(
+        "accounts/fireworks/models/kimi-k2-instruct-0905",
+        "accounts/fireworks/models/deepseek-v3p1",
+        "accounts/fireworks/models/gpt-oss-120b",
+        "accounts/fireworks/models/qwen3-8b",
+    ),
+    features=frozenset({"custom_tools"}),
+    variables={
+        "FIREWORKS_BASE_URL": "{address}/fireworks/inference",
+        "FIREWORKS_API_KEY": "{key}",
+        "FIREWORKS_API_BASE": "{address}/fireworks/inference/v1",
+        "FIREWORKS_AI_API_KEY": "{key}",
+    },
+)

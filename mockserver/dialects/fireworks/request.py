@@ -1,0 +1,390 @@
+"""Fireworks' requests become Calls: what its bodies have beyond OpenAI's, and what excludes what."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import inf
+
+from jiter import from_json
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, to_json
+
+from mockserver.core.call import Call, IdShape, Message
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Failure
+from mockserver.core.tokens import Tokenizer
+from mockserver.dialects._chat.request import chat_call, empty_messages, impossible_choice
+from mockserver.dialects._completions import WHOLE, completion_call, too_long, too_many
+from mockserver.dialects._shared.parse import Body, Complaint, clip, read_object, unknown_keys
+from mockserver.dialects.fireworks.models import CHAT, CHAT_FIELDS, COMPLETION
+from mockserver.wire.logprobs import LogprobsShape
+from mockserver.wire.text import Wanted
+
+Detail = Mapping[str, Json]
+
+
+def refusal(*details: Detail) -> Failure:
+    """The 422 that lists these details."""
+    return Failure("bad_parameter", str(details[0]["msg"]), status=422, details={"detail": list(details)})
+
+
+def refuse(complaint: Complaint) -> Failure:
+    """The 422 for what no type can say: fields that exclude or need each other."""
+    detail = _detail(_VALUE, complaint.path, f"Value error, {complaint.message}", complaint.got)
+    return refusal({**detail, "ctx": {"error": {}}})
+
+
+def detail_of(said: str, param: str | None) -> Detail:
+    """A detail in free words."""
+    steps = (param or "").replace("[", ".").replace("]", "").split(".") if param else ()
+    return {"loc": ["body", *(int(step) if step.isdecimal() else step for step in steps)], "msg": said, "type": _VALUE}
+
+
+def validated(adapter: TypeAdapter[Body], body: Mapping[str, Json]) -> Body:
+    """The body as its request model reads it, or the 422 that tells all that is wrong with it."""
+    try:
+        return adapter.validate_python(_few_keys(body, adapter))
+    except ValidationError as error:
+        raise refusal(*map(_told, error.errors(include_url=False)[:_MOST])) from None
+
+
+def read(http: HttpRequest) -> dict[str, Json]:
+    """The JSON object of a body, or the 422 that FastAPI has for what is none."""
+    try:
+        return read_object(http)
+    except Failure as failure:
+        raise _unread(http, failure) from None
+
+
+def _unread(http: HttpRequest, failure: Failure) -> Failure:
+    if failure.reason == "unsupported_media_type":
+        return refusal(_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, http.body.decode("utf-8", "replace")))
+    if not http.body.strip():
+        return refusal(_detail("missing", (), "Field required", None))
+    why = (failure.message or "").partition(": ")[2].rstrip(".")
+    if why.startswith("expected an object"):
+        return refusal(_detail(_NO_OBJECT, (), _NO_OBJECT_SAID, from_json(http.body)))
+    detail = _detail("json_invalid", (_offset(why, http.body),), "JSON decode error", {})
+    return refusal({**detail, "ctx": {"error": _json_words(why)}})
+
+
+def _offset(why: str, body: bytes) -> int:
+    """Where the body is broken, in characters; 0 where the words do not say."""
+    found = re.search(r"line (\d+) column (\d+)$", why)
+    if found is None:
+        return 0
+    lines = body.split(b"\n", int(found[1]) - 1)
+    before = len(body) - len(lines[-1]) + max(int(found[2]) - 1, 0)
+    if why.startswith("EOF"):
+        before = len(body)
+    return len(body[:before].decode("utf-8", "replace"))
+
+
+def _json_words(why: str) -> str:
+    """The words of Python's own JSON reader for what ours found."""
+    return next((words for start, words in _JSON_WORDS.items() if why.startswith(start)), clip(why, 200))
+
+
+def _told(error: ErrorDetails) -> Detail:
+    kind, message = error["type"], error["msg"]
+    if kind == "dict_type" and error["loc"][-1] not in _MAPPINGS:
+        kind, message = _NO_OBJECT, _NO_OBJECT_SAID
+    detail = _detail(kind, tuple(map(_step, error["loc"])), message, error["input"])
+    if "ctx" not in error:
+        return detail
+    return {
+        **detail,
+        "ctx": {key: {} if isinstance(value, Exception) else value for key, value in error["ctx"].items()},
+    }
+
+
+def _step(step: str | int) -> str | int:
+    """A step of a location as FastAPI names it; the labels of OpenAI's models are in plain words."""
+    return _LABELS.get(step, step.strip("<>")) if isinstance(step, str) else step
+
+
+def _detail(kind: str, path: Sequence[str | int], message: str, value: Json) -> dict[str, Json]:
+    steps = (clip(step) if isinstance(step, str) else step for step in path)
+    return {"loc": ["body", *steps], "msg": message, "type": kind, "input": shortened(value)}
+
+
+def shortened(value: Json) -> Json:
+    """A value of the client as a message quotes it: texts and lists only so long."""
+    match value:
+        case str():
+            return clip(value, _LONGEST)
+        case list():
+            return [shortened(item) for item in value[:_MOST]]
+        case dict():
+            return {clip(str(key)): shortened(item) for key, item in list(value.items())[:_MOST]}
+        case int() if abs(value) >> 64:
+            return clip(str(value))
+    return value
+
+
+def _few_keys(body: Mapping[str, Json], adapter: TypeAdapter[Body]) -> Mapping[str, Json]:
+    """The body, of whose endlessly many keys only the first are looked at."""
+    return body if len(body) <= _MOST * 2 else dict(list(body.items())[: _MOST * 2])
+
+
+_VALUE = "value_error"
+_NO_OBJECT = "model_attributes_type"
+_NO_OBJECT_SAID = "Input should be a valid dictionary or object to extract fields from"
+_MAPPINGS = ("metadata", "logit_bias", "dict[str,any]")
+_LONGEST = 200
+_MOST = 100
+_LABELS: Mapping[str, str] = {
+    "<a string>": "str",
+    "<an array>": "list",
+    "<an array of strings>": "list[str]",
+    "<an array of objects>": "list[dict[str,any]]",
+    "<an object>": "dict[str,any]",
+}
+_JSON_WORDS: Mapping[str, str] = {
+    "EOF while parsing a string": "Unterminated string starting at",
+    "EOF": "Expecting value",
+    "expected `:`": "Expecting ':' delimiter",
+    "expected `,`": "Expecting ',' delimiter",
+    "expected": "Expecting value",
+    "key must be a string": "Expecting property name enclosed in double quotes",
+    "trailing comma": "Expecting property name enclosed in double quotes",
+    "trailing characters": "Extra data",
+    "control character": "Invalid control character at",
+    "invalid escape": "Invalid \\escape",
+}
+
+
+RequestBody = Mapping[str, Json]
+MOST_ENDLESS = 65_536  # tokens of all texts together that never end
+
+
+def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> Call:
+    """The Call of a completion's body, or the 422 that lists what is wrong with it."""
+    asked = validated(COMPLETION, body)
+    _refuse_conflicts(asked)
+    if (words := too_many(asked)) is not None:
+        raise refuse(Complaint("conflict", ("n",), got=asked["n"], message=words))
+    call = completion_call(http, body, {**asked, "logprobs": None, "max_tokens": _most(asked)}, dialect=dialect)
+    if (field := _repeating(asked)) is not None and (words := too_long(call)) is not None:
+        raise refuse(Complaint("conflict", (field,), got=body[field], message=words))
+    messages = _with_images(call.messages, asked.get("images"))
+    response_format, schema = _format(asked)
+    return replace(
+        call,
+        messages=messages,
+        meaning=_meaning(call.meaning, messages, schema),
+        usual_tokens=_share(asked, call.n * len(call.prompts)),
+        overflow=asked.get("context_length_exceeded_behavior", "truncate"),
+        ignore_eos=asked.get("ignore_eos") is True,
+        echo=WHOLE if asked.get("echo") else max(asked.get("echo_last") or 0, 0),
+        logprobs=_alternatives(asked),
+        response_format=response_format,
+        schema=schema,
+        ids=IdShape("cmpl-", 24, "hex"),
+    )
+
+
+def parse_chat(http: HttpRequest, body: RequestBody, *, dialect: str, strict: bool) -> Call:
+    """The Call of a chat's body, or the 422 that lists what is wrong with it; `strict`: unknown fields are wrong."""
+    asked = validated(CHAT, body)
+    if strict and (strangers := unknown_keys(body, CHAT_FIELDS)):
+        raise refusal(*(_stranger(key, body[key]) for key in strangers[:100]))
+    _refuse_conflicts(asked)
+    for complaint in (*impossible_choice(asked), *empty_messages(asked["messages"])):
+        raise refuse(complaint)
+    response_format, schema = _format(asked)
+    plain = {**body, "response_format": _as_openai(response_format, schema)}
+    call = chat_call(http, plain, {**asked, "response_format": plain["response_format"]}, dialect=dialect)
+    return replace(
+        call,
+        raw=body,
+        usual_tokens=_share(asked, call.n),
+        overflow=asked.get("context_length_exceeded_behavior", "truncate"),
+        ignore_eos=asked.get("ignore_eos") is True,
+        logprobs=_alternatives(asked),
+        effort=_effort(asked),
+    )
+
+
+def _effort(asked: RequestBody) -> str | None:
+    """How hard the model is to think: in a word, as so many tokens, as yes or no, or by `thinking`."""
+    wanted_effort = asked.get("reasoning_effort")
+    if (thinking := asked.get("thinking")) is not None:
+        wanted_effort = thinking.get("budget_tokens") or True if thinking["type"] == "enabled" else False
+    if isinstance(wanted_effort, bool):
+        return "medium" if wanted_effort else "none"
+    if isinstance(wanted_effort, int):
+        return next(name for most, name in _BUDGETS if wanted_effort <= most)
+    return None if wanted_effort is None else str(wanted_effort)
+
+
+def wanted(call: Call, answer: Answer) -> Wanted:
+    """What a completion's body asks to be shown."""
+    body = call.raw
+    legacy = type(body.get("logprobs")) is not bool
+    return Wanted(
+        prompts=call.prompts,
+        logprobs=LogprobsShape("legacy" if legacy else "content", call.logprobs or 0, token_ids=True),
+        token_ids=body.get("return_token_ids") is True,
+        raw_output=body.get("raw_output") is True,
+        perf_metrics=metrics(call, answer) if body.get("perf_metrics_in_response") is True else None,
+        images=tuple(tuple(part["image_url"]["url"] for part in message.parts) for message in call.messages),
+        grammar=_grammar(call),
+    )
+
+
+def metrics(call: Call, answer: Answer) -> dict[str, Json]:
+    """How the answer performed, by its tokens: the same for the same request."""
+    first = 0.02 + answer.usage.prompt * 1e-5
+    told: dict[str, Json] = {
+        "prompt-tokens": answer.usage.prompt,
+        "cached-prompt-tokens": answer.usage.cached,
+        "server-time-to-first-token": round(first, 6),
+        "server-processing-time": round(first + answer.usage.completion * 0.005, 6),
+    }
+    guess = _predicted(call.raw, answer.tokenizer)
+    if guess:
+        told["speculation-prompt-tokens"] = len(guess)
+        told["speculation-prompt-matched-tokens"] = _matched(guess, answer)
+    return told
+
+
+def _predicted(body: RequestBody, tokenizer: Tokenizer) -> Sequence[str]:
+    """The tokens of the predicted output."""
+    guess = body.get("speculation")
+    if isinstance(guess, list):
+        return tuple(map(str, guess))
+    if guess is None:
+        guess = body.get("prediction")
+        content = guess.get("content") if isinstance(guess, Mapping) else guess
+        parts = content if isinstance(content, list) else ()
+        guess = content if isinstance(content, str) else "".join(part.get("text") or "" for part in parts)
+    return tokenizer.split(guess)
+
+
+def _matched(guess: Sequence[str], answer: Answer) -> int:
+    """How many of the predicted tokens begin the answer."""
+    texts = [getattr(part, "text", "") for choice in answer.choices[:1] for part in choice.parts]
+    tokens = answer.tokenizer.split("".join(texts))
+    return next(
+        (at for at, pair in enumerate(zip(guess, tokens, strict=False)) if pair[0] != pair[1]),
+        min(len(guess), len(tokens)),
+    )
+
+
+def _refuse_conflicts(asked: RequestBody) -> None:
+    for message in _conflicts(asked):
+        raise refuse(Complaint("conflict", (), got=asked, message=message))
+
+
+def _conflicts(asked: RequestBody) -> Iterator[str]:
+    """Fields that exclude each other."""
+    for one, other in _PAIRS:
+        if asked.get(one) is not None and asked.get(other) is not None:
+            yield f"{one} and {other} cannot be specified together"
+
+
+def _stranger(key: str, value: Json) -> RequestBody:
+    said = "Extra inputs are not permitted"
+    return {"loc": ["body", key], "msg": said, "type": "extra_forbidden", "input": shortened(value)}
+
+
+def _most(asked: RequestBody) -> int | None:
+    most = asked.get("max_tokens")
+    most = asked.get("max_completion_tokens") if most is None else most
+    return None if most is None else max(most, 0)
+
+
+def _repeating(asked: RequestBody) -> str | None:
+    """The field that asks for whole prompts, as text or as numbers; for log probabilities of the last, all are made."""
+    fields = _REPEATING if _alternatives(asked) is None else (*_REPEATING, "echo_last")
+    return next((field for field in fields if asked.get(field)), None)
+
+
+def _share(asked: RequestBody, choices: int) -> int | None:
+    """How long each text may get that would never end: there is no telling how many of them are asked for."""
+    return MOST_ENDLESS // choices if asked.get("ignore_eos") is True else None
+
+
+def _alternatives(asked: RequestBody) -> int | None:
+    """How many alternatives for each token: `top_logprobs` where it is given, else an integer `logprobs`."""
+    logprobs, top = asked.get("logprobs"), asked.get("top_logprobs")
+    if logprobs is None or logprobs is False:
+        return None
+    if top is not None:
+        return int(top)
+    return 0 if logprobs is True else int(logprobs)
+
+
+def _format(asked: RequestBody) -> tuple[str, Json]:
+    """The form of the answer and its schema; a grammar is text to those who write it."""
+    answer = asked.get("response_format") or {"type": "text"}
+    kind = answer["type"]
+    if kind not in ("json_object", "json_schema"):
+        return "text", None
+    name = "schema" if answer.get("json_schema") is None else "json_schema"
+    schema = answer.get(name)
+    if isinstance(schema, str):
+        schema = _parsed(schema, name)
+    if isinstance(schema, Mapping) and isinstance(schema.get("schema"), Mapping):
+        schema = schema["schema"]  # as OpenAI writes it: with a name beside it
+    return ("json_object", None) if schema is None else ("json_schema", schema)
+
+
+def _parsed(text: str, name: str) -> Json:
+    try:
+        schema = from_json(text.encode(), allow_inf_nan=False)
+        if isinstance(schema, Mapping):
+            return schema
+        why = "it is no object"
+    except ValueError as error:
+        why = str(error)
+    message = f"the JSON schema cannot be read: {why}"
+    raise refuse(Complaint("conflict", ("response_format", name), got=text, message=message))
+
+
+def _as_openai(response_format: str, schema: Json) -> Json:
+    if response_format == "json_schema":
+        return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    return None if response_format == "text" else {"type": response_format}
+
+
+def _grammar(call: Call) -> str | None:
+    """What the answer was held to: a grammar, or a schema as text."""
+    if call.schema is not None:
+        return to_json(call.schema).decode()
+    answer = call.raw.get("response_format")
+    return answer.get("grammar") if isinstance(answer, Mapping) else None
+
+
+def _with_images(messages: Sequence[Message], images: Json) -> tuple[Message, ...]:
+    """The prompts with their images: a list for each of them, or one list for every one."""
+    if not images:
+        return tuple(messages)
+    several = isinstance(images[0], list)
+    shown = (
+        [images[at] if at < len(images) else [] for at in range(len(messages))] if several else [images] * len(messages)
+    )
+    return tuple(
+        replace(message, parts=tuple({"type": "image_url", "image_url": {"url": url}} for url in urls))
+        for message, urls in zip(messages, shown, strict=True)
+    )
+
+
+def _meaning(said: RequestBody, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
+    """What would change the answer: not what is shown of it; a schema as text, as the order of its keys counts."""
+    kept = {key: value for key, value in said.items() if key not in _SHOWN}
+    if schema is not None:
+        kept["response_format"] = {"type": "json_schema", "schema": to_json(schema).decode()}
+    if len(messages) == 1 and messages[0].parts:
+        kept["images"] = [dict(part) for part in messages[0].parts]
+    return kept
+
+
+_BUDGETS = ((0, "none"), (1024, "low"), (8192, "medium"), (inf, "high"))
+_PAIRS = (("max_tokens", "max_completion_tokens"), ("thinking", "reasoning_effort"))
+_REPEATING = ("echo", "raw_output", "return_token_ids")
+_SHOWN = frozenset(
+    ("images", "raw_output", "return_token_ids", "perf_metrics_in_response", "prompt_cache_isolation_key")
+)

@@ -1,0 +1,272 @@
+"""The requests of Tzafon, which are vLLM's: all fields open to more, few bounds, `model` never required.
+
+Only validates: knows no Call, no words. What no type can say stands in `_tzafon/request.py`.
+"""
+
+from typing import Annotated, Any, Literal, Required
+
+from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from typing_extensions import TypedDict
+
+from mockserver.dialects._chat.models import (
+    FunctionCall,
+    JsonObjectFormat,
+    Object,
+    RefusalPart,
+    String,
+    TextFormat,
+    TextPart,
+    ToolCall,
+)
+from mockserver.dialects._responses.models import (
+    AllowedTools,
+    CustomTool,
+    HostedTool,
+    Input,
+    NamedTool,
+    PromptTemplate,
+    Summary,
+)
+
+
+class FunctionTool(TypedDict, total=False):
+    """A function that the model may call."""
+
+    type: Required[Literal["function"]]
+    name: Required[str]
+    description: str | None
+    parameters: Object | None
+    strict: bool | None
+
+
+class ComputerTool(TypedDict):
+    """A screen that the model may look at and act on."""
+
+    type: Literal["computer_use_preview"]
+    display_height: int
+    display_width: int
+    environment: Literal["windows", "mac", "linux", "ubuntu", "browser", "desktop"]
+
+
+def _tool_tag(tool: Any) -> str:
+    kind = tool.get("type") if isinstance(tool, dict) else None
+    return kind if kind in ("function", "custom", "computer_use_preview") else "<a tool>"
+
+
+Tool = Annotated[
+    Annotated[FunctionTool, Tag("function")]
+    | Annotated[CustomTool, Tag("custom")]
+    | Annotated[ComputerTool, Tag("computer_use_preview")]
+    | Annotated[HostedTool, Tag("<a tool>")],
+    Discriminator(_tool_tag),
+]
+
+
+class ComputerChoice(TypedDict):
+    """Use the computer, by the name of the client's types or by that of the provider's guide."""
+
+    type: Literal["computer_use_preview", "computer_use"]
+
+
+ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
+ChosenTool = Annotated[NamedTool | AllowedTools | ComputerChoice, Field(discriminator="type")]
+ToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
+
+
+class JsonSchemaFormat(TypedDict, total=False):
+    """The answer satisfies a JSON Schema."""
+
+    type: Required[Literal["json_schema"]]
+    name: Required[str]
+    schema: Required[Object]
+    description: str | None
+    strict: bool | None
+
+
+class TextOptions(TypedDict, total=False):
+    """How the text looks."""
+
+    format: Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")] | None
+    verbosity: Literal["low", "medium", "high"] | None
+
+
+class Reasoning(TypedDict, total=False):
+    """How hard the model thinks, and what is told of it."""
+
+    effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
+    summary: Summary | None
+    generate_summary: Summary | None
+
+
+Includable = Literal[
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "file_search_call.results",
+    "message.input_image.image_url",
+    "message.output_text.logprobs",
+    "reasoning.encrypted_content",
+]
+MOST_CHOICES = 128  # vLLM knows no bound; a server of many must
+Objects = Annotated[list[Object], Field(fail_fast=True)]
+
+
+class ResponseBody(TypedDict, total=False):
+    """`POST /responses` (`wire/tzafon-responses.md`, Request)."""
+
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
+
+    input: Required[Input]
+    model: str | None
+    instructions: str | None
+    user: str | None
+    metadata: dict[str, str] | None
+    background: bool | None
+    store: bool | None
+    stream: bool | None
+    include: Annotated[list[Includable], Field(fail_fast=True)] | None
+    max_output_tokens: int | None
+    max_tool_calls: int | None
+    top_k: int | None
+    top_logprobs: int | None
+    temperature: float | None
+    top_p: float | None
+    logit_bias: dict[str, float] | None
+    parallel_tool_calls: bool | None
+    previous_response_id: str | None
+    previous_input_messages: Objects | None
+    prompt: PromptTemplate | None
+    prompt_cache_key: str | None
+    reasoning: Reasoning | None
+    service_tier: Literal["auto", "default", "flex", "scale", "priority"]
+    text: TextOptions | None
+    tool_choice: ToolChoice
+    tools: Annotated[list[Tool], Field(fail_fast=True)]
+    truncation: Literal["auto", "disabled"] | None
+    request_id: str
+    priority: int
+    cache_salt: str | None
+    enable_response_messages: bool
+    mm_processor_kwargs: Object | None
+    skip_special_tokens: bool
+    include_stop_str_in_output: bool
+
+
+def _part_tag(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return kind if kind in ("text", "refusal") else "<a string>" if isinstance(part, str) else "<an object>"
+
+
+ChatPart = Annotated[
+    String
+    | Annotated[TextPart, Tag("text")]
+    | Annotated[RefusalPart, Tag("refusal")]
+    | Annotated[Object, Tag("<an object>")],
+    Discriminator(_part_tag),
+]
+ChatParts = Annotated[list[ChatPart], Field(fail_fast=True)]
+
+
+class ChatMessage(TypedDict, total=False):
+    """A message with a role, or one of Harmony's with an author; its parts may be texts or any object."""
+
+    role: str
+    author: Object
+    content: String | Annotated[ChatParts, Tag("<an array of objects>")] | None
+    refusal: str | None
+    tool_calls: Annotated[list[ToolCall], Field(fail_fast=True)] | None
+    function_call: FunctionCall | None
+    tool_call_id: str | None
+    name: str | None
+
+
+class ChatFunction(TypedDict, total=False):
+    """A function that the model may call."""
+
+    name: Required[str]
+    description: str | None
+    parameters: Object | None
+
+
+class ChatTool(TypedDict, total=False):
+    """A function as a tool, with or without its type; custom tools are let through."""
+
+    type: Literal["function", "custom"]
+    function: ChatFunction
+    custom: Object
+
+
+class Named(TypedDict):
+    """A tool by name."""
+
+    name: str
+
+
+class ChatChosen(TypedDict, total=False):
+    """Call this tool."""
+
+    type: Literal["function", "custom", "allowed_tools"]
+    function: Named
+    custom: Named
+    allowed_tools: Object
+
+
+class ChatSchema(TypedDict, total=False):
+    """The schema that the answer must satisfy."""
+
+    name: Required[str]
+    schema: Object | None
+
+
+class ChatFormat(TypedDict, total=False):
+    """What the answer's text must be."""
+
+    type: Required[Literal["text", "json_object", "json_schema", "structural_tag"]]
+    json_schema: ChatSchema | None
+
+
+class StreamOptions(TypedDict, total=False):
+    """What a stream shows besides the answer."""
+
+    include_usage: bool | None
+    continuous_usage_stats: bool | None
+
+
+ChatMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
+Stop = String | Annotated[list[str], Tag("<an array of strings>")]
+
+
+class ChatBody(TypedDict, total=False):
+    """`POST /chat/completions`: the fields that mean something here; the others may be anything."""
+
+    __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
+
+    messages: Required[Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]]
+    model: str | None
+    max_tokens: int | None
+    max_completion_tokens: int | None
+    n: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None
+    stop: Stop | None
+    stream: bool | None
+    stream_options: StreamOptions | None
+    logprobs: bool | None
+    top_logprobs: Annotated[int, Field(ge=0)] | None
+    temperature: float | None
+    top_p: float | None
+    frequency_penalty: float | None
+    presence_penalty: float | None
+    seed: int | None
+    ignore_eos: bool
+    response_format: ChatFormat | None
+    tools: Annotated[list[ChatTool], Field(fail_fast=True)] | None
+    tool_choice: ChatMode | Annotated[ChatChosen, Tag("<an object>")] | None
+    parallel_tool_calls: bool | None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
+    logit_bias: dict[str, float] | None
+    user: str | None
+    request_id: str
+    priority: int
+    cache_salt: str | None
+
+
+RESPONSE = TypeAdapter(ResponseBody)
+CHAT = TypeAdapter(ChatBody)

@@ -1,1 +1,0 @@
-"""Instances of JSON Schemas: documents and references, alternatives, objects, arrays, strings, numbers."""

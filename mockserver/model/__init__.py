@@ -1,0 +1,96 @@
+"""The model without weights: makes an answer up where no rule gives one, the same for the same call.
+
+GENERATORS names every kind that a rule can ask for; `auto` is what an unmatched request gets. A generator draws all
+chance from the seed that it is handed, and leaves the request's limits to those who make the draft an answer.
+"""
+
+from collections.abc import Callable, Mapping
+
+from mockserver.core.call import Call, Tool
+from mockserver.core.draft import DraftChoice
+from mockserver.core.json import Json
+from mockserver.core.plan import Text
+from mockserver.core.seed import Seed
+from mockserver.model.arguments import mentions
+from mockserver.model.arguments.words import excerpt
+from mockserver.model.forms import formed, shaped
+from mockserver.model.forms.code import continued
+from mockserver.model.forms.markdown import markdown
+from mockserver.model.forms.prompt import framed
+from mockserver.model.prose import echo, joint, lorem, prose, system, text_on, topic_of, words
+from mockserver.model.prose.passages import passage
+from mockserver.model.prose.reasoning import after, reasoning
+from mockserver.model.prose.results import told
+from mockserver.model.structured import json, ordered, schema
+from mockserver.model.tools import recalled, tool_use, tool_uses, waits
+from mockserver.model.tools.offers import properties_of
+from mockserver.model.tools.transcript import retold
+
+Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
+
+
+def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """What a model would do: call the tools that are asked for, or else answer in the form that is asked for.
+
+    A prompt may ask for JSON of a shape, for its own words, an option, a sum, a list, a table, code or verses; all
+    else is answered in prose.
+    """
+    call = retold(call)
+    thoughts = reasoning(call, seed)
+    left = after(call, thoughts)
+    uses = tool_uses(left, seed)
+    if any(map(waits, uses)):
+        return DraftChoice((*thoughts, *uses))
+    answer = _OF_FORMAT.get(call.response_format, reply)(recalled(left, seed), seed, options)
+    return DraftChoice((*thoughts, *uses, *answer.parts))
+
+
+def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """A text that does what the prompt asks for: JSON of the shape it describes, what tools gave back, or prose."""
+    asked = ordered(call, seed, options)
+    if asked is not None:
+        return asked
+    said = told(call)
+    return DraftChoice((Text(_answered(call, seed, options) if said is None else said),))
+
+
+def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
+    """The text that the prompt orders; prose where it orders none, is to have a length, or is never to end."""
+    about, rng = topic_of(call), seed.stream("prose")
+    if call.prompts and (code := continued(call.prompts[0].text[-_READ_OF_CODE:])) is not None:
+        return code
+    free = "tokens" in options or call.ignore_eos
+    rules = system(call)
+    made = None if free else formed(about, rules, rng) or passage(call, about) or shaped(about, rules, rng)
+    answer = text_on(about, call, rng, options) if made is None else made
+    return joint(call) + (answer if free else framed(answer, (about.text, excerpt(rules))))
+
+
+def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """A call of the tool that `options["tool"]` names, with arguments that its parameters allow.
+
+    Where `options["before"]` calls of it stand already, it takes the next of the values that the prompt lists.
+    """
+    tool, before = call.tool(options["tool"]) or Tool(options["tool"]), options.get("before", 0)
+    said = mentions(call.last_user)
+    if not before:
+        return DraftChoice((tool_use(tool, said, seed),))
+    listed = said.sets(properties_of(tool))
+    return DraftChoice((tool_use(tool, listed[before % len(listed)] if listed else said, seed.branch(str(before))),))
+
+
+_READ_OF_CODE = 2000  # characters
+
+_OF_FORMAT: dict[str, Generator] = {"json_schema": schema, "json_object": json}
+
+GENERATORS: dict[str, Generator] = {
+    "auto": auto,
+    "prose": prose,
+    "lorem": lorem,
+    "words": words,
+    "echo": echo,
+    "schema": schema,
+    "json": json,
+    "markdown": markdown,
+    "arguments": arguments,
+}

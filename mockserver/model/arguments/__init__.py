@@ -1,0 +1,127 @@
+"""What a prompt says that a value can be made of: numbers, quoted texts, dates, names, pairs, lists, JSON.
+
+Knows text and JSON Schema's words for types, no tools and no calls. `reading` finds what a text mentions, `assigning`
+gives it to properties by `scoring` pairs of them.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mockserver.core.json import Json
+from mockserver.model.arguments.assigning import Assignment, Fits, assign, wants
+from mockserver.model.arguments.reading import read
+from mockserver.model.arguments.records import parted, records
+from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.words import ends
+
+__all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
+
+_LONGEST, _LATER = 20_000, 20_000  # characters of the first text, and of all others together, that are read
+_DENSE = 8_000  # of a text that is digits and marks rather than words, where every character may be a mention
+_TAIL = 0.4  # of what is read, from the end of a text that is too long
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The values of a text, in its order; `used` are those that were given away already."""
+
+    text: str = ""
+    found: tuple[Mention, ...] = ()
+    used: tuple[Mention, ...] = ()
+    later: "tuple[Mentions, ...]" = ()  # of texts that tell less: they fill only what this one leaves
+
+    def assigned(
+        self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = ()
+    ) -> "tuple[dict[str, Json], Mentions]":
+        """What the text says of an object's properties, and the mentions that are left.
+
+        `properties` holds a schema by name, `$ref` and `allOf` resolved, in the alternatives of `anyOf` too. A value
+        has the type that its schema wants, and is given only where `fits` allows it. Names for which the text says
+        nothing are absent; a `required` one is given weaker evidence, down to the phrase that is left.
+        """
+        if not self.text or not properties:
+            return {}, self
+        assignment = Assignment(self.text, fits, used=list(self.used))
+        assign(assignment, self.found, wants(properties))
+        later = tuple(other._more(properties, assignment) for other in self.later)
+        missing = tuple(
+            want for want in wants(properties, required) if want.required and want.name not in assignment.given
+        )
+        if missing:  # only now: what a later text says clearly is better than what the first one might mean
+            assign(assignment, _left(self.found, assignment.used), missing, among=wants(properties))
+        return assignment.given, replace(self._without(assignment.used), later=later)
+
+    def _more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
+        """Add what this text says clearly of what others leave; what they gave already is not said again."""
+
+        def fits(name: str, value: Json) -> bool:
+            return earlier.fits(name, value) and not (isinstance(value, str) and value in earlier.given.values())
+
+        rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
+        own = Assignment(self.text, fits, used=list(self.used))
+        assign(own, self.found, wants(rest), among=wants(properties))
+        earlier.given |= own.given
+        return self._without(own.used)
+
+    def _without(self, used: Sequence[Mention]) -> "Mentions":
+        return replace(self, found=_left(self.found, used), used=tuple(used))
+
+    def apart(self, items: Iterable[Mapping[str, Json]]) -> "Mentions":
+        """The same without what the objects of lists take, each list by the properties of its items."""
+        taken = [
+            mention
+            for properties in items
+            for record in records(self.text, self.found, wants(properties))
+            for _, mention in record.taken
+        ]
+        return self._without((*self.used, *taken)) if taken else self
+
+    def beside(self, apart: "Mentions", left: "Mentions") -> "Mentions":
+        """The same without what was taken of what stood `apart`, as is `left` of it."""
+        taken = [mention for mention in left.used if mention not in apart.used]
+        return replace(self, found=_left(self.found, taken), used=(*self.used, *taken), later=left.later)
+
+    def evidence(self, properties: Mapping[str, Json]) -> float:
+        """How much of an object's properties the text speaks of: 0 for none, 1 for all."""
+        given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
+        return len(given) / len(properties) if properties else 0.0
+
+    def sets(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
+        """The mentions parted into sets of values, one for each object that the text speaks of; at least one set.
+
+        Where the objects are `listed`, for the items of one list, one may tell less than another.
+        """
+        parts = parted(self.text, self.found, properties, listed=listed)
+        return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
+
+
+NOTHING = Mentions()
+
+
+def mentions(*texts: str) -> Mentions:
+    """What texts mention, the most telling text first; of a very long text its two ends are read."""
+    said = [text for text in texts if text.strip()]
+    if not said:
+        return NOTHING
+    share = _LATER // max(1, len(said) - 1)
+    later = tuple(_of(_ends(text, share)) for text in said[1:])
+    return replace(_of(_ends(said[0], _LONGEST)), later=later)
+
+
+def _of(text: str) -> Mentions:
+    return Mentions(text, read(text))
+
+
+def _ends(text: str, most: int) -> str:
+    """A text, or its beginning and end where it is too long: the beginning says what to do, the end what with."""
+    most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
+    tail = int(most * _TAIL)
+    return ends(text, most - tail, tail)
+
+
+def _is_dense(text: str) -> bool:
+    return sum(map(str.isalpha, text)) + text.count(" ") < 0.55 * len(text)
+
+
+def _left(found: tuple[Mention, ...], used: Sequence[Mention]) -> tuple[Mention, ...]:
+    return tuple(mention for mention in found if not any(mention.overlaps(other) for other in used))

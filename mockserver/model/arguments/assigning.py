@@ -1,0 +1,274 @@
+"""Gives the mentions of a text to the properties of an object: the best pairs first, each mention once."""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from pydantic_core import to_json
+
+from mockserver.core.json import Json
+from mockserver.model.arguments import spoken
+from mockserver.model.arguments.converting import values
+from mockserver.model.arguments.numbers import portion_of
+from mockserver.model.arguments.properties import Wanted, in_order, item_of, peers, wanted
+from mockserver.model.arguments.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
+from mockserver.model.arguments.spoken import (
+    affirmed,
+    after_key,
+    beside,
+    bulleted,
+    candidates,
+    chosen,
+    enumerated,
+    hinted,
+)
+from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.words import listed, stem
+
+Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
+
+_FEW = 60  # properties
+_MOST_PAIRS = 12_000  # of a mention and a property that are looked at
+_HINTED, _NAMED = 48, 44  # points of an example that the description gives, of a phrase with the property's name in it
+_WEAK = 8  # points from which a name is better than none, for what must be given
+_ELSEWHERE = 24  # points against what the word before gives to another property
+_TOLD = frozenset(("pair", "member", "argument"))
+_NAMING = frozenset(listed("name quoted id slug channel uuid host ip"))
+_FREE = frozenset(listed("text query code command expression title"))
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What may become the value of a property, in points; several mentions make a list."""
+
+    points: int
+    want: Wanted
+    mentions: tuple[Mention, ...]
+    many: bool = False
+
+    @property
+    def rank(self) -> tuple[int, int, int, int]:
+        """What sorts the best first: points, then the order of the text, then of the schema."""
+        first = self.mentions[0]
+        return (first.source, -self.points, first.start, self.want.order)
+
+
+@dataclass(slots=True)
+class Assignment:
+    """What the properties have so far."""
+
+    text: str
+    fits: Fits
+    given: dict[str, Json] = field(default_factory=dict)
+    used: list[Mention] = field(default_factory=list)
+    taken: dict[str, Match] = field(default_factory=dict)  # where values came from
+
+    def take(self, match: Match) -> bool:
+        """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
+        if match.want.name in self.given or any(self._is_used(mention, match.want) for mention in match.mentions):
+            return False
+        for value in _values(self.text, match):
+            if self.fits(match.want.name, value):
+                self.given[match.want.name] = value
+                self.used.extend(match.mentions)
+                self.taken[match.want.name] = match
+                return True
+        return False
+
+    def settle(self, group: Sequence[Wanted]) -> None:
+        """Let properties that are alike but for their place have what they got in the order of the text."""
+        got = [self.taken[want.name] for want in group if want.name in self.taken]
+        if len(got) < 2 or any(match.many or match.mentions[0].kind in _TOLD or _is_named(match) for match in got):
+            return
+        anew = {}
+        for want, mention in in_order([(match.want, match.mentions[0]) for match in got]):
+            value = next((value for value in values(self.text, mention, want) if self.fits(want.name, value)), None)
+            if value is None:
+                return
+            anew[want.name] = value
+        self.given |= anew
+
+    def _is_used(self, mention: Mention, want: Wanted) -> bool:
+        if want.nature == "currency" and mention.kind in ("currency", "money"):
+            return any(mention.overlaps(other) and other.kind in ("currency", "money") for other in self.used)
+        return any(mention.overlaps(other) for other in self.used)
+
+
+def _is_named(match: Match) -> bool:
+    """Whether the word before says which property is meant."""
+    return bool(set(match.mentions[0].before[:1]) & set(match.want.words[-1:]) - UNTOLD)
+
+
+def _values(text: str, match: Match) -> Iterator[Json]:
+    if not match.many:
+        yield from values(text, match.mentions[0], match.want)
+        return
+    item = item_of(match.want)
+    made = [next(values(text, mention, item), None) for mention in match.mentions]
+    yield [value for value in made if value is not None]
+
+
+def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Wanted, ...]:
+    """What each property asks for, in the schema's order; of few properties that is found out once."""
+    needed = frozenset(required).intersection(properties)
+    if len(properties) > _FEW:
+        return tuple(_wants(properties, needed))
+    return _known_wants(to_json(properties, inf_nan_mode="constants"), needed)
+
+
+@lru_cache(maxsize=1024)
+def _known_wants(written: bytes, required: frozenset[str]) -> tuple[Wanted, ...]:
+    """The same of properties that come with every request of a client: by what they say, for each is an object anew."""
+    return tuple(_wants(json.loads(written), required))
+
+
+def _wants(properties: Mapping[str, Json], required: frozenset[str]) -> Iterator[Wanted]:
+    for order, (name, schema) in enumerate(properties.items()):
+        yield wanted(name, schema, order, required=name in required)
+
+
+def assign(
+    assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
+) -> None:
+    """Fill what the mentions tell of the properties, which may be some `among` others."""
+    ranked = sorted(matches(assignment.text, found, asked, among=among), key=lambda match: match.rank)
+    for match in ranked:
+        if match.points >= ENOUGH:
+            assignment.take(match)
+    _affirm(assignment, asked)
+    _fill_free(assignment, asked)
+    for match in ranked:
+        if match.want.required and match.points >= ENOUGH_FOR_REQUIRED:
+            assignment.take(match)
+    _fill_required(assignment, ranked, asked)
+    for group in peers(among or asked):
+        assignment.settle(group)
+
+
+def matches(
+    text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
+) -> Iterator[Match]:
+    """The pairs of property and mention that say anything at all for each other."""
+    found = _looked_at(found, max(20, _MOST_PAIRS // max(1, len(asked))))
+    known = frozenset(word for want in among or asked for word in want.words)
+    heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
+    for want in asked:
+        if want.choices:
+            yield from (Match(points, want, (mention,)) for points, mention in chosen(text, want))
+            yield from (Match(p, want, (m,)) for m in found if (p := _choice(m, want)) > 0)
+            continue
+        if "array" in want.types:
+            yield from _lists(text, found, want)
+        portion = portion_of(want.words, known)
+        for mention in found:
+            points = 62 if mention.kind == portion else score(mention, want)
+            if points > 0 and _of_other(mention, heads, want):
+                points -= _ELSEWHERE
+            if points > 0 and not (mention.kind == "words" and _names_only(mention, heads, want)):
+                yield Match(points, want, (mention,))
+        if _takes_text(want):
+            yield from (Match(_HINTED, want, (mention,)) for mention in hinted(text, want))
+            yield from (Match(_NAMED, want, (part,)) for m in found if (part := beside(m, want)))
+
+
+def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
+    """As many mentions as can be weighed: what is given by name, then what stands at both ends of the text."""
+    if len(found) <= most:
+        return found
+    named = [mention for mention in found if mention.kind in _TOLD][: most // 2]
+    others = [mention for mention in found if mention.kind not in _TOLD]
+    left = most - len(named)
+    kept = others if len(others) <= left else others[: left // 2] + others[len(others) - left // 2 :]
+    return sorted((*named, *kept), key=lambda mention: (mention.start, -mention.end))
+
+
+def _of_other(mention: Mention, heads: Collection[str], want: Wanted) -> bool:
+    """Whether the word before a mention, or what it counts, is what another property is called."""
+    counted = stem(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
+    return any(word in heads and word not in want.words for word in (*mention.before[:1], counted))
+
+
+def _names_only(mention: Mention, heads: Collection[str], want: Wanted) -> bool:
+    """Whether words say no more than what properties are called."""
+    said = str(mention.value).split(" ")
+    return all(word in heads or word in want.words for word in map(stem, said))
+
+
+def _choice(mention: Mention, want: Wanted) -> int:
+    """A listed value is only taken from what is said to be it, or from a number."""
+    return score(mention, want) if mention.kind in ("pair", "member", "argument", "number") else 0
+
+
+def _lists(text: str, found: Sequence[Mention], want: Wanted) -> Iterator[Match]:
+    item = item_of(want)
+    if "object" in item.types:
+        return
+    if item.choices:
+        said = [(points, mention) for points, mention in chosen(text, item) if points >= ENOUGH]
+        for points, group in enumerated(text, said, item):
+            yield Match(points, want, group, many=True)
+        return
+    for mention in found:
+        if mention.kind == "pair" and (points := score(mention, want)) >= 50 and (pieces := after_key(text, mention)):
+            yield Match(points + 5, want, pieces, many=True)
+    if "string" in item.types and (lines := bulleted(text)):
+        yield Match(80, want, lines, many=True)
+    for points, group in enumerated(text, list(candidates(found, item, want)), item):
+        yield Match(points, want, group, many=True)
+
+
+def _affirm(assignment: Assignment, asked: Iterable[Wanted]) -> None:
+    for want in asked:
+        if want.name in assignment.given or "boolean" not in want.types:
+            continue
+        told = affirmed(assignment.text, want)
+        if told and assignment.fits(want.name, told[0]):
+            assignment.given[want.name] = told[0]
+
+
+def _fill_free(assignment: Assignment, asked: Iterable[Wanted]) -> None:
+    """Phrases that the text announces: what to search for, what to say."""
+    for want in asked:
+        if want.name in assignment.given or not _takes_text(want) or want.nature not in _FREE:
+            continue
+        order = spoken.order_of(want.nature, want.words)
+        _take_place(assignment, want, spoken.phrase(assignment.text, order, assignment.used))
+
+
+def _takes_text(want: Wanted) -> bool:
+    return ("string" in want.types or not want.types) and not want.choices and not want.format
+
+
+def _take_place(assignment: Assignment, want: Wanted, place: tuple[int, int] | None) -> None:
+    if place:
+        mention = Mention("free", assignment.text[slice(*place)], *place)
+        value = mention.value
+        if assignment.fits(want.name, value):
+            assignment.given[want.name] = value
+            assignment.used.append(mention)
+
+
+def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Sequence[Wanted]) -> None:
+    """The weaker evidence that is enough for what must be given."""
+    missing = [want for want in asked if want.required and want.name not in assignment.given]
+    for want in missing:
+        if want.nature == "title" and any(
+            assignment.take(match) for match in ranked if match.want is want and match.points > 5
+        ):
+            continue
+        if _takes_text(want) and want.nature in _FREE:
+            order = spoken.order_of(want.nature, want.words)
+            _take_place(assignment, want, spoken.remainder(assignment.text, order, assignment.used))
+    for numeric in (True, False):
+        left = [want for want in missing if want.name not in assignment.given and want.numeric == numeric]
+        if len(left) == 1 and not left[0].choices:
+            floor = 6 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
+            _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > floor)
+    for match in ranked:
+        if match.want in missing and match.mentions[0].kind in _NAMING and match.points >= _WEAK and not match.many:
+            assignment.take(match)
+    left = [want for want in missing if want.name not in assignment.given and _takes_text(want)]
+    if len(left) == 1 and left[0].nature in ("", *_FREE):
+        place = spoken.remainder(assignment.text, "", assignment.used)
+        _take_place(assignment, left[0], place)

@@ -1,0 +1,310 @@
+"""Names and phrases: runs of words between articles, prepositions, verbs of request and what is read already."""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from mockserver.model.arguments.numbers import CURRENCIES
+from mockserver.model.arguments.properties import Wanted
+from mockserver.model.arguments.semantic_types import MEASURES, NATURES
+from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.words import (
+    ARTICLES,
+    COLORS,
+    COUNTRIES,
+    LANGUAGES,
+    NATIONALITIES,
+    REQUESTS,
+    STATES,
+    STOPS,
+    cues,
+    listed,
+    stem,
+)
+
+
+def kind_for(mention: Mention, nature: str, want: Wanted) -> str:
+    """The kind of a mention, words looked up in the list that the nature has."""
+    if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
+        return mention.kind
+    word = mention.value.lower()
+    if nature == "language":
+        return "language" if word in LANGUAGES else "other"
+    if nature == "currency":
+        return "currency" if word in CURRENCIES else "other"
+    if nature == "color":
+        return "hue" if word in COLORS else mention.kind
+    if nature == "unit":
+        return "unit" if word in MEASURES else "other"
+    if nature in ("country", "place", "state", "nationality", "person"):
+        return _region(word, mention.kind, want)
+    if nature == "ticker":
+        return "ticker" if mention.value.isupper() and 1 <= len(word) <= 5 else mention.kind
+    return mention.kind
+
+
+def _region(word: str, kind: str, want: Wanted) -> str:
+    """The kind of a mention where countries, their states and their people are told from other names."""
+    code = len(word) == 2 and kind == "state"
+    if word in COUNTRIES and not (want.nature == "state" and word in STATES):
+        return "country" if not _is_wide(want) else kind
+    if code or word in STATES:
+        return "state" if not _is_wide(want) else kind
+    return "nationality" if word in NATIONALITIES else kind
+
+
+def _is_wide(want: Wanted) -> bool:
+    """Whether any place will do: a location may be a country as well."""
+    return want.nature == "place" and not set(want.words) & TOWNS
+
+
+TOWNS = frozenset(listed("city town village capital stadt ville ciudad città cidade station airport"))
+STREETS = frozenset(listed("street address"))
+_CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$")
+
+_CALLINGS = frozenset(
+    listed(
+        "head chief manager engineer director developer lead officer analyst assistant president consultant designer"
+        " specialist scientist architect nurse teacher professor supervisor coordinator representative accountant vp"
+        " ceo cto cfo intern technician"
+    )
+)
+
+
+@lru_cache(maxsize=2048)
+def is_calling(words: str) -> bool:
+    """Whether words sound like a profession: designer, project manager, pianist."""
+    said = words.lower().split(" ")
+    if words[0].isupper():  # a name may end as a profession does
+        return len(said) < 6 and not _CALLINGS.isdisjoint(said)
+    return len(said) < 4 and _CALLING.search(words) is not None
+
+
+def is_measure(words: str) -> bool:
+    """Whether what is counted tells only how many there are: "5 results"."""
+    word = stem(words.split(" ")[0])
+    told = NATURES.get(word) in ("limit", "quantity", "days", "duration", "percent", "year")
+    return told or word in YEARS or words in MEASURES
+
+
+@lru_cache(maxsize=2048)
+def is_kind(words: str) -> bool:
+    """Whether words only name a kind of thing: an address, the customer."""
+    return all(NATURES.get(stem(word)) in PROPER for word in words.split(" "))
+
+
+PROPER = frozenset(listed("place person org name country state"))
+
+YEARS = frozenset(listed("year years año años ans an jahre jahr anni anno jaar anos ano lat лет"))
+
+
+_TOKEN = re.compile(
+    r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
+    r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
+)
+_LINKS = frozenset(listed("of the de la del van von der den di da du le al bin y"))
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_PIECE = re.compile(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
+_LEFT = re.compile(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
+
+_OF = frozenset("の的")
+_POLITE = frozenset(listed("i sie ihr ihre ihnen usted lei"))  # written with a capital, and no names
+_FORENAMES = frozenset(listed("mark will grant bill rob drew chase pat sue josh dim"))
+_TELLING = re.compile(r"(?:,| (?:is|was|has|had|lives|works|said|will|joined|\(?\w{1,20}ed)\b)")
+_SUBJECT = re.compile(  # what follows somebody of whom something is told
+    r" (?:is|was|are|were|has|had|have|does|did|will|can|would|should|and|or|got|won|beat|took|made|said|ran|came|went"
+    r"|bought|sold|wrote|met|left|led|lost|spent|paid|gave|sent|who|which|ist|hat|war|est|a|es|tiene|vive|[^\w\0]|[A-Z]"
+    r"|\w{1,20}(?:ed|[^s]s)\b|weather\b|please\b)"
+)
+_INNER = re.compile(r"(?<=[\w,] )[^\W\d_]{1,20}")
+_SMALL = frozenset(listed("the a an in at from to for with by of on and or is are what me my you it that please"))
+_LOOKED_AT = 2_000  # characters
+_FOREIGN = ARTICLES - frozenset(
+    listed("the a an my our your his her its their this that these those some any all each")
+)
+_FOREIGN -= frozenset(listed("every next last die das ein eine mein"))
+
+Token = re.Match[str]
+
+
+def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
+    """The names (capitalised) and other phrases of a text, none of them across what is claimed."""
+    last = 0
+    for mention in _phrases(text, claimed):
+        if mention.start >= last:  # the state after a city is read with it
+            yield mention
+            last = mention.end
+
+
+def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
+    stops = STOPS | ARTICLES | frozenset(cues(text))
+    links = _LINKS - {"von", "der", "den"} if "von" in stops else _LINKS
+    text = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
+    run: list[Token] = []
+    named = _tells_names(text)
+    for found in _TOKEN.finditer(text):
+        broken = run and text[run[-1].end() : found.start()] not in (" ", "  ")
+        ending = found[0].lower() in stops and not (
+            named and _of_name(text, found, run[-1] if run and not broken else None)
+        )
+        if run and (broken or (ending and not (found[0] in links and _links(text, run, found)))):
+            yield from _parted(text, run)
+            run = []
+        if run or not ending:
+            run.append(found)
+    yield from _parted(text, run) if run else ()
+
+
+def _of_name(text: str, found: Token, last: Token | None) -> bool:
+    """Whether a small word is written as part of a name: the "Los" of Los Angeles, the "Nous" of Chez Nous."""
+    word = found[0]
+    if not _titled(word) or word.lower().partition("'")[0] in _POLITE:
+        return False
+    if _opens(text, found.start()):
+        return word.lower() in _FOREIGN and _precedes_name(text, found)
+    return bool(last and _capital(last[0]) and not _opens(text, last.start())) or _precedes_name(text, found)
+
+
+def _precedes_name(text: str, found: Token) -> bool:
+    following = _TOKEN.match(text, found.end() + 1) if text[found.end() : found.end() + 1] == " " else None
+    return following is not None and _titled(following[0])
+
+
+def _titled(word: str) -> bool:
+    return _capital(word) and (len(word) == 1 or not word.isupper())
+
+
+def _tells_names(text: str) -> bool:
+    """Whether capitals mark names, as they do not where every word has one."""
+    small = [word for word in _INNER.findall(text[:_LOOKED_AT]) if word.lower() in _SMALL]
+    capitals = sum(map(_capital, small))
+    return capitals < 3 or capitals * 4 <= len(small) * 3
+
+
+def _links(text: str, run: list[Token], found: Token) -> bool:
+    """Whether a word such as "of" stands within a name: "Bank of America"."""
+    if not _capital(run[-1][0]):
+        return False
+    rest = text[found.end() + 1 : found.end() + 2]
+    follows = text[found.end() : found.end() + 1] == " "
+    return follows and (rest.isupper() or text[found.end() + 1 : found.end() + 5].lower() == "the ")
+
+
+def _capital(word: str) -> bool:
+    return word[0].isupper()
+
+
+def _parted(text: str, run: list[Token]) -> Iterator[Mention]:
+    """The names of a run, and what stands between them."""
+    while run and (run[-1][0] in _LINKS):
+        run = run[:-1]
+    if not run:
+        return
+    if _CJK.match(run[0][0]):
+        yield from _unspaced(run)
+        return
+    run = run[_requests(text, run) :]
+    if len(run) > 1 and _called(text, run[0]) and _capital(run[1][0]):
+        run = run[1:]
+    part: list[Token] = []
+    for token in run:
+        if part and _capital(token[0]) != _capital(part[0][0]) and token[0] not in _LINKS and not token[0].isdigit():
+            yield _made(text, part)
+            part = []
+        part.append(token)
+    if part:
+        yield _made(text, part)
+
+
+def _called(text: str, token: Token) -> bool:
+    """Whether a word that opens a sentence only says what somebody is: "Patient John Smith"."""
+    return _opens(text, token.start()) and NATURES.get(stem(token[0])) == "person"
+
+
+def _requests(text: str, run: list[Token]) -> int:
+    """How many words at the beginning of a sentence only ask for something."""
+    count = 0
+    if _begins(text, run[0].start()):
+        while count < len(run) and _requesting(text, run, count):
+            count += 1
+        if not count and _capital(run[0][0]) and _opens(text, run[0].start()) and _lone_verb(text, run):
+            return 1
+    elif run[0][0] in REQUESTS and not _announced(text, run[0].start()):
+        return 1  # "and book", "please call": a verb in mid-sentence
+    return count
+
+
+def _requesting(text: str, run: list[Token], count: int) -> bool:
+    word = run[count][0]
+    if word.lower() not in REQUESTS or not _capital(word):
+        return word.lower() in REQUESTS
+    if count or not _opens(text, run[0].start()):
+        return False
+    return not (len(run) > 1 and _titled(run[1][0]) and _is_named(text, word.lower(), run))
+
+
+def _is_named(text: str, word: str, run: list[Token]) -> bool:
+    """Whether what looks like a request is rather a name: New York, or Mark Stone of whom something is told."""
+    if word == "new":
+        return True
+    last = next(token for token in reversed(run) if _capital(token[0]))
+    return word in _FORENAMES and _TELLING.match(text, last.end()) is not None
+
+
+def _announced(text: str, start: int) -> bool:
+    before = text[max(0, start - 12) : start].split()
+    return bool(before) and before[-1].lower() in ARTICLES | {"in", "at", "from", "for", "with", "about", "of", "on"}
+
+
+def _begins(text: str, start: int) -> bool:
+    before = text[max(0, start - 16) : start].rstrip(" ")
+    last = before.rsplit(None, 1)[-1].lower().strip(",") if before.strip() else ""
+    return not before.strip() or before[-1] in ".!?:\n,;-*•" or last in ("please", "you", "and", "then", "to", "bitte")
+
+
+def _opens(text: str, start: int) -> bool:
+    """Whether a sentence begins at a place, not only a clause."""
+    before = text[max(0, start - 4) : start].rstrip(" ")
+    return not before or before[-1] in ".!?:\n-*•"
+
+
+def _lone_verb(text: str, run: list[Token]) -> bool:
+    """Whether a capitalised first word is rather a verb: a small word follows that begins its object."""
+    if text[run[0].end() : run[0].end() + 1] != " ":
+        return False
+    following = _TOKEN.match(text, run[0].end() + 1)
+    if len(run) > 1:
+        return not _capital(run[1][0]) and len(run) == 2 and run[0][0].lower() in REQUESTS
+    word = following[0].lower() if following else ""
+    return word in ARTICLES or word.isdigit() or word in ("me", "us", "it", "them", "that", "in", "about")
+
+
+def _made(text: str, part: list[Token]) -> Mention:
+    start, end = part[0].start(), part[-1].end()
+    kind = "name" if _capital(part[0][0]) else "words"
+    state = re.compile(r", [A-Z]{2}\b").match(text, end) if kind == "name" else None
+    end = state.end() if state else end
+    before = text[max(0, start - 12) : start].rsplit(None, 1)
+    leading = "the" if before and before[-1].lower() in ARTICLES else "lead" if _is_lead(text, part) else ""
+    return Mention(kind, text[start:end], start, end, unit=leading)
+
+
+def _is_lead(text: str, part: list[Token]) -> bool:
+    """Whether a lone capital at the beginning of a sentence is as likely a verb: "Grep for", but not "Ann lives in"."""
+    if len(part) > 1 or not _capital(part[0][0]) or not _opens(text, part[0].start()):
+        return False
+    after = text[part[0].end() : part[0].end() + 24]
+    return after[:1] == " " and after[1:2] not in ("", " ") and not _SUBJECT.match(after)
+
+
+def _unspaced(run: list[Token]) -> Iterator[Mention]:
+    """Words of a script without spaces: runs of ideographs or katakana, which hiragana and particles part."""
+    for token in run:
+        for found in _PIECE.finditer(token[0]):
+            for piece in re.finditer(r"[^的是和与在从到去了吗呢]+", found[0]):
+                lead = _LEFT.match(piece[0])
+                start = token.start() + found.start() + piece.start() + (lead.end() if lead else 0)
+                end = token.start() + found.start() + piece.end()
+                if end > start:
+                    cue = "of" if token.string[end : end + 1] in _OF else ""
+                    yield Mention("name", token.string[start:end], start, end, cue=cue)

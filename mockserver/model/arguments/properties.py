@@ -1,0 +1,204 @@
+"""What a property asks for, by its name, type, format, description and enumeration."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mockserver.core.json import Json
+from mockserver.model.arguments.semantic_types import AS_NUMBER, AS_STRING, NATURES, NUMERIC, ROLES
+from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.words import listed, parts, stem
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One property; `nature` is what kind of thing it is (place, person, money...), `role` from or to, if it is."""
+
+    name: str
+    order: int
+    schema: Mapping[str, Json]
+    types: tuple[str, ...]
+    words: tuple[str, ...]
+    nature: str
+    role: str
+    choices: tuple[Json, ...]  # all that is allowed, where the schema lists it
+    hints: frozenset[str]  # examples in the description, in lower case
+    required: bool = False
+
+    @property
+    def format(self) -> str:
+        """The format that the schema asks for."""
+        return str(self.schema.get("format") or "")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether only numbers will do."""
+        return bool(self.types) and set(self.types) <= {"integer", "number", "null"}
+
+
+def wanted(name: str, schema: Json, order: int, *, required: bool = False) -> Wanted:
+    """What a property asks for; alternatives of `anyOf` and `oneOf` are taken together."""
+    flat = _flat(schema if isinstance(schema, Mapping) else {})
+    types = _types(flat)
+    words = parts(name) or (stem(name),)
+    described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
+    return Wanted(
+        name=name,
+        order=order,
+        schema=flat,
+        types=types,
+        words=words,
+        nature=_nature(flat, types, words, described),
+        role=next((ROLES[word] for word in words if word in ROLES), "") or _role_of(described),
+        choices=_choices(flat),
+        hints=frozenset(_hints(described)),
+        required=required,
+    )
+
+
+def item_of(list_: Wanted) -> Wanted:
+    """What an array property asks of its items; they are named as the array is."""
+    items = list_.schema.get("items")
+    first = list_.schema.get("prefixItems")
+    items = items if isinstance(items, Mapping) else first[0] if isinstance(first, list) and first else {}
+    return wanted(list_.name, items, list_.order, required=list_.required)
+
+
+def _flat(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+    for key in ("anyOf", "oneOf"):
+        options = [option for option in schema.get(key) or () if isinstance(option, Mapping)]
+        if not options:
+            continue
+        real = [option for option in options if option.get("type") != "null"] or options
+        types = [kind for option in real for kind in _types(option)]
+        choices = [choice for option in real for choice in _choices(option)]
+        merged = {**real[0], **{k: v for k, v in schema.items() if k != key}, "type": list(dict.fromkeys(types))}
+        return {**merged, "enum": choices} if choices else merged
+    return schema
+
+
+def _types(schema: Mapping[str, Json]) -> tuple[str, ...]:
+    stated = schema.get("type")
+    if isinstance(stated, str):
+        return (stated,)
+    if isinstance(stated, list) and stated:
+        return tuple(kind for kind in stated if isinstance(kind, str) and kind != "null")
+    hints = {"properties": "object", "items": "array", "minimum": "number", "maximum": "number", "format": "string"}
+    return tuple(kind for key, kind in hints.items() if key in schema)[:1]
+
+
+def _choices(schema: Mapping[str, Json]) -> tuple[Json, ...]:
+    if "const" in schema:
+        return (schema["const"],)
+    listed = schema.get("enum")
+    return tuple(choice for choice in listed if choice is not None) if isinstance(listed, list) else ()
+
+
+_FORMATS = {"date": "date", "time": "time", "date-time": "datetime", "duration": "duration", "email": "email"}
+_FORMATS |= {"idn-email": "email", "uri": "url", "iri": "url", "uri-reference": "url", "hostname": "host"}
+_FORMATS |= {"ipv4": "ip", "ipv6": "ip", "uuid": "uuid", "phone": "phone", "url": "url"}
+
+
+def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str, ...], described: str) -> str:
+    if isinstance(form := schema.get("format"), str) and form in _FORMATS:
+        return _FORMATS[form]
+    numeric = bool(types) and set(types) <= {"integer", "number"}
+    known = [_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES]
+    if named := _PERSONAL.get(words[:2]) or _HOUSE.get(words[-2:]):
+        return named
+    named = "job" if "job" in known else next((nature for nature in reversed(known) if nature), "")
+    if numeric:
+        return named or _described(described, numeric=True)
+    if words[-1] == "code" and len(words) > 1 and named == "code" and "source" not in words:
+        return next((nature for nature in known[:-1] if nature), "id")
+    if named in ("", "name", "title", "quantity") and len(known) > 1 and "job" not in known:
+        named = next((nature for nature in reversed(known) if nature not in ("", "name")), named)
+    if not named and words[-1] in ("start", "end", "begin", "until", "due", "since", "deadline"):
+        return _described(described, numeric=False) or "moment"
+    return named or _described(described, numeric=False)
+
+
+_PERSONAL: dict[tuple[str, ...], str] = {
+    **dict.fromkeys((("first", "name"), ("given", "name")), "forename"),
+    **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
+}
+_HOUSE: dict[tuple[str, ...], str] = dict.fromkeys(
+    (("house", "number"), ("street", "number"), ("building", "number")), "house"
+)
+
+
+def _adapted(nature: str, *, numeric: bool) -> str:
+    if numeric:
+        nature = AS_NUMBER.get(nature, nature)
+        return nature if nature in NUMERIC else ""
+    return AS_STRING.get(nature, nature)
+
+
+def _described(described: str, *, numeric: bool) -> str:
+    """The nature that the first words of a description tell."""
+    words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
+    known = (_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES and len(word) > 2)
+    return next((nature for nature in known if nature not in ("", "query", "text", "number", "title", "name")), "")
+
+
+def _role_of(described: str) -> str:
+    words = parts(described)[:6]
+    return next((ROLES[word] for word in words if word in ("origin", "destination", "departure", "arrival")), "")
+
+
+_EXAMPLES = re.compile(
+    r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE
+)
+
+
+def _hints(described: str) -> Iterator[str]:
+    """The examples that a description gives."""
+    for found in _EXAMPLES.finditer(described):
+        for example in re.split(r",\s*(?:or |and )?|\s+(?:or|and)\s+|[/|;]\s*", found[1]):
+            example = example.strip(" '\"`“”‘’").lower()
+            if 1 < len(example) < 40:
+                yield example
+
+
+Taken = tuple[Wanted, Mention]
+
+
+def peers(asked: Iterable[Wanted]) -> list[tuple[Wanted, ...]]:
+    """The groups of properties that are alike but for a letter, a number or such a word; each in its order."""
+    groups: dict[tuple[str, ...], list[tuple[int, Wanted]]] = {}
+    for want in asked:
+        for family, rank, rest in _readings(want):
+            groups.setdefault((family, *want.types, "", *rest), []).append((rank, want))
+    return [
+        tuple(want for _, want in sorted(group, key=lambda pair: (pair[0], pair[1].order)))
+        for group in groups.values()
+        if len(group) > 1
+    ]
+
+
+def in_order(taken: Sequence[Taken]) -> list[Taken]:
+    """What the properties of a group have, told out anew by where it stands: "15 from 40" begins with 40."""
+    mentions = sorted((mention for _, mention in taken), key=lambda mention: mention.start)
+    if len(mentions) == 2 and mentions[1].cue == "from" and mentions[0].cue != "from":
+        mentions.reverse()
+    return [(want, mention) for (want, _), mention in zip(taken, mentions, strict=True)]
+
+
+def _readings(want: Wanted) -> Iterable[tuple[str, int, tuple[str, ...]]]:
+    """The family of the word that tells a property's place, the place, and the words beside it."""
+    for at, word in enumerate(want.words):
+        rest = (*want.words[:at], *want.words[at + 1 :])
+        if len(word) == 1 and word.isalpha():
+            yield "letter", ord(word), rest
+        elif word.isdecimal() and len(word) < 4:
+            yield "number", int(word), rest
+        elif word in _PLACES:
+            yield *_PLACES[word], rest
+
+
+_FAMILIES = (
+    "first second third fourth fifth", "one two three four five", "left right", "lhs rhs", "source target",
+    "minuend subtrahend", "dividend divisor", "numerator denominator", "home away", "start end", "origin destination",
+    "winner loser", "base exponent", "opens closes", "open close", "opening closing", "old new", "from to",
+)  # fmt: skip
+_PLACES = {word: (family, rank) for family in _FAMILIES for rank, word in enumerate(listed(family))}

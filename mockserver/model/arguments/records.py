@@ -1,0 +1,280 @@
+"""Parts the mentions of a text where it speaks of several objects of one kind: "in Paris and in London"."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from mockserver.core.json import Json
+from mockserver.model.arguments.assigning import Match, matches, wants
+from mockserver.model.arguments.properties import Wanted
+from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.words import listed
+
+Place = tuple[int, int]
+
+_ENDS = r"\n+|;\s{0,4}|(?<=[.!?])\s{1,4}"
+_AND = r"\s(?:and|und|et|y|e|en|plus|then)\s|\s?[&+]\s"
+_LEVELS = tuple(
+    map(
+        re.compile,
+        (
+            r"\n+",
+            rf"{_ENDS}",
+            rf"{_ENDS}|,?{_AND}",
+            rf"{_ENDS}|,?{_AND}|,\s{{1,4}}|:\s{{1,4}}",
+        ),
+    )
+)
+_BRACKETS = re.compile(r"\([^()\n]{0,200}\)")
+_MOST_PIECES = 80
+_LIKELY = 2  # points from which a mention may be part of a record
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Where one object of several is spoken of, and what it takes there by the names of its properties."""
+
+    place: Place
+    taken: tuple[tuple[str, Mention], ...]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The properties that it has."""
+        return frozenset(name for name, _ in self.taken)
+
+
+def records(text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, strict: bool = False) -> list[Record]:
+    """The records of a text, two at least, or none: the parting in which most is told of each.
+
+    Where they are to be `strict`, all tell the same, and there is nothing that the text tells once for all.
+    """
+    if len(asked) < 2 or len(found) < 4:
+        return []
+    scalar = [want for want in asked if not set(want.types) & {"array", "object"}]
+    ranked = sorted(
+        (match for match in matches(text, found, scalar) if match.points >= (1 if match.want.numeric else _LIKELY)),
+        key=lambda match: match.rank,
+    )
+    if not _may_repeat(ranked):
+        return []
+    partings = [_records(pieces, ranked) for pieces in _partings(text)]
+    told = max(partings, key=lambda parting: sum(len(record.taken) for record in parting), default=[])
+    if strict and told and not _alike(told, ranked):
+        return []
+    return told
+
+
+def _may_repeat(ranked: Sequence[Match]) -> bool:
+    """Whether two properties at least have more than one mention each."""
+    places = {(match.want.name, match.mentions[0].start) for match in ranked}
+    return sum(count > 1 for count in Counter(name for name, _ in places).values()) > 1
+
+
+def _partings(text: str) -> Iterator[list[Place]]:
+    """The text in pieces, by lines first, then by sentences, at last by commas; none where it stays whole."""
+    whole = _BRACKETS.sub(lambda found: "(" + "x" * (len(found[0]) - 2) + ")", text)
+    before = 1
+    for level in _LEVELS:
+        pieces = _pieces(whole, level)
+        if before < len(pieces) <= _MOST_PIECES:
+            yield pieces
+        before = max(before, len(pieces))
+
+
+def _pieces(text: str, level: re.Pattern[str]) -> list[Place]:
+    ends = [found.span() for found in level.finditer(text)]
+    starts = [0, *(end for _, end in ends)]
+    stops = [*(start for start, _ in ends), len(text)]
+    return [(start, stop) for start, stop in zip(starts, stops, strict=True) if text[start:stop].strip()]
+
+
+def _records(pieces: Sequence[Place], ranked: Sequence[Match]) -> list[Record]:
+    by_piece: list[list[Match]] = [[] for _ in pieces]
+    at = 0
+    for match in sorted(ranked, key=lambda match: match.mentions[0].start):
+        mention = match.mentions[0]
+        while at < len(pieces) and pieces[at][1] <= mention.start:
+            at += 1
+        if at < len(pieces) and pieces[at][0] <= mention.start and mention.end <= pieces[at][1]:
+            by_piece[at].append(match)
+    made = [Record(place, _taken(within)) for place, within in zip(pieces, by_piece, strict=True)]
+    full = [record for record in made if len(record.taken) > 1]
+    counted = Counter(name for record in full for name in record.names)
+    core = {name for name, count in counted.items() if count > 1}
+    full = [record for record in full if len(record.names & core) > 1]
+    return full if len(full) > 1 else []
+
+
+def _taken(within: Sequence[Match]) -> tuple[tuple[str, Mention], ...]:
+    """What the properties take of one piece, the best first, each place once."""
+    taken: dict[str, Mention] = {}
+    for match in sorted(within, key=lambda match: match.rank):
+        mention = match.mentions[0]
+        if match.want.name not in taken and not any(mention.overlaps(other) for other in taken.values()):
+            taken[match.want.name] = mention
+    return tuple(taken.items())
+
+
+def _alike(told: Sequence[Record], ranked: Sequence[Match]) -> bool:
+    names = told[0].names
+    spoken = {name for name, _ in _taken([match for match in ranked if match.points >= 20])}
+    return spoken <= names and all(record.names == names for record in told)
+
+
+_MOST_SETS = 32
+_SETS_LIKELY = 8  # points from which a mention may be one of several
+_PLAIN = ("name", "quoted", "number")
+
+Part = tuple[Mention, ...]
+Series = tuple[Part, ...]  # for one property, or for some that are alike, what each object has
+Parted = tuple[Part, Part]  # what an object has, and what belongs to the others
+
+
+def parted(
+    text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
+) -> list[Parted]:
+    """The mentions of each object, what they share in all of them; one set where nothing repeats.
+
+    Where a list is to be filled they need not be told alike.
+    """
+    given = _calls(found) or _objects(found, properties)
+    if given:
+        return [(part, ()) for part in given]
+    asked = wants(properties)
+    told = _of_records(records(text, found, asked, strict=not listed), found)
+    return told or _repeated(text, found, asked) or [(tuple(found), ())]
+
+
+def _of_records(told: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
+    """What stands in each record, with what stands outside of all; the places of the others are taken."""
+    told = told[:_MOST_SETS]
+    places = [Mention("elsewhere", None, *record.place) for record in told]
+    outside = [m for m in found if not any(m.overlaps(place) for place in places)]
+    return [
+        (
+            tuple(sorted((*outside, *(m for m in found if _within_place(m, own))), key=lambda m: (m.start, -m.end))),
+            tuple(place for place in places if place is not own),
+        )
+        for own in places
+    ]
+
+
+def _within_place(mention: Mention, place: Mention) -> bool:
+    return place.start <= mention.start and mention.end <= place.end
+
+
+def _calls(found: Sequence[Mention]) -> list[Part]:
+    """One set for each of several calls in call notation."""
+    groups: list[list[Mention]] = []
+    for mention in found:
+        if mention.kind != "argument":
+            continue
+        if not groups or mention.cue != groups[-1][-1].cue or any(mention.key == m.key for m in groups[-1]):
+            groups.append([])
+        groups[-1].append(mention)
+    if len(groups) < 2 or len({group[0].cue for group in groups}) > 1:
+        return []
+    return [tuple(group) for group in groups[:_MOST_SETS]]
+
+
+def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
+    """One set for each object of a JSON array, and for each of several objects."""
+    told = [(m, value) for m in found if m.kind == "json" for value in _within(m.value) if set(value) & set(properties)]
+    if len(told) < 2:
+        return []
+    return [tuple(_members(mention.start, value)) for mention, value in told[:_MOST_SETS]]
+
+
+def _within(value: Json) -> list[Mapping[str, Json]]:
+    return [inner for inner in (value if isinstance(value, list) else [value]) if isinstance(inner, dict)]
+
+
+def _members(start: int, value: Mapping[str, Json]) -> Iterator[Mention]:
+    for at, (key, inner) in enumerate(value.items(), start):
+        yield Mention("member", inner, at, at + 1, key=key)
+
+
+def _repeated(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> list[Parted]:
+    scalar = [want for want in asked if not set(want.types) & {"array", "object", "boolean"}]
+    series = _series(text, [match for match in matches(text, found, scalar) if match.points >= _SETS_LIKELY])
+    count = max(map(len, series), default=0)
+    if count < 2:
+        return []
+    repeated = [run for run in series if len(run) == count]
+    parts = [tuple(mention for run in repeated for mention in run[at]) for at in range(min(count, _MOST_SETS))]
+    every = [mention for run in repeated for part in run for mention in part]
+    shared = [m for m in found if not any(m.overlaps(other) for other in every)]
+    return [
+        (
+            tuple(sorted((*shared, *(m for m in part if m.kind != "choice")), key=lambda m: (m.start, -m.end))),
+            tuple(mention for mention in every if mention not in part),
+        )
+        for part in parts
+    ]
+
+
+def _series(text: str, found: Sequence[Match]) -> list[Series]:
+    """For each property the mentions that would do for it equally well, where no other property has a better claim."""
+    best: dict[tuple[int, int], Match] = {}
+    for match in found:
+        place = (match.mentions[0].start, match.mentions[0].end)
+        if place not in best or match.points > best[place].points:
+            best[place] = match
+    claims: dict[str, list[Match]] = {}
+    for match in best.values():
+        claims.setdefault(match.want.name, []).append(match)
+    return [run for matched in claims.values() if (run := _run(text, matched, found))]
+
+
+def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
+    top = max(matched, key=lambda match: match.points)
+    if top.points < 20 and top.want.nature not in ("id", ""):
+        return ()
+    alike = [match for match in matched if _like(match, top)]
+    ordered = _apart([match.mentions[0] for match in sorted(alike, key=lambda m: m.mentions[0].start)])
+    peers = sum(
+        other.mentions[0] == top.mentions[0] and other.points >= top.points - 3 and other.want.role == top.want.role
+        for other in found
+    )
+    if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):
+        return ()
+    ordered = [_told_alike(mention, ordered[0]) for mention in ordered]
+    return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
+
+
+def _told_alike(mention: Mention, first: Mention) -> Mention:
+    """A mention with the preposition of the first of its series, where it has none of its own."""
+    return mention if mention.cue else replace(mention, cue=first.cue, before=first.before)
+
+
+def _like(match: Match, top: Match) -> bool:
+    """Whether a mention would do as well as the best: the same kind, and no other preposition."""
+    one, best = match.mentions[0], top.mentions[0]
+    same = one.kind == best.kind and one.source == best.source
+    return same and (match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN))
+
+
+def _apart(ordered: Sequence[Mention]) -> list[Mention]:
+    kept: list[Mention] = []
+    for mention in ordered:
+        if not kept or (mention.start >= kept[-1].end and mention.value not in [m.value for m in kept]):
+            kept.append(mention)
+    return kept[: 4 * _MOST_SETS]
+
+
+def _coordinated(text: str, ordered: Sequence[Mention]) -> bool:
+    """Whether between all of them stand only words that join: and, or, commas, with little else."""
+    return all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
+
+
+_MARKS = str.maketrans(dict.fromkeys(",\n;?.", " , "))
+
+
+def _joins(between: str) -> bool:
+    words = between[:200].lower().translate(_MARKS).split()
+    return len(words) <= 14 and not _JOINING.isdisjoint(words)
+
+
+_JOINING = frozenset(listed(", and or und oder et ou y e o & plus then vs versus with"))

@@ -1,0 +1,203 @@
+"""Values that show by their own form what they are: addresses of mail, web and network, ids, paths, phones, sums.
+
+Every pattern has bounded repetitions, so that each character of a text costs a bounded number of steps.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mockserver.core.json import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One value that stands in a text, from `start` up to `end`; `key` is what the text calls it, if it does."""
+
+    kind: str  # number, quoted, date, time, datetime, duration, email, url, id, name, words, pair, argument, json...
+    value: Json
+    start: int
+    end: int
+    key: str = ""
+    unit: str = ""  # what a number counts or measures: a unit's sign, a currency's code, "%", "#" before an id
+    cue: str = ""  # the preposition before it, in English: from, to, in, with, named...
+    before: tuple[str, ...] = ()  # stems of the words before it in its clause, nearest first
+    after: tuple[str, ...] = ()  # stems of the words after it
+    source: int = 0  # which of the texts it stands in
+
+    def overlaps(self, other: "Mention") -> bool:
+        """Whether both have a character in common."""
+        return self.start < other.end and other.start < self.end
+
+
+_CLOSING = {'"': '"', "“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "《": "》", "‘": "’", "‚": "‘’"}
+_CLOSING |= {"'": "'", "`": "`", "»": "«"}
+_STOPS = {
+    mark: re.compile(rf"[{closing}{'‘' if mark == '‘' else ''}]|\\.|\n\n", re.DOTALL)
+    for mark, closing in _CLOSING.items()
+}
+_LONGEST = 4_000
+_MOST_FAILURES = 12  # after so many marks that nothing closes, they are not looked at any more
+
+
+def quoted(text: str) -> Iterator[Mention]:
+    """What stands in quotes or backticks, in order; an apostrophe is no quote, and a quote that never ends none."""
+    at, failed = 0, dict.fromkeys(_CLOSING, 0)
+    while at < len(text):
+        mark = text[at]
+        if mark not in _CLOSING or failed[mark] > _MOST_FAILURES or not _opens(text, at):
+            at += 1
+            continue
+        found = _fenced(text, at) if text.startswith("```", at) else _between(text, at)
+        if found is None:
+            failed[mark] += 1
+            at += 1
+        else:
+            yield found
+            at = found.end
+
+
+def _opens(text: str, at: int) -> bool:
+    """Whether a mark may begin a quotation: straight ones and apostrophes not within or after a word."""
+    if text[at] not in "'\"‘’»":
+        return True
+    glued = at > 0 and (text[at - 1].isalnum() or text[at - 1] in "'\"")
+    return not glued and at + 1 < len(text) and not (text[at] in "'‘»" and text[at + 1].isspace())
+
+
+def _fenced(text: str, at: int) -> Mention | None:
+    close = text.find("```", at + 3)
+    if close < 0:
+        return None
+    first, _, rest = text[at + 3 : close].partition("\n")
+    tag, body = (first.strip(), rest) if rest and len(first.split()) <= 1 else ("", text[at + 3 : close])
+    return Mention("code", body.strip("\n"), close - len(body), close + 3, unit=tag.lower())
+
+
+def _between(text: str, at: int) -> Mention | None:
+    mark = text[at]
+    for found in _STOPS[mark].finditer(text, at + 1, at + _LONGEST):
+        end = found.start()
+        if found[0] == "\n\n" or (text[end] not in _CLOSING[mark]) or (mark in "'‘" and _starts(text, end)):
+            if found[0].startswith("\\"):
+                continue
+            return None
+        if _closes(text, end):
+            kind = "code" if mark == "`" else "quoted"
+            return Mention(kind, text[at + 1 : end], at, end + 1) if end > at + 1 else None
+    return None
+
+
+def _starts(text: str, at: int) -> bool:
+    """Whether an apostrophe begins something rather than ends it; a quotation that meets one was none."""
+    return text[at - 1].isspace() and at + 1 < len(text) and text[at + 1].isalnum()
+
+
+def _closes(text: str, at: int) -> bool:
+    """Whether a mark ends a quotation: an apostrophe before a letter does not."""
+    return text[at] not in "'’" or not (at + 1 < len(text) and text[at + 1].isalnum())
+
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,40}[A-Za-z0-9])?"
+_SUFFIX = r"com|org|net|io|dev|edu|gov|local|internal|example|test|app|ai|co|de|fr|es|it|uk|eu|info|cloud|xyz|me|us"
+_STREET = r"St|Street|Ave|Avenue|Rd|Road|Blvd|Boulevard|Lane|Ln|Drive|Dr|Court|Ct|Way|Place|Pl|Square|Sq|Terrace"
+
+_PATTERNS: tuple[tuple[str, str], ...] = (
+    ("url", r"\b(?:https?|ftp|wss?|s3|git|ssh|file|mailto|redis|postgres(?:ql)?)://[^\s<>\"'`「」«»“”]{1,2000}"),
+    ("url", r"\bwww\.[\w-]{1,60}\.[^\s<>\"'`「」«»“”]{1,2000}"),
+    ("email", rf"(?<![\w.+-])[\w.+%-]{{1,64}}@(?:{_LABEL}\.){{1,5}}[A-Za-z]{{2,24}}\b"),
+    ("uuid", r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"),
+    ("ip", r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?:/\d{1,2})?(?![\w.]\d|\w)"),
+    (
+        "ip",
+        r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}(?![\w:])"
+        r"|(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F:]{0,30}(?![\w:])",
+    ),
+    (
+        "path",
+        r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.+@-]{1,80}/){0,20}[\w.+@*-]{1,80}/?(?<!\.)|(?<!\w)[A-Za-z]:\\[\w.\\"
+        r" -]{1,200}\w",
+    ),
+    ("path", r"(?<![\w/.:@])(?:[\w.+-]{1,60}/){1,20}[\w+-]{1,60}\.[A-Za-z]\w{0,5}\b"),
+    ("phone", r"(?<![\w+])\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d{1,5}(?:[ .-]?\d{2,5}){1,5}(?!\w)"),
+    (
+        "phone",
+        r"(?<!\w)\(\d{3}\) ?\d{3}[ .-]\d{4}(?!\w)|(?<![\w-])\d{3}[.-]\d{3}[.-]\d{4}(?![\w-])"
+        r"|(?<![\w-])\d{3}-\d{4}(?![\w-])",
+    ),
+    ("expression", r"(?<![\w.])[(\d-][\d.()]{0,20}(?: ?[-+*/^×÷%] ?[(\d-][\d.()]{0,20}){1,30}(?<=[\d)])(?![\w/-])"),
+    (
+        "version",
+        r"(?<![\w.])v?\d{1,4}\.\d{1,4}\.\d{1,6}(?:[-+][\w.]{1,30})?(?![\w.]\d|\w)"
+        r"|(?<!\w)v\d{1,3}(?:\.\d{1,3})?(?!\w)",
+    ),
+    (
+        "address",
+        r"\b\d{1,5}(?:st|nd|rd|th|[A-Za-z])? (?:(?:[A-Z]|\d{1,3}(?:st|nd|rd|th)\b)[\w'.-]{0,20} ){0,4}"
+        rf"(?:{_STREET})\b",
+    ),
+    ("channel", r"(?<![\w#])#[A-Za-z][\w-]{1,60}|(?<![\w@.])@[A-Za-z][\w.-]{1,40}\b"),
+    ("color", r"(?<![\w#&])#(?:[0-9a-fA-F]{6}|(?=\d{0,2}[a-fA-F])[0-9a-fA-F]{3})\b"),
+    ("host", rf"(?<![\w.@/-])(?:{_LABEL}\.){{1,6}}(?:{_SUFFIX})(?![\w-])|\blocalhost\b"),
+    (
+        "path",
+        r"(?<![\w/.:@-])[\w-]{1,60}(?:\.[\w-]{1,30}){0,2}\.(?:py|js|ts|tsx|jsx|json|ya?ml|toml|txt|md|csv|tsv|pdf"
+        r"|png|jpe?g|gif|docx?|xlsx?|pptx?|html?|css|sql|sh|go|rs|java|rb|php|c|cpp|h|log|xml|zip|tar|gz|ini|cfg"
+        r"|env|ipynb|parquet)(?![\w])",
+    ),
+    ("slug", r"(?<![\w/.])[A-Za-z][\w-]{2,40}/[A-Za-z][\w-]{2,40}(?:/[\w-]{1,40}){0,6}(?![\w/])"),
+    ("id", r"(?<![\w-])(?=[\d-]{1,40}[A-Z])\d{1,12}(?:-[A-Z0-9]{1,20}){1,5}(?![\w-])"),
+    ("id", r"(?<![\w-])(?=[\w-]{0,40}\d)[A-Za-z]{1,12}(?:[-_][A-Za-z0-9]{1,40}){1,6}(?![\w-])"),
+    (
+        "id",
+        r"(?<![\w-])(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Z0-9]{4,40}(?![\w-])"
+        r"|(?<![\w-])[A-Z]{1,6}\d{1,12}(?![\w-])",
+    ),
+    (
+        "id",
+        r"(?<![\w-])(?=[a-f0-9]{0,39}[a-f])(?=[a-f0-9]{0,39}\d)[a-f0-9]{7,64}(?![\w-])"
+        r"|(?<!\w)0x[0-9a-fA-F]{1,64}\b",
+    ),
+    ("id", r"(?<![\w-])(?=[a-z]{0,20}\d)[a-z]{1,8}\d{2,12}(?![\w-])|(?<![\w-])\d{3}-\d{2,8}-\d{2,8}(?![\w-])"),
+)
+_SCANNERS = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
+_DATED = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}/\d{1,2}/\d{2,4}|\d{1,2}-\d{1,2}-\d{4}")
+_SURE = frozenset(("url", "email", "uuid", "path"))
+_DIGITS = "0123456789"
+_NEEDS = {
+    "url": (":", "www."),
+    "email": "@",
+    "path": "/.\\",
+    "slug": "/",
+    "channel": "#@",
+    "host": (".", "localhost"),
+}  # without, no such
+_TRAILING = ".,;:!?)]}'"
+
+
+def literals(text: str, *, sure: bool) -> Iterator[Mention]:
+    """What has a form of its own, kind by kind: a reader takes the first that claims a place.
+
+    Those that are `sure` are read before dates and durations, the others after them.
+    """
+    for kind, scanner in _SCANNERS:
+        if (kind in _SURE) != sure or not any(mark in text for mark in _NEEDS.get(kind, _DIGITS)):
+            continue
+        for found in scanner.finditer(text):
+            value = _ended(found[0]) if kind == "url" else found[0].rstrip() if kind == "path" else found[0]
+            if kind in ("expression", "id") and (_DATED.fullmatch(value) or _unpaired(value)):
+                continue
+            if kind == "expression" and re.fullmatch(r"\d+-\d+|-?\d+/\d+|[\d.-]+", value):
+                continue
+            yield Mention(kind, value, found.start(), found.start() + len(value))
+
+
+def _ended(url: str) -> str:
+    """A URL without the punctuation of the sentence around it."""
+    while url and url[-1] in _TRAILING and not (url[-1] == ")" and url.count("(") >= url.count(")")):
+        url = url[:-1]
+    return url
+
+
+def _unpaired(value: str) -> bool:
+    return value.count("(") != value.count(")")

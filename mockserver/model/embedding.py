@@ -1,0 +1,92 @@
+"""Vectors for texts: what two texts share brings their vectors together, by words and by the letters inside words.
+
+Each word and each run of three letters adds to a few places of the vector, chosen by its hash; what the text as a whole
+hashes to is spread thinly over all of them, so that no place is empty. All sums are of whole numbers, and then there is
+one division by one square root: the same numbers on every machine.
+"""
+
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from hashlib import shake_256
+from itertools import chain, repeat
+from math import sqrt
+from operator import mul, truediv
+
+from mockserver.core.plan import CATEGORIES, Judgement, Vector
+from mockserver.core.seed import Seed
+
+DIMENSIONS = 1536
+_READ = 32_768  # characters of a text that count: about as many as models take
+_LONGEST = 200  # characters of a word
+_SHORT = 3  # characters of a word that counts as a whole only
+_LOUD = 3_000  # what one hash adds (an even number), against the up to 127 of the text's own noise
+
+
+def dimensions_of(model: str) -> int:
+    """How many numbers a model's vectors have, by its name."""
+    return next((size for word, size in _SIZES.items() if word in model.lower()), DIMENSIONS)
+
+
+def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
+    """The unit vector of a text."""
+    spread = shake_256(seed.digest("embedding", text)).digest(dimensions)
+    sums = array("b", spread.translate(_ODD)).tolist()  # so that none ends up as zero
+    words = _WORD.findall(_lower(text[:_READ]))
+    places = Counter(chain.from_iterable(_places(word, dimensions, seed) for word in words))
+    for place, times in places.items():
+        if place < dimensions:
+            sums[place] += _LOUD * times
+        else:
+            sums[place - dimensions] -= _LOUD * times
+    length = sqrt(sum(map(mul, sums, sums)))
+    return array("d", map(truediv, sums, repeat(length)))
+
+
+@lru_cache(maxsize=16_384)
+def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
+    """Where a word adds to a vector; places beyond its end are those that it takes away from."""
+    return tuple(number % (2 * dimensions) for number in _hashes(word[:_LONGEST], seed))
+
+
+def _hashes(word: str, seed: Seed) -> Iterator[int]:
+    """Numbers for a word and the letters in it; short ones, which stand in every text, have few."""
+    yield from _numbers("word", word, seed)[: len(word)]
+    if len(word) > _SHORT or not word.isascii():
+        around = f"<{word}>"
+        for at in range(len(around) - 2):
+            yield from _numbers("letters", around[at : at + 3], seed)[:2]
+
+
+@lru_cache(maxsize=16_384)
+def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
+    digest = seed.digest(what, text)
+    return tuple(int.from_bytes(digest[at : at + 8], "big") for at in (0, 8, 16, 24))
+
+
+def _lower(text: str) -> str:
+    """The text in lower case, in scripts whose cases are the same in the Unicode of every Python."""
+    return text.lower() if text.isascii() else text.translate(_SMALL)
+
+
+_ODD = bytes(byte | 1 for byte in range(256))
+_SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
+_WORD = re.compile(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
+# Sizes by a word in the model's name.
+_SIZES = {"3-large": 3072, "cohere": 1024, "embed-v3": 1024}
+
+
+FLAGGED = 0.5  # the score from which on a category is flagged
+
+
+def judgement(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
+    """The scores that are stated, and tiny ones, which follow from the text, for all other categories."""
+    scores = {name: stated[name] if name in stated else _tiny(name, text, seed) for name in CATEGORIES}
+    return Judgement(scores, frozenset(name for name, score in scores.items() if score >= FLAGGED))
+
+
+def _tiny(category: str, text: str, seed: Seed) -> float:
+    drawn = seed.fraction("moderation", category, text)
+    return drawn * drawn * drawn / 1000

@@ -1,0 +1,75 @@
+"""Answers in JSON: of a schema that the request gives, or of the shape or the keys that its prompt describes.
+
+Knows what a prompt is and where schemas come from; what is put into them stands in `schema`.
+"""
+
+from collections.abc import Mapping
+
+from mockserver.core.call import Call
+from mockserver.core.draft import DraftChoice
+from mockserver.core.json import Json, compact
+from mockserver.core.plan import Text
+from mockserver.core.seed import Random, Seed
+from mockserver.model.arguments import mentions
+from mockserver.model.arguments.described import Described, asks_for_json, described, matter
+from mockserver.model.arguments.words import excerpt
+from mockserver.model.fillers import phrase
+from mockserver.model.prose import system, topic_of
+from mockserver.model.prose.results import texts
+from mockserver.model.prose.sentences import sentences
+from mockserver.model.schema import instance
+
+
+def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """An instance of `options["schema"]`, or of the schema that the request gives, as JSON text."""
+    asked = options.get("schema", call.schema)
+    if asked is None and (found := _described(call, anyway=True)) is not None:
+        return _text(_instance(found.schema, call, seed, found.rest))
+    return _text(_instance(asked, call, seed, call.last_user))
+
+
+def json(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """An object as JSON text: of the schema, the shape or the keys that the prompt names, or some object."""
+    asked = _described(call, anyway=True)
+    if asked is None:
+        return _text(_some_object(call, seed.stream("json")))
+    made = _instance(asked.schema, call, seed, asked.rest)
+    return _text(made if isinstance(made, Mapping) else {"items": made})
+
+
+def ordered(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice | None:
+    """The JSON that a prompt orders though the request says nothing of a format; None where it orders none."""
+    asked = _described(call)
+    if asked is not None:
+        return _text(_instance(asked.schema, call, seed, asked.rest), fenced=asked.fenced)
+    if any(asks_for_json(excerpt(text)) for text in (call.last_user, system(call))):
+        return json(call, seed, options)
+    return None
+
+
+def _described(call: Call, *, anyway: bool = False) -> Described | None:
+    """The JSON that the last user message describes, or the one who runs the model."""
+    of_user = described(call.last_user, json_anyway=anyway)
+    if of_user is not None:
+        return of_user
+    of_system = described(system(call), json_anyway=anyway)
+    rest = matter(call.last_user) if asks_for_json(call.last_user) else call.last_user
+    return None if of_system is None else Described(of_system.schema, of_system.fenced, rest)
+
+
+def _instance(asked: Json, call: Call, seed: Seed, said: str) -> Json:
+    return instance(asked, seed.branch("schema"), mentions(*texts(call), excerpt(said)))
+
+
+def _some_object(call: Call, rng: Random) -> Json:
+    about = topic_of(call)
+    return {
+        "topic": about.subject or phrase(rng, 2),
+        "answer": next(sentences(about, rng)),
+        "confidence": rng.randrange(50, 100) / 100,
+        "tags": [*about.words[:3]] or [phrase(rng, 1)],
+    }
+
+
+def _text(made: Json, *, fenced: bool = False) -> DraftChoice:
+    return DraftChoice((Text(f"```json\n{compact(made)}\n```" if fenced else compact(made)),))

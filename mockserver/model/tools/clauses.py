@@ -1,0 +1,223 @@
+"""Parts what somebody says into clauses: what is asked for, what is not wanted, and what is to come later.
+
+Knows English words for order and denial, no tools.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from mockserver.core.call import Call
+from mockserver.model.wording import is_deed, leading, words
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A piece of a text, from `start` up to `end`, quoted parts blanked.
+
+    `denied` is what the piece says is not wanted; `later` says that it comes after what stands before it; `idle` that
+    it asks for nothing: it thanks, greets, or asks about the tools themselves; `first` that a sentence begins with it.
+    """
+
+    text: str
+    start: int
+    end: int
+    denied: str = ""
+    later: bool = False
+    idle: bool = False
+    first: bool = True
+
+
+def clauses(text: str) -> tuple[Clause, ...]:
+    """The clauses of a text, in order; of a long one those at its two ends."""
+    found = [_clause(*piece) for piece in _pieces(unquoted(text)) if piece[0].strip()]
+    return tuple(found if len(found) <= 2 * _MOST_AT_AN_END else _ends(found))
+
+
+def _ends(found: Sequence[Clause]) -> list[Clause]:
+    return [*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:]]
+
+
+def unquoted(text: str) -> str:
+    """The text, what stands in quotes or fences replaced by blanks: it is said of, not asked for. Names stay."""
+    return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
+
+
+def _pieces(text: str) -> Iterator[tuple[str, int, str]]:
+    """Pieces between signs and joining words, where they start, and what stands before them."""
+    start, joint = 0, "."
+    for found in _JOINT.finditer(text):
+        yield text[start : found.start()], start, joint
+        start, joint = found.end(), found[0]
+    yield text[start:], start, joint
+
+
+def _clause(piece: str, start: int, joint: str) -> Clause:
+    wanted, denied = _parted(piece)
+    later = _LATER.search(joint) is not None or _BEGINS_LATER.match(piece) is not None
+    first = not joint[:1].isalpha() and joint[:1] not in ",，、"
+    return Clause(wanted, start, start + len(piece), denied, later, _IDLE.search(piece) is not None, first)
+
+
+def _parted(piece: str) -> tuple[str, str]:
+    """What a piece wants and what it denies: all that follows a word of denial, up to `just` and its kin."""
+    found = _DENIAL.search(piece)
+    if found is None:
+        return piece, ""
+    rest = piece[found.end() :]
+    turned = _TURN.search(rest)
+    if turned is None:
+        return piece[: found.start()], rest
+    return piece[: found.start()] + " " + rest[turned.end() :], rest[: turned.start()]
+
+
+_MOST_AT_AN_END = 200
+_NAME = re.compile(r"\w{1,64}")
+_QUOTED = re.compile(
+    r'```[^`]*```|`[^`\n]*`|"[^"\n]*"|“[^“”\n]*”|«[^«»\n]*»|「[^「」\n]*」|(?<!\w)\'[^\'\n]{2,200}\'(?!\w)'
+)
+_JOINT = re.compile(
+    r"[.!?;:](?=\s|$)[.!?]*|[。！？；，、]|\n+|,|\s-\s|[—–]"
+    r"|\b(?:and\s+then|and\s+also|and\s+finally|as\s+well\s+as|after\s+that|and|then|also|afterwards|finally|but)\b",
+    re.IGNORECASE,
+)
+_LATER = re.compile(r"then|after|finally", re.IGNORECASE)
+_BEGINS_LATER = re.compile(r"\s*(?:next|once|after|afterwards|lastly|when\s+(?:you|that|it|this))\b", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\b(?:"
+    r"(?<!\bI )(?<!\bwe )(?<!\bthey )(?:do\s+not|don'?t|don’t)(?!\s+(?:know|forget|have|hesitate|worry|mind|you))"
+    r"|(?:I|we)\s+(?:do\s+not|don'?t|don’t)\s+(?:want|need|like)(?:\s+you)?(?:\s+to)?"
+    r"|never|without|no\s+need\s+to|not\s+to|avoid|instead\s+of|rather\s+than|stop(?=\s+\w+ing\b)|skip|refrain\s+from|not"
+    r"|except|no)\b",
+    re.IGNORECASE,
+)
+_TURN = re.compile(r"\b(?:just|instead|simply|rather|only)\b", re.IGNORECASE)
+_IDLE = re.compile(
+    r"^\s*(?:(?:many\s+)?thanks|thank\s+you|thx|great|perfect|awesome|cool|got\s+it)\b"
+    r"|\b(?:what|which)\s+(?:tools|functions)\b|\bwhat\s+can\s+you\s+do\b|\bhow\s+(?:does|do)\b.{0,60}\bwork\b"
+    r"|\bwhat\s+(?:does|do|is|are)\b.{0,60}\b(?:tools?|functions?)\b|\bdo\s+you\s+have\b.{0,60}\b(?:tools?|functions?)\b"
+    r"|\bwho\s+are\s+you\b|\bhow\s+are\s+you\b"
+    r"|\b(?:do|did|would)\s+you\s+(?:\w+\s+)?(?:like|love|hate|enjoy|prefer|believe|dream|feel)\b"
+    r"|\byour\s+(?:own\s+)?favou?rite\b",
+    re.IGNORECASE,
+)
+
+
+Mood = Literal["order", "question", "report"]
+
+
+def mood(clause: str) -> Mood:
+    """The mood of a clause; `can you …` and `I want to …` are orders."""
+    if _ASKED_FOR.match(clause):
+        return "order"
+    if _QUESTION.match(clause):
+        return "question"
+    return "report" if _REPORT.match(clause) else "order"
+
+
+def reported(clause: str) -> str:
+    """The deed that somebody reports to have done: `cancelled` of `I have already cancelled it`."""
+    found = _DONE.match(clause)
+    return found["deed"].lower() if found else ""
+
+
+def needs_the_world(clause: str) -> bool:
+    """Whether something is asked that no model knows by itself: what is somebody's own, or so at present."""
+    return _OWN.search(clause) is not None
+
+
+def wanting(clause: str) -> bool:
+    """Whether somebody says what is wanted: `I need …`, `could you …`."""
+    return _ASKED_FOR.match(clause) is not None or _WANTING.match(clause) is not None
+
+
+def ordered(clause: str) -> str:
+    """An order from its verb on: without what is polite, or says only that something is wanted."""
+    return _BEFORE_AN_ORDER.sub("", clause, count=1)
+
+
+_COURTESY = (
+    r"\s*(?:(?:hey|hi|hello|please|pls|kindly|ok|okay|now|so|well|just|first|next|finally|also|maybe|quick(?:ly)?|"
+    r"thanks|good\s+\w{1,9})\b[\s,!.-]*){0,4}"
+)
+_ASKING = (
+    r"(?:(?:can|could|would|will|may)\s+(?:you|u|we|I)\s+(?:(?:please|kindly|just|also|maybe|help\s+me|be\s+so\s+kind\s+"
+    r"(?:as\s+)?to)\s+){0,3}"
+    r"|(?:I|we)(?:['’]d|\s+would)?\s+(?:really\s+)?(?:want|need|like|love|wish|have)\s+(?:you\s+)?to\s+(?:please\s+)?"
+    r"|(?:I|we)(?:['’]d|\s+would)\s+(?:really\s+)?(?:like|love|appreciate)\s+(?:it\s+if\s+you\s+could\s+)?"
+    r"|let(?:['’]s|\s+us)\s+|go\s+ahead\s+and\s+|make\s+sure\s+to\s+|help\s+me\s+(?:to\s+)?|you\s+(?:should|must)\s+)"
+)
+_ASKED_FOR = re.compile(_COURTESY + _ASKING, re.IGNORECASE)
+_BEFORE_AN_ORDER = re.compile(_COURTESY + f"(?:{_ASKING})?" + r"(?:please\s+)?", re.IGNORECASE)
+_WANTING = re.compile(_COURTESY + r"(?:I|we)(?:['’]d|\s+would)?\s+(?:\w+\s+)?(?:need|want|like)\b", re.IGNORECASE)
+_QUESTION = re.compile(
+    _COURTESY + r"(?:what|which|who|whom|whose|where|when|why|how|is|are|was|were|am|does|did|do\s+(?:I|we|you|they)|"
+    r"have\s+(?:I|we|you)|has|should|any|wh?ats|whos|wheres|hows)\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    _COURTESY
+    + r"(?:I|we|he|she|they|you)(?:['’]ve|\s+have|['’]d|\s+had)?\s+(?:already\s+|just\s+|recently\s+|once\s+)?"
+    r"(?P<deed>\w{2,20}ed|sent|bought|made|wrote|written|found|read|set|paid|sold|got|had|took|did|done|ran|drew|drawn|"
+    r"spoke|told|gave|put|built|drove|flew|ate|met|went|saw|seen|came|left)\b",
+    re.IGNORECASE,
+)
+_REPORT = re.compile(
+    rf"(?:{_DONE.pattern.replace('?P<deed>', '?:')}"
+    r"|\s*(?:the|my|our|his|her|their|it|that|this|there)\s*(?:[\w-]{1,30}\s+){0,4}(?:was|were|has\s+been|had\s+been)\b)",
+    re.IGNORECASE,
+)
+_OWN = re.compile(
+    r"\b(?:my|mine|our|ours)\b|\b(?:am|do|did|have|can|should|are|will|must|may)\s+(?:I|we)\b|\bI\s+(?:have|need|want)\b"
+    r"|\b(?:today|tonight|tomorrow|yesterday|now|currently|current|latest|recent|upcoming|rn)\b"
+    r"|\b(?:this|next|last)\s+(?:week|month|year|morning|afternoon|evening|weekend|hour|\w{3,6}day)\b"
+    r"|\bon\s+\w{3,6}day\b|\bis\s+there\b|\bare\s+there\b",
+    re.IGNORECASE,
+)
+
+
+def answers(call: Call) -> bool:
+    """Whether the user's last message is but an answer to a question of the assistant: a value, or consent."""
+    text = call.last_user
+    if not _question(call) or len(text) > _LONGEST_ANSWER or _REFUSAL.match(text):
+        return False
+    said = words(text)
+    return _CONSENT.match(text) is not None or not (is_deed(leading(said)) or "?" in text)
+
+
+def reopened(call: Call) -> Iterator[str]:
+    """The texts that say what is to be done now that the user has answered, the best first."""
+    if not answers(call):
+        return
+    if _CONSENT.match(call.last_user):
+        yield _question(call)
+    said = [message.text for message in call.messages if message.role == "user"]
+    yield from reversed(said[-1 - _MOST_EARLIER : -1])
+
+
+def _question(call: Call) -> str:
+    """The question that the assistant asked right before the user spoke last; empty where it asked none."""
+    last = max((at for at, message in enumerate(call.messages) if message.role == "user"), default=0)
+    before = call.messages[last - 1] if last else None
+    if before is None or before.role != "assistant" or before.tool_calls:
+        return ""
+    asked = _ASKED.findall(before.text[-_LONGEST_QUESTION:])
+    return _OFFER.sub("", asked[-1].strip(), count=1) if asked else ""
+
+
+_LONGEST_ANSWER, _LONGEST_QUESTION = 160, 1_000  # characters
+_MOST_EARLIER = 2
+_ASKED = re.compile(r"[^.!?\n]{1,400}[?？]")
+_OFFER = re.compile(
+    r"\s*(?:shall|should|may|can|could)\s+I\s+|\s*(?:do\s+you\s+want|would\s+you\s+like)\s+me\s+to\s+", re.IGNORECASE
+)
+_CONSENT = re.compile(
+    r"\s*(?:yes|yep|yeah|yup|sure|ok|okay|please\s+do|go\s+ahead|do\s+it|correct|right|exactly|confirm(?:ed)?|of\s+course|"
+    r"absolutely|sounds\s+good|proceed|ja|oui|si|sí|sim|да|是|はい)\b",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"\s*(?:no|nope|nah|never\s*mind|nothing|not\s+now|forget\s+it|stop|cancel\s+that|don'?t|nein|non|nee|нет|不)\b",
+    re.IGNORECASE,
+)

@@ -1,0 +1,318 @@
+"""Which operations a rule's answer can be for: texts answer what is generated, vectors embeddings, scores moderations.
+
+Errors and raw bytes answer anything.
+"""
+
+from collections.abc import Collection, Container, Iterator, Mapping
+from functools import cache
+
+from mockserver.config.source import Path, did_you_mean
+from mockserver.core.draft import Draft, Replay, Said, Stated
+from mockserver.core.json import Json
+from mockserver.core.plan import DOCUMENTS, Failure, Forward, Raw
+from mockserver.rules.answer.context import Site
+from mockserver.rules.match.conditions import All, Condition, implied
+from mockserver.rules.match.index import pinned
+from mockserver.rules.match.parse import compile_when
+from mockserver.rules.schema import ContentSpec, ThenSpec
+
+SAYS = ("text", "json", "refusal")  # one of these, with or without tool calls, is one kind: content
+
+
+def kind_of(then: ContentSpec, site: Site) -> str | None:
+    """The kind of answer that a table gives, a key of BESIDE; None, and `site` is told, unless there is exactly one."""
+    stated = then.model_fields_set
+    keys = [key for key, name in keys_of(type(then)) if name in stated]
+    outcomes = [key for key in keys if key in OUTCOMES and _answers(key, keys, then)]
+    if not outcomes:
+        site.refuse(_nothing(keys, then))
+        return None
+    kind = OUTCOMES[outcomes[0]]
+    spoken = [key for key in outcomes if key in SAYS]
+    other = next((key for key in outcomes if OUTCOMES[key] != kind), spoken[1] if len(spoken) > 1 else None)
+    if other is not None:
+        site.at(other).refuse_key(f'"{outcomes[0]}" and "{other}" are two answers; keep one{_HINTS.get(other, "")}')
+        return None
+    for key in keys:
+        if key not in outcomes and key not in BESIDE[kind]:
+            hint = _INSTEAD.get((kind, key)) or _INSTEAD.get((kind, ""), "")
+            site.at(key).refuse_key(f'"{key}" does not go with "{outcomes[0]}"{hint}')
+    return kind
+
+
+@cache
+def keys_of(kind: type[ContentSpec]) -> tuple[tuple[str, str], ...]:
+    """The keys of a kind of `then`, and what each is called in it."""
+    return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
+
+
+def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
+    """Whether a key is the answer itself, not something that stands beside one."""
+    match key:
+        case "content_filter":
+            return then.content_filter is not None and then.content_filter.on == "prompt"
+        case "failed" | "faults" | "timing":
+            return not any(other in OUTCOMES for other in keys if other != key and other not in _SENT)
+    return True
+
+
+def _nothing(keys: Collection[str], then: ContentSpec) -> str:
+    if "content_filter" in keys:
+        return '"content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
+    if "retry_after" in keys:
+        return '"retry_after" goes with an error; add error: 429'
+    answers = [key for key in OUTCOMES if key in type(then).takes()]
+    return f"there is no answer here; write one of {', '.join(answers)}"
+
+
+# The keys that are answers, and the kind of answer that each is.
+OUTCOMES: Mapping[str, str] = {
+    "text": "content",
+    "json": "content",
+    "refusal": "content",
+    "tool_calls": "content",
+    "items": "content",
+    "parts": "parts",
+    "choices": "choices",
+    "error": "error",
+    "content_filter": "content_filter",  # on the prompt; on the completion it stands beside a text
+    "generate": "generate",
+    "echo": "echo",
+    "raw": "raw",
+    "cassette": "cassette",
+    "forward": "forward",
+    "steps": "steps",
+    "one_of": "one_of",
+    "embedding": "embedding",
+    "moderation": "moderation",
+    "failed": "content",  # alone; else it stands beside what was said before
+    "faults": "manner",  # alone: of what is answered without the rule; else of the answer beside it
+    "timing": "manner",  # likewise
+}
+
+_SENT = frozenset(("timing", "faults"))
+_REPLY = _SENT | {"usage", "model", "headers"}
+_ENDING = frozenset(("finish", "content_filter", "annotate"))
+# What can stand beside each kind of answer.
+BESIDE: Mapping[str, frozenset[str]] = {
+    "content": _REPLY | _ENDING | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
+    "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks", "failed"},
+    "choices": _REPLY | {"annotate"},
+    "error": _SENT | {"retry_after", "headers"},
+    "content_filter": _SENT | {"annotate", "headers"},
+    "generate": _REPLY | _ENDING | {"chunks", "failed"},
+    "echo": _REPLY | _ENDING | {"chunks", "failed"},
+    "raw": _SENT,
+    "cassette": _SENT,
+    "forward": frozenset(),
+    "manner": _SENT,
+    "steps": frozenset(),
+    "one_of": frozenset(),
+    "embedding": _REPLY,
+    "moderation": _SENT | {"model", "headers"},
+}
+
+_HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
+_INSTEAD: Mapping[tuple[str, str], str] = {
+    ("parts", "reasoning"): "; put {reasoning: ...} into the list",
+    ("raw", "headers"): '; put it into "raw"',
+    ("cassette", "headers"): "; an episode is played as it was recorded",
+    ("forward", ""): "; the provider's answer goes out as it comes",
+    ("choices", "failed"): "; an answer breaks off as a whole, so give it one text",
+    ("manner", ""): "; write generate: auto beside it",
+    ("choices", ""): "; put it into each choice",
+    ("steps", ""): "; put it into each step",
+    ("one_of", ""): '; put it into the "then" of each branch',
+}
+
+
+GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
+ASKED = (*GENERATIVE, *DOCUMENTS)  # what models are asked for; the rest only looks up what there is
+
+
+def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
+    """The condition of a rule; one that names no operation and no path is for those that its answer is made for."""
+    if when.uses & {"operation", "path"}:
+        return when
+    purposes = {purpose for _, purpose in _operations_answers(then, ())} if then is not None else set()
+    return All((when, _IMPLIED[purposes.pop() if len(purposes) == 1 else "text"]))
+
+
+def check_operations(when: Condition, then: ThenSpec, site: Site) -> None:
+    """Tell `site`, a rule, of an answer that an operation which its condition asks for cannot have."""
+    wanted = sorted(map(str, pinned(when, "operation") or ()))
+    for path, purpose in _operations_answers(then, ()) if wanted else ():
+        other = next((name for name in wanted if not _suits(purpose, name)), None)
+        if other is not None:
+            able = f"it is for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
+            site.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
+    for path, content in _contents(then, ()) if wanted else ():
+        for key in _given(content, _NOT_SENT):
+            if all(name in _NOT_SENT[key] for name in wanted):
+                able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
+                site.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"; {able} can')
+
+
+def misfit(outcome: Said, operation: str) -> str | None:
+    """What is wrong with what a rule came to as an answer to an operation, if anything is."""
+    match outcome:
+        case Failure() | Raw() | Replay() | Forward():
+            return None
+        case Draft():
+            purpose = "text"
+        case Stated():
+            purpose = "embedding" if isinstance(outcome.document, tuple) else "moderation"
+    if _suits(purpose, operation):
+        return None
+    return f'this rule gives {_WORDS[purpose]}, which cannot answer the operation "{operation}"'
+
+
+def _suits(purpose: str, operation: str) -> bool:
+    return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
+
+
+def _operations_answers(then: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
+    """The keys of a `then` that only some operations can be answered with, and what each is."""
+    for at, content in _contents(then, path):
+        given = _given(content, _PURPOSE_OF)
+        if len({_PURPOSE_OF[key] for key in given}) == 1:  # else these are two answers, which is told elsewhere
+            yield (*at, given[0]), _PURPOSE_OF[given[0]]
+
+
+def _contents(then: ContentSpec, path: Path) -> Iterator[tuple[Path, ContentSpec]]:
+    """A `then` and those inside it, each with where it stands."""
+    yield path, then
+    if isinstance(then, ThenSpec):
+        for at, step in enumerate(then.steps or ()):
+            yield from _contents(step, (*path, "steps", at))
+        for at, branch in enumerate(then.one_of or ()):
+            yield from _contents(branch.then, (*path, "one_of", at, "then"))
+
+
+def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
+    """Which of these keys a `then` has."""
+    stated = content.model_fields_set
+    return [key for key, name in keys_of(type(content)) if name in stated and key in wanted]
+
+
+def _for(operations: tuple[str, ...]) -> Condition:
+    wanted: Json = {"operation": {"in": list(operations)}}
+    return implied(compile_when(wanted, lambda message, path: None))
+
+
+_PURPOSES: Mapping[str, tuple[str, ...]] = {
+    "text": GENERATIVE,
+    "embedding": ("embeddings",),
+    "moderation": ("moderations",),
+}
+_WORDS: Mapping[str, str] = {"text": "a text", "embedding": "a vector", "moderation": "scores"}
+_WITHOUT_TEXT = ("embeddings", "moderations", "models", "model", "info")
+_PURPOSE_OF: Mapping[str, str] = {
+    **dict.fromkeys(("text", "json", "refusal", "tool_calls", "items", "parts", "choices"), "text"),
+    **dict.fromkeys(("generate", "echo", "failed"), "text"),
+    "embedding": "embedding",
+    "moderation": "moderation",
+}
+# What an answer to these operations has no place for.
+_NOT_SENT: Mapping[str, tuple[str, ...]] = {
+    "items": ("chat", "completions"),
+    "failed": ("chat", "completions"),
+    "tool_calls": ("completions",),
+}
+_OPERATIONS_INSTEAD: Mapping[str, str] = {
+    "embeddings": "; write embedding: [...]",
+    "moderations": "; write moderation: {...}",
+}
+_IMPLIED: Mapping[str, Condition] = {purpose: _for(operations) for purpose, operations in _PURPOSES.items()}
+
+
+Known = Mapping[str, frozenset[str]]  # the features of each dialect
+
+
+def check_dialects(when: Json, site: Site, known: Known) -> None:
+    """Tell `site`, a rule, of unknown dialects in its `when`."""
+    for path, dialect in _named(when.get("dialect") if isinstance(when, Mapping) else None):
+        if dialect not in known:
+            hint = did_you_mean(dialect, known) or f"; it is one of {', '.join(known)}"
+            site.at("when", "dialect", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
+
+
+def check_features(when: Condition, then: ThenSpec, site: Site, known: Known) -> None:
+    """Tell `site`, a rule, of what its `then` uses and a dialect that its condition asks for does not have."""
+    pins = pinned(when, "dialect") or ()
+    dialects = [dialect for dialect in known if dialect in pins]
+    for path, feature in _used(then, ()) if dialects else ():
+        lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
+        if lacking is not None:
+            have = [dialect for dialect in known if feature in known[dialect]]
+            hint = f"; {', '.join(have)} can" if have else ""
+            site.at("then", *path).refuse_key(
+                f'"when" asks for the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
+            )
+
+
+def _named(dialect: Json) -> Iterator[tuple[Path, str]]:
+    """The dialects that `when` names one by one; a pattern names none."""
+    match dialect:
+        case str() if "*" not in dialect:
+            yield (), dialect
+        case list():
+            yield from (((at,), name) for at, name in enumerate(dialect) if isinstance(name, str))
+        case Mapping():
+            if isinstance(dialect.get("equals"), str):
+                yield ("equals",), dialect["equals"]
+            if isinstance(dialect.get("in"), list):
+                yield from ((("in", at), name) for at, name in enumerate(dialect["in"]) if isinstance(name, str))
+
+
+def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
+    for key, feature in FEATURE_OF.items():
+        if getattr(content, key, None) is not None:
+            yield (*path, key), feature
+    for at, part in enumerate(content.parts or ()):
+        if part.refusal is not None:
+            yield (*path, "parts", at, "refusal"), "refusal"
+        if part.item is not None:
+            yield (*path, "parts", at, "item"), "items"
+        if part.tool_call is not None and part.tool_call.input is not None:
+            yield (*path, "parts", at, "tool_call", "input"), "custom_tools"
+    for at, call in enumerate(content.tool_calls or ()):
+        if call.input is not None:
+            yield (*path, "tool_calls", at, "input"), "custom_tools"
+    if isinstance(content, ThenSpec):
+        yield from _used_inside(content, path)
+
+
+def _used_inside(then: ThenSpec, path: Path) -> Iterator[tuple[Path, str]]:
+    for at, choice in enumerate(then.choices or ()):
+        yield from _used(choice, (*path, "choices", at))
+    for at, step in enumerate(then.steps or ()):
+        yield from _used(step, (*path, "steps", at))
+    for at, branch in enumerate(then.one_of or ()):
+        yield from _used(branch.then, (*path, "one_of", at, "then"))
+
+
+# Keys of an answer that take a feature of the dialect.
+FEATURE_OF: Mapping[str, str] = {
+    "content_filter": "content_filter",
+    "annotate": "filter_annotations",
+    "refusal": "refusal",
+    "annotations": "annotations",
+    "items": "items",
+    "failed": "failed",
+    "embedding": "embedding",
+    "moderation": "moderation",
+}
+
+# What a dialect without a feature cannot send.
+WORDS: Mapping[str, str] = {
+    "content_filter": "filtered content",
+    "filter_annotations": "severities of filters",
+    "refusal": "a refusal",
+    "annotations": "annotations",
+    "custom_tools": "calls of tools that take free text",
+    "items": "items of a response",
+    "failed": "an answer that breaks off",
+    "embedding": "embeddings",
+    "moderation": "moderations",
+}

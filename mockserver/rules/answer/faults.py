@@ -1,0 +1,211 @@
+"""The faults that a rule wants: which, where, how often; and when one befalls a call.
+
+The engine's own change what an answer says. Of the others, which its caller hands in, it knows names and options only.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from mockserver.config.source import did_you_mean
+from mockserver.core.action import POSITIONS, Faults, Position, option, options
+from mockserver.core.call import Call, ToolCall
+from mockserver.core.draft import Affliction, Draft
+from mockserver.core.json import Json
+from mockserver.core.plan import Part, ToolUse
+from mockserver.rules.answer.context import Site
+from mockserver.rules.nearest import shown
+from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table
+from mockserver.rules.table import Table
+from mockserver.rules.validation_errors import complaints
+
+
+@dataclass(frozen=True, slots=True)
+class BadToolArguments:
+    """The arguments of tool calls are not what the tool takes."""
+
+    how: Literal["truncated", "trailing_comma", "wrong_types", "empty"] = option(
+        "truncated",
+        "word",
+        "what is wrong with them: the last bracket missing, a comma too many, values of other types, none at all",
+        among=("truncated", "trailing_comma", "wrong_types", "empty"),
+    )
+
+    def __call__(self, draft: Draft, call: Call) -> Draft:
+        """The draft with other arguments; free text for a tool that takes it stays."""
+        return _called(draft, lambda made: replace(made, arguments=_SPOILT[self.how](made.arguments)))
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownTool:
+    """Tool calls name a tool that the request does not offer."""
+
+    def __call__(self, draft: Draft, call: Call) -> Draft:
+        """The draft with other names of tools."""
+        offered = {tool.name for tool in call.tools}
+        return _called(draft, lambda made: replace(made, name=_unknown(made.name, offered)))
+
+
+def _called(draft: Draft, change: Callable[[ToolCall], ToolCall]) -> Draft:
+    choices = (replace(choice, parts=tuple(_parts(choice.parts, change))) for choice in draft.choices)
+    return replace(draft, choices=tuple(choices))
+
+
+def _parts(parts: tuple[Part, ...], change: Callable[[ToolCall], ToolCall]) -> Iterator[Part]:
+    for part in parts:
+        if isinstance(part, ToolUse) and part.call.kind != "custom":
+            cut = "token" if isinstance(part.chunks, tuple) else part.chunks
+            yield ToolUse(change(part.call), cut)
+        else:
+            yield part
+
+
+def _unknown(name: str, offered: set[str]) -> str:
+    name += "_2"
+    return _unknown(name, offered) if name in offered else name
+
+
+def _truncated(arguments: str) -> str:
+    return arguments.rstrip()[:-1]
+
+
+def _trailing_comma(arguments: str) -> str:
+    inner, end = arguments.rstrip()[:-1], arguments.rstrip()[-1:]
+    return f"{inner},{end}"
+
+
+def _wrong_types(arguments: str) -> str:
+    try:
+        value = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return _truncated(arguments)
+    wrong = {key: _wrong(each) for key, each in value.items()} if isinstance(value, dict) else str(value)
+    return json.dumps(wrong, separators=(",", ":"))
+
+
+def _wrong(value: Json) -> Json:
+    """A value of another type."""
+    match value:
+        case str():
+            return [value]
+        case bool() | None:
+            return "maybe"
+        case int() | float():
+            return f"about {value}"
+    return 0
+
+
+_SPOILT: Mapping[str, Callable[[str], str]] = {
+    "truncated": _truncated,
+    "trailing_comma": _trailing_comma,
+    "wrong_types": _wrong_types,
+    "empty": lambda _: "",
+}
+
+ANSWER_FAULTS: Faults = {"bad_tool_arguments": BadToolArguments, "unknown_tool": UnknownTool}
+
+
+ON_TOOL_CALLS = (*ANSWER_FAULTS, "in_tool_arguments")  # all that a fault can spoil of what is said
+_WRITTEN = "a fault is a name, or one name with its table: {cut: {after_tokens: 3}}"
+
+
+def compile_faults(then: ThenSpec, site: Site) -> tuple[Affliction, ...]:
+    """The faults of a `then`; whatever is wrong with them is told to `site`."""
+    made = (_affliction(item, then, site.at("faults", at)) for at, item in enumerate(then.faults or ()))
+    return tuple(found for found in made if found is not None)
+
+
+def counting(then: ThenSpec) -> Iterator[str]:
+    """What in the faults of a `then`, and of those inside it, depends on the order in which calls arrive."""
+    for item in then.faults or ():
+        for name, stated in item.items() if isinstance(item, Mapping) else ():
+            keys = stated if isinstance(stated, Mapping) else ()
+            yield from (f"{key} of the fault {name}" for key in ("probability", "times") if key in keys)
+    for inner in (*(then.steps or ()), *(branch.then for branch in then.one_of or ())):
+        yield from counting(inner)
+
+
+def _affliction(item: Json, then: ThenSpec, site: Site) -> Affliction | None:
+    if isinstance(item, Mapping) and len(item) == 1:
+        ((name, stated),) = item.items()
+    else:
+        name, stated = item, {}
+    if not isinstance(name, str):
+        site.refuse(_WRITTEN if isinstance(item, Mapping | list) else f"{_WRITTEN}, not {shown(item)}")
+        return None
+    faults = {**site.faults, **ANSWER_FAULTS}
+    here = site.at(name) if isinstance(item, Mapping) else site
+    if name not in faults:
+        hint = did_you_mean(name, faults) or f"; it is one of {', '.join(faults)}"
+        (here.refuse_key if isinstance(item, Mapping) else here.refuse)(f'unknown fault "{name[:60]}"{hint}')
+        return None
+    table = _checked(name, faults[name], stated, here)
+    if table is None:
+        return None
+    for place in [name, *stated]:
+        if place in ON_TOOL_CALLS and not _may_call(then):
+            (here.at(place) if place in stated else here).refuse_key(
+                f'"{place}" cannot befall this answer: it calls no tool'
+            )
+    return replace(_stated(name, faults[name], table, here), path=site.inside)
+
+
+def _stated(name: str, fault: Any, table: Table, site: Site) -> Affliction:
+    given = {key: getattr(table, key) for key in type(table).model_fields if key in table.model_fields_set}
+    places = [key for key in given if key in POSITIONS]
+    if len(places) > 1:
+        site.at(places[1]).refuse_key(f'"{places[0]}" and "{places[1]}" are two positions; keep one')
+    made = fault(**_fields(fault, given))
+    chance, times = given.get("probability"), given.get("times")
+    change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
+    return Affliction(name, site.label, bend, change, probability=chance, times=times)
+
+
+def _checked(name: str, fault: Any, stated: Json, site: Site) -> Table | None:
+    """The table of a fault, or None where something is wrong with it."""
+    if isinstance(stated, Mapping) and (misplaced := _misplaced(name, fault, stated)):
+        site.at(misplaced[0]).refuse_key(misplaced[1])
+        return None
+    table = fault_table(name, fault)
+    try:
+        return table.model_validate(stated)
+    except ValidationError as error:
+        for complaint in complaints(error, table, f'"{name}"'):
+            site.mistakes.add(complaint.message, (*site.path, *complaint.path), key=complaint.key)
+        return None
+
+
+def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:
+    """A position that the fault cannot have, and why."""
+    places = next((each.among for each in options(fault) if each.kind == "position"), ())
+    wrong = next((key for key in stated if key in POSITIONS and key not in places), None)
+    if wrong is None:
+        return None
+    instead = f"; it takes {', '.join(places)}" if places else ": it is about the whole answer"
+    return wrong, f'"{wrong}" cannot apply to {name}{instead}'
+
+
+def _fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
+    """The fields of a fault from the keys of its table."""
+    fields: dict[str, Json] = {}
+    for each in options(fault):
+        if each.kind != "position":
+            fields |= {each.field: given[each.field]} if each.field in given else {}
+        elif place := next((key for key in given if key in POSITIONS), None):
+            fields[each.field] = Position(place, 0 if given[place] is True else given[place])  # type: ignore[arg-type]
+    return fields
+
+
+def _may_call(content: ContentSpec) -> bool:
+    """Whether an answer may call a tool, as far as its keys tell."""
+    if isinstance(content, ThenSpec):
+        if content.choices is not None:
+            return any(map(_may_call, content.choices))
+        if {"error", "embedding", "moderation", "echo"} & content.model_fields_set:
+            return False
+    called = content.tool_calls or content.items
+    parts = any(part.tool_call is not None or part.item is not None for part in content.parts or ())
+    return bool(called) or parts or not {"text", "json_", "refusal", "parts"} & content.model_fields_set

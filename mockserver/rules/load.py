@@ -1,0 +1,209 @@
+"""Rules: what the rules files say, read, checked and compiled. All mistakes of all files are told at once."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from mockserver.config.errors import Place, RuleError
+from mockserver.config.source import Document, Mistakes, raise_if_any
+from mockserver.config.timing import PROFILES, Profiles
+from mockserver.config.yaml_reader import collector_at_rest
+from mockserver.core.action import Faults
+from mockserver.core.json import Json
+from mockserver.rules.answer.checks import Known, check_dialects, check_features, check_operations, for_its_operations
+from mockserver.rules.answer.compile import Responder, Strand, compile_then, strands
+from mockserver.rules.answer.context import Site
+from mockserver.rules.answer.faults import counting
+from mockserver.rules.match.conditions import All, Condition
+from mockserver.rules.match.parse import Report, compile_when
+from mockserver.rules.schema import RulesFile, RuleSpec
+from mockserver.rules.templates import Templates
+from mockserver.rules.validation_errors import complaints
+
+_NONE: Faults = {}
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A scenario: the rule answers in one state, and leads to another."""
+
+    is_: str
+    becomes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule, ready to be tried. `where` is `rules.yaml:14`, `spec` the rule as it was written."""
+
+    name: str
+    where: str
+    when: Condition
+    then: Responder
+    times: int | None
+    state: State | None
+    spec: Mapping[str, Json]
+    place: Place | None = None
+    draws: tuple[str, ...] = ()  # what in its faults may befall one call and not the next
+    slow: bool = False  # whether to answer may take long, whatever the call: it waits for a program of the user
+    strands: tuple[Strand, ...] = ()  # its steps, branches and faults
+    answers: tuple[bool, ...] = (True,)  # whether each of its steps or branches does, or leaves that to rules behind
+
+    @property
+    def counts(self) -> bool:
+        """Whether it remembers calls, so that the next one may be answered otherwise."""
+        return self.times is not None or self.state is not None
+
+    @property
+    def source(self) -> str:
+        """How reports and headers name what this rule answers: `rule rules.yaml:14 weather`."""
+        return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
+
+
+def load(
+    documents: Sequence[Document], known: Known, *, faults: Faults = _NONE, profiles: Profiles | None = PROFILES
+) -> tuple[Rule, ...]:
+    """The rules of several files, in order; `known` names the dialects and their features.
+
+    `faults` are those of delivery, `profiles` the timings that have names. Raises RuleError with every mistake of every
+    file.
+    """
+    loader = _Loader(known, faults, profiles)
+    with collector_at_rest():
+        rules = [rule for document in documents for rule in loader.rules(document)]
+    raise_if_any(loader.mistakes, RuleError)
+    return tuple(rules)
+
+
+def answering(rules: Sequence[Rule]) -> Sequence[Rule]:
+    """The rules without those that only say how answers of others go out."""
+    return [rule for rule in rules if any(rule.answers)]
+
+
+class _Loader:
+    """Reads one document after the other; names are unique across all of them."""
+
+    def __init__(self, known: Known, faults: Faults, profiles: Profiles | None) -> None:
+        self.known, self.faults, self.profiles = known, faults, profiles
+        self.templates = Templates()
+        self.names: dict[str, str] = {}  # and where each stands
+        self.mistakes: list[Mistakes] = []
+        self.count = 0
+
+    def rules(self, document: Document) -> Iterator[Rule]:
+        mistakes = Mistakes(document)
+        self.mistakes.append(mistakes)
+        for index, spec in enumerate(_listed(document, mistakes)):
+            if mistakes.full:
+                return
+            self.count += 1
+            rule = self._rule(spec, Site(mistakes, self.templates, f"rule {self.count}", ("rules", index)))
+            if rule is not None:
+                yield rule
+
+    def _rule(self, spec: Json, site: Site) -> Rule | None:
+        try:
+            return self._compiled(spec, site)
+        except RecursionError:
+            site.refuse("this rule is nested too deeply; make it flatter")
+            return None
+
+    def _compiled(self, spec: Json, site: Site) -> Rule | None:
+        model = _checked(spec, site)
+        raw = spec if isinstance(spec, Mapping) else {}
+        when = for_its_operations(_condition(raw, site), None if model is None else model.then)
+        check_dialects(raw.get("when"), site, self.known)
+        if model is None:
+            return None
+        check_features(when, model.then, site, self.known)
+        check_operations(when, model.then, site)
+        name = self._name(model.name, site)
+        groups = frozenset(_groups(raw.get("when")))
+        here = Site(site.mistakes, site.templates, name, (*site.path, "then"), groups)
+        there = replace(here, faults=self.faults, profiles=self.profiles)
+        place = site.mistakes.document.place(site.path)
+        state = None if model.state is None else State(model.state.is_, model.state.becomes or model.state.is_)
+        return Rule(
+            name=name,
+            where=place.where if place else site.mistakes.document.file,
+            when=when,
+            then=compile_then(model.then, there),
+            times=model.times,
+            state=state,
+            spec=raw,
+            place=place,
+            draws=tuple(counting(model.then)),
+            strands=tuple(strands(model.then, here)),
+            answers=tuple(_answers(raw["then"])),
+        )
+
+    def _name(self, name: str | None, site: Site) -> str:
+        """What a rule is called: counters and random choices go by it, so that no two may share it."""
+        called, here = (site.rule, site) if name is None else (name, site.at("name"))
+        if called in self.names:
+            nobody = "" if name else "; a rule without a name is called by its number"
+            here.refuse(f'the name "{called}" is taken: {self.names[called]} has it already{nobody}')
+        place = site.mistakes.document.place(here.path)
+        self.names.setdefault(called, place.where if place else site.rule)
+        return called
+
+
+def _answers(then: Mapping[str, Json]) -> Iterator[bool]:
+    """Of a `then`, or of each of its steps or branches, whether it says more than how an answer goes out."""
+    for inner in then.get("steps") or [branch["then"] for branch in then.get("one_of", ())]:
+        yield from _answers(inner)
+    if then.keys().isdisjoint(("steps", "one_of")):
+        yield not then.keys() <= {"timing", "faults"}
+
+
+def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
+    """The rules of a document, as they were written."""
+    content = document.data
+    if content is None:
+        return ()
+    if isinstance(content, list):
+        mistakes.add('a rules file is a table; put this list under "rules:"', ())
+        return ()
+    rules = content.get("rules") if isinstance(content, Mapping) else None
+    is_list = isinstance(rules, list | tuple)
+    # Each rule is checked by itself, so that a mistake in one does not hide those of another.
+    head = {**content, "rules": []} if is_list else content
+    try:
+        RulesFile.model_validate(head)
+    except ValidationError as error:
+        for complaint in complaints(error, RulesFile, "a rules file"):
+            mistakes.add(complaint.message, complaint.path, key=complaint.key)
+    return rules if isinstance(rules, list | tuple) else ()
+
+
+def _checked(spec: Json, site: Site) -> RuleSpec | None:
+    """The rule as a model, or None where its shape is wrong, which is told to `site`."""
+    try:
+        return RuleSpec.model_validate(spec)
+    except ValidationError as error:
+        for complaint in complaints(error, RuleSpec, "a rule"):
+            site.mistakes.add(complaint.message, (*site.path, *complaint.path), key=complaint.key)
+        return None
+
+
+def _condition(spec: Mapping[str, Json], site: Site) -> Condition:
+    here = site.at("when")
+    report: Report = lambda message, path: site.mistakes.add(message, (*here.path, *path), key=True)  # noqa: E731
+    return All() if spec.get("when") is None else compile_when(spec["when"], report)
+
+
+def _groups(when: Json) -> Iterator[str]:
+    """The names of the groups in all regular expressions of a `when`."""
+    match when:
+        case str():
+            yield from _GROUP.findall(when)
+        case Mapping():
+            for value in when.values():
+                yield from _groups(value)
+        case list() | tuple():
+            for value in when:
+                yield from _groups(value)
+
+
+_GROUP = re.compile(r"\(\?P?<([A-Za-z_]\w*)>")

@@ -1,0 +1,179 @@
+"""What a rule wants of a call, as a tree: leaves that test one field, joined by all and any. It reads no YAML.
+
+A `not` never stands in the tree: it is pushed down to the leaves, so that each finding can be read by itself.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from mockserver.config.errors import RuleError
+from mockserver.core.call import Call
+from mockserver.core.exchange import Finding
+from mockserver.core.json import Json
+from mockserver.rules.match.fields import Field
+from mockserver.rules.match.predicates import PLAIN, Lens, Test
+
+Groups = Mapping[str, str]
+NO_GROUPS: Groups = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One predicate held against one field. Nobody wrote an `implied` one."""
+
+    field: Field
+    predicate: str
+    expected: Json
+    test: Test
+    lens: Lens = PLAIN
+    negative: bool = False
+    implied: bool = False
+
+    @property
+    def leaves(self) -> tuple["Leaf", ...]:
+        """This one."""
+        return (self,)
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The field (or its family, as `header`) that is looked at."""
+        return frozenset((self.field.family,))
+
+    def holds(self, call: Call) -> Groups | None:
+        """The named groups of its pattern (often none) if it holds, else None; RuleError if that takes too long."""
+        found = self.test(self.field.read(call))
+        if found is True:
+            return NO_GROUPS
+        return found or None
+
+    def findings(self, call: Call) -> tuple[Finding, ...]:
+        """What was wanted, what stood there, whether it held; a pattern that takes too long does not."""
+        actual = self.field.read(call)
+        ok = self._ok(actual)
+        if ok and self.implied:
+            return ()
+        predicate = f"not {self.predicate}" if self.negative else self.predicate
+        ignoring = ("ignore_case",) * self.lens.fold + ("ignore_space",) * self.lens.squeeze
+        return (Finding(self.field.name, predicate, self.expected, actual, ok, ignoring),)
+
+    def share(self, call: Call) -> tuple[int, int]:
+        """How many of its conditions hold, and how many there are."""
+        ok = self._ok(self.field.read(call))
+        return (0, 0) if ok and self.implied else (int(ok), 1)
+
+    def negated(self) -> "Leaf":
+        """The leaf that holds when this one does not."""
+        test = self.test
+        return replace(self, test=lambda actual: not test(actual), negative=not self.negative)
+
+    def _ok(self, actual: Json) -> bool:
+        try:
+            return bool(self.test(actual))
+        except RuleError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every part must hold; without parts it always does."""
+
+    parts: tuple["Condition", ...] = ()
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of every part, in order."""
+        leaves: tuple[Leaf, ...] = ()
+        for part in self.parts:
+            leaves += part.leaves
+        return leaves
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The fields that are looked at."""
+        return frozenset(leaf.field.family for leaf in self.leaves)
+
+    def holds(self, call: Call) -> Groups | None:
+        """The named groups of all patterns if every part holds, else None."""
+        groups = NO_GROUPS
+        for part in self.parts:
+            found = part.holds(call)
+            if found is None:
+                return None
+            if found:
+                groups = {**groups, **found}
+        return groups
+
+    def findings(self, call: Call) -> tuple[Finding, ...]:
+        """The findings of every part."""
+        return tuple(finding for part in self.parts for finding in part.findings(call))
+
+    def share(self, call: Call) -> tuple[int, int]:
+        """How many of its conditions hold, and how many there are."""
+        held = total = 0
+        for part in self.parts:
+            part_held, part_total = part.share(call)
+            held += part_held
+            total += part_total
+        return held, total
+
+    def negated(self) -> "Condition":
+        """The condition that holds when this one does not."""
+        return Either(tuple(part.negated() for part in self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one branch must hold; without branches it never does."""
+
+    branches: tuple["Condition", ...] = ()
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The leaves of every branch, in order."""
+        return tuple(leaf for branch in self.branches for leaf in branch.leaves)
+
+    @property
+    def uses(self) -> frozenset[str]:
+        """The fields that are looked at."""
+        return frozenset(leaf.field.family for leaf in self.leaves)
+
+    def holds(self, call: Call) -> Groups | None:
+        """The named groups of the first branch that holds, or None."""
+        for branch in self.branches:
+            found = branch.holds(call)
+            if found is not None:
+                return found
+        return None
+
+    def findings(self, call: Call) -> tuple[Finding, ...]:
+        """The findings of the branch that comes nearest."""
+        return max(self.branches, key=lambda branch: _nearness(branch, call)).findings(call) if self.branches else ()
+
+    def share(self, call: Call) -> tuple[int, int]:
+        """How many conditions of the branch that comes nearest hold, and how many it has."""
+        best = max(self.branches, key=lambda branch: _nearness(branch, call), default=None)
+        return (0, 1) if best is None else best.share(call)
+
+    def negated(self) -> "Condition":
+        """The condition that holds when no branch does."""
+        return All(tuple(branch.negated() for branch in self.branches))
+
+
+Condition = Leaf | All | Either
+
+
+def implied(condition: Condition) -> Condition:
+    """The same, as nobody wrote it: reports speak of it only where it fails."""
+    match condition:
+        case Leaf():
+            return replace(condition, implied=True)
+        case All():
+            return All(tuple(map(implied, condition.parts)))
+        case Either():
+            return Either(tuple(map(implied, condition.branches)))
+
+
+def _nearness(condition: Condition, call: Call) -> float:
+    held, total = condition.share(call)
+    return held / total if total else 1.0

@@ -1,0 +1,282 @@
+"""What a rule can look at: each field reads one value out of a Call. It knows no predicates and no rules.
+
+A field that the request does not have reads as None.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+from mockserver.core import tool_results
+from mockserver.core.call import Call
+from mockserver.core.json import Json
+
+Read = Callable[[Call], Json]
+
+
+OPERATIONS = (
+    *("chat", "completions", "responses", "embeddings", "moderations", "models", "model", "info"),
+    *("response", "delete_response", "cancel_response", "input_items", "input_tokens", "compact_response"),
+    *("stored_chats", "stored_chat", "update_chat", "delete_chat", "chat_messages"),
+)
+FORMATS = ("text", "json_object", "json_schema")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of `when`: its kind (text, number, boolean, list or json) says which predicates apply.
+
+    A field with `members` is written as a table of these; one with `values` can be nothing else.
+    """
+
+    name: str
+    kind: str
+    read: Read = field(compare=False)
+    doc: str = field(compare=False)
+    members: Mapping[str, "Field"] = field(default_factory=dict, compare=False)
+    values: tuple[str, ...] = field(default=(), compare=False)  # all that it can be, where that is known
+
+    @property
+    def family(self) -> str:
+        """The part of the name that the user cannot choose: `header` for `header.x-id`."""
+        return self.name.partition(".")[0].partition(" ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Fields that share a prefix: `reader(name)` reads the one of that name, or raises ValueError with the reason."""
+
+    prefix: str
+    kind: str
+    reader: Callable[[str], Read]
+    doc: str
+
+    def member(self, name: str) -> Field:
+        """The field `<prefix><name>`."""
+        return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc)
+
+
+def find(name: str) -> Field | None:
+    """The field that stands under this key of `when`, or None; raises ValueError where its name cannot be."""
+    match FIELDS.get(name):
+        case Field() as found:
+            return found
+        case Family():
+            return None
+    prefix, _, rest = name.partition(".")
+    family = FIELDS.get(f"{prefix}.<name>") if rest else None
+    return family.member(rest) if isinstance(family, Family) else None
+
+
+def expression(text: str) -> Field:
+    """The field that a JMESPath expression reads from the request's body; raises ValueError where it cannot be read."""
+    return Field(f"body {json.dumps(text, ensure_ascii=False)}", "json", _search(text), "")
+
+
+def _kept(read: Read) -> Read:
+    # As cached_property does: what is costly to read is kept with the call it was read from.
+    key = f"{read.__name__} read"
+
+    def kept(call: Call) -> Json:
+        memory = vars(call)
+        if key not in memory:
+            memory[key] = read(call)
+        return memory[key]
+
+    return kept
+
+
+def _last_user(call: Call) -> str | None:
+    return call.last_user or ("" if any(m.role == "user" for m in call.messages) else None)
+
+
+def _last_message(call: Call) -> str | None:
+    return call.messages[-1].text if call.messages else None
+
+
+@_kept
+def _system(call: Call) -> str | None:
+    texts = [m.text for m in call.messages if m.role in ("system", "developer")]
+    return "\n".join(texts) if texts else None
+
+
+@_kept
+def _conversation(call: Call) -> str | None:
+    return "\n".join(m.text for m in call.messages) if call.messages else None
+
+
+@_kept
+def _tools(call: Call) -> tuple[str, ...]:
+    return tuple(tool.name for tool in call.tools)
+
+
+def _tool_choice(call: Call) -> str:
+    choice = call.tool_choice
+    return choice.names[0] if choice.mode == "named" and len(choice.names) == 1 else choice.mode
+
+
+@_kept
+def _images(call: Call) -> int:
+    return sum("image" in str(part.get("type", "")) for m in call.messages for part in m.parts)
+
+
+def _key(call: Call) -> str | None:
+    scheme, _, token = (call.http.header("authorization") or "").partition(" ")
+    if scheme.lower() == "bearer":
+        return token.strip()
+    key = call.http.header("api-key")
+    return call.http.header("x-api-key") if key is None else key
+
+
+_tool_result = _kept(tool_results.last)
+
+
+def _of_tool_result(name: str) -> Read:
+    def read(call: Call) -> Json:
+        result = _tool_result(call)
+        return None if result is None else result[name]
+
+    return read
+
+
+def _header(name: str) -> Read:
+    try:
+        wanted = name.lower().encode("latin-1")
+    except UnicodeEncodeError:
+        raise ValueError(f'"{name}" cannot be the name of a header') from None
+
+    def read(call: Call) -> str | None:
+        return next((value.decode("latin-1") for key, value in call.http.headers if key == wanted), None)
+
+    return read
+
+
+def _query(name: str) -> Read:
+    return lambda call: call.http.query.get(name)
+
+
+def _metadata(name: str) -> Read:
+    def read(call: Call) -> Json:
+        metadata = call.raw.get("metadata")
+        return metadata.get(name) if isinstance(metadata, Mapping) else None
+
+    return read
+
+
+def _param(name: str) -> Read:
+    if "." not in name:
+        return lambda call: call.raw.get(name)
+    steps = tuple(name.split("."))
+
+    def read(call: Call) -> Json:
+        value: Json = call.raw
+        for step in steps:
+            value = _child(value, step)
+        return value
+
+    return read
+
+
+def _child(value: Json, step: str) -> Json:
+    match value:
+        case Mapping():
+            return value.get(step)
+        case list() if step.isdecimal() and len(step) < 9 and int(step) < len(value):
+            return value[int(step)]
+    return None
+
+
+def _search(text: str) -> Read:
+    import jmespath  # slow to import, and few rules need it
+
+    try:
+        compiled = jmespath.compile(text)
+        _check_functions(compiled.parsed)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"cannot read the expression: {_first_line(error)}") from None
+
+    def read(call: Call) -> Json:
+        try:
+            return compiled.search(call.raw)
+        except (ValueError, ArithmeticError):  # it does not fit what this client sent: `length` of null, for one
+            return None
+
+    return read
+
+
+def _first_line(error: Exception) -> str:
+    line = str(error).partition("\n")[0].removeprefix("Invalid jmespath expression: ")
+    line = line.rstrip(":").removesuffix(", for expression")
+    position = getattr(error, "lex_position", None)
+    return line if position is None or "column" in line else f"{line} at column {position}"
+
+
+def _check_functions(node: Json) -> None:
+    # JMESPath itself finds these mistakes only when a request comes that leads there.
+    from jmespath.functions import Functions
+
+    if not isinstance(node, dict):
+        return
+    if node["type"] == "function_expression":
+        entry = Functions.FUNCTION_TABLE.get(node["value"])
+        if entry is None:
+            raise ValueError(f"there is no function {node['value']}()")
+        _check_arguments(node, entry["signature"])
+    for child in node["children"]:
+        _check_functions(child)
+
+
+def _check_arguments(node: Json, signature: tuple[Mapping[str, Json], ...]) -> None:
+    given, wanted = len(node["children"]), len(signature)
+    variadic = bool(signature) and bool(signature[-1].get("variadic"))
+    if given < wanted or (given > wanted and not variadic):
+        raise ValueError(f"{node['value']}() takes {wanted} argument{'s' * (wanted != 1)}, not {given}")
+
+
+_TOOL_RESULT = {
+    "name": Field("tool_result.name", "text", _of_tool_result("name"), "name of the tool that gave the result"),
+    "text": Field("tool_result.text", "text", _of_tool_result("text"), "the result as text"),
+    "json": Field("tool_result.json", "json", _of_tool_result("json"), "the result, where it is JSON"),
+}
+
+FIELDS: Mapping[str, Field | Family] = {
+    "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect that is spoken"),
+    "operation": Field(
+        "operation", "text", attrgetter("operation"), "what is asked for: chat, models, ...", {}, OPERATIONS
+    ),
+    "path": Field("path", "text", attrgetter("http.path"), "path as the client asked, without a namespace in front"),
+    "model": Field("model", "text", attrgetter("model"), "name of the model that is asked"),
+    "stream": Field("stream", "boolean", attrgetter("stream"), "whether the answer is to be streamed"),
+    "last_user": Field("last_user", "text", _last_user, "text of the last user message"),
+    "last_message": Field("last_message", "text", _last_message, "text of the last message, whoever wrote it"),
+    "system": Field("system", "text", _system, "system and developer texts, joined by newlines"),
+    "conversation": Field("conversation", "text", _conversation, "texts of all messages, joined by newlines"),
+    "turn": Field("turn", "number", attrgetter("turn"), "messages of the assistant so far, 0 at first"),
+    "tools": Field("tools", "list", _tools, "names of the tools that are offered"),
+    "tool_choice": Field("tool_choice", "text", _tool_choice, "none, auto, required, or the tool that is named"),
+    "tool_result": Field("tool_result", "json", _tool_result, "a tool's result that stands last", members=_TOOL_RESULT),
+    "response_format": Field(
+        "response_format", "text", attrgetter("response_format"), "type of the response format", {}, FORMATS
+    ),
+    "previous_response": Field(
+        "previous_response", "text", attrgetter("previous"), "id of the response that the client goes on from"
+    ),
+    "images": Field("images", "number", _images, "number of images in the conversation"),
+    "param.<name>": Family("param.", "json", _param, "a field of the body; dots descend into it"),
+    "header.<name>": Family("header.", "text", _header, "a header of the request, in any case"),
+    "query.<name>": Family("query.", "text", _query, "a parameter of the query string"),
+    "metadata.<name>": Family("metadata.", "json", _metadata, "an entry of the request's metadata"),
+    "key": Field("key", "text", _key, "the credential as it was sent"),
+    "attempt": Field(
+        "attempt",
+        "number",
+        attrgetter("attempt"),
+        "the client's try, 1 at first: its retry header, else repeats",
+    ),
+    "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
+    "prompt_tokens": Field("prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage"),
+    "body": Field(
+        "body", "json", attrgetter("raw"), "a JMESPath expression that holds for the body, or a table of them"
+    ),
+}

@@ -1,0 +1,274 @@
+"""Finds the few rules that can answer a call among many, without trying each.
+
+A condition has clauses: sets of keys of which at least one must be in a call for the condition to hold. Keys are looked
+up in dicts (whole values, elements of lists) and automata (pieces of text). Of a rule's clauses the rarest stands for
+it; a rule without one is always tried. What comes out is a superset, so holding is still the condition's own word.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from heapq import merge
+from itertools import chain
+from typing import NamedTuple
+
+from mockserver.core.call import Call
+from mockserver.core.json import Json
+from mockserver.rules.match.conditions import All, Condition, Either, Leaf
+from mockserver.rules.match.fields import Field
+from mockserver.rules.match.predicates import Lens, is_pattern, listed, literals, pieces
+
+MIN_PIECE = 3  # shorter pieces of text stand almost everywhere
+_WINDOW = 32_768  # characters given to an automaton at once, so that its hits never fill the memory
+
+
+class Look(NamedTuple):
+    """Where a key is looked for: a field's whole value, its elements, or pieces of its text, seen through a lens."""
+
+    how: str  # whole | element | piece
+    field: Field
+    lens: Lens
+
+
+class Key(NamedTuple):
+    """A value that a call must show at one place."""
+
+    look: Look
+    value: str | float | bool
+
+
+Clause = frozenset[Key]
+Rows = tuple[int, ...]
+Find = Callable[[Json], Iterable[Rows]]
+
+
+class RuleIndex:
+    """Which of many conditions can hold for a call."""
+
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        clauses = [tuple(clauses_of(condition)) for condition in conditions]
+        common = Counter(chain.from_iterable(chain.from_iterable(clauses)))
+        tables: dict[Look, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
+        always = []
+        for row, choices in enumerate(clauses):
+            if not choices:
+                always.append(row)
+                continue
+            for look, value in min(choices, key=partial(_cost, common)):
+                tables[look][value].append(row)
+        self._always = tuple(always)
+        self._finders = tuple((look.field.read, _finder(look, table)) for look, table in tables.items())
+
+    def candidates(self, call: Call) -> Iterable[int]:
+        """The numbers of all conditions that can hold, ascending, each once; some of them may not hold."""
+        found: set[int] = set()
+        for read, find in self._finders:
+            value = read(call)
+            if value is not None:
+                for rows in find(value):
+                    found.update(rows)
+        if not found:
+            return self._always
+        return merge(self._always, sorted(found)) if self._always else sorted(found)
+
+
+class FewIndex:
+    """No index: of a few conditions each is tried, as it takes longer to index them."""
+
+    def __init__(self, size: int) -> None:
+        self._all = range(size)
+
+    def candidates(self, call: Call) -> Iterable[int]:
+        """The numbers of all conditions."""
+        return self._all
+
+
+class JoinedIndex:
+    """Two indexes as one: the conditions of the first, so many, and after them those of the other."""
+
+    def __init__(self, first: "Index", size: int, other: "Index") -> None:
+        self._first, self._size, self._other = first, size, other
+
+    def candidates(self, call: Call) -> Iterator[int]:
+        """The numbers of all conditions that can hold, ascending, each once; some of them may not hold."""
+        yield from self._first.candidates(call)
+        yield from (self._size + row for row in self._other.candidates(call))
+
+
+Index = RuleIndex | FewIndex | JoinedIndex
+
+
+def clauses_of(condition: Condition) -> Iterator[Clause]:
+    """Sets of keys: the condition can only hold for a call that shows at least one key of every set."""
+    match condition:
+        case Leaf(negative=False):
+            anchor = ANCHORS.get(condition.predicate)
+            if anchor:
+                yield from (clause for clause in anchor(condition) if clause)
+        case All(parts):
+            for part in parts:
+                yield from clauses_of(part)
+        case Either(branches):
+            rarest = [max(clauses_of(branch), key=_weight, default=None) for branch in branches]
+            if branches and None not in rarest:
+                yield frozenset(chain.from_iterable(clause for clause in rarest if clause))
+
+
+def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
+    """The values of which the field must have one for the condition to hold, or None where it is free."""
+    match condition:
+        case All(parts):
+            known = [values for part in parts if (values := pinned(part, field)) is not None]
+            return frozenset.intersection(*known) if known else None
+        case Either(branches):
+            found = [values for branch in branches if (values := pinned(branch, field)) is not None]
+            return frozenset().union(*found) if found and len(found) == len(branches) else None
+    whole = next(clauses_of(condition), frozenset()) if condition.field.name == field else frozenset()
+    return frozenset(key.value for key in whole) if whole and all(key.look.how == "whole" for key in whole) else None
+
+
+def _cost(common: Counter[Key], clause: Clause) -> tuple[int, int, bool]:
+    # Few rules that share the keys first, then long values, then a dict before an automaton.
+    shortest, is_quick = _weight(clause)
+    return sum(common[key] for key in clause), -shortest, not is_quick
+
+
+def _weight(clause: Clause) -> tuple[int, bool]:
+    lengths = [len(key.value) if isinstance(key.value, str) else 1 for key in clause]
+    return min(lengths), all(key.look.how != "piece" for key in clause)
+
+
+def _whole(leaf: Leaf) -> Iterator[Clause]:
+    if isinstance(leaf.expected, str | int | float):
+        yield frozenset([_whole_key(leaf, leaf.expected)])
+
+
+def _whole_key(leaf: Leaf, value: str | float) -> Key:
+    seen = leaf.lens(value) if isinstance(value, str) else value
+    return Key(Look("whole", leaf.field, leaf.lens), seen)
+
+
+def _one_of(leaf: Leaf) -> Iterator[Clause]:
+    each = [_bare(leaf, value) for value in leaf.expected]
+    if all(each):
+        yield frozenset(chain.from_iterable(each))
+
+
+def _bare(leaf: Leaf, value: Json) -> Clause:
+    if is_pattern(value):
+        return max((clause for clause in _parts(leaf, value) if clause), key=_weight, default=frozenset())
+    return frozenset([_whole_key(leaf, value)]) if isinstance(value, str | int | float) else frozenset()
+
+
+def _glob(leaf: Leaf) -> Iterator[Clause]:
+    yield from _parts(leaf, leaf.expected)
+
+
+def _parts(leaf: Leaf, pattern: str) -> Iterator[Clause]:
+    parts = pieces(pattern)
+    if len(parts) == 1:
+        yield frozenset([_whole_key(leaf, parts[0])])
+        return
+    for part in parts:
+        yield _piece(leaf, part)
+
+
+def _contains(leaf: Leaf) -> Iterator[Clause]:
+    for text in listed(leaf.expected):
+        yield _piece(leaf, text)
+
+
+def _pattern(leaf: Leaf) -> Iterator[Clause]:
+    if not leaf.lens.fold:  # a pattern ignores case in its own way
+        for text in literals(leaf.expected):
+            yield _piece(leaf, text)
+
+
+def _elements(leaf: Leaf) -> Iterator[Clause]:
+    for value in listed(leaf.expected):
+        if isinstance(value, str) and not is_pattern(value):
+            yield frozenset([Key(Look("element", leaf.field, leaf.lens), leaf.lens(value))])
+
+
+def _piece(leaf: Leaf, text: str) -> Clause:
+    # A squeezed text has the words of the true one, but not its white space: a word is looked for in the true one.
+    words = leaf.lens(text).split() if leaf.lens.squeeze else [leaf.lens(text)]
+    longest = max(words, key=len, default="")
+    if len(longest) < MIN_PIECE or not _is_unicode(longest):
+        return frozenset()
+    return frozenset([Key(Look("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, which the automaton cannot take
+        return False
+    return True
+
+
+def _finder(look: Look, table: Mapping[Json, list[int]]) -> Find:
+    rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
+    match look.how:
+        case "whole":
+            return partial(_find_whole, rows, look.lens)
+        case "element":
+            return partial(_find_elements, rows, look.lens)
+    return _find_pieces(rows, look.lens)
+
+
+def _find_whole(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterable[Rows]:
+    if isinstance(value, str):
+        value = lens(value)
+    elif not isinstance(value, int | float):
+        return ()
+    found = rows.get(value)
+    return () if found is None else (found,)
+
+
+def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterable[Rows]:
+    if not isinstance(value, list | tuple):
+        return ()
+    return [found for element in value if isinstance(element, str) and (found := rows.get(lens(element)))]
+
+
+def _find_pieces(rows: Mapping[Json, Rows], lens: Lens) -> Find:
+    import ahocorasick_rs  # only where there are pieces to look for
+
+    automaton = ahocorasick_rs.AhoCorasick(list(rows))
+    found = tuple(rows.values())
+    overlap = max(map(len, rows)) - 1
+
+    def find(value: Json) -> Iterable[Rows]:
+        if not isinstance(value, str):
+            return ()
+        seen = {hit[0] for window in _windows(lens(value), overlap) for hit in _hits(automaton, window)}
+        return [found[piece] for piece in seen]
+
+    return find
+
+
+def _windows(text: str, overlap: int) -> Iterable[str]:
+    if len(text) <= _WINDOW:
+        return (text,)
+    return (text[at : at + _WINDOW + overlap] for at in range(0, len(text), _WINDOW))
+
+
+def _hits(automaton: Json, text: str) -> Iterable[tuple[int, int, int]]:
+    try:
+        hits: list[tuple[int, int, int]] = automaton.find_matches_as_indexes(text, overlapping=True)
+    except UnicodeEncodeError:
+        return _hits(automaton, text.encode("utf-8", "replace").decode())
+    return hits
+
+
+ANCHORS: Mapping[str, Callable[[Leaf], Iterator[Clause]]] = {
+    "equals": _whole,
+    "in": _one_of,
+    "glob": _glob,
+    "contains": _contains,
+    "starts_with": _contains,
+    "ends_with": _contains,
+    "regex": _pattern,
+    "includes": _elements,
+}

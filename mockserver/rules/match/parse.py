@@ -1,0 +1,294 @@
+"""Reads `when`: a table of fields and what each must be becomes a Condition. All mistakes are reported, not the first.
+
+FIELDS and PREDICATES say what can stand there; F fields and P predicates give F x P matchers.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+
+from mockserver.config.source import Path, did_you_mean
+from mockserver.core.json import Json
+from mockserver.rules.match.conditions import All, Condition, Either, Leaf
+from mockserver.rules.match.fields import FIELDS, Field, expression, find
+from mockserver.rules.match.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, listed
+
+__all__ = ["FIELDS", "GROUPS", "KINDS", "MODIFIERS", "PREDICATES", "Path", "Report", "compile_when"]
+
+Report = Callable[[str, Path], None]  # a message, and the path from the `when` table to the key (or item) concerned
+
+
+def compile_when(spec: Json, report: Report) -> Condition:
+    """The condition that a `when` table states; what is wrong with the table goes to `report`.
+
+    A bare value is compared whole, with `*` as wildcard in text; a bare list means one of its values (for `tools`:
+    exactly this list); a bare text for `tools` means that it is offered. Everything else is a table of predicates.
+    """
+    if not isinstance(spec, Mapping):
+        report(f"expected a table of fields, not {_shown(spec)}", ())
+        return All()
+    parts: list[Condition] = []
+    for key, value in spec.items():
+        parts += _entry(str(key), value, _within(report, key))
+    return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+
+def _entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
+    match key:
+        case "any":
+            yield Either(tuple(_group(key, value, report)))
+        case "all":
+            yield from _group(key, value, report)
+        case "not":
+            if value == {}:
+                report('"not" without a condition never holds', ())
+            yield compile_when(value, report).negated()
+        case "body":
+            yield from _body(value, report)
+        case _:
+            yield from _field(key, value, report)
+
+
+def _group(key: str, value: Json, report: Report) -> Iterator[Condition]:
+    if not isinstance(value, list | tuple) or not value:
+        report(f'"{key}" expects a list of tables, each like `when` itself, not {_shown(value)}', ())
+        return
+    for index, table in enumerate(value):
+        yield compile_when(table, _within(report, index))
+
+
+def _field(key: str, value: Json, report: Report) -> Iterator[Condition]:
+    try:
+        field = find(key)
+    except ValueError as error:
+        report(str(error), ())
+        return
+    if field is None:
+        report(f'unknown field "{key}"{_meant(key)}', ())
+    elif field.members:
+        yield from _members(field, value, report)
+    else:
+        yield from _tests(field, value, report)
+
+
+def _meant(key: str) -> str:
+    """What somebody who wrote this unknown field may have meant."""
+    if key in _INSTEAD:
+        return f'; write "{_INSTEAD[key]}"'
+    in_body = f'; a field of the request\'s body is "param.{key}"' if key.isidentifier() else ""
+    return did_you_mean(key, (*FIELDS, *GROUPS)) or in_body
+
+
+def _members(field: Field, value: Json, report: Report) -> Iterator[Condition]:
+    names = ", ".join((*field.members, "exists"))
+    if not isinstance(value, Mapping) or not value:
+        report(f'"{field.name}" expects a table of {names}, not {_shown(value)}', ())
+        return
+    if "exists" in value:
+        yield from _predicates(field, {"exists": value["exists"]}, report)
+    for name, spec in value.items():
+        if name in field.members:
+            yield from _tests(field.members[name], spec, _within(report, name))
+        elif name != "exists":
+            known = did_you_mean(str(name), (*field.members, "exists"))
+            report(f'"{field.name}" has no "{name}"{known or f"; it has {names}"}', (name,))
+
+
+def _body(value: Json, report: Report) -> Iterator[Condition]:
+    match value:
+        case str():
+            if field := _expression(value, report):
+                yield Leaf(field, "holds", True, _is_truth)
+        case Mapping() if value:
+            for text, spec in value.items():
+                if field := _expression(str(text), _within(report, text)):
+                    yield from _tests(field, spec, _within(report, text))
+        case _:
+            report(f'"body" expects a JMESPath expression, or a table of them, not {_shown(value)}', ())
+
+
+def _expression(text: str, report: Report) -> Field | None:
+    try:
+        return expression(text)
+    except ValueError as error:
+        report(str(error), ())
+        return None
+
+
+def _is_truth(value: Json) -> bool:
+    return value is not None and value is not False and value not in ("", [], {})
+
+
+def _tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
+    if isinstance(spec, Mapping):
+        yield from _predicates(field, spec, report)
+    elif spec is None:
+        report("nothing stands here; {exists: false} is the way to say that a field is absent", ())
+    else:
+        name = _bare(field, spec)
+        yield from _leaf(field, name, {name: spec}, report)
+
+
+def _bare(field: Field, spec: Json) -> str:
+    if isinstance(spec, list | tuple):
+        return "equals" if field.kind == "list" else "in"
+    if field.kind == "list":
+        return "includes"
+    return "glob" if is_pattern(spec) and field.kind in ("text", "json") else "equals"
+
+
+def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
+    _check_modifiers(field, table, report)
+    names = [name for name in table if name not in MODIFIERS]
+    if not names:
+        report(f'"{field.name}" has no predicate here, such as {_examples(field)}', ())
+    for name in names:
+        yield from _leaf(field, name, table, _within(report, name))
+    if table.get("exists") is False and len(names) > 1:
+        report('where "exists" is false, nothing else can hold', ("exists",))
+    _check_range(table, report)
+    if isinstance(length := table.get("length"), Mapping):
+        _check_range(length, _within(report, "length"))
+
+
+def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) -> None:
+    textual = any(PREDICATES[name].textual for name in table if name in PREDICATES)
+    for name in MODIFIERS:
+        if name not in table:
+            continue
+        if not isinstance(table[name], bool):
+            report(f'"{name}" expects true or false, not {_shown(table[name])}', (name,))
+        elif field.kind in ("number", "boolean") or not textual:
+            report(f'"{name}" changes nothing here, where no text is compared', (name,))
+
+
+def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
+    expected = table[name]
+    if misfit := _misfit(field, name, expected):
+        report(misfit, ())
+        return
+    lens = Lens(fold=table.get("ignore_case") is True, squeeze=table.get("ignore_space") is True)
+    try:
+        test: Test = PREDICATES[name].build(expected, lens)
+    except UnfitError as error:
+        report(str(error), error.path)
+    else:
+        yield Leaf(field, name, expected, test, lens)
+
+
+def _misfit(field: Field, name: str, expected: Json) -> str | None:
+    """Why this predicate cannot stand here, if it cannot."""
+    if name not in PREDICATES:
+        hint = did_you_mean(name, (*PREDICATES, *MODIFIERS))
+        return f'unknown predicate "{name}"{hint or _instead(field, name)}'
+    predicate = PREDICATES[name]
+    kind, of_kind = KINDS[field.kind]
+    if field.kind not in predicate.kinds:
+        instead = '; did you mean "includes"?' if field.kind == "list" and predicate.textual else ""
+        return f'"{name}" cannot apply to "{field.name}", which is {kind}{instead}'
+    words, accepts = SHAPES[predicate.shape]
+    if accepts(expected, of_kind):
+        return _never(field, name, expected)
+    if predicate.shape != "value":
+        return f'"{name}" expects {words.format(kind=kind)}, not {_shown(expected)}'
+    quotes = "; put it in quotes" if field.kind == "text" and isinstance(expected, int | float) else ""
+    return f'"{field.name}" is {kind}, not {_shown(expected)}{quotes}'
+
+
+def _instead(field: Field, name: str) -> str:
+    """What an unknown predicate may have meant, where no known one is spelled like it."""
+    if name in GROUPS:
+        return f"; put it around the field: {name}: {{{field.name}: ...}}"
+    if field.kind == "json":
+        return "; an object is compared with subset: {...} or equals: {...}"
+    return f"; it is one of {_examples(field)}"
+
+
+def _never(field: Field, name: str, expected: Json) -> str | None:
+    """Why the field can never be what is wanted, where all that it can be is known."""
+    wanted = expected if name == "in" else [expected] if name == "equals" else []
+    for value in wanted:
+        if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):
+            hint = did_you_mean(value, field.values) or f"; it is one of {', '.join(field.values)}"
+            return f'"{field.name}" is never {_shown(value)}{hint}'
+    return None
+
+
+def _check_range(table: Mapping[str, Json], report: Report) -> None:
+    lows = [(table[name], name) for name in ("gte", "gt") if is_number(table.get(name))]
+    highs = [(table[name], name) for name in ("lte", "lt") if is_number(table.get(name))]
+    for low, above in lows:
+        for high, below in highs:
+            if low > high or (low == high and (above, below) != ("gte", "lte")):
+                report(f"no number is {WORDS[above]} {low} and {WORDS[below]} {high}", (below,))
+                return
+
+
+def _examples(field: Field) -> str:
+    return ", ".join(name for name, predicate in PREDICATES.items() if field.kind in predicate.kinds)
+
+
+def _within(report: Report, key: str | int) -> Report:
+    return lambda message, path: report(message, (key, *path))
+
+
+def _shown(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+def _some(value: Json, accepts: Callable[[Json], bool]) -> bool:
+    return isinstance(value, list | tuple) and bool(value) and all(map(accepts, value))
+
+
+GROUPS: Mapping[str, str] = {
+    "any": "at least one of these tables holds",
+    "all": "all of these tables hold",
+    "not": "this table does not hold",
+}
+
+MODIFIERS: Mapping[str, str] = {
+    "ignore_case": "upper and lower case are the same",
+    "ignore_space": "how much white space stands between words, and around them, does not matter",
+}
+
+WORDS: Mapping[str, str] = {"lt": "less than", "lte": "at most", "gt": "more than", "gte": "at least"}
+
+# What a field of each kind is called, and which values it can be compared with.
+KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
+    "text": ("text", _is_text),
+    "number": ("a number", is_number),
+    "boolean": ("true or false", lambda value: isinstance(value, bool)),
+    "list": ("a list of texts", lambda value: value == [] or _some(value, _is_text)),
+    "json": ("JSON", lambda value: value is not None),
+}
+
+# What a predicate of each shape expects, and the check of it, which is given the check of the field's kind.
+SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]] = {
+    "value": ("{kind}", lambda value, of_kind: of_kind(value)),
+    "values": ("a list of values, each {kind}", _some),
+    "text": ("text", lambda value, _: _is_text(value)),
+    "texts": ("text, or a list of texts", lambda value, _: _is_text(value) or _some(value, _is_text)),
+    "number": ("a number", lambda value, _: is_number(value)),
+    "boolean": ("true or false", lambda value, _: isinstance(value, bool)),
+    "elements": (
+        "an element, or a list of elements",
+        lambda value, of_kind: bool(listed(value)) and of_kind(listed(value)),
+    ),
+    "length": (
+        "a number, or a table of lt, lte, gt, gte",
+        lambda value, _: is_number(value) or isinstance(value, Mapping),
+    ),
+    "table": ("an object or a list", lambda value, _: isinstance(value, Mapping | list | tuple)),
+    "schema": ("a JSON Schema", lambda value, _: isinstance(value, Mapping | bool)),
+}
+
+# Fields by the names that the APIs have for what they read.
+_INSTEAD: Mapping[str, str] = {
+    **dict.fromkeys(("input", "prompt", "content", "text"), "last_user"),
+    "messages": "conversation",
+    "instructions": "system",
+}

@@ -1,0 +1,363 @@
+"""How a rule can compare: each predicate turns what a rule expects into a test of one value. It knows no fields.
+
+A test never raises for a value that it cannot compare: that value does not hold. An absent value (None) holds for
+`exists: false` alone.
+"""
+
+import json
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from mockserver.config.errors import RuleError
+from mockserver.core.json import Json
+from mockserver.core.pattern_size import bounded
+
+# One element of a pattern. What none of these reads, such as (?i), \p{L} or a nested set, is not simple.
+_ELEMENT = re.compile(
+    r"""
+      (?P<open>    \( (?: \?: | \?P?<[A-Za-z_]\w*> )? (?!\?) )
+    | (?P<close>   \) )
+    | (?P<or>      \| )
+    | (?P<quantity> [*+?] | \{ [^{}]* \} )
+    | (?P<break>   [.^$] | \\[dDwWsSbBAZntrfv] | \[ \^?+ \]?+ (?: [^\[\]\\] | \\[^\W_] | \\\W )* \] )
+    | (?P<escaped> \\ [^\w\s] )
+    | (?P<letter>  [^\\()|*+?{}\[\].^$] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def literals(pattern: str) -> tuple[str, ...]:
+    """Pieces of text that stand in every text in which the pattern is found; none where that is not plain."""
+    elements = list(_elements(pattern))
+    if not elements or elements[-1][0] == "unknown":
+        return ()
+    outside = list(_outside(elements))
+    if any(kind == "or" for kind, _ in outside):
+        return ()
+    return tuple(_runs(outside))
+
+
+def _elements(pattern: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while at < len(pattern):
+        found = _ELEMENT.match(pattern, at)
+        if found is None:
+            yield "unknown", pattern[at:]
+            return
+        yield str(found.lastgroup), found[0]
+        at = found.end()
+
+
+def _outside(elements: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The elements outside of all groups; a group is a break."""
+    depth = 0
+    for kind, text in elements:
+        if kind == "open":
+            depth += 1
+        elif kind == "close":
+            depth -= 1
+            yield "break", text
+        elif depth == 0:
+            yield kind, text
+
+
+def _runs(elements: list[tuple[str, str]]) -> Iterator[str]:
+    """Letters that stand side by side and must all be there."""
+    run = ""
+    for kind, text in [*elements, ("break", "")]:
+        if kind in ("letter", "escaped"):
+            run += text[-1]
+            continue
+        if kind == "quantity" and text != "+":
+            run = run[:-1]  # perhaps it is not there at all
+        if run:
+            yield run
+        run = ""
+
+
+Test = Callable[[Json], bool | Mapping[str, str]]  # a mapping: it holds, and these are the named groups
+
+REGEX_SECONDS = 0.1  # for every million characters begun
+_STAR = re.compile(r"(?<!\\)\*")
+_SPACE = re.compile(r"\s+")
+
+
+class UnfitError(ValueError):
+    """What a rule expects cannot be compared; `path` leads from the predicate to the culprit."""
+
+    def __init__(self, message: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """How text is looked at before it is compared: `fold` blurs case, `squeeze` how much white space there is."""
+
+    fold: bool = False
+    squeeze: bool = False
+
+    def __call__(self, text: str) -> str:
+        """The text as it is seen through this lens."""
+        if self.squeeze:
+            text = _SPACE.sub(" ", text).strip(" ")
+        return text.casefold() if self.fold else text
+
+
+PLAIN = Lens()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """One way to compare: the kinds of field it applies to, the shape it expects (a key of SHAPES), how it is built.
+
+    `build(expected, lens)` raises UnfitError where nothing can ever be compared with what is expected.
+    """
+
+    kinds: tuple[str, ...]
+    shape: str
+    build: Callable[[Json, Lens], Test]
+    doc: str
+    textual: bool = False  # compares text, so that ignore_case and ignore_space mean something
+
+
+def is_number(value: Json) -> bool:
+    """Whether a value is a number; true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_pattern(value: Json) -> bool:
+    """Whether a bare value is text in which a star stands, so that it is read as a pattern."""
+    return isinstance(value, str) and "*" in value
+
+
+def pieces(pattern: str) -> tuple[str, ...]:
+    r"""The literal pieces between the wildcards of a pattern; `\*` is a star."""
+    return tuple(piece.replace("\\*", "*") for piece in _STAR.split(pattern))
+
+
+def listed(expected: Json) -> tuple[Json, ...]:
+    """One value or a list of values as a tuple."""
+    return tuple(expected) if isinstance(expected, list | tuple) else (expected,)
+
+
+def same(expected: Json, actual: Json) -> bool:
+    """Whether two JSON values are equal; true is not 1 here."""
+    match expected:
+        case str():
+            return isinstance(actual, str) and actual == expected
+        case bool() | None:
+            return actual is expected
+        case int() | float():
+            return is_number(actual) and bool(actual == expected)
+        case Mapping():
+            alike = isinstance(actual, Mapping) and actual.keys() == expected.keys()
+            return alike and all(same(value, actual[key]) for key, value in expected.items())
+    alike = isinstance(actual, list | tuple) and len(actual) == len(expected)
+    return alike and all(map(same, expected, actual))
+
+
+def part_of(expected: Json, actual: Json) -> bool:
+    """Whether all that is expected stands in the value: keys of objects, and elements of lists in any order."""
+    match expected:
+        case Mapping():
+            known = isinstance(actual, Mapping) and actual.keys() >= expected.keys()
+            return known and all(part_of(value, actual[key]) for key, value in expected.items())
+        case list() | tuple():
+            return isinstance(actual, list | tuple) and all(any(part_of(e, a) for a in actual) for e in expected)
+    return same(expected, actual)
+
+
+def _bare(expected: Json, lens: Lens) -> Test:
+    return _glob(expected, lens) if is_pattern(expected) else _equals(expected, lens)
+
+
+def _equals(expected: Json, lens: Lens) -> Test:
+    if not isinstance(expected, str):
+        return lambda actual: same(expected, actual)
+    if lens == PLAIN:
+        return lambda actual: isinstance(actual, str) and actual == expected
+    seen = lens(expected)
+    return lambda actual: isinstance(actual, str) and lens(actual) == seen
+
+
+def _in(expected: Json, lens: Lens) -> Test:
+    if lens == PLAIN and all(isinstance(value, str) and not is_pattern(value) for value in expected):
+        values = frozenset(expected)
+        return lambda actual: isinstance(actual, str) and actual in values
+    tests = [_bare(value, lens) for value in expected]
+    return lambda actual: any(test(actual) for test in tests)
+
+
+def _glob(expected: str, lens: Lens) -> Test:
+    first, *rest = pieces(expected)
+    if not rest:
+        return _equals(first, lens)
+    first, *middle, last = pieces(lens(expected))
+    if lens != PLAIN:
+        return lambda actual: isinstance(actual, str) and _in_order(lens(actual), first, middle, last)
+    # The two common shapes have a test of their own, because they are tried most.
+    if not middle and not last:
+        return lambda actual: isinstance(actual, str) and actual.startswith(first)
+    if len(middle) == 1 and not first and not last:
+        return _contains(middle, PLAIN)
+    return lambda actual: isinstance(actual, str) and _in_order(actual, first, middle, last)
+
+
+def _in_order(text: str, first: str, middle: list[str], last: str) -> bool:
+    # Taking each piece at its first place is enough, and keeps the time linear whatever the text.
+    at, end = len(first), len(text) - len(last)
+    if at > end or not text.startswith(first) or not text.endswith(last):
+        return False
+    for piece in middle:
+        found = text.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
+
+
+def _contains(expected: Json, lens: Lens) -> Test:
+    wanted = tuple(lens(text) for text in listed(expected))
+    if lens == PLAIN and len(wanted) == 1:
+        (only,) = wanted
+        return lambda actual: isinstance(actual, str) and only in actual
+    return lambda actual: isinstance(actual, str) and _has_all(lens(actual), wanted)
+
+
+def _has_all(text: str, wanted: tuple[str, ...]) -> bool:
+    return all(piece in text for piece in wanted)
+
+
+def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
+    def build(expected: str, lens: Lens) -> Test:
+        wanted = lens(expected)
+        return lambda actual: isinstance(actual, str) and fits(lens(actual), wanted)
+
+    return build
+
+
+def _regex(expected: str, lens: Lens) -> Test:
+    import regex  # type: ignore[import-untyped]  # slow to import, and many files have no pattern
+
+    try:
+        pattern = regex.compile(bounded(expected), regex.IGNORECASE if lens.fold else 0)
+    except (regex.error, ValueError, OverflowError, RecursionError) as error:
+        raise UnfitError(f"cannot read the pattern: {error}") from None
+    spaces = Lens(squeeze=lens.squeeze)
+    required = "" if lens.fold else max(literals(expected), key=len, default="")
+
+    def search(actual: Json) -> bool | Mapping[str, str]:
+        if not isinstance(actual, str):
+            return False
+        if required not in (text := spaces(actual)):  # much quicker than the pattern's own search
+            return False
+        try:
+            found = pattern.search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))
+        except (TimeoutError, MemoryError):  # memory: the library's own way to fail on some
+            raise RuleError(_ran_out(expected)) from None
+        return found is not None and ({name: text or "" for name, text in found.groupdict().items()} or True)
+
+    return search
+
+
+def _ran_out(pattern: str) -> str:
+    shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
+    return f"the pattern {shown} takes over {REGEX_SECONDS} s, or all memory, on this request; make it simpler"
+
+
+def _compare(holds: Callable[[Json, Json], bool]) -> Callable[[Json, Lens], Test]:
+    return lambda expected, _lens: lambda actual: is_number(actual) and holds(actual, expected)
+
+
+def _includes(expected: Json, lens: Lens) -> Test:
+    wanted = listed(expected)
+    if lens == PLAIN and len(wanted) == 1 and isinstance(wanted[0], str) and not is_pattern(wanted[0]):
+        (only,) = wanted
+        return lambda actual: isinstance(actual, list | tuple) and only in actual
+    tests = [_bare(value, lens) for value in wanted]
+    return lambda actual: isinstance(actual, list | tuple) and all(any(map(test, actual)) for test in tests)
+
+
+def _exists(expected: bool, _lens: Lens) -> Test:
+    return lambda actual: (actual is not None and actual != ()) is expected  # offering no tools is having none
+
+
+def _length(expected: Json, lens: Lens) -> Test:
+    table = expected if isinstance(expected, Mapping) else {"equals": expected}
+    for name, value in table.items():
+        if name not in LENGTHS:
+            raise UnfitError(f'unknown comparison "{name}"; a length has {", ".join(LENGTHS)}', name)
+        if not is_number(value):
+            raise UnfitError(f'"{name}" expects a number here', name)
+    tests = [LENGTHS[name](value, lens) for name, value in table.items()]
+
+    def fits(actual: Json) -> bool:
+        return isinstance(actual, str | list | tuple | Mapping) and all(test(len(actual)) for test in tests)
+
+    return fits
+
+
+def _schema(expected: Json, _lens: Lens) -> Test:
+    import jsonschema_rs  # slow to import, and few rules need it
+
+    try:
+        validator = jsonschema_rs.validator_for(expected, retriever=_no_retrieving)
+    except ValueError as error:
+        raise UnfitError(f"not a JSON Schema: {str(error).partition(chr(10))[0]}") from None
+
+    def validates(actual: Json) -> bool:
+        try:
+            return actual is not None and bool(validator.is_valid(actual))
+        except ValueError:  # text that is no Unicode
+            return False
+
+    return validates
+
+
+def _no_retrieving(uri: str) -> Json:
+    raise ValueError(f"{uri} is outside of this schema, and nothing is fetched")
+
+
+_TEXTS = ("text", "json")
+_NUMBERS = ("number", "json")
+_ALL = ("text", "number", "boolean", "list", "json")
+
+LENGTHS: Mapping[str, Callable[[Json, Lens], Test]] = {
+    "equals": _equals,
+    "lt": _compare(operator.lt),
+    "lte": _compare(operator.le),
+    "gt": _compare(operator.gt),
+    "gte": _compare(operator.ge),
+}
+
+PREDICATES: Mapping[str, Predicate] = {
+    "equals": Predicate(_ALL, "value", _equals, "is exactly this", textual=True),
+    "in": Predicate(
+        ("text", "number", "boolean", "json"), "values", _in, "is one of these, `*` as wildcard", textual=True
+    ),
+    "glob": Predicate(_TEXTS, "text", _glob, r"is this as a whole, `*` as wildcard and `\*` as star", textual=True),
+    "contains": Predicate(_TEXTS, "texts", _contains, "has this text, or all of these, in it", textual=True),
+    "starts_with": Predicate(_TEXTS, "text", _affix(str.startswith), "begins with this text", textual=True),
+    "ends_with": Predicate(_TEXTS, "text", _affix(str.endswith), "ends with this text", textual=True),
+    "regex": Predicate(_TEXTS, "text", _regex, "has this pattern in it; named groups become `match`", textual=True),
+    "lt": Predicate(_NUMBERS, "number", LENGTHS["lt"], "is less than this"),
+    "lte": Predicate(_NUMBERS, "number", LENGTHS["lte"], "is this or less"),
+    "gt": Predicate(_NUMBERS, "number", LENGTHS["gt"], "is more than this"),
+    "gte": Predicate(_NUMBERS, "number", LENGTHS["gte"], "is this or more"),
+    "includes": Predicate(
+        ("list", "json"), "elements", _includes, "has this element, or all of these, `*` as wildcard", textual=True
+    ),
+    "exists": Predicate(_ALL, "boolean", _exists, "whether the request has it"),
+    "length": Predicate(
+        ("text", "list", "json"), "length", _length, "how long it is: a number, or a table of lt, lte, ..."
+    ),
+    "subset": Predicate(
+        ("json",), "table", lambda expected, _: partial(part_of, expected), "has all that stands here, at any depth"
+    ),
+    "schema": Predicate(("json",), "schema", _schema, "satisfies this JSON Schema"),
+}

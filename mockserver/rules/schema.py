@@ -1,0 +1,426 @@
+"""The rules file as its author writes it: models that check the shape, and from which the editor's JSON Schema is made.
+
+What a value means beyond its shape is decided where it is compiled.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, Tag, create_model
+from pydantic_core import PydanticCustomError
+
+from mockserver.config.timing import TimingTable
+from mockserver.config.types import Duration, Share
+from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
+from mockserver.core.json import Json
+from mockserver.core.plan import REASONS
+from mockserver.rules.items import INSTEAD, ItemSpec
+from mockserver.rules.table import Headers, Table, TextOrNumber, Whole, either
+
+_LARGEST = 3.4e38  # that 32 bits can hold
+EmbeddingSpec = Annotated[list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=1)]
+Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Category = Literal[
+    "harassment",
+    "harassment/threatening",
+    "hate",
+    "hate/threatening",
+    "illicit",
+    "illicit/violent",
+    "self-harm",
+    "self-harm/instructions",
+    "self-harm/intent",
+    "sexual",
+    "sexual/minors",
+    "violence",
+    "violence/graphic",
+]
+
+
+class ScoresSpec(Table):
+    """Scores by category; from 0.5 on a category is flagged."""
+
+    example = "{violence: 0.92}"
+
+    harassment: Score | None = None
+    harassment_threatening: Score | None = Field(None, alias="harassment/threatening")
+    hate: Score | None = None
+    hate_threatening: Score | None = Field(None, alias="hate/threatening")
+    illicit: Score | None = None
+    illicit_violent: Score | None = Field(None, alias="illicit/violent")
+    self_harm: Score | None = Field(None, alias="self-harm")
+    self_harm_instructions: Score | None = Field(None, alias="self-harm/instructions")
+    self_harm_intent: Score | None = Field(None, alias="self-harm/intent")
+    sexual: Score | None = None
+    sexual_minors: Score | None = Field(None, alias="sexual/minors")
+    violence: Score | None = None
+    violence_graphic: Score | None = Field(None, alias="violence/graphic")
+
+
+ModerationSpec = Annotated[
+    Annotated[ScoresSpec, Tag("<table>")] | Annotated[list[Category], Tag("<list>")],
+    either("scores such as {violence: 0.92}, or a list of categories"),
+]
+
+
+MOST_EVENTS = 10_000  # that come at once
+BESIDE: Mapping[str, str] = {
+    "probability": "how often it befalls a call, by seed; a retry draws anew",
+    "times": "how many calls of the rule it befalls in a namespace, then no more",
+}
+
+
+@cache
+def fault_table(name: str, fault: Any) -> type[Table]:
+    """The table that may stand behind the name of a fault."""
+    fields: dict[str, Any] = {
+        "probability": (Share | None, Field(None, description=BESIDE["probability"])),
+        "times": (Annotated[int, Field(ge=1)] | None, Field(None, description=BESIDE["times"])),
+    }
+    for each in options(fault):
+        if each.kind == "position":
+            fields |= {where: _place(where) for where in each.among}
+        else:
+            kind = TYPES[each.kind](each)
+            fields[each.field] = (kind | None, Field(None, alias=each.name, description=each.about))
+    table = create_model(f"{name}_fault", __base__=Table, __doc__=fault.__doc__, **fields)
+    table.example = f"{{{name}: {{{_example(fault)}}}}}"
+    return table
+
+
+def _place(where: str) -> tuple[Any, Any]:
+    kind: Any = Whole if counts(where) else Literal[True]
+    return (kind | None if counts(where) else Literal[True] | None, Field(None, description=POSITIONS[where]))
+
+
+def _example(fault: Any) -> str:
+    given = {each.kind: each for each in options(fault)}
+    if "position" in given:
+        return "after_tokens: 3" if "after_tokens" in given["position"].among else "at_start: true"
+    return next((f"{each.name}: {each.default}" for each in given.values()), "times: 1")
+
+
+def fault_schema(faults: Faults) -> dict[str, Json]:
+    """The JSON Schema of one item of a rule's `faults`."""
+    tables = {name: fault_table(name, fault) for name, fault in faults.items()}
+    named = {"enum": list(tables), "description": "a fault as it is by itself"}
+    properties = {name: table.model_json_schema(by_alias=True) for name, table in tables.items()}
+    told = {"type": "object", "properties": properties, "minProperties": 1, "maxProperties": 1}
+    return {"anyOf": [named, {**told, "additionalProperties": False}]}
+
+
+def _media_type(text: str) -> str:
+    if text.isascii() and text.isprintable() and text.strip() == text and text:
+        return text
+    raise PydanticCustomError("expected", "a type such as text/html")
+
+
+def _pointer(text: str) -> str:
+    if text.startswith("/") and len(text) > 1:
+        return text
+    raise PydanticCustomError("expected", "a JSON Pointer such as /choices/0/delta")
+
+
+def _difference(number: int) -> int:
+    if number:
+        return number
+    raise PydanticCustomError("expected", "a number that is not 0")
+
+
+# What a value of each kind must be.
+TYPES: Mapping[Kind, Callable[[Option], Any]] = {
+    "count": lambda _: Annotated[int, Field(ge=1, le=MOST_EVENTS)],
+    "difference": lambda _: Annotated[int, AfterValidator(_difference)],
+    "duration": lambda _: Duration,
+    "media type": lambda _: Annotated[str, AfterValidator(_media_type)],
+    "pointer": lambda _: Annotated[str, AfterValidator(_pointer)],
+    "reason": lambda _: Literal[tuple(REASONS)],
+    "speed": lambda _: Annotated[float, Field(gt=0, allow_inf_nan=False)],
+    "word": lambda each: Literal[each.among],
+}
+
+
+Severity = Literal["safe", "low", "medium", "high"]
+Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
+
+
+class SizeSpec(Table):
+    """Pieces of so many characters."""
+
+    example = "{size: 7}"
+
+    size: int = Field(ge=1, description="characters in each piece")
+
+
+Chunks = Annotated[
+    Annotated[Literal["token", "word", "char"], Tag("<text>")]
+    | Annotated[SizeSpec, Tag("<table>")]
+    | Annotated[list[str], Tag("<list>")],
+    either("token, word, char, {size: 7} or a list of pieces"),
+]
+
+
+class ToolCallSpec(Table):
+    """A tool call of the answer."""
+
+    example = "{name: get_weather, arguments: {city: Paris}}"
+
+    name: str = Field(min_length=1, description="name of the tool")
+    arguments: (
+        Annotated[
+            Annotated[dict[str, Any], Tag("<table>")] | Annotated[str, Tag("<text>")],
+            either("a table, a JSON text, or auto"),
+        ]
+        | None
+    ) = Field(None, description="a table, a JSON text, or auto (from the tool's schema)")
+    input: str | None = Field(None, description="free text, for a tool that takes it")
+    id: str | None = Field(None, min_length=1, description="id of the call; made when absent")
+
+
+class PartSpec(Table):
+    """One part of an answer: a table with one of these keys, and perhaps how a stream cuts it."""
+
+    example = "{text: Hello}"
+
+    reasoning: str | None = Field(None, description="what the model thinks")
+    text: str | None = Field(None, description="what the client reads")
+    refusal: str | None = Field(None, description="why the model declines")
+    tool_call: ToolCallSpec | None = Field(None, description="a tool call")
+    item: ItemSpec | None = Field(None, description="an item of a response")
+    chunks: Chunks | None = Field(None, description="how a stream cuts this part")
+
+
+class FilterSpec(Table):
+    """A content filter that trips."""
+
+    example = "{on: completion, category: violence}"
+
+    on: Literal["prompt", "completion"] = Field(description="what the filter objects to")
+    category: Literal[
+        "hate",
+        "self_harm",
+        "sexual",
+        "violence",
+        "jailbreak",
+        "protected_material_text",
+        "protected_material_code",
+    ] = Field("violence", description="what it objects to in it")
+    severity: Literal["low", "medium", "high"] | None = Field(None, description="how bad it is; high when absent")
+    after_tokens: Whole | None = Field(None, description="tokens of the completion that get through")
+
+
+class HarmsSpec(Table):
+    """Severities by category."""
+
+    example = "{violence: low}"
+
+    hate: Severity | None = None
+    self_harm: Severity | None = None
+    sexual: Severity | None = None
+    violence: Severity | None = None
+
+
+class PromptHarmsSpec(HarmsSpec):
+    """What filters saw in the prompt."""
+
+    jailbreak: bool | None = None
+
+
+class CompletionHarmsSpec(HarmsSpec):
+    """What filters saw in the completion."""
+
+    protected_material_text: bool | None = None
+    protected_material_code: bool | None = None
+
+
+class AnnotateSpec(Table):
+    """Severities that filters report without tripping."""
+
+    example = "{prompt: {violence: low}}"
+
+    prompt: PromptHarmsSpec | None = Field(None, description="severities of the prompt")
+    completion: CompletionHarmsSpec | None = Field(None, description="severities of the completion")
+
+
+class ContentSpec(Table):
+    """What an answer (or one of its choices) says."""
+
+    example = "{text: Hello}"
+    nullable = frozenset(("json",))
+    instead = INSTEAD
+
+    text: str | None = Field(None, description="the answer's text, a template")
+    json_: Any = Field(None, alias="json", description="a value that is sent as JSON text; its texts are templates")
+    refusal: str | None = Field(None, description="why the model declines")
+    tool_calls: list[ToolCallSpec] | None = Field(None, min_length=1, description="tools that the model calls")
+    items: list[ItemSpec] | None = Field(
+        None, min_length=1, description="items of a response: the provider's own tools at work"
+    )
+    parts: list[PartSpec] | None = Field(None, min_length=1, description="reasoning, texts and calls in this order")
+    reasoning: str | None = Field(None, description="what the model thinks before it speaks")
+    annotations: list[dict[str, Any]] | None = Field(None, description="annotations of the text, as the API has them")
+    logprobs: list[Annotated[float, Field(le=0, allow_inf_nan=False)]] | None = Field(
+        None, description="log probabilities of the text's tokens, one by one"
+    )
+    finish: Finish | None = Field(None, description="the finish reason, whatever would follow from the request")
+    chunks: Chunks | None = Field(None, description="how a stream cuts texts and arguments")
+    content_filter: FilterSpec | None = Field(None, description="a content filter that trips")
+    annotate: AnnotateSpec | None = Field(None, description="severities that filters report without tripping")
+
+
+class ChoiceSpec(ContentSpec):
+    """One of several alternative answers."""
+
+
+class ErrorSpec(Table):
+    """A free error."""
+
+    example = "{status: 429, message: Slow down}"
+
+    status: int | None = Field(None, ge=400, le=599, description="HTTP status")
+    reason: str | None = Field(None, description="a short name, such as rate_limit")
+    code: TextOrNumber | None = Field(None, description="the error's code")
+    type: str | None = Field(None, description="the error's type")
+    message: str | None = Field(None, description="what it says, a template")
+    param: str | None = Field(None, description="the parameter it blames")
+    retry_after: Duration | None = Field(None, description="when to try again")
+    headers: Headers | None = Field(None, description="headers of the reply")
+
+
+class FailedSpec(Table):
+    """Why an answer broke off."""
+
+    example = "{code: server_error, message: Sorry}"
+
+    code: str | None = Field(None, min_length=1, description="the error's code; `server_error` when absent")
+    message: str | None = Field(None, description="what it says, a template")
+    event: Literal["error"] | None = Field(None, description="`error`: told by a bare error event, as a broken service")
+
+
+class GenerateSpec(Table):
+    """What a generator is to make."""
+
+    example = "{kind: prose, tokens: 80}"
+
+    kind: str = Field(description="name of the generator")
+    tokens: int | None = Field(None, ge=1, description="about how many tokens to make")
+    schema_: dict[str, Any] | None = Field(None, alias="schema", description="the JSON Schema to satisfy, for schema")
+
+
+class RawSpec(Table):
+    """A reply byte by byte."""
+
+    example = "{status: 200, body: hello}"
+    nullable = frozenset(("body",))
+
+    status: int = Field(200, ge=200, le=599, description="HTTP status")
+    headers: Headers | None = Field(None, description="headers of the reply")
+    body: Any = Field(None, description="text as it is sent, or a value that is sent as JSON")
+    frames: list[Any] | None = Field(None, description="sent piece by piece: texts as they are, values as JSON events")
+
+
+class UsageSpec(Table):
+    """Tokens that the answer states."""
+
+    example = "{prompt_tokens: 10, completion_tokens: 5}"
+
+    prompt_tokens: Whole | None = None
+    completion_tokens: Whole | None = None
+    reasoning_tokens: Whole | None = None
+    cached_tokens: Whole | None = None
+
+
+class TimingSpec(TimingTable, Table):
+    """When the answer goes out: a table, or the name of a profile."""
+
+    example = "{first_token: 300ms, per_token: 12ms}"
+
+
+class BranchSpec(Table):
+    """One branch of `one_of`."""
+
+    example = "{weight: 2, then: {text: Hello}}"
+
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = Field(1.0, description="how often, against the others")
+    then: "ThenSpec" = Field(description="the answer of this branch")
+
+
+class ThenSpec(ContentSpec):
+    """The answer of a rule."""
+
+    instead: ClassVar = {**INSTEAD, **dict.fromkeys(("name", "when", "times", "state"), 'it beside "then"')}
+
+    choices: list[ChoiceSpec] | None = Field(
+        None, min_length=1, description="different answers for n; the last repeats"
+    )
+    error: (
+        Annotated[
+            Annotated[int, Tag("<number>")] | Annotated[str, Tag("<text>")] | Annotated[ErrorSpec, Tag("<table>")],
+            either("a status such as 429, a short name such as rate_limit, or a table"),
+        ]
+        | None
+    ) = Field(None, description="a status, a short name or a table")
+    retry_after: Duration | None = Field(None, description="when to try again, beside an error")
+    generate: (
+        Annotated[
+            Annotated[str, Tag("<text>")] | Annotated[GenerateSpec, Tag("<table>")],
+            either("the name of a generator, or a table with its kind"),
+        ]
+        | None
+    ) = Field(None, description="a generated answer: a kind, or a table")
+    echo: Literal[True] | None = Field(None, description="the last user message again")
+    raw: RawSpec | None = Field(None, description="a reply byte by byte")
+    cassette: str | None = Field(None, min_length=1, description="what this cassette holds for the request")
+    forward: Literal[True] | None = Field(None, description="what the provider's own server answers; not recorded")
+    steps: list["ThenSpec"] | None = Field(None, min_length=1, description="one answer per turn; the last repeats")
+    one_of: list[BranchSpec] | None = Field(None, min_length=1, description="one of these, chosen by seed")
+    embedding: EmbeddingSpec | None = Field(None, description="the vector of an embedding, number by number")
+    moderation: ModerationSpec | None = Field(None, description="what a moderation finds: scores, or a list")
+    failed: (
+        Annotated[
+            Annotated[Literal[True], Tag("<other>")] | Annotated[FailedSpec, Tag("<table>")],
+            either("true, or a table with a code and a message"),
+        ]
+        | None
+    ) = Field(None, description="the answer breaks off after what it says")
+    faults: list[Any] | None = Field(
+        None, min_length=1, description="what goes wrong with the answer, or with what there would be without any rule"
+    )
+    usage: UsageSpec | None = Field(None, description="tokens that the answer states")
+    model: str | None = Field(None, description="the model that the answer names")
+    headers: Headers | None = Field(None, description="headers of the reply")
+    timing: TimingSpec | None = Field(None, description="when the answer goes out: a table or a profile")
+
+
+class StateSpec(Table):
+    """A scenario: the rule answers in one state and leads to another."""
+
+    example = "{is: start, becomes: asked}"
+
+    is_: str = Field("start", alias="is", description="the state in which the rule answers; start at first")
+    becomes: str | None = Field(None, description="the state after it; absent: it stays")
+
+
+class RuleSpec(Table):
+    """When a request is like this, answer like that."""
+
+    example = "{when: {model: gpt-4o*}, then: {text: Hello}}"
+    instead: ClassVar = {name: 'it into "then"' for name in ThenSpec.takes() if name != "model"}
+
+    name: str | None = Field(None, min_length=1, max_length=120, description="what reports call the rule")
+    when: Any = Field(None, description="what a request must be like; absent: every call for an answer")
+    then: ThenSpec = Field(description="the answer")
+    times: int | None = Field(None, ge=1, description="how many calls it answers before it steps aside")
+    state: StateSpec | None = Field(None, description="a scenario that the rule belongs to")
+
+
+class RulesFile(Table):
+    """Rules of mockserver: requests and the answers to them, the first that holds answers."""
+
+    example = "{version: 1, rules: [...]}"
+    nullable = frozenset(("rules", "settings"))
+
+    version: Literal[1] = Field(1, description="version of the file's format")
+    settings: dict[str, Any] | None = Field(None, description="settings of the server")
+    rules: list[RuleSpec] | None = Field(None, description="the rules, in the order in which they are tried")

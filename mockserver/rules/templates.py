@@ -1,0 +1,448 @@
+"""Text that is a template: compiled when the rules are loaded, rendered for a call, sandboxed.
+
+What a client sends is only ever a value in here, never a template.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, time
+from decimal import Decimal
+from functools import cache, cached_property
+from typing import Generic, Protocol, TypeVar
+
+from minijinja import Environment, TemplateError
+from pydantic_core import PydanticSerializationError, to_json
+
+from mockserver.config.source import did_you_mean
+from mockserver.core import tool_results
+from mockserver.core.call import Call, Message
+from mockserver.core.draft import Moment
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.model.faker import drawing, generator
+
+T = TypeVar("T")
+U = TypeVar("U")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe(Generic[T]):
+    """Makes a value for a moment; `known` holds the value itself where it is the same for every call."""
+
+    make: Callable[[Moment], T]
+    known: tuple[T, ...] = ()
+
+    def into(self, build: Callable[[T], U]) -> "Recipe[U]":
+        """The recipe for what `build` turns the value into."""
+        if self.known:
+            return fixed(build(self.known[0]))
+        make = self.make
+        return Recipe(lambda moment: build(make(moment)))
+
+
+def fixed(value: T) -> Recipe[T]:
+    """The recipe for a value that is the same for every call."""
+    return Recipe(lambda _: value, (value,))
+
+
+def both(one: Recipe[T], other: Recipe[U], build: Callable[[T, U], V]) -> Recipe[V]:
+    """The recipe for what `build` makes of two values."""
+    if one.known and other.known:
+        return fixed(build(one.known[0], other.known[0]))
+    first, second = one.make, other.make
+    return Recipe(lambda moment: build(first(moment), second(moment)))
+
+
+def together(recipes: Iterable[Recipe[T]]) -> Recipe[tuple[T, ...]]:
+    """The recipe for all the values."""
+    parts = tuple(recipes)
+    if all(part.known for part in parts):
+        return fixed(tuple(part.known[0] for part in parts))
+    makers = tuple(part.make for part in parts)
+    return Recipe(lambda moment: tuple([make(moment) for make in makers]))
+
+
+class Table(Mapping[str, Json]):
+    """A read-only view of a table, and of what it holds; as text it is JSON."""
+
+    __slots__ = ("_table",)
+
+    def __init__(self, table: Mapping[str, Json]) -> None:
+        self._table = table
+
+    def __getitem__(self, key: str) -> Json:
+        return plain(self._table[key])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._table)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __str__(self) -> str:
+        return to_json(self._table).decode()
+
+
+def plain(value: Json) -> Json:
+    """The value as a template sees it."""
+    match value:
+        case str() | None | bool() | int() | float() | Table():
+            return value
+        case Mapping():
+            return Table(value)
+        case Sequence():
+            return tuple(map(plain, value))
+    return str(value)
+
+
+def shown(value: Json) -> str:
+    """A value as it stands in the text: text as it is, everything else as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return to_json(value, fallback=_bare).decode()
+    except PydanticSerializationError:
+        raise TypeError("this is no value; a method wants its parentheses") from None
+
+
+def _bare(value: object) -> Json:
+    if isinstance(value, Table):
+        return dict(value)
+    raise TypeError
+
+
+def _call(call: Call) -> Json:
+    return {name: read(call) for name, read in CALL.items()}
+
+
+def _message(message: Message) -> Json:
+    calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in message.tool_calls]
+    return {"role": message.role, "text": message.text, "name": message.name or "", "tool_calls": calls}
+
+
+def _system(call: Call) -> str:
+    return "\n".join(message.text for message in call.messages if message.role in ("system", "developer"))
+
+
+def _tools(call: Call) -> Json:
+    return [{"name": t.name, "description": t.description, "parameters": t.parameters} for t in call.tools]
+
+
+CALL: Mapping[str, Callable[[Call], Json]] = {
+    "model": lambda call: call.model,
+    "operation": lambda call: call.operation,
+    "dialect": lambda call: call.dialect,
+    "namespace": lambda call: call.http.namespace,
+    "turn": lambda call: call.turn,
+    "attempt": lambda call: call.attempt,
+    "stream": lambda call: call.stream,
+    "n": lambda call: call.n,
+    "seed": lambda call: call.seed,
+    "max_tokens": lambda call: call.max_tokens,
+    "response_format": lambda call: call.response_format,
+    "tool_choice": lambda call: call.tool_choice.mode,
+    "prompt_tokens": lambda call: call.prompt_tokens,
+}
+
+# The variables of a template; one that is None for a call is not defined there.
+CONTEXT: Mapping[str, Callable[[Moment], Json]] = {
+    "match": lambda moment: moment.match,
+    "call": lambda moment: _call(moment.call),
+    "last_user": lambda moment: moment.call.last_user,
+    "last_message": lambda moment: moment.call.messages[-1].text if moment.call.messages else "",
+    "system": lambda moment: _system(moment.call),
+    "messages": lambda moment: [_message(message) for message in moment.call.messages],
+    "tool_result": lambda moment: tool_results.last(moment.call),
+    "tool_results": lambda moment: tool_results.since_last_user(moment.call),
+    "tools": lambda moment: _tools(moment.call),
+    "body": lambda moment: moment.call.raw,
+}
+
+# What stands inside these variables, so that a slip is found when the rules are loaded.
+MEMBERS: Mapping[str, tuple[str, ...]] = {"call": tuple(CALL), "tool_result": ("name", "text", "json")}
+
+
+class Fake:
+    """What a template calls `fake`: the same words for the same call, rule and place."""
+
+    __slots__ = ("_drawn", "_labels", "_moment")
+
+    def __init__(self, moment: Moment, labels: tuple[str, ...]) -> None:
+        self._moment = moment
+        self._labels = labels
+        self._drawn: dict[str, int] = {}
+
+    def __getitem__(self, name: str) -> Json:
+        provider = providers()[name]
+        occurrence = self._drawn[name] = self._drawn.get(name, 0) + 1
+        moment = self._moment
+        with drawing(moment.seed.stream("fake", moment.call.fingerprint, *self._labels, name, str(occurrence))):
+            return _plain(provider())
+
+
+@cache
+def providers() -> Mapping[str, Callable[[], Json]]:
+    """Every value that Faker can make without being told more, by name."""
+    source = generator()
+    found = {}
+    for provider in reversed(source.providers):
+        for name in dir(type(provider)):
+            if not name.startswith(_HIDDEN_PREFIXES) and name not in _HIDDEN and callable(getattr(provider, name)):
+                found[name] = getattr(source, name)
+    return found
+
+
+def _plain(value: object) -> Json:
+    match value:
+        case str() | bool() | int() | float() | None:
+            return value
+        case date() | time():
+            return value.isoformat()
+        case Decimal():
+            return str(value)
+        case Iterable():
+            return tuple(map(_plain, value))
+    return str(value)
+
+
+_HIDDEN_PREFIXES = ("_", "py", "get_", "random_", "randomize_", "add_", "seed")
+_HIDDEN = frozenset((
+    *("generator", "enum", "bothify", "hexify", "lexify", "numerify", "locale", "language_code", "current_country"),
+    *("binary", "csv", "dsv", "fixed_width", "image", "json", "json_bytes", "psv", "tar", "tsv", "xml", "zip"),
+    *("passport_dates", "passport_full", "passport_gender", "profile", "simple_profile", "time_series", "time_delta"),
+    *("color", "color_hsl", "color_hsv", "color_rgb", "color_rgb_float"),  # have a chance of their own
+    *("uuid1", "uuid7", "timezone_object"),
+))  # fmt: skip
+
+
+FUEL = 100_000  # instructions of one rendering
+MAX_INDENT = 16  # blanks for each level of JSON
+MAX_OUTPUT = 1_000_000  # characters
+_LONGEST = 200  # characters of an error
+
+Where = Callable[[int], str]  # a line of the text (from 1) as a line of its file
+
+
+class Origin(Protocol):
+    """The place in a rule where a template stands."""
+
+    @property
+    def rule(self) -> str:
+        """The rule's name."""
+
+    @property
+    def label(self) -> str:
+        """The path of the text inside the rule."""
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The named groups of the rule's regular expressions."""
+
+    def refuse_line(self, message: str, line: int) -> None:
+        """Note a mistake in a line (from 1) of the text."""
+
+    def where(self) -> Where:
+        """How the lines of the text are called."""
+
+
+class Templates:
+    """The templates of rules that are loaded together."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    @cached_property
+    def _environment(self) -> Environment:
+        return _environment()  # most rules have no templates, and it takes as long to make as they do
+
+    def compile(self, source: str, origin: Origin) -> Recipe[str]:
+        """The recipe for a text; whatever is wrong with it as a template is told to its origin."""
+        if not is_template(source):
+            return fixed(source)
+        self._count += 1
+        name = f"t{self._count}"
+        try:
+            self._environment.add_template(name, source)
+            variables = self._environment.undeclared_variables_in_template(name, nested=True)
+        except TemplateError as error:
+            origin.refuse_line(f"this template cannot be read: {_detail(error)}", error.line or 1)
+            return fixed(source)
+        except UnicodeEncodeError:
+            origin.refuse_line("this template holds half of a character (a lone surrogate)", 1)
+            return fixed(source)
+        complaints = list(self._complaints(source, variables, origin))
+        for complaint, culprit in complaints:
+            origin.refuse_line(complaint, _line_of(culprit, source))
+        return fixed(source) if complaints else self._recipe(name, variables, origin)
+
+    def _recipe(self, name: str, variables: Iterable[str], origin: Origin) -> Recipe[str]:
+        roots = {variable.partition(".")[0] for variable in variables}
+        reads = tuple((root, CONTEXT[root]) for root in sorted(roots & CONTEXT.keys()))
+        labels = (origin.rule, origin.label) if "fake" in roots else ()
+        render = self._environment.render_template
+        where = origin.where()
+
+        def make(moment: Moment) -> str:
+            context = {root: plain(value) for root, read in reads if (value := read(moment)) is not None}
+            if labels:
+                context["fake"] = _fake(moment, labels)
+            return _rendered(lambda: render(name, **context), where)
+
+        return Recipe(make)
+
+    def _complaints(self, source: str, variables: Iterable[str], origin: Origin) -> Iterator[tuple[str, str]]:
+        """What compiles but must fail on every call, and the word that is to blame."""
+        for variable in sorted(variables):
+            root, _, member = variable.partition(".")
+            member = member.partition(".")[0]
+            if root == "fake" and member and member not in _fakes():
+                yield f'there is no "fake.{member}"{did_you_mean(member, _fakes())}', variable
+            elif root == "match" and member and member not in origin.groups:
+                yield _no_group(member, origin.groups), variable
+            elif root in MEMBERS and member and member not in MEMBERS[root]:
+                hint = did_you_mean(member, MEMBERS[root]) or _listed(MEMBERS[root])
+                yield f'"{root}" has no "{member}"{hint}', variable
+            elif root not in VARIABLES and root not in self._environment.globals:
+                yield f'there is no "{root}" in templates{did_you_mean(root, VARIABLES) or _listed(VARIABLES)}', root
+        yield from self._slips(_INERT.sub("", source))
+
+    def _slips(self, source: str) -> Iterator[tuple[str, str]]:
+        """The same of names that are no variables; comments and raw text are no part of the source."""
+        code = " ".join(_QUOTED.sub('""', part) for part in _CODE.findall(source))
+        for name in dict.fromkeys(_FILTER.findall(code)):
+            if self._lacks(f"''|{name}", "UnknownFilter"):
+                yield f'there is no filter "{name}" in templates{did_you_mean(name, _FILTERS)}', name
+        for name in dict.fromkeys(_TEST.findall(code)):
+            if self._lacks(f"'' is {name}", "UnknownTest"):
+                yield f'there is no test "{name}" in templates{did_you_mean(name, _TESTS)}', name
+        for tag in dict.fromkeys(_LOADS.findall(source)):
+            yield f'"{tag}" has nothing to load: every template stands alone', tag
+        for call in dict.fromkeys(_FAKE_CALL.findall(code)):
+            yield f'"{call}" is a value, not a function; leave out the parentheses', call
+
+    def _lacks(self, expression: str, kind: str) -> bool:
+        try:
+            self._environment.eval_expr(expression)
+        except TemplateError as error:
+            return error.kind == kind
+        return False
+
+
+def is_template(source: str) -> bool:
+    """Whether a text holds anything that a template would replace."""
+    return "{{" in source or "{%" in source or "{#" in source
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        fuel=FUEL,
+        undefined_behavior="strict",
+        keep_trailing_newline=True,
+        auto_escape_callback=lambda _: False,
+        finalizer=_final,
+    )
+    environment.remove_global("debug")  # prints all that is known
+    environment.remove_global("namespace")  # a text that doubles in a loop outgrows any machine
+    environment.remove_filter("format")  # a width of 2,000,000,000 costs as much
+    environment.remove_filter("indent")  # and so does an indent of as much
+    environment.add_filter("replace", _replace)
+    environment.add_filter("tojson", _tojson)
+    return environment
+
+
+def _replace(text: str, old: str = "", new: str = "") -> str:
+    """`replace` within the bounds of a text: the client's words may stand on both sides."""
+    if len(text) + text.count(old) * len(new) > MAX_OUTPUT:
+        raise ValueError(f"replace makes a text of more than {MAX_OUTPUT:,} characters")
+    return text.replace(old, new)
+
+
+def _tojson(value: Json, indent: int | bool | None = None) -> Json:
+    """`tojson` as the engine has it, with an indent that fits on a page."""
+    if indent is not None and not 0 <= indent <= MAX_INDENT:
+        raise ValueError(f"tojson takes an indent of 0 to {MAX_INDENT}")
+    return Environment().eval_expr("value|tojson(indent)", value=value, indent=indent)
+
+
+def _final(value: Json) -> Json:
+    return value if type(value) is str else shown(value)
+
+
+def _rendered(render: Callable[[], str], where: Where) -> str:
+    try:
+        text = render()
+    except TemplateError as error:
+        raise _failure(where(error.line or 1), _detail(error)) from None
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the engine's own panics are no Exceptions
+        raise _failure(where(1), _short(str(error))) from None
+    if len(text) > MAX_OUTPUT:
+        raise _failure(where(1), f"it makes a text of more than {MAX_OUTPUT:,} characters")
+    return text
+
+
+def _failure(where: str, why: str) -> Failure:
+    return Failure("server_error", f"{where}: the template of this rule failed: {why}", status=500)
+
+
+def _detail(error: TemplateError) -> str:
+    return _short(_WORDS.get(error.kind) or error.detail or error.message.partition("\n")[0])
+
+
+def _line_of(culprit: str, source: str) -> int:
+    """The line (from 1) of a text where a word stands first; the first line where it is written in another way."""
+    found = re.search(rf"\b{re.escape(culprit)}\b", source)
+    return source.count("\n", 0, found.start() if found else 0) + 1
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def _fakes() -> Mapping[str, object]:
+
+    return providers()
+
+
+def _fake(moment: Moment, labels: tuple[str, ...]) -> object:
+
+    return Fake(moment, labels)
+
+
+def _no_group(name: str, groups: frozenset[str]) -> str:
+    if not groups:
+        return f'"match.{name}" is nothing: no regular expression of "when" has a named group, such as (?P<{name}>...)'
+    return (
+        f'no regular expression of "when" has a group "{name}"{did_you_mean(name, groups) or _listed(sorted(groups))}'
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"; it is one of {', '.join(names)}"
+
+
+VARIABLES = (*CONTEXT, "fake")
+
+# Comments, and what stands as it is.
+_INERT = re.compile(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
+_CODE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
+_FILTER = re.compile(r"\|\s*([A-Za-z_]\w*)")
+_TEST = re.compile(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
+_FAKE_CALL = re.compile(r"\b(fake\.\w+)\(")
+_LOADS = re.compile(r"\{%[-+]?\s*(extends|from|import|include)\b")
+_WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
+# For did-you-mean only: the engine does not tell which filters and tests it has.
+_FILTERS = (
+    *("abs", "batch", "bool", "capitalize", "default", "dictsort", "first", "float", "groupby", "indent", "int"),
+    *("items", "join", "last", "length", "lines", "list", "lower", "map", "max", "min", "pprint", "reject"),
+    *("replace", "reverse", "round", "select", "slice", "sort", "split", "string", "sum", "title", "tojson", "trim"),
+    *("unique", "upper", "urlencode"),
+)
+_TESTS = (
+    *("defined", "divisibleby", "endingwith", "eq", "even", "false", "ge", "gt", "in", "iterable", "le", "lower", "lt"),
+    *("mapping", "ne", "none", "number", "odd", "sequence", "startingwith", "string", "true", "undefined", "upper"),
+)

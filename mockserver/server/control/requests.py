@@ -1,0 +1,157 @@
+"""What a control request asks, the JSON that answers it, and the refusals; it knows no view."""
+
+import json
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from mockserver.cassettes.redaction.find import known
+from mockserver.cassettes.redaction.mask import Secrets, secrets_of
+from mockserver.config.errors import Mistake
+from mockserver.core.exchange import MOST_KEPT, Exchange
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure
+from mockserver.server.content_coding import decoded
+from mockserver.server.live import Live
+from mockserver.server.namespaces import ALL
+from mockserver.server.snapshot import query_from
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request to the control API: for which namespace, about which item, and what it brings."""
+
+    live: Live
+    namespace: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    item: str = ""
+    body: bytes = b""
+    kind: str = ""  # its content-type
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces that are meant: one, or with `*` all that are in use."""
+        return self.live.namespaces.names() if self.namespace == ALL else (self.namespace,)
+
+    @property
+    def one_namespace(self) -> str:
+        """The one that is meant. Raises RefusedError where all are."""
+        if self.namespace == ALL:
+            raise RefusedError(400, "this goes for one namespace; give its name as ?namespace=")
+        return self.namespace
+
+    def switch(self, name: str) -> bool:
+        """Whether a switch of the query is on. Raises RefusedError where that is not said plainly."""
+        word = self.query.get(name, "false").lower()
+        if word not in _SWITCH:
+            raise RefusedError(400, f"?{name}= must be true or false, not {_quoted(word)}")
+        return _SWITCH[word]
+
+    def number(self, name: str) -> int | None:
+        """A number of the query, or None. Raises RefusedError where it is none."""
+        word = self.query.get(name)
+        return None if word is None else number(word, f"?{name}=")
+
+    def content(self) -> Json:
+        """The body as JSON. Raises RefusedError."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            raise RefusedError(400, f"the body is not JSON: {error}; send a JSON object") from error
+
+    def table(self, *keys: str) -> dict[str, Json]:
+        """The body as a JSON object with no keys but these. Raises RefusedError."""
+        content = self.content()
+        if not isinstance(content, dict):
+            raise RefusedError(400, f"the body must be a JSON object with {_listed(keys)}")
+        unknown = next((key for key in content if key not in keys), None)
+        if unknown is not None:
+            raise RefusedError(400, f"unknown key {_quoted(unknown)}; this takes {_listed(keys)}")
+        return content
+
+
+View = Callable[[Asked], Awaitable[Response]]
+
+
+class RefusedError(Exception):
+    """A control request that cannot be: the status, and what is wrong and what to do next."""
+
+    def __init__(
+        self, status: int, error: str, *, mistakes: Iterable[Mistake] = (), headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(error)
+        listed = [str(mistake) for mistake in mistakes]
+        content: dict[str, Json] = {"error": error, **({"mistakes": listed} if listed else {})}
+        self.response = told(content, status)
+        self.response.headers.update(headers or {})
+
+
+def told(content: Json, status: int = 200) -> Response:
+    """JSON for programs that people can read too."""
+    text = json.dumps(content, ensure_ascii=False, indent=2, default=str)
+    return Response(text.encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json")
+
+
+def number(word: str, what: str) -> int:
+    """A whole number as it is written. Raises RefusedError."""
+    if not (word.isascii() and word.isdigit() and len(word) < _DIGITS):
+        raise RefusedError(400, f"{what} must be a whole number, not {_quoted(word)}")
+    return int(word)
+
+
+def _quoted(word: str) -> str:
+    return json.dumps(word[:60])
+
+
+def _listed(keys: Iterable[str]) -> str:
+    return ", ".join(f'"{key}"' for key in keys)
+
+
+_SWITCH = {"true": True, "1": True, "": True, "false": False, "0": False}
+_DIGITS = 18
+
+
+def of_row(row: Exchange) -> Secrets:
+    """The credentials of a row's request, and those that stand in the environment of the server."""
+    return secrets_of(tuple(row.headers), row.query, plain(request_of(row)).body, known(os.environ))
+
+
+def request_of(row: Exchange) -> HttpRequest:
+    """The request of a row, as far as it is kept."""
+    query = query_from(row.query)
+    return HttpRequest(row.method, row.path, query, tuple(row.headers), row.body, row.namespace)
+
+
+def plain(http: HttpRequest) -> HttpRequest:
+    """A request without the content codings of its body; as it is where they cannot be taken off, or hold too much."""
+    try:
+        return decoded(http, MOST_KEPT)
+    except Failure:
+        return http
+
+
+def of_head(row: Exchange) -> Secrets:
+    """The same without those of the body, which may be large."""
+    return secrets_of(tuple(row.headers), row.query, more=known(os.environ))
+
+
+def of_request(http: HttpRequest) -> Secrets:
+    """The same of a request that was put together."""
+    query = urlencode(http.query, errors="surrogateescape").encode()
+    return secrets_of(http.headers, query, plain(http).body, known(os.environ))
+
+
+def masked(value: Json, secrets: Secrets) -> Json:
+    """A value with every text in it masked, names included; it is no deeper than a request may be."""
+    match value:
+        case str():
+            return secrets.text(value)
+        case Mapping():
+            return {secrets.text(name): masked(inner, secrets) for name, inner in value.items()}
+        case list() | tuple():
+            return [masked(inner, secrets) for inner in value]
+    return value

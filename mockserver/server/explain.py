@@ -1,0 +1,328 @@
+"""Why a call is answered as it is: every rule held against it, without counting anything.
+
+`mockserver explain` prints it and the control API tells it, in the same words.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
+
+from mockserver.config.errors import ConfigError, RuleError
+from mockserver.core.action import Fault
+from mockserver.core.call import Call
+from mockserver.core.exchange import Exchange, Finding
+from mockserver.core.http import HttpRequest
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure, Plan
+from mockserver.dialects import Dialect, Operation, discover
+from mockserver.engine.answer import counted, singles
+from mockserver.engine.counters import START, STATE, next_attempt_of, times
+from mockserver.engine.engine import Engine, remembering
+from mockserver.engine.memory import Memory, following
+from mockserver.engine.offload import is_large
+from mockserver.rules.answer.checks import ASKED
+from mockserver.rules.load import Rule
+from mockserver.rules.nearest import SHOWN, lines, shown
+from mockserver.server.namespaces import DEFAULT
+from mockserver.server.routes import Place, find, meant, nearest, places
+from mockserver.server.snapshot import query_from
+from mockserver.state.rehearsal import RehearsedShelf, RehearsedStore
+
+
+def unruled(row: Exchange) -> bool:
+    """Whether no rule answered what rules are for, whether or not an answer was made up then."""
+    return row.source == "unmatched" or (row.source == "generated" and row.operation in ASKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A request as a person writes it: method, path with query, headers, body as JSON or as bytes."""
+
+    path: str
+    body: Json
+    method: str = "POST"
+    headers: Mapping[str, str] | None = None
+    namespace: str = DEFAULT
+
+
+def read_request(text: str, file: str, dialect: str, path: str | None = None) -> Described:
+    """A request file: the JSON body itself, or {method, path, headers, body}. Raises ConfigError.
+
+    Where neither the file nor `path` says where it goes, the body does.
+    """
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ConfigError(f"{file}: not JSON: {error}") from error
+    return described(content, file, dialect, path)
+
+
+def described(content: Json, file: str, dialect: str, path: str | None = None) -> Described:
+    """The same of JSON that has been read."""
+    if not isinstance(content, dict):
+        raise ConfigError(f"{file}: wants a JSON object: the body of a request, or method, path, headers and body")
+    if not _describes(content):
+        content = {"body": content}
+    body, headers = content.get("body", {}), content.get("headers")
+    if not isinstance(headers, dict | None):
+        raise ConfigError(f"{file}: headers must be an object of names and values")
+    method = content.get("method", "POST" if "body" in content else "GET")
+    return Described(str(content.get("path") or path or path_for(body, dialect)), body, str(method), headers)
+
+
+def path_for(body: Json, dialect: str) -> str:
+    """Where a body goes by the looks of it: its dialect's chat, unless only another operation takes it."""
+    keys = body if isinstance(body, dict) and "messages" not in body else {}
+    served = {operation.name for operation in _spoken(dialect).operations}
+    meant = next((name for name, key, word in _LOOKS if key in keys and word in str(keys.get("model")).lower()), "chat")
+    if meant == "responses" and meant not in served:
+        meant = "embeddings"  # the other one that takes an input
+    return usual_path(dialect, meant if meant in served else "chat")
+
+
+def usual_path(dialect: str, operation: str = "chat") -> str:
+    """Where an operation of a dialect stands, with the query that its client always sends. Raises ConfigError."""
+    spoken = _spoken(dialect)
+    found = next((served for served in spoken.operations if served.name == operation), None)
+    if found is None:
+        names = ", ".join(served.name for served in spoken.operations if served.name in BODIES)
+        raise ConfigError(f'"{dialect}" has no operation "{operation}"; it has {names}')
+    query = "&".join(f"{name}={value}" for name, value in found.query.items())
+    return spoken.mounts[0] + found.path + (f"?{query}" if query else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The place and the operation there that a request reaches, and the request itself."""
+
+    place: Place
+    operation: Operation
+    http: HttpRequest
+
+    def call(self, *, strict: bool) -> Call:
+        """The call that the request makes. Raises ConfigError where the provider would refuse it."""
+        try:
+            return self.operation.parse(self.http, strict)
+        except Failure as failure:
+            words = f"the provider would refuse this request to {self.http.path}: {failure}"
+            raise ConfigError(words) from failure
+
+
+def reach(described: Described, dialect: str) -> Reached:
+    """What a described request reaches where the bare paths speak this dialect. Raises ConfigError."""
+    try:
+        url = urlsplit(described.path)
+    except ValueError as error:
+        raise ConfigError(f"{described.path} is no path: {error}") from error
+    known = places(discover(), dialect)
+    place, params = _found(described.method, url.path, known)
+    operation = meant(described.method, place.operations)
+    if operation is None:
+        raise ConfigError(f"{url.path} takes {', '.join(place.operations)}, not {described.method}")
+    body = described.body
+    http = HttpRequest(
+        method=described.method,
+        path=url.path,
+        query=query_from(url.query.encode()),
+        headers=tuple((_raw(n.lower()), _raw(str(v))) for n, v in (described.headers or {}).items()),
+        body=body if isinstance(body, bytes) else json.dumps(body).encode(),
+        namespace=described.namespace,
+        path_params=params,
+    )
+    return Reached(place, operation, http)
+
+
+def _raw(text: str) -> bytes:
+    """Text of a header as bytes; half a character, which no client can send, as a question mark."""
+    return text.encode("utf-8", "replace")
+
+
+def _describes(content: Mapping[str, Json]) -> bool:
+    """Whether a request file describes a whole request; else it is the body of one."""
+    return "body" in content or ("path" in content and content.keys() <= {"method", "path", "headers"})
+
+
+def _spoken(dialect: str) -> Dialect:
+    spoken = discover().get(dialect)
+    if spoken is None:
+        raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
+    return spoken
+
+
+def _found(method: str, path: str, known: tuple[Place, ...]) -> tuple[Place, dict[str, str]]:
+    found = find(path, known)
+    if found is None:
+        near = nearest(method, path, known)
+        raise ConfigError(f"nothing stands at {path}" + (f"; the nearest: {near}" if near else ""))
+    return found
+
+
+# How a text is put to an operation.
+BODIES: Mapping[str, Callable[[str], dict[str, Json]]] = {
+    "chat": lambda text: {"messages": [{"role": "user", "content": text}]},
+    "completions": lambda text: {"prompt": text},
+    "responses": lambda text: {"input": text},
+    "embeddings": lambda text: {"input": [text]},
+    "moderations": lambda text: {"input": text},
+}
+# Which operation a body is for that is no chat's: by a key, and by a word in its model's name.
+_LOOKS = (
+    ("completions", "prompt", ""),
+    ("embeddings", "input", "embed"),
+    ("moderations", "input", "moderation"),
+    ("responses", "input", ""),
+)
+
+
+_TURN = 100  # rules that are held against a call before others have their turn
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A rule held against a call: `holds`, `does not hold` or `fails: why`; what was found, and what is counted."""
+
+    rule: Rule
+    verdict: str
+    findings: tuple[Finding, ...]
+    counters: tuple[Finding, ...] = ()
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """A line for each finding."""
+        yield from lines(self.findings)
+        yield from map(_counter, self.counters)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where the answer comes from, `why` if it is a refusal, and every rule held against every prompt (often one)."""
+
+    call: Call
+    source: str
+    why: str
+    prompts: tuple[tuple[str, tuple[Held, ...]], ...]
+    faults: tuple[Fault, ...] = ()
+    bent_by: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The explanation for people."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        why = f": {self.why}" if self.why else ""
+        place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
+        yield f"answered by: {self.source}{why}{befallen(self.faults)}{place}"
+        yield from (f"how it goes out: {source}" for source in self.bent_by)
+        for at, (prompt, held) in enumerate(self.prompts):
+            if len(self.prompts) > 1:
+                yield f"\nprompt {at}: {prompt}"
+            for rule in held:
+                yield f'\n{rule.rule.where} "{rule.rule.name}" {rule.verdict}'
+                yield from (f"  {line}" for line in rule.lines)
+
+
+async def explained(engine: Engine, call: Call) -> Explanation:
+    """How the engine answers a call now; its counters, scenarios and kept answers stay as they are."""
+    shelf = RehearsedShelf(engine.memory.shelf)
+    rehearsing = remembering(engine, RehearsedStore(engine.store), Memory(shelf, engine.memory.polls))
+    plan = await _planned(rehearsing, call)
+    why = str(plan.outcome) if plan.source == "invalid" or _of_cassette(plan) else ""
+    seen = await whole(engine, call)
+    singly = singles(seen) if len(seen.prompts) > 1 else (seen,)
+    prompts = [(shown(single.last_user), await _held(engine, single)) for single in singly]
+    return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.bent_by)
+
+
+def befallen(faults: Sequence[Fault]) -> str:
+    """What goes wrong with an answer that is not sent here, behind where it came from."""
+    return f"; served, it is befallen by {', '.join(fault.name for fault in faults)}" if faults else ""
+
+
+def _of_cassette(plan: Plan) -> bool:
+    """Whether a cassette was looked into, and says why it holds no answer."""
+    return isinstance(plan.outcome, Failure) and "cassette" in plan.outcome.details
+
+
+async def whole(engine: Engine, call: Call) -> Call:
+    """The call with all that the engine knows of it: its tokens, the conversation before it, and which try it is."""
+    call = counted(call, engine.policy.tokenizer(call.model))
+    if call.previous is not None:
+        resumed = await engine.memory.resumed(call)
+        call = resumed if isinstance(resumed, Call) else following(call, ())
+    return replace(call, attempt=await next_attempt_of(call, engine.store))
+
+
+def as_json(held: Held) -> dict[str, Json]:
+    """A rule held against a call, for programs."""
+    return {
+        "name": held.rule.name,
+        "source": held.rule.source,
+        "verdict": held.verdict,
+        "findings": [finding_as_json(finding) for finding in (*held.findings, *held.counters)],
+    }
+
+
+def finding_as_json(finding: Finding) -> dict[str, Json]:
+    """A finding, for programs; what is long is cut as it is for people."""
+    return {
+        "field": finding.field,
+        "predicate": finding.predicate,
+        "expected": _short(finding.expected),
+        "actual": _short(finding.actual),
+        "ok": finding.ok,
+    }
+
+
+async def _planned(engine: Engine, call: Call) -> Plan:
+    try:
+        return await engine.plan(call)
+    except Failure as failure:
+        return Plan(failure, "invalid")
+
+
+async def _held(engine: Engine, call: Call) -> tuple[Held, ...]:
+    held, each = list[Held](), 1 if is_large(call) else _TURN
+    for rule in engine.rules:
+        counters = await _counters(engine, rule, call.http.namespace)
+        verdict = _verdict(rule, call) if all(finding.ok for finding in counters) else "does not hold"
+        held.append(Held(rule, verdict, rule.when.findings(call), counters))
+        if not len(held) % each:
+            await asyncio.sleep(0)
+    return tuple(held)
+
+
+async def _counters(engine: Engine, rule: Rule, namespace: str) -> tuple[Finding, ...]:
+    """What else must hold for rules that count."""
+    found = list[Finding]()
+    if rule.state is not None:
+        state = await engine.store.get(namespace, STATE) or START
+        found.append(Finding("state", "is", rule.state.is_, state, ok=state == rule.state.is_))
+    if rule.times is not None:
+        time = int(await engine.store.get(namespace, times(rule.name)) or 0) + 1
+        found.append(Finding("times", "lte", rule.times, time, ok=time <= rule.times))
+    return tuple(found)
+
+
+def _counter(finding: Finding) -> str:
+    if finding.field == "times":
+        return f"{'ok   ' if finding.ok else 'MISS '} times {finding.expected}: got {finding.actual}"
+    wanted = f"state {shown(finding.expected)}"
+    return f"ok    {wanted}" if finding.ok else f"MISS  {wanted}: got {shown(finding.actual)}"
+
+
+def _verdict(rule: Rule, call: Call) -> str:
+    try:
+        return "does not hold" if rule.when.holds(call) is None else "holds"
+    except RuleError as error:
+        return f"fails: {error}"
+
+
+def _short(value: Json) -> Json:
+    """The value itself where it is short, else its beginning."""
+    if isinstance(value, str):
+        return value if len(value) <= SHOWN else f"{value[: SHOWN - 1]}…"
+    text = shown(value)
+    return text if text.endswith("…") else value

@@ -1,0 +1,129 @@
+"""Who has been at the door for too long: one timer looks after all connections of a server.
+
+A connection says when it wants to be looked at next; nothing is scheduled for a request.
+"""
+
+import asyncio
+import select
+import socket
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol
+
+from pydantic_core import to_json
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mockserver.core.http import Reply
+from mockserver.core.plan import REASONS, Failure
+
+Refuse = Callable[[Failure, str, str], Reply]  # what is answered to a method and path that could not be read
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds. They are absolute: bytes that trickle in do not put them off.
+
+    `idle` is longer than clients keep a connection that they do not use (mostly 5 to 60 s), so that it is they who
+    close it: a server that closes just while a request is sent makes that request fail. `farewell` is for who has
+    stopped sending: that may be how a client says that its request is whole, or that it has left.
+    """
+
+    head: float = 10.0
+    body: float = 10.0
+    idle: float = 75.0
+    farewell: float = 2.0
+    linger: float = 5.0  # for what was written to be taken, and for the rest of a refused request to be drained
+    look: float = 0.5  # how often is looked
+
+
+class Looked(Protocol):
+    """A connection."""
+
+    due: float
+
+    def late(self, now: float) -> None:
+        """The time that `due` named is over."""
+
+
+class Porter:
+    """Looks after the connections of one server, and words what they are refused."""
+
+    def __init__(self, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> None:
+        self.refuse = refuse or plainly
+        self.deadlines = deadlines or Deadlines()
+        self.now = 0.0  # the loop's time when last looked at; good enough for what is counted in many seconds
+        self._inside: set[Looked] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def enter(self, one: Looked) -> None:
+        """A connection is there."""
+        self._inside.add(one)
+        if self._timer is None:
+            self._look()
+
+    def leave(self, one: Looked) -> None:
+        """A connection is no more."""
+        self._inside.discard(one)
+
+    def refusing(self, failure: Failure) -> ASGIApp:
+        """An application that answers nothing but this."""
+
+        async def refused(scope: Scope, _: Receive, send: Send) -> None:
+            reply = self.refuse(failure, scope["method"], scope["path"])
+            headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in reply.headers]
+            await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+            await send({"type": "http.response.body", "body": reply.body})
+
+        return refused
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.now = now = loop.time()
+        for one in [one for one in self._inside if one.due <= now]:
+            one.due = inf
+            one.late(now)
+        self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
+
+
+def plainly(failure: Failure, method: str, path: str) -> Reply:
+    """A refusal in nobody's dialect."""
+    status = failure.status or REASONS[failure.reason]
+    body = to_json({"error": {"message": str(failure), "type": failure.reason}})
+    return Reply(status, (("content-type", "application/json"), ("content-length", str(len(body)))), body)
+
+
+if sys.platform == "linux":
+    from fcntl import ioctl
+    from termios import TIOCOUTQ
+
+
+def unsent(transport: asyncio.Transport) -> int:
+    """How many bytes were written and have not reached the client, as far as this system tells."""
+    waiting = transport.get_write_buffer_size()
+    if waiting or sys.platform != "linux" or transport.is_closing():
+        return waiting
+    return int.from_bytes(ioctl(_socket(transport).fileno(), TIOCOUTQ, bytes(4)), sys.byteorder)
+
+
+def abandoned(transport: asyncio.Transport) -> bool:
+    """Whether the client has stopped sending, although bytes may stand unread before its end."""
+    if transport.is_closing() or not hasattr(select, "poll"):
+        return False
+    poll = select.poll()
+    poll.register(_socket(transport).fileno(), getattr(select, "POLLRDHUP", 0))
+    return bool(poll.poll(0))
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """End the connection by TCP RST; what has not reached the client is lost."""
+    if not transport.is_closing():
+        _socket(transport).setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        transport.abort()
+
+
+def _socket(transport: asyncio.Transport) -> socket.socket:
+    held: socket.socket = transport.get_extra_info("socket")
+    return held

@@ -1,0 +1,270 @@
+"""Takes requests off a connection: llhttp reads the bytes, strictly; what it lets pass is vetted and limited here.
+
+It leans on uvicorn's insides, as `door.py` and `turn.py` do. It knows nothing of answers.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from math import inf
+from typing import Any
+from urllib.parse import unquote
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from mockserver.cassettes.redaction.mask import secrets_of
+from mockserver.core.plan import Failure
+from mockserver.server.http.connection_deadlines import Porter
+from mockserver.server.http.request_cycle import Turn
+
+MAX_TARGET, MAX_HEAD, MAX_HEADERS = 32_768, 65_536, 100  # bytes of the target, bytes in all, headers
+MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many again as it holds
+MAX_TRAILERS = 8_192  # bytes
+
+TELLING = (b"host", b"transfer-encoding", b"expect")  # the headers that `vet` looks at
+
+Fields = Sequence[tuple[bytes, bytes]]
+
+
+def size(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
+    """How many bytes a head takes on the wire, but for a few."""
+    return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
+
+
+def oversized(target: bytes, headers: Fields, arrived: int) -> Failure | None:
+    """What a head gets, of which so many bytes have come, if it is too large."""
+    if len(target) > MAX_TARGET:
+        return Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
+    if len(headers) > MAX_HEADERS:
+        return Failure("bad_parameter", f"The request has more than {MAX_HEADERS} headers.", status=431)
+    if arrived > MAX_HEAD:
+        return Failure("bad_parameter", f"The head of the request is larger than {MAX_HEAD} bytes.", status=431)
+    return None
+
+
+def vet(version: str, telling: Fields) -> None:
+    """Raise Failure if a request of this HTTP version, with these of its headers, is not clear."""
+    if version not in ("1.1", "1.0"):
+        raise unclear("This server speaks HTTP/1.1 and 1.0.")
+    hosts, codings, expected = [[value.lower() for name, value in telling if name == each] for each in TELLING]
+    if len(hosts) != 1 and (hosts or version == "1.1"):
+        raise unclear("More than one Host header." if hosts else "No Host header.")
+    if hosts and not _HOST.fullmatch(hosts[0]):
+        raise unclear("The Host header names no host.")
+    if codings and version == "1.0":
+        raise unclear("HTTP/1.0 knows no Transfer-Encoding.")
+    if codings not in ([], [b"chunked"]):
+        raise unclear("Transfer-Encoding can be nothing but chunked.")
+    if version == "1.1" and expected not in ([], [b"100-continue"]):  # 1.0 knows none (RFC 9110, 10.1.1)
+        raise Failure("bad_parameter", "Nothing can be expected but 100-continue.", status=417)
+
+
+def origin(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> bytes:
+    """The path and query of a target; the host of a whole URL takes the place of the header (RFC 9112, 3.2.2).
+
+    Raises Failure for a target that has no path.
+    """
+    if method == "CONNECT":
+        raise Failure("method_not_allowed", "This server is no proxy: it does not CONNECT.")
+    if b"#" in target:
+        raise unclear("The target of the request holds a #; a fragment is not sent.")
+    if target.startswith(b"/") or (target == b"*" and method == "OPTIONS"):
+        return target
+    whole = _URL.fullmatch(target)
+    if whole is None or not _HOST.fullmatch(whole[1]):
+        raise unclear("The target of the request is neither a path nor a whole URL.")
+    headers[:] = [(name, whole[1] if name == b"host" else value) for name, value in headers]
+    rest = whole[2] or b""
+    return rest if rest.startswith(b"/") else b"/" + rest
+
+
+def path_of(target: bytes, headers: Fields) -> str:
+    """The path of a request that is refused for its head, to be told of it: with no credential of the head in it."""
+    whole, _, query = target.partition(b"?")
+    path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
+    return secrets_of(tuple(headers), query).text(path) if path.startswith("/") else "/"
+
+
+def without_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:
+    """A head whose request goes on as it began, as a server may decide that is asked to change protocols."""
+    lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
+    for name, value in headers:
+        if name == b"connection":
+            options = [option.strip() for option in value.split(b",")]
+            value = b", ".join([option for option in options if option.lower() not in _UPGRADING])
+        if name not in _UPGRADING:
+            lines.append(b"%b: %b\r\n" % (name, value))
+    return b"".join(lines) + b"\r\n"
+
+
+def unclear(why: str) -> Failure:
+    """What a request gets that could be read in two ways, or in none."""
+    return Failure("bad_parameter", why, status=400)
+
+
+_UPGRADING = frozenset((b"upgrade", b"http2-settings"))
+_AUTHORITY = re.compile(rb"^[^/]+//[^/]*")  # of a whole URL; it may hold a password
+_URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
+_HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?")
+
+
+DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so that its client hears why
+
+BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing, as no request has begun; the head of one; its body
+
+
+class Intake(HttpToolsProtocol):
+    """The reading side of a connection."""
+
+    porter: Porter
+    due = inf  # when the porter has to look
+    cut = inf  # when what is being read must be whole
+    stage = BETWEEN
+    silent = True  # the client has not said anything yet
+    deaf = False  # what comes now is dropped
+    lent: dict[str, Any]  # the extensions of every request's scope
+    cycle: Turn  # that began last; None before the first
+    _fed = 0  # bytes since the head began, less twice what of a body they held
+    _dropped = 0
+    _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
+
+    def take(self, scope: Any, *, keep_alive: bool) -> None:
+        """Have a request answered once those before it are; its body will go to `cycle`."""
+        raise NotImplementedError
+
+    def refuse(self, failure: Failure) -> None:
+        """Answer what came before, and that this is none. Nothing that follows is read as a request."""
+        raise NotImplementedError
+
+    @property
+    def time_limit(self) -> float:
+        """When what is being read must be whole, if it began just now."""
+        limits = self.porter.deadlines
+        return self.loop.time() + (limits.head if self.stage == HEAD else limits.body)
+
+    def data_received(self, data: bytes | memoryview) -> None:
+        """Bytes have come."""
+        if self.deaf:
+            self._dropped += len(data)
+            if self._dropped > DRAINED:
+                self.transport.abort()
+            return
+        self.silent = False
+        self._fed += len(data)
+        try:
+            while (rest := self._parsed(data)) is not None:
+                data = rest
+        except HttpParserError as error:
+            self.refuse(self._why(error))
+        else:
+            if self.stage != BETWEEN:
+                self._unfinished()
+
+    def _parsed(self, data: bytes | memoryview) -> memoryview | None:
+        """Let llhttp parse; where it stops as the client would change protocols, go on as if it would not."""
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            version = self.parser.get_http_version()
+            head = without_upgrade(self.parser.get_method(), self.url, version, self.headers)
+            self.parser, rest = HttpRequestParser(self), memoryview(data)[upgrade.args[0] :]
+            self.parser.feed_data(head)
+            self._fed = len(rest)
+            return rest
+        return None
+
+    def _why(self, error: HttpParserError) -> Failure:
+        reason = error.__context__
+        if reason is not None and not isinstance(reason, Failure):
+            raise error
+        if reason is None and self.stage == HEAD:
+            reason = oversized(self.url, self.headers, size(self.url, self.headers))
+        return reason or unclear(f"This is not HTTP: {error}.")
+
+    def _unfinished(self) -> None:
+        """A head or a body is on its way: not for ever, and not without end."""
+        if first := self.cut == inf:
+            self.cut = self.time_limit
+            self.due = min(self.due, self.cut)
+        if self.stage == HEAD:
+            failure = oversized(self.url, self.headers, self._fed)
+        else:
+            if first:
+                self._fed -= size(self.url, self.cycle.scope["headers"])
+            failure = unclear("The body is framed at too great length.") if self._fed > MAX_FRAMING else None
+        if failure is not None:
+            self.refuse(failure)
+
+    def on_message_begin(self) -> None:
+        """A request begins."""
+        self.stage, self.cut = HEAD, inf
+        self.url, self.headers = b"", []
+        self._telling = list[tuple[bytes, bytes]]()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header of the head; or a trailer, that nobody will read."""
+        name = name.lower()
+        if name in TELLING:
+            self._telling.append((name, value))
+        self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """The head of a request is there: have it answered, if it is clear. Raises Failure if not."""
+        parser, headers, target, telling = self.parser, self.headers, self.url, self._telling
+        arrived = size(target, headers) if self._fed > MAX_HEAD else 0
+        if failure := oversized(target, headers, arrived):
+            raise failure
+        method, version = parser.get_method().decode(), parser.get_http_version()
+        if telling != self._vetted or version != "1.1":
+            vet(version, telling)
+            self._vetted = telling if version == "1.1" else None
+        if target[0] != _SLASH or b"#" in target:
+            target = origin(method, target, headers)
+        if parser.should_upgrade():
+            return  # soon all of it is read again
+        raw_path, _, query = target.partition(b"?")
+        path = raw_path.decode()
+        self.stage, self.cut, self.headers = BODY, inf, []
+        self.expect_100_continue = len(telling) > 1 and version == "1.1" and any(n == b"expect" for n, _ in telling)
+        scope = {
+            "type": "http",
+            "asgi": _ASGI,
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": "",
+            "headers": headers,
+            "state": self.app_state.copy(),
+            "method": method,
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": raw_path,
+            "query_string": query,
+            "extensions": self.lent,
+        }
+        self.take(scope, keep_alive=parser.should_keep_alive())
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body."""
+        self._fed -= 2 * len(body)
+        turn = self.cycle
+        if turn is not None and not turn.response_complete:
+            turn.body += body
+            if len(turn.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            turn.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """All of a request has come; or its head, if llhttp stops there as it would change protocols."""
+        turn = self.cycle
+        if self.stage == BODY and turn is not None:
+            if self.headers and size(b"", self.headers) > MAX_TRAILERS:
+                raise unclear("The trailers are too large.")
+            self.stage, self._fed = BETWEEN, 0
+            turn.more_body = False
+            turn.message_event.set()
+
+
+_ASGI: Any = {"version": "3.0", "spec_version": "2.3"}
+_SLASH = ord("/")

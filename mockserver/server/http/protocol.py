@@ -1,0 +1,279 @@
+"""The HTTP protocol given to uvicorn: its own, under deadlines and limits, that refuses what is unclear.
+
+It leans on uvicorn's insides, as `intake.py` (which reads) and `turn.py` do, and nothing else. Nothing is scheduled for
+a request: the porter looks at all connections from time to time.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any
+
+from starlette.types import ASGIApp
+from uvicorn import Config
+from uvicorn.server import ServerState
+
+from mockserver.core.http import HttpRequest, Reply
+from mockserver.core.plan import Failure
+from mockserver.delivery.connection import SHORT, WIRE
+from mockserver.delivery.drive import COMPLETE
+from mockserver.dialects import discover
+from mockserver.server.http import connection_deadlines, parser
+from mockserver.server.http.connection_deadlines import Deadlines, Porter, Refuse
+from mockserver.server.http.parser import BETWEEN, BODY, HEAD, Intake
+from mockserver.server.http.request_cycle import Turn
+from mockserver.server.live import Live
+from mockserver.server.namespaces import DEFAULT, allowed
+from mockserver.server.routes import owner
+
+
+def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
+    """Words a failure in the dialect of a path, and notes it in the journal."""
+
+    def refuse(failure: Failure, method: str, path: str) -> Reply:
+        namespace, inner = _parted(path)
+        dialect = owner(inner, discover(), live.settings.dialect)
+        exchange = live.journal.open(method, inner, dialect.name, namespace)
+        reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
+        exchange.source, exchange.status, exchange.reply_headers = "invalid", reply.status, reply.headers
+        live.journal.close(exchange, COMPLETE)
+        return reply
+
+    return refuse
+
+
+def _parted(path: str) -> tuple[str, str]:
+    """The namespace of a path, and the path without it."""
+    if not path.startswith("/ns/"):
+        return DEFAULT, path
+    namespace, _, rest = path.removeprefix("/ns/").partition("/")
+    return (namespace, f"/{rest}") if allowed(namespace) else (DEFAULT, path)
+
+
+PATIENCE = 1.0  # seconds that an application gets to notice that its client has left
+
+log = logging.getLogger("mockserver")
+
+
+def doors(refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Callable[..., "Door"]:
+    """What uvicorn takes as `http`: makes the door of each connection, all looked after by one porter."""
+    porter = Porter(refuse, deadlines)
+
+    def door(
+        *, config: Config, server_state: ServerState, app_state: dict[str, Any], _loop: asyncio.AbstractEventLoop | None
+    ) -> Door:
+        made = Door(config, server_state, app_state, _loop)
+        made.porter = porter
+        return made
+
+    return door
+
+
+class Door(Intake):  # size: one connection has one state, and everything here turns on it
+    """One connection of a client; to a turn it is the transport, to the driver wire and short way."""
+
+    _running: Turn | None = None  # whose answer is being sent
+    _half = False  # the client has stopped sending
+    _stopping = False  # the server ends
+    _leaving = False  # nothing more is to be written
+    _waiting = 0  # bytes that the client had not taken when last looked at
+
+    # What asyncio and uvicorn tell.
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client is there."""
+        super().connection_made(transport)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
+        self.write = transport.write
+        self.lent = {WIRE: self, SHORT: self}
+        self.porter.enter(self)
+        self.due = self.loop.time() + self.porter.deadlines.head
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The connection is over: whoever still works for it learns so, and is stopped if that does not help."""
+        self.porter.leave(self)
+        self._leaving = self.deaf = True
+        self.pipeline.clear()
+        turn = self._running
+        if turn is not None and not turn.response_complete:
+            turn.leave()
+            if turn.task is not None:
+                self.loop.call_later(PATIENCE, turn.task.cancel)
+        super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """The server stops: the open request may still be answered, unless this is said twice."""
+        if self._leaving or self._stopping:
+            self.transport.abort()
+        elif self._running is None:
+            self.close()
+        else:
+            self._stopping, self._running.keep_alive = True, False
+            self.pipeline.clear()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client has stopped sending; if its request is whole it may still want its answer."""
+        if self._leaving or self._running is None or not (self.deaf or self.stage == BETWEEN):
+            return False
+        self._half = True
+        self.due = self.loop.time() + self.porter.deadlines.farewell
+        return True
+
+    # Turns.
+
+    def _turn(self, scope: Any, *, keep_alive: bool) -> Turn:
+        return Turn(
+            scope=scope,
+            transport=self,  # type: ignore[arg-type]  # it is one as far as a turn needs it
+            flow=self.flow,
+            logger=log,
+            access_logger=log,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=keep_alive,
+            on_response=self.on_response_complete,
+        )
+
+    def take(self, scope: Any, *, keep_alive: bool) -> None:
+        """Have a request answered once those before it are."""
+        self._queue(self._turn(scope, keep_alive=keep_alive), self.app)
+
+    def _queue(self, turn: Turn, app: ASGIApp) -> None:
+        self.cycle = turn
+        if self._running is None:
+            self._start(turn, app)
+        else:
+            self._running.followed = True
+            self.flow.pause_reading()
+            self.due = min(self.due, self.loop.time() + PATIENCE)  # whether the client is there has to be looked for
+            self.pipeline.appendleft((turn, app))  # type: ignore[arg-type]
+
+    def _start(self, turn: Turn, app: ASGIApp) -> None:
+        self._running, turn.followed = turn, bool(self.pipeline)
+        turn.task = task = self.loop.create_task(turn.run(app, self.porter.refusing))
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def refuse(self, failure: Failure) -> None:
+        """Answer what came before, and that this is none. Nothing that follows is read as a request."""
+        self.deaf, self.cut, turn = True, inf, self.cycle
+        if self.stage == BODY and turn is not None:
+            turn.fail(failure)
+        elif turn is None or turn.keep_alive:  # else nothing was to follow
+            begun = self.stage == HEAD and self.url != b""
+            method = self.parser.get_method().decode() if begun else ""
+            path = parser.path_of(self.url, self.headers) if begun else "/"
+            scope = {"type": "http", "http_version": "1.1", "method": method, "path": path, "headers": []}
+            self._queue(self._turn(scope, keep_alive=False), self.porter.refusing(failure))
+
+    def on_response_complete(self) -> None:
+        """An answer is complete: on to the next."""
+        self.server_state.total_requests += 1
+        self._running = None
+        if self._leaving:
+            return
+        if self.cut != inf:
+            self.cut = self.time_limit
+        if self.pipeline:
+            self._start(*self.pipeline.pop())  # type: ignore[arg-type]
+        elif self._half:
+            self.close()
+        else:
+            self.due = self.porter.now + self.porter.deadlines.idle
+        if not self.pipeline:
+            self.flow.resume_reading()
+
+    # What a turn, the driver and the porter ask for.
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request is being answered."""
+        return self._running is not None
+
+    @property
+    def half(self) -> bool:
+        """Whether the client has stopped sending."""
+        return self._half
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+        return self not in self.connections
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes were written and have not reached the client."""
+        return connection_deadlines.unsent(self.transport)
+
+    def whole(self, status: int, head: bytes, body: bytes) -> bool:
+        """Send the answer of the turn that is running at once; False, and nothing is sent, if this is not so simple."""
+        return self._running is not None and not self._leaving and self._running.whole(status, head, body)
+
+    def piece(self, data: bytes) -> bool:
+        """The same for a piece of its body."""
+        return self._running is not None and not self._leaving and self._running.piece(data)
+
+    def is_closing(self) -> bool:
+        """Whether nothing more is to be written."""
+        return self._leaving
+
+    def close(self) -> None:
+        """Send what was written, then close; but drain what still comes, or the client may not come to hear all."""
+        if self._leaving:
+            return
+        unread = self.deaf or self.stage != BETWEEN
+        self._part()
+        self._waiting = self.transport.get_write_buffer_size()
+        self.due = self.loop.time() + self.porter.deadlines.linger
+        if unread and self.transport.can_write_eof():
+            self.flow.resume_reading()
+            self.transport.write_eof()
+        else:
+            self.transport.close()
+
+    def reset(self) -> None:
+        """End the connection by TCP RST."""
+        self._part()
+        connection_deadlines.reset(self.transport)
+
+    def _part(self) -> None:
+        """Nobody waits for the rest of this answer."""
+        self._leaving = self.deaf = True
+        if self._running is not None:
+            self._running.response_started = self._running.response_complete = True
+
+    def late(self, now: float) -> None:
+        """The time that `due` named is over."""
+        turn, limits = self._running, self.porter.deadlines
+        if self._leaving:
+            before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
+            self.due = now + limits.linger
+            if not 0 < self._waiting < before:
+                self.transport.abort()
+        elif now >= self.cut and not self.flow.read_paused:
+            self.refuse(Failure("timeout", f"The {_NAMES[self.stage]} of the request took too long."))
+        elif turn is None:
+            self._quiet()
+        elif self._half and not turn.moved:  # it did not only stop sending: it has left, as far as one can tell
+            self.transport.abort()
+        elif self._half or self.flow.read_paused:
+            turn.moved = False
+            self._half = self._half or connection_deadlines.abandoned(self.transport)
+            self.due = now + (limits.farewell if self._half else PATIENCE)
+        else:
+            self.due = self.cut
+
+    def _quiet(self) -> None:
+        """No request is open."""
+        if self.stage == HEAD:
+            self.due = self.cut
+        elif self.silent:
+            self.refuse(Failure("timeout", "The head of the request took too long."))
+        else:
+            self.close()
+
+
+_NAMES: Mapping[int, str] = {HEAD: "head", BODY: "body"}

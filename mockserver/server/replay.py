@@ -1,0 +1,190 @@
+"""Plays cassettes: what a call gets of the one that is chosen, by the mode in which it records.
+
+Knows which dialects have an upstream, not how these are asked.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
+from urllib.parse import urlencode
+
+from mockserver.cassettes.library import Entry, Library
+from mockserver.cassettes.miss import missed
+from mockserver.config.errors import CassetteError
+from mockserver.core.call import Call
+from mockserver.core.episode import Episode, Recorded, Sent
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.plan import Failure, Forward, Timing
+from mockserver.core.store import Played, Store
+from mockserver.delivery.pace import AT_ONCE, Pace
+from mockserver.delivery.script import WITHOUT_BODY
+from mockserver.engine.counters import episodes
+from mockserver.engine.offload import apart, aside, is_large
+from mockserver.server.cassette_store import Libraries, file_of
+from mockserver.server.parse_recorded import call_of
+from mockserver.server.recorder import Keeping
+
+
+def replayed(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]:
+    """The reply, and the pace at which it goes out: one that a rule states, else its own at so many times the speed.
+
+    A speed of 0 lets it leave at once.
+    """
+    frames = None if recorded.frames is None else tuple(data for _, data in recorded.frames)
+    reply = Reply(recorded.status, _headers(recorded), recorded.body, frames)
+    if not pace.at_once or not speed:
+        return reply, pace
+    moments = (recorded.took,) if recorded.frames is None else (at for at, _ in recorded.frames)
+    beats = tuple([max(moment, 0.0) / speed for moment in moments])
+    last = max(beats, default=0.0)
+    if not last:
+        return reply, AT_ONCE
+    return Reply(recorded.status, reply.headers, recorded.body, frames, beats=beats), Pace(Timing(total=last))
+
+
+def _headers(recorded: Recorded) -> Headers:
+    """The headers without those of the connection that it once came on; a plain body states its length."""
+    kept = tuple((name, value) for name, value in recorded.headers if name.lower() not in _OF_THE_CONNECTION)
+    if recorded.frames is not None or recorded.status in WITHOUT_BODY:
+        return kept
+    return (*kept, ("content-length", str(len(recorded.body))))
+
+
+# What was true of another connection, or of the coding that the body came in; the server dates its answers itself.
+_OF_THE_CONNECTION = frozenset(
+    {
+        *("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"),
+        *("content-length", "content-encoding", "date", "server"),
+    }
+)
+
+
+Record = Literal["none", "once", "new_episodes", "all"]
+
+MANY = 500  # episodes among which the nearest is sought while others are served
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which cassette is played, and what is recorded into it; `fresh`: it held nothing when it was chosen."""
+
+    name: str | None = None
+    record: Record = "none"
+    fresh: bool = False
+
+    @property
+    def forwards(self) -> bool:
+        """Whether everything goes upstream, whatever the cassette holds."""
+        return self.record == "all" or (self.record == "once" and self.fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Plays what was chosen from what was read. `upstreams` are the dialects whose own servers can be asked.
+
+    `keeping` is what recordings go through: a live request goes through it before it is looked up.
+    """
+
+    libraries: Libraries
+    choice: Choice = Choice()
+    upstreams: Collection[str] = field(default_factory=tuple)
+    keeping: Keeping | None = None
+
+    @property
+    def loaded(self) -> Library | None:
+        """The cassette that was chosen, if it has been read."""
+        return None if self.choice.name is None else self.libraries.get(self.choice.name)
+
+    async def play(self, call: Call, store: Store, cassette: str | None = None) -> Played | None:
+        """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
+
+        nearest. Without a name, from the cassette that is loaded; None: there is none. `store` counts repeats.
+        """
+        choice = self.choice if cassette is None else Choice(cassette)
+        if choice.name is None:
+            return None if choice.record == "none" else _unmatched(_NOWHERE.format(record=choice.record), "")
+        if choice.forwards:
+            return self._forwarded(call, choice)
+        try:
+            library = await self._library(choice)
+            call, wanted = await apart(call, partial(self._wanted, library, call))
+        except CassetteError as error:
+            details = {"cassette": choice.name}
+            return Played(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
+        if entries := library.find(wanted):
+            at = await store.incr(call.http.namespace, episodes(library.file, wanted)) if len(entries) > 1 else 1
+            return _played(entries[min(at, len(entries)) - 1], settled=len(entries) == 1 and choice.record == "none")
+        if choice.record == "new_episodes":
+            return self._forwarded(call, choice)
+        return _unmatched(await self._missed(library, call), choice.name)
+
+    def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
+        """A player of another cassette, which is read now if it will be needed. Raises CassetteError."""
+        if name is None:
+            return replace(self, choice=Choice(None, record))
+        self.libraries.refresh(name)
+        if record == "all":
+            self.libraries.renew(name)
+        library = self.libraries.load(name, new=record != "none")
+        return self.having(Choice(name, record, fresh or not library.size))
+
+    def having(self, choice: Choice) -> "Player":
+        """A player of what has been chosen before."""
+        return replace(self, choice=choice)
+
+    async def save(self, cassette: str, episode: Episode) -> str:
+        """Record an episode, and play it from now on; where it stands. Raises CassetteError."""
+        return await aside(partial(self._saved, cassette, episode))
+
+    def _saved(self, cassette: str, episode: Episode) -> str:
+        kept = episode if self.keeping is None else self.keeping.kept(episode)
+        return f"cassette {file_of(cassette)}#{self.libraries.save(cassette, kept)}"
+
+    def _forwarded(self, call: Call, choice: Choice) -> Played:
+        if call.dialect not in self.upstreams:
+            why = _NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record)
+            return _unmatched(why, str(choice.name))
+        return Played(Forward(choice.name), "forwarded")
+
+    async def _library(self, choice: Choice) -> Library:
+        name = str(choice.name)
+        library = self.libraries.get(name)
+        if library is not None:
+            return library
+        return await aside(partial(self.libraries.load, name, new=choice.record != "none"))
+
+    def _wanted(self, library: Library, call: Call) -> tuple[Call, str]:
+        """A call as it would have been recorded, and what it is looked up by."""
+        if self.keeping is not None:
+            sent = sent_of(call.http)
+            scrubbed = self.keeping.live(sent)
+            again = None if scrubbed is sent else call_of(call.dialect, scrubbed)
+            if again is not None:
+                call = replace(again, http=replace(again.http, namespace=call.http.namespace))
+        return call, library.key(call)
+
+    async def _missed(self, library: Library, call: Call) -> str:
+        work = partial(missed, library, call)
+        return await aside(work) if is_large(call) or library.size > MANY else work()
+
+
+def sent_of(http: HttpRequest) -> Sent:
+    """A live request as a recording has it."""
+    headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in http.headers])
+    return Sent(http.method, http.path, urlencode(http.query), headers, http.body)
+
+
+def _played(entry: Entry, *, settled: bool) -> Played:
+    return Played(entry.reply, entry.reply.source, settled)
+
+
+def _unmatched(why: str, cassette: str) -> Played:
+    return Played(Failure("unmatched", why, details={"cassette": cassette}), "unmatched")
+
+
+_NOWHERE = "record is {record}, but there is no cassette to record into; set --cassette NAME"
+_NO_UPSTREAM = (
+    'this request would be recorded into the cassette "{name}" (record: {record}), but there is no upstream for '
+    "{dialect}; set --upstream {dialect}=URL"
+)

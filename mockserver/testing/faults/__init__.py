@@ -1,1 +1,0 @@
-"""Fault matrices: a program is run once for each fault, and what it did is judged."""

@@ -11,14 +11,14 @@ from mockserver.cli.lazy import Lazy
 from mockserver.config.errors import MockserverError
 
 COMMANDS: Mapping[str, str] = {
-    "serve": "Serve the rules until Ctrl-C.",
-    "run": "Run a program whose clients come to a server of ours, and report on its calls.",
-    "faults": "Run a program once for each fault, and show what it did.",
-    "check": "Find mistakes in rules files, and rules that never answer or depend on the order of calls.",
-    "explain": "Say which rule answers a request, and why each other does not.",
-    "ask": "Make one request, in this process, and print the answer.",
+    "serve": "Start a server; stop it with Ctrl-C.",
+    "run": "Run a program against a server of its own, and report its calls.",
+    "faults": "Run a program once per fault, and show how it copes.",
+    "check": "Find mistakes in rules files, unreachable rules, and rules that depend on the order of calls.",
+    "explain": "Show which rule answers a request, and why the others do not.",
+    "ask": "Send one request without a server, and print the answer.",
     "schema": "Print the JSON Schema of rules files, for editors.",
-    "cassette": "List, show, verify, scrub, turn into rules, import, export and prune recordings.",
+    "cassette": "Manage recordings: list, show, verify, import, export, ...",
     "init": "Write a commented rules.yaml to start from.",
 }
 
@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, str] = {
 @click.command(cls=Lazy, table=COMMANDS, package=__name__, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="mockserver")
 def commands() -> None:
-    """A deterministic stand-in for LLM APIs: offline, free, instant, and the same every time."""
+    """A deterministic mock server for LLM APIs: offline, free and instant."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -36,19 +36,19 @@ from mockserver.server.live import start
 @click.command()
 @click.argument("text")
 @click.option(
-    "--operation", type=click.Choice(tuple(BODIES)), default="chat", show_default=True, help="What to ask for."
+    "--operation", type=click.Choice(tuple(BODIES)), default="chat", show_default=True, help="The operation to call."
 )
-@click.option("--model", default="gpt-4o", show_default=True, help="The model to ask for.")
+@click.option("--model", default="gpt-4o", show_default=True, help="The model to request.")
 @rules_option
-@click.option("--json", "as_json", is_flag=True, help="Print the whole body as it goes over the wire.")
-@click.option("--stream", is_flag=True, help="Print the frames of a streamed answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print the whole response body.")
+@click.option("--stream", is_flag=True, help="Stream the answer, and print its frames.")
 @setting_flags("dialect", "unmatched", "seed", "cassette", "cassettes")
 def command(  # size: click gives each flag a parameter
     text: str, operation: str, model: str, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> None:
-    """Ask TEXT as the user of a new conversation, or as a prompt or an input.
+    """Send TEXT as a user message, prompt or input, and print the answer.
 
-    Where the answer came from is told on stderr.
+    The source of the answer goes to stderr.
     """
     live = start(sources(rules, flags))
     body = {"model": model, **BODIES[operation](text), **({"stream": True} if stream else {})}

@@ -14,7 +14,7 @@ from mockserver.server.live import start
 @click.command()
 @rules_argument
 def command(rules: tuple[Path, ...]) -> None:
-    """Check RULES (rules.yaml of this folder): exit code 2 if anything must be mended, else 0."""
+    """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake, else 0."""
     given = sources(rules, {})
     try:
         live = start(given)

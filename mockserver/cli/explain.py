@@ -15,14 +15,14 @@ from mockserver.server.live import start
 @click.command()
 @click.argument("request_file", metavar="REQUEST.json", type=str)
 @rules_argument
-@click.option("--path", default=None, metavar="PATH", help="Where the request goes [told by its body].")
+@click.option("--path", default=None, metavar="PATH", help="The path of the request [depends on its body].")
 @setting_flags("dialect", "unmatched", "cassette", "cassettes")
 def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flags: Json) -> None:
-    """Explain how RULES (rules.yaml of this folder) treat REQUEST.json (`-` reads standard input).
+    """Show which of RULES (default: rules.yaml) answers REQUEST.json (`-` reads standard input).
 
-    The file holds the body of a request, or {method, path, headers, body}. A body goes to the chat of the dialect, one
-    with a `prompt` to completions, one with an `input` to responses, embeddings or moderations, unless --path says
-    otherwise. Counters stand as for a first call.
+    The file contains a request body, or {method, path, headers, body}. Without a path, a body with a `prompt` goes to
+    completions, one with an `input` to responses, embeddings or moderations, any other to chat. Counters are as for a
+    first call.
     """
     live = start(sources(rules, flags))
     described = read_request(text_of(request_file), request_file, live.settings.dialect, path)

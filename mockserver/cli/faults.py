@@ -27,20 +27,37 @@ _SAID = "--fault, --error, --position and their kin"
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.argument("program", metavar="-- CMD", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--fault", "-f", "faults", multiple=True, metavar="NAME[@KEY=VALUE]", help="Only these faults.")
-@click.option("--error", "errors", multiple=True, metavar="STATUS", help="Only these errors.")
-@click.option("--position", "positions", multiple=True, metavar="POSITION", help="Where the faults befall an answer.")
-@click.option("--times", default="1", metavar="N|all", help="How many calls of a run it befalls.", show_default=True)
-@click.option("--limit", default="30s", help="How long a run may take.", show_default=True)
-@click.option("--expect", multiple=True, metavar="FAULT=OUTCOME", help="What the program is to do under a fault.")
-@click.option("--allow", multiple=True, type=click.Choice(BAD), help="What is not bad.")
-@click.option("--output", is_flag=True, help="Show what CMD prints, run by run.")
-@click.option("--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}].")
+@click.option(
+    "--fault",
+    "-f",
+    "faults",
+    multiple=True,
+    metavar="NAME[@KEY=VALUE]",
+    help="A fault to inject; repeatable [a standard set].",
+)
+@click.option("--error", "errors", multiple=True, metavar="STATUS", help="An error to return; repeatable.")
+@click.option(
+    "--position",
+    "positions",
+    multiple=True,
+    metavar="POSITION",
+    help="A position in the answer for the faults; repeatable.",
+)
+@click.option(
+    "--times", default="1", metavar="N|all", help="How many calls of each run get the fault.", show_default=True
+)
+@click.option("--limit", default="30s", help="The time limit of each run.", show_default=True)
+@click.option("--expect", multiple=True, metavar="FAULT=OUTCOME", help="The expected outcome of a fault.")
+@click.option("--allow", multiple=True, type=click.Choice(BAD), help="An outcome to accept.")
+@click.option("--output", is_flag=True, help="Show the output of each run.")
+@click.option(
+    "--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"A rules file; repeatable [{DEFAULT_RULES}]."
+)
 @setting_flags(*Settings.model_fields)
 def command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -> None:
-    """Run CMD once as it is and once for each fault, each time with a server of its own; show what CMD did.
+    """Run CMD without a fault, then once per fault, each time with a new server, and show how it copes.
 
-    It is judged by its exit code and by the calls that came. The exit code is 1 where something bad came up.
+    The outcome follows from the exit code of CMD and its calls. The exit code is 1 if any outcome is bad.
     """
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")

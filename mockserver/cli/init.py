@@ -11,7 +11,7 @@ from mockserver.config.errors import ConfigError
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default=Path("rules.yaml"))
 def command(path: Path) -> None:
-    """Write a commented rules file to PATH (rules.yaml), unless something stands there."""
+    """Write a commented rules file to PATH (default: rules.yaml), unless it exists."""
     starter = files("mockserver.cli").joinpath("starter.yaml").read_bytes()
     try:
         with path.open("xb") as file:

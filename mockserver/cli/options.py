@@ -19,7 +19,7 @@ REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag may sta
 
 rules_argument = click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
 rules_option = click.option(
-    "--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"Rules files [{DEFAULT_RULES}]."
+    "--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"A rules file; repeatable [{DEFAULT_RULES}]."
 )
 
 

@@ -23,10 +23,10 @@ _OWN = {"host": "127.0.0.1", "port": 0}  # wherever the files want a server to l
 @rules_option
 @setting_flags(*Settings.model_fields)
 def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) -> None:
-    """Run CMD with a server for it, then report on its calls; the exit code is that of CMD.
+    """Run CMD against a server of its own, then report its calls. The exit code is that of CMD.
 
-    The server listens on a free port of this machine, and the variables that clients read (OPENAI_BASE_URL and its kin)
-    lead there. What it has to say goes to stderr.
+    The server listens on a free local port. Variables that clients read (OPENAI_BASE_URL, ...) point to it. The report
+    goes to stderr.
 
     \b
     mockserver run -- pytest

@@ -22,9 +22,9 @@ from mockserver.server.routes import bare
 @rules_argument
 @setting_flags(*Settings.model_fields)
 def command(rules: tuple[Path, ...], **flags: Json) -> None:
-    """Serve RULES (rules.yaml of this folder, if there is one) until Ctrl-C.
+    """Start a server with RULES (default: rules.yaml, if it exists). Stop it with Ctrl-C.
 
-    Every flag has an environment variable (MOCKSERVER_PORT) and a key under `settings:` in the rules file.
+    You can also set each option as an environment variable (MOCKSERVER_PORT) or under `settings:` in a rules file.
     """
     from mockserver.server.run import bind, serve  # uvicorn is slow to import, and bad rules should be told at once
 

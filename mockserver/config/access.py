@@ -28,12 +28,12 @@ class RatesTable(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="rates")
 
-    requests_per_minute: _Many | None = Field(None, description="How many requests are let through in a minute.")
-    requests_per_day: _Many | None = Field(None, description="How many requests are let through in a day.")
+    requests_per_minute: _Many | None = Field(None, description="How many requests to accept per minute.")
+    requests_per_day: _Many | None = Field(None, description="How many requests to accept per day.")
     tokens_per_minute: _Many | None = Field(
-        None, description="How many tokens prompts and answers may have in a minute."
+        None, description="How many tokens (prompt and answer) to accept per minute."
     )
-    tokens_per_day: _Many | None = Field(None, description="How many tokens prompts and answers may have in a day.")
+    tokens_per_day: _Many | None = Field(None, description="How many tokens (prompt and answer) to accept per day.")
 
 
 class LimitsTable(RatesTable):
@@ -42,10 +42,10 @@ class LimitsTable(RatesTable):
     model_config = ConfigDict(extra="forbid", frozen=True, title="limits")
 
     concurrent_requests: _Many | None = Field(
-        None, description="How many requests of a namespace are at work at once, until their answers have gone out."
+        None, description="How many requests of a namespace to handle at once, until their answers are sent."
     )
-    queue: int = Field(0, ge=0, description="How many more may wait for their turn; any other gets a 503.")
-    queue_timeout: Duration | None = Field(None, description="How long one waits at most, before it gets a 503.")
+    queue: int = Field(0, ge=0, description="How many more requests may wait; others get a 503.")
+    queue_timeout: Duration | None = Field(None, description="How long a request may wait before it gets a 503.")
 
 
 def _rates(table: RatesTable) -> Rates:
@@ -89,12 +89,10 @@ class Key(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="key")
 
-    allowed: bool = Field(True, description="Whether it may ask at all; a key that is known and may not gets a 403.")
-    models: Several | None = Field(
-        None, description="The models that it may ask, as names with * as wildcard; any other gets a 403."
-    )
+    allowed: bool = Field(True, description="Accept requests with this key; if false, they get a 403.")
+    models: Several | None = Field(None, description="The models it may use (* is a wildcard); others get a 403.")
     limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema())] = Field(
-        None, description="Its own rates, in place of those that hold for its model or for all."
+        None, description="Its rate limits, instead of those of the model or the general ones."
     )
 
 
@@ -132,25 +130,25 @@ class Model(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="model")
 
-    context_window: int | None = Field(None, ge=1, description="How many tokens prompt and answer may have together.")
-    max_output_tokens: int | None = Field(None, ge=1, description="How many tokens an answer may have.")
+    context_window: int | None = Field(None, ge=1, description="The most tokens of prompt and answer together.")
+    max_output_tokens: int | None = Field(None, ge=1, description="The most tokens of an answer.")
     tokenizer: Literal["approx", "cl100k_base", "o200k_base"] | None = Field(
-        None, description="How its tokens are counted where the setting tokenizer is by-model."
+        None, description="How to count its tokens if the setting tokenizer is by-model."
     )
-    tools: bool | None = Field(None, description="Whether tools may be offered.")
-    vision: bool | None = Field(None, description="Whether images may be shown.")
-    json_schema: bool | None = Field(None, description="Whether the answer's JSON Schema may be given.")
-    reasoning: bool | None = Field(None, description="Whether an effort of reasoning may be asked for.")
+    tools: bool | None = Field(None, description="Accept tools.")
+    vision: bool | None = Field(None, description="Accept images.")
+    json_schema: bool | None = Field(None, description="Accept a JSON Schema for the answer.")
+    reasoning: bool | None = Field(None, description="Accept a reasoning effort.")
     sampling: bool | None = Field(
-        None, description="Whether temperature, top_p, penalties, log probabilities and max_tokens may be set."
+        None, description="Accept temperature, top_p, penalties, log probabilities and max_tokens."
     )
-    resolved: str | None = Field(None, min_length=1, description="What its answers call it; absent: its name.")
-    aliases: Several = Field((), description="Other names for it, which its answers do not carry.")
+    resolved: str | None = Field(None, min_length=1, description="The model name in its answers. Default: its name.")
+    aliases: Several = Field((), description="Other names for it in requests.")
     timing: Annotated[TimingSetting | None, WithJsonSchema(TimingTable.model_json_schema())] = Field(
-        None, description="When its answers go out, unless a rule says so."
+        None, description="The timing of its answers; a rule's timing wins."
     )
     limits: Annotated[RatesSetting | None, WithJsonSchema(RatesTable.model_json_schema())] = Field(
-        None, description="Its own rates, in place of those that hold for all."
+        None, description="Its rate limits, instead of the general ones."
     )
 
 

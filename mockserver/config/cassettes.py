@@ -16,10 +16,10 @@ class Match(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="match")
 
-    ignore: Several = Field((), description="Fields of the body that may differ: temperature, seed.")
+    ignore: Several = Field((), description="Body fields to ignore, such as temperature or seed.")
     also: Several = Field(
         (),
-        description="What must be equal too: header.x-tenant, query.api-version, or a field of the body such as user.",
+        description="What to compare as well: header.x-tenant, query.api-version, or a body field such as user.",
     )
 
 
@@ -42,17 +42,17 @@ def _pattern(text: str) -> str:
 
 
 class Scrub(BaseModel):
-    """One thing to leave out of recordings; in a live request it is replaced before anything is looked up."""
+    """Something to remove from recordings, and from live requests before a recording is looked up."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="scrub", populate_by_name=True)
 
     path: Annotated[str, AfterValidator(_json_path)] | None = Field(
-        None, description="Where it stands in a JSON body, as JSONPath: $.user."
+        None, description="The JSONPath of a value in a JSON body, such as $.user."
     )
     regex: Annotated[str, Field(min_length=1), AfterValidator(_pattern)] | None = Field(
-        None, description="Or what it looks like, wherever it stands."
+        None, description="Or a regular expression that matches it anywhere."
     )
-    placeholder: str = Field("<scrubbed>", alias="with", min_length=1, description="What stands in its place.")
+    placeholder: str = Field("<scrubbed>", alias="with", min_length=1, description="The replacement.")
 
     @model_validator(mode="after")
     def _one(self) -> Self:

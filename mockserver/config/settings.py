@@ -26,114 +26,114 @@ from mockserver.core.seed import FROZEN_AT
 
 
 class Settings(BaseModel):
-    """All that can be set. The descriptions are the documentation, the help of the flags and the editors' hints."""
+    """Every setting. The descriptions appear in the documentation, in `--help` and in editors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="settings")
 
-    host: str = Field("127.0.0.1", min_length=1, description="The address to listen on; loopback only by default.")
-    port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
-    dialect: str = Field("openai", description="The dialect of the bare paths: /v1 for openai, / for azure.")
-    unmatched: Literal["generate", "error"] = Field(
-        "generate", description="What a request gets that no rule answers: generated text, or the dialect's 404."
+    host: str = Field(
+        "127.0.0.1",
+        min_length=1,
+        description="The address to listen on. Addresses other than loopback open the server to the network.",
     )
-    seed: int = Field(0, description="The number from which every choice follows: texts, ids, jitter.")
+    port: int = Field(8000, ge=0, le=65535, description="The port to listen on; 0 picks a free one.")
+    dialect: str = Field("openai", description="The dialect of bare paths: /v1 for openai, / for azure.")
+    unmatched: Literal["generate", "error"] = Field(
+        "generate", description="What to do if no rule matches: generate an answer, or return the dialect's 404."
+    )
+    seed: int = Field(0, description="The seed of everything generated: texts, ids, jitter.")
     clock: Instant = Field(
         FROZEN_AT,
         json_schema_extra={"default": "frozen"},
-        description="The time that answers carry: frozen, real, Unix seconds or an ISO 8601 time.",
+        description="The time in answers: frozen, real, Unix seconds or an ISO 8601 time.",
     )
     ids: Literal["stable", "unique"] = Field(
         "stable",
-        description="Ids that follow from the request's meaning (stable), or that never repeat while it runs (unique).",
+        description="stable: equal requests get equal ids; unique: ids never repeat while the server runs.",
     )
     tokenizer: Literal["approx", "cl100k_base", "o200k_base", "by-model"] = Field(
         "approx",
-        description="How tokens are counted: approx is a fast estimate; cl100k_base and o200k_base count exactly, "
-        "by-model as each model does (all three need the extra tokens).",
+        description="How to count tokens: approx estimates; cl100k_base and o200k_base count exactly; "
+        "by-model uses the tokenizer of each model. All but approx need the extra tokens.",
     )
     models: Models = Field(
         None,
-        description="The models that exist, as names with * as wildcard, or a table that gives each its properties; "
-        "absent: every model exists.",
+        description="The models that exist: names (* is a wildcard), or a table of their properties. "
+        "Default: every model exists.",
     )
-    known_models: bool = Field(
-        True, description="Whether well-known models have the limits that are published of them."
-    )
+    known_models: bool = Field(True, description="Apply published limits to well-known models.")
     timing: TimingSetting = Field(
-        default_factory=Timing, description="When answers go out: a table or a profile; absent: at once."
+        default_factory=Timing,
+        description="The timing of answers: a table or the name of a profile. Default: no delay.",
     )
     profiles: ProfileSettings = Field(
-        default_factory=dict, description="Timings by name, for timing to refer to, beside those that are built in."
+        default_factory=dict, description="Named timings that timing can refer to, in addition to the built-in ones."
     )
     keys: Keys = Field(
         None,
-        description="The keys that are accepted, as a list, or a table that says what each may do; "
-        "absent: any key, even none.",
+        description="The API keys to accept: a list, or a table of what each may do. Default: any key, or none.",
     )
-    limits: LimitsSetting = Field(
-        default_factory=Limits, description="How much may be asked for in a time, and at once; absent: anything."
-    )
-    strict: bool = Field(False, description="Also refuse what only the live provider refuses beyond its schema.")
+    limits: LimitsSetting = Field(default_factory=Limits, description="Rate and concurrency limits. Default: none.")
+    strict: bool = Field(False, description="Also reject what only the live provider rejects, beyond its schema.")
     stored_answers: int = Field(
-        1000, ge=0, description="How many answers a namespace keeps to be looked up; the oldest go first."
+        1000, ge=0, description="How many answers each namespace stores for later requests; the oldest go first."
     )
     stored_bytes: Size = Field(
-        50_000_000, ge=1, description="How many bytes they may take in each namespace; the oldest go first."
+        50_000_000, ge=1, description="How many bytes of answers each namespace stores; the oldest go first."
     )
     background_polls: int = Field(
-        1, ge=0, description="How many look-ups find a background response in progress before it is there."
+        1, ge=0, description="How many retrievals find a background response in progress before it is complete."
     )
     journal_calls: int = Field(
-        1000, ge=0, description="How many calls the journal of a namespace keeps; the oldest go first."
+        1000, ge=0, description="How many calls the journal keeps for each namespace; the oldest go first."
     )
     journal_bytes: Size = Field(
-        50_000_000, ge=1, description="How many bytes they may take in each namespace; the oldest go first."
+        50_000_000,
+        ge=1,
+        description="How many bytes of calls the journal keeps for each namespace; the oldest go first.",
     )
-    max_body: Size = Field(10_000_000, ge=1, description="The largest body of a request, in bytes or as 10MB.")
+    max_body: Size = Field(10_000_000, ge=1, description="The largest request body, in bytes or as 10MB.")
     cassette: str | None = Field(
-        None, min_length=1, description="The cassette that answers what no rule does, and is recorded into."
+        None, min_length=1, description="The cassette to replay if no rule matches, and to record into."
     )
-    cassettes: str = Field("cassettes", min_length=1, description="The folder that cassettes are kept in.")
+    cassettes: str = Field("cassettes", min_length=1, description="The folder of the cassettes.")
     record: Literal["none", "once", "new_episodes", "all"] = Field(
         "none",
-        description="What is asked upstream and recorded: none; once, if the cassette holds nothing yet; new_episodes, "
-        "what it does not hold; or all, anew.",
+        description="What to forward upstream and record. none: nothing; once: everything, if the cassette "
+        "is empty; new_episodes: what is not recorded yet; all: everything, replacing recordings.",
     )
     record_errors: bool | None = Field(
         None,
-        description="Whether all answers of 400 and above are recorded (true), or none (false); absent: all but those "
-        "that tell of a wrong key or address: 401, 403, and a 404 that names no model.",
+        description="Record all errors (true) or none (false). Default: all but 401, 403, and a 404 that "
+        "names no model.",
     )
     upstream: Upstreams = Field(
         default_factory=dict,
-        description="Where the provider's own server is, by dialect: openai=https://api.openai.com/v1.",
+        description="The provider's base URL, by dialect: openai=https://api.openai.com/v1.",
     )
     match: Match = Field(
         default_factory=Match,
-        description="Which fields of a request a cassette ignores, and which it compares as well.",
+        description="Which request fields to ignore, or to compare as well, when looking for a recording.",
     )
-    scrub: Scrubs = Field((), description="What is left out of recordings, beside credentials.")
-    allow_secrets: Several = Field(
-        (), description="Texts that look like secrets, and may be recorded nevertheless; * as wildcard."
-    )
+    scrub: Scrubs = Field((), description="What to remove from recordings, in addition to credentials.")
+    allow_secrets: Several = Field((), description="Texts that look like secrets but may be recorded; * is a wildcard.")
     replay_speed: float = Field(
-        0, ge=0, description="How fast recorded answers come: 1 as they were recorded, 2 twice as fast, 0 at once."
+        0, ge=0, description="The speed of replayed answers: 1 as recorded, 2 twice as fast, 0 without delay."
     )
     cors: Origins = Field(
         (),
-        description="The origins whose pages may ask from a browser, such as https://app.example; * for all, but not "
-        "on control paths.",
+        description="The origins whose web pages may call the server, such as https://app.example; * for "
+        "all, except on control paths.",
     )
     allowed_hosts: Hosts = Field(
-        (), description="Names by which control paths may be asked for, beside those of this machine; *.mock.test too."
+        (), description="Host names to accept on control paths, in addition to this machine's, such as *.mock.test."
     )
     control_token: Token = Field(
         None,
-        description="The token that control paths want; absent: none on loopback, elsewhere one made at random.",
+        description="The token that control paths require. Default: none on loopback, else a random one.",
     )
-    source_headers: bool = Field(True, description="Whether answers carry x-mockserver-source and x-mockserver-call.")
-    reload: bool = Field(True, description="Watch rules files and cassettes, and swap a good change in at once.")
-    log: Literal["none", "text", "json"] = Field("none", description="A line for each request, as text or as json.")
+    source_headers: bool = Field(True, description="Add x-mockserver-source and x-mockserver-call to answers.")
+    reload: bool = Field(True, description="Watch rules files and cassettes, and apply valid changes at once.")
+    log: Literal["none", "text", "json"] = Field("none", description="Log a line for each request, as text or JSON.")
 
 
 class Keywords(dict[str, Json]):

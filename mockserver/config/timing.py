@@ -67,20 +67,20 @@ class TimingTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, title="timing")
 
     profile: Annotated[str, Field(min_length=1)] | None = Field(
-        None, description="the profile to start from; the other keys win over it"
+        None, description="a profile to start from; the other keys override it"
     )
-    first_token: Duration | None = Field(None, description="until the first token; as any other token, when absent")
-    per_token: Duration | None = Field(None, description="for each further token")
+    first_token: Duration | None = Field(None, description="delay of the first token (default: as for others)")
+    per_token: Duration | None = Field(None, description="delay of each further token")
     tokens_per_second: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = Field(
-        None, description="the same as a speed, in place of per_token"
+        None, description="the same as a speed, instead of per_token"
     )
     prompt_per_1k: Duration | None = Field(
-        None, description="by how much the first token is later for each 1,000 tokens of the prompt"
+        None, description="additional delay of the first token for each 1,000 tokens of the prompt"
     )
     jitter: _Jitter | None = Field(
-        None, description="how far each wait strays, by seed: 20%, {normal: 20%} or {lognormal: 30%}"
+        None, description="seeded variation of each delay: 20%, {normal: 20%} or {lognormal: 30%}"
     )
-    total: Duration | None = Field(None, description="for the whole answer, however many tokens it has")
+    total: Duration | None = Field(None, description="duration of the whole answer, however many tokens it has")
 
     @model_validator(mode="before")
     @classmethod

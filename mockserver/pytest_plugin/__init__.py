@@ -34,12 +34,12 @@ LED: pytest.StashKey[Environs] = pytest.StashKey()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options, each also a key of the ini file."""
-    group = parser.getgroup("mockserver", "stand-ins for LLM APIs")
+    group = parser.getgroup("mockserver", "mock servers for LLM APIs")
     try:
         for name, (words, kind, how) in OPTIONS.items():
             group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", default=None, help=words, **how)
             parser.addini(f"mockserver_{name}", words, type=kind)
-        group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="record under CI too")
+        group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="allow recording under CI")
         group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
         if pytest.version_tuple < (9,):  # which finds two of one name only when it reads some
             with suppress(pytest.UsageError):
@@ -53,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("mockserver_coverage", _COVERAGE, type="args")
     parser.addini("mockserver_unused", _UNUSED)
     for name, (words, choices) in CHOICES.items():
-        parser.addini(name, f"{words}: {choices[0]} (the default), {' or '.join(choices[1:])}")
+        parser.addini(name, f"{words}: {choices[0]} (default), {' or '.join(choices[1:])}")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -262,32 +262,32 @@ _RECORDS = ("none", "once", "new_episodes", "all")
 # What can be said of the server of all tests: in which words, of which type in the ini file, and on the command line.
 OPTIONS: Mapping[str, tuple[str, Any, Mapping[str, Any]]] = {
     "rules": (
-        "a rules file, for tests whose marks name none; may be given several times",
+        "a rules file for tests whose mark names none; repeatable",
         "paths",
         {"action": "append", "metavar": "FILE"},
     ),
-    "seed": ("the number from which every choice follows", "string", {"type": int}),
-    "dialect": ("the dialect of the bare paths", "string", {}),
+    "seed": ("the seed of everything generated", "string", {"type": int}),
+    "dialect": ("the dialect of bare paths", "string", {}),
     "unmatched": (
-        "what a request gets that no rule answers: error (the default), or generate",
+        "what to do if no rule matches: error (default) or generate",
         "string",
         {"choices": ("error", "generate")},
     ),
-    "record": ("what is recorded into the cassettes of tests", "string", {"choices": _RECORDS}),
+    "record": ("what to record into the cassettes of tests", "string", {"choices": _RECORDS}),
     "upstream": (
-        "where the provider's own server is, for what is recorded: openai=https://api.openai.com/v1",
+        "the provider's base URL, for recording: openai=https://api.openai.com/v1",
         "linelist",
         {"action": "append", "metavar": "DIALECT=URL"},
     ),
-    "cassettes": ("the folder of cassettes; by default `cassettes` beside the file of a test", "string", {}),
+    "cassettes": ("the folder of cassettes (default: `cassettes` next to the test file)", "string", {}),
 }
 CHOICES = {
-    "mockserver_env": ("how long clients are led to the server", ("test", "session")),
-    "mockserver_unplayed": ("what comes of episodes of cassettes that were not played", ("warn", "fail", "ignore")),
+    "mockserver_env": ("how long environment variables point clients to the server", ("test", "session")),
+    "mockserver_unplayed": ("what to do about cassette episodes that no test used", ("warn", "fail", "ignore")),
 }
 _PATHS = ("rules", "cassettes")
 _FORCED = "--mockserver-record-in-ci"
-_MARKS = "what the server of a test is to be like; of several marks the closest wins, key by key"
-_COVERAGE = "report which rules were used: term, html, html:FOLDER, json or json:FILE; may be given several times"
-_UNUSED = "what comes of rules of files that nobody used: ignore, warn (the default), fail"
-_FAULTED = "run the test once for each fault and show what it did"
+_MARKS = "configure the test's server; the closest mark wins, key by key"
+_COVERAGE = "report which rules were used: term, html, html:FOLDER, json or json:FILE; repeatable"
+_UNUSED = "what to do about rules that no test used: ignore, warn (default) or fail"
+_FAULTED = "run the test once per fault and show how it copes"

@@ -7,22 +7,23 @@ import click
 from mockserver.cli.lazy import Lazy
 
 COMMANDS: Mapping[str, str] = {
-    "list": "List cassettes, or the episodes of some.",
-    "show": "Show an episode: what was asked, and what came.",
-    "verify": "Find what is doubtful: bytes, shape, age, models, leaks, use.",
-    "scrub": "Take out of a cassette what the settings say, and what looks like a secret.",
-    "rules": "Turn episodes into rules.",
-    "import": "Take over recordings of vcrpy, HAR files, and the journal of a server.",
-    "export": "Write a cassette as HAR.",
-    "prune": "Remove episodes that are old, were not played, or have these numbers.",
+    "list": "List cassettes or their episodes.",
+    "show": "Show the request and answer of an episode.",
+    "verify": "Find damaged, old, leaking or unused episodes.",
+    "scrub": "Remove secrets, and what the settings name, from a cassette.",
+    "rules": "Write rules that answer as the episodes do.",
+    "import": "Import vcrpy cassettes, HAR files or a server's journal.",
+    "export": "Export a cassette as HAR.",
+    "prune": "Remove episodes by number, age or lack of use.",
 }
 
 
 @click.command(cls=Lazy, table=COMMANDS, package=__name__)
 def command() -> None:
-    """Cassettes: list, show, verify, scrub, turn into rules, import, export and prune what was recorded.
+    """Manage cassettes: recorded calls and their answers.
 
-    A cassette is a file of the folder --cassettes, called by its name without `.yaml`; `chat#3` is its third episode.
+    A cassette is a file in the folder --cassettes, named without `.yaml`. `chat#3` is the third episode (recorded call)
+    of `chat`.
 
     \b
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- pytest

@@ -15,10 +15,10 @@ from mockserver.dialects import discover
 @click.command(name="export")
 @click.argument("name", metavar="NAME[#N]")
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The file to write [standard output].")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @cassettes_flag()
 def command(name: str, output: Path | None, force: bool, **flags: Json) -> None:
-    """Write NAME, or one episode of it, as HAR 1.2.
+    """Export NAME, or one of its episodes, as HAR 1.2.
 
     \b
     mockserver cassette export chat --output chat.har

@@ -26,14 +26,14 @@ from mockserver.dialects import discover
 
 @click.command(name="import")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--into", metavar="NAME", help="The cassette to put all of it into [one called after each file].")
-@click.option("--dialect", help="The dialect of all of it [told by the hosts].")
+@click.option("--into", metavar="NAME", help="The cassette to import into [named after each file].")
+@click.option("--dialect", help="The dialect of the recordings [found by host].")
 @cassettes_flag("scrub", "allow_secrets")
 def command(files: tuple[str, ...], into: str | None, dialect: str | None, **flags: Json) -> None:
-    """Take over FILE (`-` reads standard input): a cassette of vcrpy (YAML or JSON), a HAR file, a server's journal.
+    """Import each FILE (`-` reads standard input): a vcrpy cassette (YAML or JSON), a HAR file or a server's journal.
 
-    Secrets are scrubbed on the way in. What cannot be taken over is told and left out; exit code 1 then, 2 if
-    nothing could be.
+    Secrets are scrubbed. Calls that cannot be imported are reported and skipped; the exit code is then 1, or 2 if
+    nothing was imported.
 
     \b
     mockserver cassette import tests/cassettes/test_chat.yaml

@@ -15,7 +15,7 @@ from mockserver.core.json import Json
 @click.argument("names", metavar="[NAME[#N]]...", nargs=-1)
 @cassettes_flag()
 def command(names: tuple[str, ...], **flags: Json) -> int:
-    """List the cassettes of the folder; the episodes of those that are named, a line each.
+    """List all cassettes, or the episodes of each NAME.
 
     \b
     mockserver cassette list

@@ -25,10 +25,12 @@ def _numbers(context: click.Context, parameter: click.Parameter, texts: tuple[st
 
 @click.command(name="prune")
 @click.argument("name", metavar="NAME[#N]")
-@click.option("--number", "numbers", callback=_numbers, multiple=True, help="The episode of this number, or some: 2-5.")
-@click.option("--older", callback=age, metavar="90d", help="What was recorded longer ago than this.")
-@click.option("--unplayed", metavar="URL|FILE", help="What a server has not played: its address, or its calls.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--number", "numbers", callback=_numbers, multiple=True, help="The episodes to remove: 3, or 2-5.")
+@click.option("--older", callback=age, metavar="90d", help="Remove episodes older than this.")
+@click.option(
+    "--unplayed", metavar="URL|FILE", help="Remove episodes that a server has not used: its URL, or its saved calls."
+)
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @cassettes_flag("control_token")
 def command(  # size: click gives each flag a parameter
     name: str,
@@ -38,7 +40,7 @@ def command(  # size: click gives each flag a parameter
     dry_run: bool,
     **flags: Json,
 ) -> None:
-    """Remove episodes of NAME that any of the flags names, and say which. The numbers of those behind them change.
+    """Remove the episodes of NAME that any option selects, and list them. Later episodes are renumbered.
 
     \b
     mockserver cassette prune chat#3

@@ -18,13 +18,13 @@ from mockserver.server.live import compiled
 @click.command(name="rules")
 @click.argument("names", metavar="NAME[#N]...", nargs=-1, required=True)
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="The file to write [standard output].")
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @cassettes_flag()
 def command(names: tuple[str, ...], output: Path | None, force: bool, **flags: Json) -> None:
-    """Write the rules that episodes come to.
+    """Write rules that answer as the episodes do.
 
-    Equal answers become one rule. What requests differ in becomes its conditions; where they differ in a span that the
-    answer repeats, a pattern and a template. What no rule can say is told on stderr: keep the cassette for it.
+    Equal answers become one rule. Differences between requests become its conditions, or a pattern and a template if
+    the answer repeats them. Episodes that no rule can express are reported on stderr; keep the cassette for those.
 
     \b
     mockserver cassette rules chat

@@ -9,12 +9,12 @@ from mockserver.core.json import Json
 
 @click.command(name="scrub")
 @click.argument("names", metavar="NAME[#N]...", nargs=-1, required=True)
-@click.option("--dry-run", is_flag=True, help="Only say what would change.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @cassettes_flag("scrub", "allow_secrets")
 def command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:  # click gives flags so
-    """Scrub NAME as the settings `scrub` and `allow_secrets` say now, and say what has changed.
+    """Apply the settings `scrub` and `allow_secrets` to NAME, and show what changed.
 
-    A file is changed as a whole or not at all.
+    Each file is changed completely or not at all.
 
     \b
     mockserver cassette scrub chat --dry-run

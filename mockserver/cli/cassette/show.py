@@ -11,10 +11,10 @@ from mockserver.server.parse_recorded import heard
 
 @click.command(name="show")
 @click.argument("name", metavar="NAME[#N]")
-@click.option("--raw", is_flag=True, help="The bytes of the answer's body and nothing else; of one episode.")
+@click.option("--raw", is_flag=True, help="Print the exact body of one episode's answer.")
 @cassettes_flag()
 def command(name: str, raw: bool, **flags: Json) -> None:  # click gives flags so
-    """Show the episodes of NAME, or its episode number N.
+    """Show all episodes of NAME, or its episode N.
 
     \b
     mockserver cassette show chat

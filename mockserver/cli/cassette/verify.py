@@ -32,15 +32,17 @@ class Asked:
 
 @click.command(name="verify")
 @click.argument("names", metavar="[NAME[#N]]...", nargs=-1)
-@click.option("--max-age", callback=age, metavar="90d", help="Also find what was recorded longer ago than this.")
+@click.option("--max-age", callback=age, metavar="90d", help="Also report episodes older than this.")
 @click.option(
-    "--journal", metavar="URL|FILE", help="Also find what a server has not played: its address, or its calls."
+    "--journal",
+    metavar="URL|FILE",
+    help="Also report episodes that a server has not used: its URL, or its saved calls.",
 )
 @cassettes_flag("allow_secrets", "control_token")
 def command(names: tuple[str, ...], max_age: float | None, journal: str | None, **flags: Json) -> None:
-    """Check the cassettes of the folder, or those that are named.
+    """Check all cassettes, or each NAME.
 
-    Exit code 1 if anything was found, 2 if a file cannot be read.
+    The exit code is 1 if there are findings, 2 if a file cannot be read.
 
     \b
     mockserver cassette verify

@@ -2,17 +2,14 @@
 
 import json
 from collections.abc import Callable, Mapping
-from types import ModuleType
-from typing import Any, is_typeddict
+from typing import Any
 
 import pytest
-from pydantic import ConfigDict, TypeAdapter
 
 from mockserver.core.call import Call
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Models, Text, Usage
 from mockserver.dialects import Dialect, Operation, discover
-from mockserver.wire import chat, extras
 
 USER = {"role": "user", "content": "hi"}
 HEADERS = {"authorization": "Bearer sk-test-0123456789abcdef", "content-type": "application/json"}
@@ -47,14 +44,6 @@ class Speaker:
     def responses(self, body: Any = None, *, strict: bool = False) -> Call:
         """A parsed Responses request."""
         return self.operation("responses").parse(self.request(body or {}), strict)
-
-    def complains(self, body: Any, *, strict: bool = False) -> Any:
-        """The error in the reply to a Responses request that must not parse."""
-        with pytest.raises(Failure) as caught:
-            self.responses(body, strict=strict)
-        reply = self.fail(caught.value)
-        assert reply.status == 400
-        return json.loads(reply.body)["error"]
 
     def refuses(self, body: Any, **how: Any) -> Reply:
         """The reply to a chat that must not parse."""
@@ -109,21 +98,3 @@ def answer() -> Callable[..., Answer]:
         return Answer("chatcmpl-" + ("Aa1" * 22)[:29], 1_700_000_000, "gpt-x", built, **fields)
 
     return make
-
-
-def _closed(module: ModuleType, name: str) -> TypeAdapter[Any]:
-    """A shape that refuses every key it does not name."""
-    for shape in [*vars(chat).values(), *vars(extras).values()]:
-        if is_typeddict(shape):
-            shape.__pydantic_config__ = ConfigDict(extra="forbid", strict=True)
-    return TypeAdapter(getattr(module, name))
-
-
-@pytest.fixture(scope="session")
-def completion_shape() -> TypeAdapter[Any]:
-    return _closed(chat, "ChatCompletion")
-
-
-@pytest.fixture(scope="session")
-def chunk_shape() -> TypeAdapter[Any]:
-    return _closed(chat, "ChatCompletionChunk")

@@ -1,4 +1,4 @@
-"""Azure AI Model Inference as it reads requests: versions, extra parameters, 400 against 422."""
+"""Azure AI Model Inference: versions, extra parameters, parts, keys, errors that rules state, headers."""
 
 import json
 from collections.abc import Callable
@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Message, ToolChoice
+from mockserver.core.http import HttpRequest
+from mockserver.core.plan import Failure, Models
 
 USER = {"role": "user", "content": "hi"}
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
@@ -95,105 +97,6 @@ def test_extra_parameters_otherwise(azure: Any) -> None:
     )
 
 
-# fields, status, loc and value of a 422 or param of a 400
-SPLIT: dict[str, tuple[dict[str, Any], int, Any]] = {
-    "null messages": ({"messages": None}, 400, "messages"),
-    "empty messages": ({"messages": []}, 400, "messages"),
-    "content of another type": ({"messages": [{"role": "user", "content": 5}]}, 400, "messages[0].content"),
-    "no content": ({"messages": [{"role": "user"}]}, 400, "messages[0].content"),
-    "null content": ({"messages": [{"role": "user", "content": None}]}, 400, "messages[0].content"),
-    "no role": ({"messages": [{"content": "x"}]}, 400, "messages[0].role"),
-    "part without text": (
-        {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
-        400,
-        "messages[0].content[0].text",
-    ),
-    "part without image": (
-        {"messages": [{"role": "user", "content": [{"type": "image"}]}]},
-        400,
-        "messages[0].content[0].image_url",
-    ),
-    "unknown role": (
-        {"messages": [{"role": "wizard", "content": "x"}]},
-        422,
-        (["body", "messages", "0", "role"], "wizard"),
-    ),
-    "unknown part": (
-        {"messages": [{"role": "user", "content": [{"type": "smell"}]}]},
-        422,
-        (["body", "messages", "0", "content", "0", "type"], "smell"),
-    ),
-    "model of another type": ({"model": 5}, 400, "model"),
-    "seed of another type": ({"seed": "x"}, 400, "seed"),
-    "stop of another type": ({"stop": 5}, 400, "stop"),
-    "stream of another type": ({"stream": "yes"}, 400, "stream"),
-    "temperature below": ({"temperature": -0.5}, 422, (["body", "temperature"], "-0.5")),
-    "temperature as text": ({"temperature": "hot"}, 422, (["body", "temperature"], "hot")),
-    "top_p above": ({"top_p": 2}, 422, (["body", "top_p"], "2")),
-    "penalty above": ({"presence_penalty": 3}, 422, (["body", "presence_penalty"], "3")),
-    "length below": ({"max_tokens": -1}, 422, (["body", "max_tokens"], "-1")),
-    "unknown format": (
-        {"response_format": {"type": "xml"}},
-        422,
-        (["body", "response_format", "type"], "xml"),
-    ),
-    "format as text": ({"response_format": ["text"]}, 422, (["body", "response_format"], '["text"]')),
-    "custom tool": ({"tools": [{"type": "custom"}]}, 422, (["body", "tools", "0", "type"], "custom")),
-    "tool without a name": (
-        {"tools": [{"type": "function", "function": {}}]},
-        422,
-        (["body", "tools", "0", "function", "name"], ""),
-    ),
-    "choice without tools": ({"tool_choice": "required"}, 422, (["body", "tool_choice"], "required")),
-    "choice of an unknown tool": (
-        {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "g"}}},
-        422,
-        (["body", "tool_choice"], '{"type":"function","function":{"name":"g"}}'),
-    ),
-}
-
-
-@pytest.mark.parametrize(("fields", "status", "where"), SPLIT.values(), ids=SPLIT.keys())
-def test_400_against_422(azure: Any, fields: dict[str, Any], status: int, where: Any) -> None:
-    reply = azure.refuses(fields)
-    body = json.loads(reply.body)
-    assert reply.status == body["status"] == status
-    if status == 400:
-        assert list(body) == ["code", "error", "message", "param", "status"]
-        assert (body["code"], body["param"]) == ("BadRequest", where)
-    else:
-        loc, value = where
-        assert list(body) == ["code", "detail", "error", "message", "status"]
-        assert body["detail"] == {"loc": loc, "value": value, "input": value}
-        assert dict(reply.headers)["x-ms-error-code"] == body["code"] == "parameter_not_supported"
-        assert body["message"].startswith("One of the parameters has an unsupported value. ")
-
-
-def test_messages_are_required(azure: Any) -> None:
-    body = json.loads(azure.refuses(b'{"model":"m"}').body)
-    assert (body["status"], body["message"]) == (400, "Missing required parameter: 'messages'.")
-
-
-def test_extras_that_are_passed_through_are_checked_by_the_model(azure: Any) -> None:
-    reply = azure.refuses({"n": 0}, headers={"extra-parameters": "pass-through"})
-    assert json.loads(reply.body)["detail"] == {"loc": ["body", "n"], "value": "0", "input": "0"}
-
-
-ACCEPTED: list[dict[str, Any]] = [
-    {"temperature": 5, "max_tokens": None, "stop": "<|endoftext|>", "seed": 42, "top_p": 1},
-    {"stop": ["a", "b", "c", "d", "e"], "response_format": {"type": "text"}, "frequency_penalty": 0},
-    {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "f"}}},
-    {"messages": [{"role": "tool", "content": "x"}, {"role": "developer", "content": "x"}]},
-    {"messages": [{"role": "assistant", "content": None}, {"role": "assistant"}]},
-    {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {}}}},
-]
-
-
-@pytest.mark.parametrize("fields", ACCEPTED)
-def test_accepted(azure: Any, fields: dict[str, Any]) -> None:
-    assert azure.parse(fields).raw == {"model": "gpt-x", "messages": [USER], **fields}
-
-
 def test_named_choice(azure: Any) -> None:
     choice = {"type": "function", "function": {"name": "f"}}
     assert azure.parse({"tools": [TOOL], "tool_choice": choice}).tool_choice == ToolChoice("named", ("f",))
@@ -213,4 +116,84 @@ def test_both_forms_of_parts(azure: Any) -> None:
     )
     assert azure.parse({"messages": [{"role": "user", "content": parts}]}).messages == (
         Message("user", "ab", parts=images),
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "key"),
+    [
+        ({"api-key": "a"}, "a"),
+        ({"authorization": "Bearer b", "api-key": "a"}, "b"),
+        ({"authorization": "Bearer b"}, "b"),
+        ({"api-key": ""}, None),
+        ({}, None),
+    ],
+)
+def test_credential(azure: Any, headers: dict[str, str], key: str | None) -> None:
+    assert azure.dialect.credential(azure.request(headers=headers)) == key
+
+
+@pytest.mark.parametrize(
+    ("reason", "status", "error"),
+    [("invalid_key", 401, "Unauthorized"), ("unmatched", 404, "Not Found"), ("rate_limit", 429, "Too Many Requests")],
+)
+def test_errors_of_three_fields(azure: Any, reason: str, status: int, error: str) -> None:
+    reply = azure.fail(Failure(reason, "Because."))
+    assert json.loads(reply.body) == {"error": error, "message": "Because.", "status": status}
+    assert "retry-after" not in dict(reply.headers)
+
+
+@pytest.mark.parametrize(
+    ("param", "loc", "value"),
+    [
+        (None, ["body"], ""),
+        ("response_format", ["body", "response_format"], '{"type":"json_object"}'),
+        ("messages[0].content", ["body", "messages", "0", "content"], "hi"),
+        ("messages[3].content", ["body", "messages", "3", "content"], ""),
+        ("foo.bar", ["body", "foo", "bar"], ""),
+    ],
+)
+def test_a_rule_that_names_a_parameter(azure: Any, param: str | None, loc: list[str], value: str) -> None:
+    call = azure.parse({"response_format": {"type": "json_object"}})
+    body = json.loads(azure.fail(Failure("unprocessable", param=param), call).body)
+    assert body["detail"] == {"loc": loc, "value": value, "input": value}
+
+
+def test_headers(azure: Any, answer: Any) -> None:
+    headers = dict(azure.render(answer("Hi"), headers={"x-ms-client-request-id": "ab\u00e9c"}).headers)
+    name = headers["x-ms-request-id"]
+    assert [len(part) for part in name.split("-")] == [8, 4, 4, 4, 12]
+    assert name.replace("-", "") == azure.parse({}).fingerprint
+    assert headers["apim-request-id"] == name
+    assert headers["x-ms-client-request-id"] == "abc"
+    assert "x-request-id" not in headers
+    failed = dict(azure.fail(Failure("overloaded", retry_after=3), headers={"x-ms-client-request-id": "me"}).headers)
+    assert (failed["x-ms-client-request-id"], failed["retry-after"]) == ("me", "3")
+
+
+def test_info(azure: Any) -> None:
+    operation = azure.operation("info")
+    call = operation.parse(HttpRequest("GET", "/info", query={"api-version": "2024-05-01-preview"}), False)
+    assert (call.operation, call.model) == ("info", "")
+    assert operation.render(call, Models(("Phi-4", "x"), 0)).body == (
+        b'{"model_name":"Phi-4","model_type":"chat_completion","model_provider_name":"mockserver"}'
+    )
+    assert json.loads(operation.render(call, Models((), 0)).body)["model_name"] == "Phi-4"
+
+
+@pytest.mark.parametrize("path", ["/info", "/models/info"])
+def test_info_wants_a_version(azure: Any, path: str) -> None:
+    operation = next(operation for operation in azure.dialect.operations if operation.path == path)
+    with pytest.raises(Failure, match="api-version query parameter"):
+        operation.parse(HttpRequest("GET", path), False)
+
+
+def test_info_of_several_models_is_refused(azure: Any) -> None:
+    operation = next(operation for operation in azure.dialect.operations if operation.path == "/models/info")
+    with pytest.raises(Failure) as caught:
+        operation.parse(HttpRequest("GET", "/models/info", query={"api-version": "2024-05-01"}), False)
+    reply = azure.fail(caught.value)
+    assert (reply.status, json.loads(reply.body)["message"]) == (
+        404,
+        "An endpoint that serves several models has no /info: it tells about one model. Ask for /info instead.",
     )

@@ -72,85 +72,29 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-WORDS = st.sampled_from(
-    [
-        "user",
-        "assistant",
-        "tool",
-        "function",
-        "system",
-        "text",
-        "image_url",
-        "custom",
-        "auto",
-        "required",
-        "json_schema",
-        "allowed_tools",
-        "content",
-    ]
-)
-KEYS = st.sampled_from(
-    [
-        "role",
-        "content",
-        "type",
-        "text",
-        "tool_calls",
-        "tool_call_id",
-        "function",
-        "custom",
-        "name",
-        "arguments",
-        "refusal",
-        "audio",
-        "id",
-        "function_call",
-        "image_url",
-        "url",
-        "allowed_tools",
-        "mode",
-        "tools",
-        "parameters",
-        "json_schema",
-        "schema",
-        "input",
-        "include_usage",
-    ]
-)
+WORDS = [
+    *("user", "assistant", "tool", "function", "system", "text", "image_url", "custom", "auto", "required"),
+    *("json_schema", "allowed_tools", "content"),
+]
+KEYS = [
+    *("role", "content", "type", "text", "tool_calls", "tool_call_id", "function", "custom", "name"),
+    *("arguments", "refusal", "audio", "id", "function_call", "image_url", "url", "allowed_tools", "mode"),
+    *("tools", "parameters", "json_schema", "schema", "input", "include_usage"),
+]
 SHAPED = st.recursive(
-    VALUES | WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    VALUES | st.sampled_from(WORDS),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=12,
 )
 MESSAGE = st.fixed_dictionaries(
     {"role": st.sampled_from(["user", "assistant", "tool", "system", "function"]) | VALUES, "content": SHAPED},
     optional=dict.fromkeys(("tool_calls", "tool_call_id", "name", "refusal", "audio", "function_call", "id"), SHAPED),
 )
-CALLED = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {}}}
 TOP = [
-    "tools",
-    "tool_choice",
-    "functions",
-    "function_call",
-    "response_format",
-    "stop",
-    "stream",
-    "stream_options",
-    "n",
-    "max_tokens",
-    "max_completion_tokens",
-    "logprobs",
-    "top_logprobs",
-    "logit_bias",
-    "metadata",
-    "seed",
-    "audio",
-    "temperature",
-    "prediction",
-    "modalities",
-    "parallel_tool_calls",
-    "foo",
+    *("tools", "tool_choice", "functions", "function_call", "response_format", "stop", "stream"),
+    *("stream_options", "n", "max_tokens", "max_completion_tokens", "logprobs", "top_logprobs", "logit_bias"),
+    *("metadata", "seed", "audio", "temperature", "prediction", "modalities", "parallel_tool_calls", "foo"),
 ]
 BODY = st.fixed_dictionaries(
     {

@@ -1,0 +1,68 @@
+"""Bodies of text completions become Calls, beyond the tables of requests/; answers go out whole or as frames."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.core.call import Call
+from mockserver.core.http import HttpRequest
+from mockserver.dialects._completions import STYLE, WHOLE, parse_completion, text_reply, too_many, wanted
+
+HTTP = HttpRequest("POST", "/completions")
+
+
+def parse(**body: Any) -> Call:
+    return parse_completion(HTTP, {"model": "m", "prompt": "Say it.", **body}, "openai", strict=False)
+
+
+def test_a_call() -> None:
+    call = parse(n=2, stop="x", logprobs=3, max_tokens=9, seed=4, echo=True, stream=True)
+    assert (call.operation, call.model, call.last_user) == ("completions", "m", "Say it.")
+    assert (call.n, call.stop, call.logprobs, call.max_tokens, call.seed) == (2, ("x",), 3, 9, 4)
+    assert (call.echo, call.stream, call.include_usage, call.usual_tokens) == (WHOLE, True, False, None)
+    assert call.prompt_tokens == 3
+
+
+def test_defaults() -> None:
+    call = parse(n=None, stop=None, max_tokens=None)
+    assert (call.n, call.stop, call.logprobs, call.max_tokens, call.usual_tokens, call.echo) == (
+        1,
+        (),
+        None,
+        None,
+        16,
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "n", "fine"),
+    [
+        ("a", 128, True),
+        (list(range(3000)), 1, True),
+        (["a"] * 16, 128, True),
+        (["a"] * 17, 128, False),
+        ([[1]] * 9, None, True),
+    ],
+)
+def test_how_many_choices_can_be_made_at_once(prompt: Any, n: int | None, fine: bool) -> None:
+    assert (too_many({"prompt": prompt, "n": n}) is None) is fine
+
+
+def test_a_plain_reply(answer: Any) -> None:
+    call = parse()
+    reply = text_reply(call, answer(" Hi", headers=(("x-a", "b"),)), STYLE, wanted(call))
+    assert json.loads(reply.body)["choices"][0]["text"] == " Hi"
+    assert ("x-a", "b") in reply.headers
+    assert reply.tokens == 2
+
+
+def test_a_streamed_reply(answer: Any) -> None:
+    call = parse(stream=True, stream_options={"include_usage": True})
+    reply = text_reply(call, answer(" Hi"), STYLE, wanted(call))
+    assert reply.frames is not None
+    frames = [frame.data for frame in reply.frames if not isinstance(frame, bytes)]
+    assert len(frames) == 4
+    assert json.loads(frames[-2])["usage"]["total_tokens"] == 11
+    assert frames[-1] == b"[DONE]"

@@ -1,0 +1,271 @@
+"""From a Responses body to a Call, beyond the tables of requests/, and from an answer to a reply."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mockserver.core.call import IdShape, Message, ToolCall, ToolChoice
+from mockserver.core.http import Frame, Reply
+from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
+from mockserver.dialects._responses.input import as_text, meaning, messages, said
+from mockserver.dialects._responses.request import RESPONSE_STYLE, asked, echo, error_event, responses_reply
+
+USER = {"role": "user", "content": "hi"}
+F = {"type": "function", "name": "f"}
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "f", "arguments": '{"a":1}'}
+SPOKEN = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hello."}]}
+ANSWER = Answer("resp_1", 1_700_000_000, "", (Choice((Reasoning("Hm."), Text("Hello there."))),), Usage(3, 4))
+
+
+@pytest.fixture
+def parse(speak: Callable[[str], Any]) -> Callable[..., Any]:
+    parse: Callable[..., Any] = speak("openai").responses
+    return parse
+
+
+def test_an_empty_body_has_the_defaults(parse: Callable[..., Any]) -> None:
+    call = parse({})
+    assert (call.dialect, call.operation, call.model, call.raw) == ("openai", "responses", "", {})
+    assert (call.messages, call.instructions, call.tools) == ((), False, ())
+    assert (call.tool_choice, call.parallel_tool_calls, call.n) == (ToolChoice("none"), True, 1)
+    assert (call.stream, call.store, call.background, call.previous, call.id) == (False, True, False, None, "")
+    assert (call.max_tokens, call.max_tool_calls, call.overflow, call.logprobs) == (None, None, "error", None)
+    assert (call.response_format, call.schema, call.ids) == ("text", None, IdShape("resp_", 50, "hex"))
+
+
+def test_what_is_said_by_instructions_is_of_this_call_alone(parse: Callable[..., Any]) -> None:
+    assert parse({"instructions": "Be brief.", "input": "hi"}).spoken == (Message("user", "hi"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [(None, ()), ("", (Message("user"),)), ("hi", (Message("user", "hi"),)), ([], ())]
+)
+def test_other_input(given: Any, expected: tuple[Message, ...]) -> None:
+    assert messages(given) == expected
+
+
+def test_what_the_model_does_in_a_row_is_one_turn() -> None:
+    search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
+    found = messages([USER, {"type": "reasoning"}, search, SPOKEN, CALL, output, {"type": "reasoning"}, SPOKEN, USER])
+    assert [message.role for message in found] == ["user", "assistant", "tool", "assistant", "user"]
+    assert found[1] == Message(
+        "assistant", "Hello.", parts=(search,), tool_calls=(ToolCall("call_1", "f", '{"a":1}', kind="function"),)
+    )
+
+
+def test_messages_of_one_turn_stand_on_lines_of_their_own() -> None:
+    assert messages([SPOKEN, SPOKEN]) == (Message("assistant", "Hello.\nHello."),)
+
+
+ODD: list[dict[str, Any]] = [
+    {"type": "function_call", "call_id": 7, "name": None, "arguments": {"a": 1}},
+    {"type": "function_call_output", "output": None},
+    {"type": "computer_call_output", "output": "x"},
+    {"type": "shell_call_output", "output": [1, {"stdout": 2}]},
+    {"type": "function_call_output", "output": [1, {"type": 5}, {"type": "input_text", "text": 5}]},
+    {"type": "mcp_approval_response"},
+]
+
+
+@pytest.mark.parametrize("item", ODD)
+def test_odd_values_are_read_as_text(item: dict[str, Any]) -> None:
+    (message,) = messages([item])
+    assert isinstance(message.text, str)
+    assert all(isinstance(call.arguments, str) and isinstance(call.id, str) for call in message.tool_calls)
+
+
+def test_said() -> None:
+    assert said("user", None) == Message("user")
+    assert said("user", "x") == Message("user", "x")
+    assert said("user", 5) == said("user", [5]) == Message("user")
+
+
+@pytest.mark.parametrize(("value", "text"), [("a", "a"), (None, ""), (5, "5"), ({"a": [1]}, '{"a":[1]}')])
+def test_as_text(value: Any, text: str) -> None:
+    assert as_text(value) == text
+
+
+def test_what_only_tzafon_keeps_books_of() -> None:
+    books = {"request_id": "r", "priority": 0, "cache_salt": "s", "enable_response_messages": True}
+    assert meaning({"input": "hi", **books}) == {"input": "hi"}
+
+
+def test_the_body_stays_as_it_is() -> None:
+    body = {"input": [{"type": "a", "id": "1"}], "text": {"format": None}, "tools": [{"type": "mcp"}]}
+    assert meaning(body) == {"input": [{"type": "a", "id": "#0"}], "text": {"format": None}, "tools": [{"type": "mcp"}]}
+    assert body["input"] == [{"type": "a", "id": "1"}]
+
+
+ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {}),
+    ({"instructions": "Be brief."}, {"instructions": "Be brief."}),
+    ({"temperature": 1, "top_p": 0.5}, {"temperature": 1.0, "top_p": 0.5}),
+    ({"max_output_tokens": 20, "max_tool_calls": 2}, {"max_output_tokens": 20, "max_tool_calls": 2}),
+    ({"metadata": {"a": "b"}, "user": "u"}, {"metadata": {"a": "b"}, "user": "u"}),
+    ({"metadata": None, "user": None}, {}),
+    ({"store": False, "parallel_tool_calls": False}, {"store": False, "parallel_tool_calls": False}),
+    ({"background": True, "truncation": "auto"}, {"background": True, "truncation": "auto"}),
+    ({"previous_response_id": "resp_1", "top_logprobs": 3}, {"previous_response_id": "resp_1", "top_logprobs": 3}),
+    ({"text": {"verbosity": "low"}}, {"text": {"verbosity": "low", "format": {"type": "text"}}}),
+    ({"text": {"format": {"type": "json_object"}}}, {"text": {"format": {"type": "json_object"}}}),
+    ({"reasoning": {"effort": "low"}}, {"reasoning": {"effort": "low", "summary": None}}),
+    ({"conversation": "conv_1"}, {"conversation": {"id": "conv_1"}}),
+    ({"conversation": {"id": "conv_1"}}, {"conversation": {"id": "conv_1"}}),
+    ({"conversation": {"id": "conv_1", "x": 1}}, {"conversation": {"id": "conv_1"}}),
+    ({"reasoning": {"": 1, "mode": "x"}}, {"reasoning": {"effort": None, "summary": None, "mode": "x"}}),
+    ({"text": {"x": 1, "format": {"type": "text", "y": 2}}}, {"text": {"format": {"type": "text"}}}),
+    ({"service_tier": "auto"}, {}),
+    ({"service_tier": "flex"}, {"service_tier": "flex"}),
+    ({"service_tier": "fast"}, {"service_tier": "priority"}),
+    ({"prompt": {"id": "p"}, "prompt_cache_key": "k"}, {"prompt": {"id": "p"}, "prompt_cache_key": "k"}),
+    ({"tools": []}, {}),
+    (
+        {"tools": [F, {"type": "web_search", "search_context_size": "low"}], "tool_choice": F},
+        {
+            "tools": [
+                {**F, "description": None, "parameters": None, "strict": True},
+                {"type": "web_search", "search_context_size": "low"},
+            ],
+            "tool_choice": F,
+        },
+    ),
+    ({"include": [], "stream": True, "foo": 1, "model": "m", "input": "hi"}, {}),
+]
+
+
+@pytest.mark.parametrize(("body", "echoed"), ECHOED)
+def test_echo(speak: Callable[[str], Any], body: dict[str, Any], echoed: dict[str, Any]) -> None:
+    assert echo(speak("openai").responses(body), RESPONSE_STYLE.response) == echoed
+
+
+def test_what_is_asked(parse: Callable[..., Any]) -> None:
+    nothing = asked(parse({}), RESPONSE_STYLE)
+    assert (nothing.echo["temperature"], nothing.include, nothing.summary) == (1.0, frozenset(), False)
+    more = asked(
+        parse({"temperature": 0, "include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"}}),
+        RESPONSE_STYLE,
+    )
+    assert (more.echo["temperature"], more.summary) == (0.0, True)
+    assert more.include == {"reasoning.encrypted_content"}
+    assert asked(parse({"reasoning": {"generate_summary": "concise"}}), RESPONSE_STYLE).summary
+
+
+def test_a_plain_reply(parse: Callable[..., Any]) -> None:
+    reply = responses_reply(parse({"metadata": {"a": "b"}}), ANSWER, RESPONSE_STYLE)
+    body = json.loads(reply.body)
+    assert (reply.status, reply.frames, reply.tokens) == (200, None, 4)
+    assert tuple(body) == tuple(key for key in RESPONSE_STYLE.response if key in body)
+    assert (body["id"], body["model"], body["metadata"]) == ("resp_1", "gpt-5", {"a": "b"})
+    assert [item["type"] for item in body["output"]] == ["reasoning", "message"]
+
+
+def numbers(reply: Any) -> list[int]:
+    return [json.loads(frame.data)["sequence_number"] for frame in reply.frames if isinstance(frame, Frame)]
+
+
+def test_a_streamed_reply_and_its_rest(parse: Callable[..., Any]) -> None:
+    call = parse({"stream": True})
+    whole = numbers(responses_reply(call, ANSWER, RESPONSE_STYLE))
+    assert whole == list(range(len(whole)))
+    assert len(whole) > 8
+    assert numbers(responses_reply(call, ANSWER, RESPONSE_STYLE, after=4)) == whole[5:]
+    assert numbers(responses_reply(call, ANSWER, RESPONSE_STYLE, after=whole[-1])) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "status", "code", "param"),
+    [
+        ("previous_not_found", 400, "previous_response_not_found", "previous_response_id"),
+        ("not_cancellable", 400, None, None),
+        ("not_found", 404, None, None),
+    ],
+)
+def test_failed_look_ups(
+    speak: Callable[[str], Any], reason: str, status: int, code: str | None, param: str | None
+) -> None:
+    reply = speak("openai").fail(Failure(reason))
+    error = json.loads(reply.body)["error"]
+    assert (reply.status, error["type"], error["code"], error["param"]) == (
+        status,
+        "invalid_request_error",
+        code,
+        param,
+    )
+
+
+def test_the_id_of_what_was_not_found_is_told(speak: Callable[[str], Any]) -> None:
+    openai = speak("openai")
+    call = openai.responses({"previous_response_id": "resp_7"})
+    message = json.loads(openai.fail(Failure("previous_not_found"), call).body)["error"]["message"]
+    assert message == "Previous response with id 'resp_7' not found."
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "message"),
+    [
+        ({"message": "Sorry", "type": "server_error", "param": None, "code": None}, "server_error", "Sorry"),
+        ({"message": "Sorry", "type": "x", "param": "input", "code": 503}, "503", "Sorry"),
+        ("Unauthorized", None, "Unauthorized"),
+    ],
+)
+def test_an_error_as_an_event(said: Any, code: str | None, message: str) -> None:
+    event = error_event(Reply(500, (), json.dumps({"error": said}).encode()), 7)
+    param = said["param"] if isinstance(said, dict) else None
+    told = {"type": "error", "sequence_number": 7, "code": code, "message": message, "param": param}
+    assert (event.event, json.loads(event.data)) == ("error", told)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-30, 30) | st.floats(-3, 3) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KINDS = [
+    *("message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "computer_call"),
+    *("computer_call_output", "shell_call_output", "apply_patch_call_output", "mcp_approval_response"),
+    *("item_reference", "additional_tools", "input_text", "output_text", "refusal", "input_image", "mcp", "x_output"),
+    *("function", "custom", "web_search", "allowed_tools", "json_schema", "computer_use_preview"),
+]
+KEYS = [
+    *("type", "role", "content", "text", "refusal", "id", "call_id", "name", "arguments", "input", "output", "action"),
+    *("operation", "status", "image_url", "tools", "approve", "stdout", "stderr", "mode", "format", "schema"),
+]
+SHAPED = st.recursive(
+    VALUES | st.sampled_from([*KINDS, "user", "assistant", "auto"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=10,
+)
+ITEM = st.fixed_dictionaries(
+    {"type": st.sampled_from(KINDS) | VALUES}, optional=dict.fromkeys(KEYS[1:], SHAPED | st.just("user"))
+)
+TOP = [
+    *("instructions", "tools", "tool_choice", "text", "reasoning", "include", "metadata", "prompt", "conversation"),
+    *("previous_response_id", "background", "store", "stream", "truncation", "max_output_tokens", "top_logprobs"),
+    *("previous_input_messages", "request_id", "cache_salt", "temperature", "foo"),
+]
+BODY = st.fixed_dictionaries(
+    {"input": st.lists(ITEM | SHAPED, max_size=3) | SHAPED}, optional=dict.fromkeys(TOP, SHAPED | st.lists(ITEM))
+)
+
+
+@pytest.mark.parametrize("dialect", ["openai", "tzafon"])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(body=BODY, strict=st.booleans())
+def test_any_body_is_understood_or_refused(speak: Callable[[str], Any], dialect: str, body: Any, strict: bool) -> None:
+    speaker = speak(dialect)
+    try:
+        call = speaker.responses(body, strict=strict)
+    except Failure as failure:
+        reply = speaker.fail(failure)
+        assert reply.status == 400
+    else:
+        assert len(call.fingerprint) == 32
+        assert call.prompt_tokens > 0
+        assert all(isinstance(message.text, str) for message in call.messages)
+        assert all(isinstance(made.arguments, str) for message in call.messages for made in message.tool_calls)
+        assert speaker.operation("responses").render(call, ANSWER).status == 200

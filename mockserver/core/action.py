@@ -61,12 +61,12 @@ def counts(where: str) -> bool:
 
 # Where a fault can befall an answer.
 POSITIONS: Mapping[str, str] = {
-    "after_tokens": "after so many tokens; in a plain body at their share of the bytes",
-    "after_frames": "after so many events of a stream; a plain body counts as one",
-    "after_bytes": "after so many bytes of the body",
+    "after_tokens": "after this many tokens; in a plain body, at the same share of the bytes",
+    "after_frames": "after this many events of a stream; a plain body counts as one",
+    "after_bytes": "after this many bytes of the body",
     "before_done": "before the last event (chat: `[DONE]`); in a plain body before the last byte",
-    "in_tool_arguments": "amid the arguments of a tool call; nowhere, if there is none",
-    "at_start": "before anything of the body",
+    "in_tool_arguments": "in the arguments of a tool call; nowhere without one",
+    "at_start": "before the body",
 }
 
 

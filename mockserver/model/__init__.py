@@ -30,7 +30,7 @@ Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 
 
 def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """What a model would do: call the tools that are asked for, or else answer in the form that is asked for.
+    """What a model would do: call a fitting tool, or answer in the requested format.
 
     A prompt may ask for JSON of a shape, for its own words, an option, a sum, a list, a table, code or verses; all
     else is answered in prose.

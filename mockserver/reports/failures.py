@@ -307,14 +307,14 @@ def _numbers(numbers: tuple[int, ...]) -> str:
 
 # What can be said of a program under a fault; some of it is bad by itself.
 OUTCOMES = {
-    "recovered": "It got its answer in the end, or was not disturbed at all.",
-    "raised": "It raised an error; a program ended with an exit code other than 0.",
-    "unaffected": "The fault could not befall what it asked for: there is no tool call to spoil, for one.",
-    "hung": "It was still waiting when its time was over.",
-    "truncated": "It took an answer without an end for a whole one: it did not ask again, and did not raise.",
-    "failed": "It went on, with a result that the test's assertions do not accept, or asked what no rule answers.",
-    "left_open": "It ended without closing a stream that was still going out.",
-    "ignored_retry_after": "It came again sooner than it was told.",
+    "recovered": "The app got its answer, at once or after retries.",
+    "raised": "The app raised an error; a program exited with a code other than 0.",
+    "unaffected": "The fault could not be injected, for example because there is no tool call.",
+    "hung": "The app was still waiting at the time limit.",
+    "truncated": "The app took an incomplete answer for complete: it neither retried nor raised.",
+    "failed": "The app went on, but an assertion failed, or no rule matched its next call.",
+    "left_open": "The app ended without closing an open stream.",
+    "ignored_retry_after": "The app retried before the advertised wait.",
 }
 BAD = ("hung", "truncated", "failed", "left_open", "ignored_retry_after")
 

@@ -33,7 +33,7 @@ class ClickSpec(PlaceSpec):
 
 
 class DoubleClickSpec(PlaceSpec):
-    """Click twice."""
+    """Double-click."""
 
     example = "{type: double_click, x: 10, y: 20}"
 
@@ -42,7 +42,7 @@ class DoubleClickSpec(PlaceSpec):
 
 
 class DragSpec(Table):
-    """Move while the button is pressed."""
+    """Drag along a path."""
 
     example = "{type: drag, path: [{x: 10, y: 20}, {x: 30, y: 40}]}"
 
@@ -78,7 +78,7 @@ class MouseSpec(PlaceSpec):
 
 
 class ScrollSpec(PlaceSpec):
-    """Turn the wheel."""
+    """Scroll."""
 
     example = "{type: scroll, x: 10, y: 20, scroll_y: 100}"
 
@@ -98,7 +98,7 @@ class TypeSpec(Table):
 
 
 class PointAndTypeSpec(PlaceSpec):
-    """Click somewhere and type a text there."""
+    """Click and type a text."""
 
     example = "{type: point_and_type, x: 10, y: 20, text: hello}"
 
@@ -205,7 +205,7 @@ WebAction = Annotated[
 
 
 class WebSearchSpec(Table):
-    """A search of the web."""
+    """A web search."""
 
     example = "{type: web_search_call, query: weather in Oslo}"
 
@@ -229,7 +229,7 @@ class FoundSpec(Table):
 
 
 class FileSearchSpec(Table):
-    """A search of files."""
+    """A file search."""
 
     example = "{type: file_search_call, query: holidays}"
 
@@ -262,7 +262,7 @@ CodeOutput = Annotated[Annotated[LogsSpec, Tag("<logs>")] | Annotated[ImageSpec,
 
 
 class CodeInterpreterSpec(Table):
-    """Code that was run."""
+    """Executed code."""
 
     example = "{type: code_interpreter_call, code: print(42)}"
 
@@ -274,7 +274,7 @@ class CodeInterpreterSpec(Table):
 
 
 class ImageGenerationSpec(Table):
-    """An image that was made."""
+    """A generated image."""
 
     example = "{type: image_generation_call}"
 
@@ -300,7 +300,7 @@ class SafetyCheckSpec(Table):
 
 
 class ComputerSpec(Table):
-    """Something to be done on a computer."""
+    """Computer actions."""
 
     example = "{type: computer_call, action: {type: click, x: 10, y: 20}}"
 
@@ -345,7 +345,7 @@ McpError = Annotated[
 
 
 class McpCallSpec(Table):
-    """A tool of an MCP server that was called."""
+    """A call of an MCP tool."""
 
     example = "{type: mcp_call, server_label: deepwiki, name: ask, arguments: {q: fjords}, output: Many.}"
 
@@ -382,7 +382,7 @@ class McpListToolsSpec(Table):
 
 
 class McpApprovalSpec(Table):
-    """A call of a tool that a person must approve."""
+    """An MCP call that needs approval."""
 
     example = "{type: mcp_approval_request, server_label: deepwiki, name: ask}"
 
@@ -406,7 +406,7 @@ class ExecSpec(Table):
 
 
 class LocalShellSpec(Table):
-    """A command for the client's own shell."""
+    """A command for the client's shell."""
 
     example = "{type: local_shell_call, command: [ls, -l]}"
 
@@ -460,7 +460,7 @@ class OperationSpec(Table):
 
 
 class ApplyPatchSpec(Table):
-    """A change of one file, for the client to make."""
+    """A change to one file."""
 
     example = "{type: apply_patch_call, operation: {type: delete_file, path: a.py}}"
 
@@ -481,7 +481,7 @@ class PrintedSpec(Table):
 
 
 class ShellOutputSpec(Table):
-    """What the commands of the shell call before it printed."""
+    """The output of the preceding shell call."""
 
     example = "{type: shell_call_output, output: [{stdout: hello}]}"
 
@@ -493,7 +493,7 @@ class ShellOutputSpec(Table):
 
 
 class ApplyPatchOutputSpec(Table):
-    """What came of the patch before it."""
+    """The result of the preceding patch."""
 
     example = "{type: apply_patch_call_output, output: Done}"
 

@@ -24,7 +24,7 @@ from mockserver.rules.item_schema import (
 )
 from mockserver.rules.table import Table, by_type
 
-_NOTES = "annotations of the text, as the API has them"
+_NOTES = "annotations (citations), in the API's form"
 
 
 class OutputTextSpec(Table):
@@ -43,7 +43,7 @@ class OutputRefusalSpec(Table):
     example = "{type: refusal, refusal: No}"
 
     type: Literal["refusal"]
-    refusal: str = Field(description="why the model declines")
+    refusal: str = Field(description="a refusal")
 
 
 Content = Annotated[
@@ -52,7 +52,7 @@ Content = Annotated[
 
 
 class MessageSpec(Table):
-    """A message of its own."""
+    """A separate message."""
 
     example = "{type: message, text: Hello}"
 
@@ -63,7 +63,7 @@ class MessageSpec(Table):
 
 
 class ReasoningSpec(Table):
-    """What the model thinks."""
+    """Reasoning."""
 
     example = "{type: reasoning, text: Two and two..., summary: Adding up}"
 
@@ -73,18 +73,20 @@ class ReasoningSpec(Table):
 
 
 class FunctionCallSpec(Table):
-    """A call of a function."""
+    """A function call."""
 
     example = "{type: function_call, name: get_weather, arguments: {city: Paris}}"
 
     type: Literal["function_call"]
     name: str = Field(min_length=1, description="name of the function")
-    arguments: Arguments = Field("auto", description="a table, a JSON text, or auto (from the tool's schema)")
+    arguments: Arguments = Field(
+        "auto", description="a table, a JSON string, or auto (generated from the tool's schema)"
+    )
     call_id: CallId = None
 
 
 class CustomToolCallSpec(Table):
-    """A call of a tool that takes free text."""
+    """A call of a free-text tool."""
 
     example = "{type: custom_tool_call, name: take_note, input: Milk}"
 

@@ -66,8 +66,8 @@ ModerationSpec = Annotated[
 
 MOST_EVENTS = 10_000  # that come at once
 BESIDE: Mapping[str, str] = {
-    "probability": "how often it befalls a call, by seed; a retry draws anew",
-    "times": "how many calls of the rule it befalls in a namespace, then no more",
+    "probability": "probability for each call, seeded; a retry draws again",
+    "times": "how many calls of the rule get the fault, in each namespace",
 }
 
 
@@ -173,9 +173,9 @@ class ToolCallSpec(Table):
             either("a table, a JSON text, or auto"),
         ]
         | None
-    ) = Field(None, description="a table, a JSON text, or auto (from the tool's schema)")
-    input: str | None = Field(None, description="free text, for a tool that takes it")
-    id: str | None = Field(None, min_length=1, description="id of the call; made when absent")
+    ) = Field(None, description="a table, a JSON string, or auto (generated from the tool's schema)")
+    input: str | None = Field(None, description="the input of a free-text tool")
+    id: str | None = Field(None, min_length=1, description="id of the call (default: generated)")
 
 
 class PartSpec(Table):
@@ -185,7 +185,7 @@ class PartSpec(Table):
 
     reasoning: str | None = Field(None, description="what the model thinks")
     text: str | None = Field(None, description="what the client reads")
-    refusal: str | None = Field(None, description="why the model declines")
+    refusal: str | None = Field(None, description="a refusal")
     tool_call: ToolCallSpec | None = Field(None, description="a tool call")
     item: ItemSpec | None = Field(None, description="an item of a response")
     chunks: Chunks | None = Field(None, description="how a stream cuts this part")
@@ -196,7 +196,7 @@ class FilterSpec(Table):
 
     example = "{on: completion, category: violence}"
 
-    on: Literal["prompt", "completion"] = Field(description="what the filter objects to")
+    on: Literal["prompt", "completion"] = Field(description="where the filter trips: prompt or completion")
     category: Literal[
         "hate",
         "self_harm",
@@ -205,9 +205,9 @@ class FilterSpec(Table):
         "jailbreak",
         "protected_material_text",
         "protected_material_code",
-    ] = Field("violence", description="what it objects to in it")
-    severity: Literal["low", "medium", "high"] | None = Field(None, description="how bad it is; high when absent")
-    after_tokens: Whole | None = Field(None, description="tokens of the completion that get through")
+    ] = Field("violence", description="the category that trips it")
+    severity: Literal["low", "medium", "high"] | None = Field(None, description="severity (default: high)")
+    after_tokens: Whole | None = Field(None, description="tokens of the completion before the cut")
 
 
 class HarmsSpec(Table):
@@ -250,23 +250,23 @@ class ContentSpec(Table):
     nullable = frozenset(("json",))
     instead = INSTEAD
 
-    text: str | None = Field(None, description="the answer's text, a template")
-    json_: Any = Field(None, alias="json", description="a value that is sent as JSON text; its texts are templates")
-    refusal: str | None = Field(None, description="why the model declines")
-    tool_calls: list[ToolCallSpec] | None = Field(None, min_length=1, description="tools that the model calls")
+    text: str | None = Field(None, description="text, a template")
+    json_: Any = Field(None, alias="json", description="a value to send as JSON; its strings are templates")
+    refusal: str | None = Field(None, description="a refusal")
+    tool_calls: list[ToolCallSpec] | None = Field(None, min_length=1, description="tool calls")
     items: list[ItemSpec] | None = Field(
-        None, min_length=1, description="items of a response: the provider's own tools at work"
+        None, min_length=1, description="response items, such as results of the provider's own tools"
     )
-    parts: list[PartSpec] | None = Field(None, min_length=1, description="reasoning, texts and calls in this order")
-    reasoning: str | None = Field(None, description="what the model thinks before it speaks")
-    annotations: list[dict[str, Any]] | None = Field(None, description="annotations of the text, as the API has them")
+    parts: list[PartSpec] | None = Field(None, min_length=1, description="reasoning, texts and calls, in this order")
+    reasoning: str | None = Field(None, description="reasoning before the answer")
+    annotations: list[dict[str, Any]] | None = Field(None, description="annotations (citations), in the API's form")
     logprobs: list[Annotated[float, Field(le=0, allow_inf_nan=False)]] | None = Field(
-        None, description="log probabilities of the text's tokens, one by one"
+        None, description="log probabilities, one for each token of the text"
     )
-    finish: Finish | None = Field(None, description="the finish reason, whatever would follow from the request")
-    chunks: Chunks | None = Field(None, description="how a stream cuts texts and arguments")
+    finish: Finish | None = Field(None, description="the finish reason")
+    chunks: Chunks | None = Field(None, description="how to split texts and arguments when streaming")
     content_filter: FilterSpec | None = Field(None, description="a content filter that trips")
-    annotate: AnnotateSpec | None = Field(None, description="severities that filters report without tripping")
+    annotate: AnnotateSpec | None = Field(None, description="filter severities to report without tripping")
 
 
 class ChoiceSpec(ContentSpec):
@@ -279,13 +279,13 @@ class ErrorSpec(Table):
     example = "{status: 429, message: Slow down}"
 
     status: int | None = Field(None, ge=400, le=599, description="HTTP status")
-    reason: str | None = Field(None, description="a short name, such as rate_limit")
+    reason: str | None = Field(None, description="a short form, such as rate_limit")
     code: TextOrNumber | None = Field(None, description="the error's code")
     type: str | None = Field(None, description="the error's type")
-    message: str | None = Field(None, description="what it says, a template")
-    param: str | None = Field(None, description="the parameter it blames")
-    retry_after: Duration | None = Field(None, description="when to try again")
-    headers: Headers | None = Field(None, description="headers of the reply")
+    message: str | None = Field(None, description="the message, a template")
+    param: str | None = Field(None, description="the parameter at fault")
+    retry_after: Duration | None = Field(None, description="the value of Retry-After")
+    headers: Headers | None = Field(None, description="response headers")
 
 
 class FailedSpec(Table):
@@ -293,9 +293,11 @@ class FailedSpec(Table):
 
     example = "{code: server_error, message: Sorry}"
 
-    code: str | None = Field(None, min_length=1, description="the error's code; `server_error` when absent")
-    message: str | None = Field(None, description="what it says, a template")
-    event: Literal["error"] | None = Field(None, description="`error`: told by a bare error event, as a broken service")
+    code: str | None = Field(None, min_length=1, description="the error's code (default: `server_error`)")
+    message: str | None = Field(None, description="the message, a template")
+    event: Literal["error"] | None = Field(
+        None, description="`error`: end with a bare error event, as a broken service does"
+    )
 
 
 class GenerateSpec(Table):
@@ -315,7 +317,7 @@ class RawSpec(Table):
     nullable = frozenset(("body",))
 
     status: int = Field(200, ge=200, le=599, description="HTTP status")
-    headers: Headers | None = Field(None, description="headers of the reply")
+    headers: Headers | None = Field(None, description="response headers")
     body: Any = Field(None, description="text as it is sent, or a value that is sent as JSON")
     frames: list[Any] | None = Field(None, description="sent piece by piece: texts as they are, values as JSON events")
 
@@ -352,7 +354,7 @@ class ThenSpec(ContentSpec):
     instead: ClassVar = {**INSTEAD, **dict.fromkeys(("name", "when", "times", "state"), 'it beside "then"')}
 
     choices: list[ChoiceSpec] | None = Field(
-        None, min_length=1, description="different answers for n; the last repeats"
+        None, min_length=1, description="different answers for `n` choices; the last repeats"
     )
     error: (
         Annotated[
@@ -360,37 +362,37 @@ class ThenSpec(ContentSpec):
             either("a status such as 429, a short name such as rate_limit, or a table"),
         ]
         | None
-    ) = Field(None, description="a status, a short name or a table")
-    retry_after: Duration | None = Field(None, description="when to try again, beside an error")
+    ) = Field(None, description="an error: a status, a short form or a table")
+    retry_after: Duration | None = Field(None, description="the Retry-After of an error")
     generate: (
         Annotated[
             Annotated[str, Tag("<text>")] | Annotated[GenerateSpec, Tag("<table>")],
             either("the name of a generator, or a table with its kind"),
         ]
         | None
-    ) = Field(None, description="a generated answer: a kind, or a table")
-    echo: Literal[True] | None = Field(None, description="the last user message again")
-    raw: RawSpec | None = Field(None, description="a reply byte by byte")
-    cassette: str | None = Field(None, min_length=1, description="what this cassette holds for the request")
-    forward: Literal[True] | None = Field(None, description="what the provider's own server answers; not recorded")
+    ) = Field(None, description="generated text: a kind or a table")
+    echo: Literal[True] | None = Field(None, description="repeat the last user message")
+    raw: RawSpec | None = Field(None, description="the exact response: status, headers, body")
+    cassette: str | None = Field(None, min_length=1, description="replay from this cassette")
+    forward: Literal[True] | None = Field(None, description="forward to the provider, without recording")
     steps: list["ThenSpec"] | None = Field(None, min_length=1, description="one answer per turn; the last repeats")
     one_of: list[BranchSpec] | None = Field(None, min_length=1, description="one of these, chosen by seed")
-    embedding: EmbeddingSpec | None = Field(None, description="the vector of an embedding, number by number")
-    moderation: ModerationSpec | None = Field(None, description="what a moderation finds: scores, or a list")
+    embedding: EmbeddingSpec | None = Field(None, description="an embedding vector")
+    moderation: ModerationSpec | None = Field(None, description="moderation results: scores or a list")
     failed: (
         Annotated[
             Annotated[Literal[True], Tag("<other>")] | Annotated[FailedSpec, Tag("<table>")],
             either("true, or a table with a code and a message"),
         ]
         | None
-    ) = Field(None, description="the answer breaks off after what it says")
+    ) = Field(None, description="break off after the answer")
     faults: list[Any] | None = Field(
-        None, min_length=1, description="what goes wrong with the answer, or with what there would be without any rule"
+        None, min_length=1, description="faults of this answer, or alone of the answer of a later rule"
     )
-    usage: UsageSpec | None = Field(None, description="tokens that the answer states")
-    model: str | None = Field(None, description="the model that the answer names")
-    headers: Headers | None = Field(None, description="headers of the reply")
-    timing: TimingSpec | None = Field(None, description="when the answer goes out: a table or a profile")
+    usage: UsageSpec | None = Field(None, description="the token usage to report")
+    model: str | None = Field(None, description="the model name to report")
+    headers: Headers | None = Field(None, description="response headers")
+    timing: TimingSpec | None = Field(None, description="timing of the answer: a table or a profile")
 
 
 class StateSpec(Table):
@@ -408,11 +410,11 @@ class RuleSpec(Table):
     example = "{when: {model: gpt-4o*}, then: {text: Hello}}"
     instead: ClassVar = {name: 'it into "then"' for name in ThenSpec.takes() if name != "model"}
 
-    name: str | None = Field(None, min_length=1, max_length=120, description="what reports call the rule")
-    when: Any = Field(None, description="what a request must be like; absent: every call for an answer")
+    name: str | None = Field(None, min_length=1, max_length=120, description="the rule's name in reports")
+    when: Any = Field(None, description="conditions (default: all chats, completions and responses)")
     then: ThenSpec = Field(description="the answer")
-    times: int | None = Field(None, ge=1, description="how many calls it answers before it steps aside")
-    state: StateSpec | None = Field(None, description="a scenario that the rule belongs to")
+    times: int | None = Field(None, ge=1, description="how many calls the rule answers")
+    state: StateSpec | None = Field(None, description="the scenario state that the rule needs and sets")
 
 
 class RulesFile(Table):

@@ -14,29 +14,29 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 def faults() -> Table:
-    """Every fault: what it does, and what can be said of it."""
+    """Every fault, its default position and its options."""
     rows = [
         (f"`{name}`", (fault.__doc__ or "").partition("\n")[0], _usual_place(fault), ". ".join(_more(fault)))
         for name, fault in {**FAULTS, **ANSWER_FAULTS}.items()
     ]
-    return ("fault", "what it does", "where, if not told", "what else can be told (with what holds if not)"), rows
+    return ("fault", "what it does", "default position", "options (with defaults)"), rows
 
 
 def positions() -> Table:
     """Every position."""
     rows = [(f"`{where}: {3 if counts(where) else 'true'}`", about) for where, about in POSITIONS.items()]
-    return ("position", "where that is"), rows
+    return ("position", "meaning"), rows
 
 
 def how_often() -> Table:
-    """What can be told of every fault."""
-    return ("key", "what it is"), [(f"`{key}`", about) for key, about in BESIDE.items()]
+    """The options that every fault has."""
+    return ("key", "meaning"), [(f"`{key}`", about) for key, about in BESIDE.items()]
 
 
 def outcomes() -> Table:
-    """What can be said of a program under a fault."""
+    """Every outcome of a run."""
     rows = [(f"`{word}`", about, "bad" if word in BAD else "") for word, about in OUTCOMES.items()]
-    return ("outcome", "what the app did", "by itself"), rows
+    return ("outcome", "what happened", "verdict"), rows
 
 
 def _usual_place(fault: type[Any]) -> str:
@@ -52,7 +52,7 @@ def _more(fault: type[Any]) -> Iterator[str]:
 
 
 def _usual(each: Option) -> str:
-    """What an option is, if it is not told; nothing, where its meaning says so."""
+    """The default of an option, unless its description says it."""
     match each.kind, each.default:
         case _, None | 0.0 | math.inf:
             return ""

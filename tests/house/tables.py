@@ -55,7 +55,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _fields() -> str:
     return _table(
-        ("field", "is", "what it reads"),
+        ("field", "type", "value"),
         [(f"`{name}`", KINDS[field.kind][0], field.doc) for name, field in FIELDS.items()],
     )
 
@@ -66,15 +66,15 @@ def _predicates() -> str:
         (f"`{name}`", ", ".join(kinds[kind] for kind in predicate.kinds), predicate.doc)
         for name, predicate in PREDICATES.items()
     ]
-    return _table(("predicate", "applies to", "holds when the field"), rows)
+    return _table(("predicate", "applies to", "matches if the field"), rows)
 
 
 def _modifiers() -> str:
-    return _table(("beside a predicate", "what it changes"), [(f"`{name}`", doc) for name, doc in MODIFIERS.items()])
+    return _table(("option", "effect"), [(f"`{name}`", doc) for name, doc in MODIFIERS.items()])
 
 
 def _groups() -> str:
-    return _table(("group", "holds when"), [(f"`{name}`", doc) for name, doc in GROUPS.items()])
+    return _table(("group", "matches if"), [(f"`{name}`", doc) for name, doc in GROUPS.items()])
 
 
 def _keys(table: type[BaseModel]) -> Mapping[str, str]:
@@ -83,12 +83,12 @@ def _keys(table: type[BaseModel]) -> Mapping[str, str]:
 
 
 def _described(table: type[BaseModel]) -> Callable[[], str]:
-    return lambda: _table(("key", "what it is"), [(f"`{key}`", about) for key, about in _keys(table).items()])
+    return lambda: _table(("key", "meaning"), [(f"`{key}`", about) for key, about in _keys(table).items()])
 
 
 def _typed(tables: Any) -> Callable[[], str]:
     """Tables that are told apart by their `type`: each type, what it is, and its keys, the needed ones first."""
-    return lambda: _table(("type", "what it is", "keys"), _types(tables))
+    return lambda: _table(("type", "meaning", "keys"), _types(tables))
 
 
 def _types(tables: Any) -> Iterator[tuple[str, str, str]]:
@@ -102,7 +102,7 @@ def _types(tables: Any) -> Iterator[tuple[str, str, str]]:
 
 def _answers() -> str:
     rows = [(f"`{key}`", about) for key, about in _keys(ThenSpec).items() if key in OUTCOMES]
-    return _table(("answer", "what it is"), rows)
+    return _table(("answer", "meaning"), rows)
 
 
 def _beside() -> str:
@@ -111,13 +111,13 @@ def _beside() -> str:
         for key, about in _keys(ThenSpec).items()
         if any(key in beside for beside in BESIDE.values())
     ]
-    return _table(("beside it", "what it is", "goes with"), rows)
+    return _table(("key", "meaning", "goes with"), rows)
 
 
 def _generators() -> str:
     abouts = {name: (GENERATORS[name].__doc__ or "").partition("\n")[0] for name in KINDS_OF_TEXT}
     return _table(
-        ("kind", "what it makes"),
+        ("kind", "generates"),
         [(f"`{name}`", _OPTION.sub(r"`\1`", about)) for name, about in abouts.items()],
     )
 
@@ -184,7 +184,7 @@ def _variables() -> str:
         for dialect in discover().values()
         for name, text in dialect.variables.items()
     ]
-    return _table(("variable", "is set to", "for the clients of"), rows)
+    return _table(("variable", "value", "for clients of"), rows)
 
 
 def _operations(dialect: Dialect) -> str:
@@ -201,7 +201,7 @@ def _features() -> str:
         (f"`{name}`", about, *("yes" if name in dialect.features else "no" for dialect in spoken))
         for name, about in FEATURES.items()
     ]
-    return _table(("feature", "what it is", *(dialect.name for dialect in spoken)), rows)
+    return _table(("feature", "meaning", *(dialect.name for dialect in spoken)), rows)
 
 
 def _errors() -> str:

@@ -49,4 +49,4 @@ def test_an_old_table_is_noticed() -> None:
     page = "<!-- table: groups -->\nold\n<!-- end -->\n"
     assert filled(page) != page
     assert filled(filled(page)) == filled(page)
-    assert "at least one of these tables holds" in filled(page)
+    assert "at least one of these tables matches" in filled(page)

@@ -8,7 +8,7 @@ from mockserver.core.plan import Timing
 
 def profiles() -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Every profile that is built in."""
-    head = "profile", "first token", "tokens per second", "jitter", "later by, for 1,000 tokens of the prompt"
+    head = "profile", "first token", "tokens per second", "jitter", "per 1,000 prompt tokens"
     return head, [(f"`{name}`", *_paced(timing)) for name, timing in PROFILES.items()]
 
 

@@ -16,7 +16,7 @@ Steps = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class ErrorEvent:
-    """After the status of a success an error follows, as the provider tells it; in place of a plain body."""
+    """Send the provider's error after a 200; it replaces a plain body."""
 
     at: Position = position("after_tokens", 1, among=BY_EVENT)
     reason: str = option("server_error", "reason", "the short form of an error")
@@ -46,10 +46,10 @@ class ErrorEvent:
 
 @dataclass(frozen=True, slots=True)
 class MissingField:
-    """From there on, a field is not there."""
+    """From there on, remove a field."""
 
     at: Position = position("at_start")
-    field: str = option("/id", "pointer", "which one, as a JSON Pointer; `*` stands for every item of a list")
+    field: str = option("/id", "pointer", "the field, as a JSON Pointer; `*` is every item of a list")
 
     def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
         """The actions, the JSON in whose Writes lacks the field."""
@@ -59,7 +59,7 @@ class MissingField:
 
 @dataclass(frozen=True, slots=True)
 class DropUsage:
-    """The tokens that the answer took are not told."""
+    """Remove `usage`."""
 
     def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
         """The actions without usage, and without the event that tells nothing else."""
@@ -113,12 +113,12 @@ def _removed(value: Json, steps: Steps) -> bool:
     return True
 
 
-_PAUSE = "between two pieces, so that they arrive apart"
+_PAUSE = "the pause between pieces"
 
 
 @dataclass(frozen=True, slots=True)
 class MalformedJson:
-    """The event there, or a plain body, is no JSON: its last bracket is missing."""
+    """Break the JSON of that event, or of a plain body: its last bracket is missing."""
 
     at: Position = position("after_tokens", 1)
 
@@ -130,7 +130,7 @@ class MalformedJson:
 
 @dataclass(frozen=True, slots=True)
 class SplitFrame:
-    """From there on, each event (or a plain body) comes in two pieces."""
+    """From there on, send each event (or a plain body) in two pieces."""
 
     at: Position = position("at_start")
     pause: float = option(0.01, "duration", _PAUSE)
@@ -142,7 +142,7 @@ class SplitFrame:
 
 @dataclass(frozen=True, slots=True)
 class SplitUtf8:
-    """The same, parted within a character of several bytes, where there is one."""
+    """The same, split within a multi-byte character if there is one."""
 
     at: Position = position("at_start")
     pause: float = option(0.01, "duration", _PAUSE)
@@ -154,7 +154,7 @@ class SplitUtf8:
 
 @dataclass(frozen=True, slots=True)
 class JoinFrames:
-    """From there on, so many events of a stream come at once."""
+    """From there on, send several events at once."""
 
     at: Position = position("at_start")
     count: int = option(2, "count", "how many")
@@ -178,7 +178,7 @@ class JoinFrames:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The event there, or a plain body, comes twice."""
+    """Send that event, or a plain body, twice."""
 
     at: Position = position("after_tokens", 1)
 
@@ -193,7 +193,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Reorder:
-    """The event there and the one behind it change places."""
+    """Swap that event and the next."""
 
     at: Position = position("after_tokens", 1)
 
@@ -213,7 +213,7 @@ class Reorder:
 
 @dataclass(frozen=True, slots=True)
 class Crlf:
-    """From there on, lines end in CR LF."""
+    """From there on, end lines with CR LF."""
 
     at: Position = position("at_start")
 

@@ -12,7 +12,7 @@ from mockserver.delivery.script import comment
 
 @dataclass(frozen=True, slots=True)
 class CutShort:
-    """The answer ends there in good order, as if it were whole: without the terminator of a stream."""
+    """End the answer there as if it were complete; a stream lacks its terminator."""
 
     at: Position = position("before_done")
 
@@ -23,7 +23,7 @@ class CutShort:
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """The connection is closed there (FIN), in the middle of the answer."""
+    """Close the connection (FIN) in the middle of the answer."""
 
     at: Position = position("at_start")
 
@@ -34,7 +34,7 @@ class Disconnect:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The connection is reset there (TCP RST), once what was sent before has arrived."""
+    """Reset the connection (TCP RST) after the bytes before it have arrived."""
 
     at: Position = position("at_start")
 
@@ -45,10 +45,10 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Nothing more comes from there on, for a time or until the client leaves."""
+    """Send nothing more, for a time or until the client disconnects."""
 
     at: Position = position("at_start")
-    for_: float = option(math.inf, "duration", "how long; absent: until the client leaves")
+    for_: float = option(math.inf, "duration", "how long (default: until the client disconnects)")
 
     def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
         """The actions with a wait among them."""
@@ -66,9 +66,9 @@ def _until(actions: Marked, how: Literal["end", "close", "reset"]) -> Iterator[A
 
 @dataclass(frozen=True, slots=True)
 class WrongContentType:
-    """The answer says that it is of another type."""
+    """Send another Content-Type."""
 
-    type_: str = option("text/plain; charset=utf-8", "media type", "the type that it states")
+    type_: str = option("text/plain; charset=utf-8", "media type", "the type to send")
 
     def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
         """The actions with another head."""
@@ -78,12 +78,12 @@ class WrongContentType:
 
 @dataclass(frozen=True, slots=True)
 class WrongContentLength:
-    """The answer says that it is longer or shorter than it is."""
+    """Send a Content-Length that is too long or too short."""
 
     by: int = option(
-        10, "difference", "how many bytes more: these never come, and the connection closes; or less: these spill"
+        10, "difference", "how many bytes more (they never come, and the connection closes) or less (they are excess)"
     )
-    for_: float = option(0.0, "duration", "how long the connection stays open for bytes that do not come")
+    for_: float = option(0.0, "duration", "how long to wait before closing")
 
     def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
         """The actions with a length in their head that is not theirs."""
@@ -115,7 +115,7 @@ class WrongContentLength:
 
 @dataclass(frozen=True, slots=True)
 class EmptyBody:
-    """The answer has a head, and nothing in it."""
+    """Send headers and an empty body."""
 
     def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
         """The actions without their bytes, and without what would come between these."""
@@ -137,10 +137,10 @@ BY_EVENT = ("at_start", "after_frames", "after_tokens", "before_done", "in_tool_
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """From there on, bytes come no faster than this."""
+    """From there on, limit the speed."""
 
     at: Position = position("at_start")
-    bytes_per_second: float = option(20.0, "speed", "how fast")
+    bytes_per_second: float = option(20.0, "speed", "the speed")
 
     def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
         """The actions, whose bytes come piece by piece."""
@@ -161,10 +161,10 @@ class Slow:
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """From there on, signs of life: comments before each event or during waits; newlines before a plain body."""
+    """From there on, send keep-alives: comments before events or during waits; newlines before a plain body."""
 
     at: Position = position("at_start", among=BY_EVENT)
-    every: float | None = option(None, "duration", "a sign as often as this during waits; absent: before each event")
+    every: float | None = option(None, "duration", "the interval during waits (default: before each event)")
 
     def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
         """The actions with comments or white space between them."""

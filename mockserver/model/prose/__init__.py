@@ -16,26 +16,26 @@ from mockserver.model.prose.topic import Topic, topic
 
 
 def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Sentences on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few that fit."""
+    """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
     return DraftChoice((Text(joint(call) + text_on(topic_of(call), call, seed.stream("prose"), options)),))
 
 
 def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Sentences in Latin that mean nothing, as many as `prose` would have."""
+    """Lorem ipsum, as long as `prose` would be."""
     rng = seed.stream("lorem")
     latin = _paragraphs((sentence(rng, "la") for _ in range(MOST_TOKENS)), rng, " ")
     return DraftChoice((Text(joint(call) + _limited(_up_to(latin, length(call, rng, options)), call, options)),))
 
 
 def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """English words without order or signs: about `options["tokens"]` tokens."""
+    """Random English words: about `options["tokens"]` tokens."""
     rng = seed.stream("words")
     pieces = (" " * bool(at) + word(rng) for at in range(MOST_TOKENS))
     return DraftChoice((Text("".join(_up_to(pieces, length(call, rng, options)))),))
 
 
 def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """What the user said last."""
+    """The last user message."""
     return DraftChoice((Text(call.last_user),))
 
 

@@ -25,12 +25,12 @@ from mockserver.rules.validation_errors import complaints
 
 @dataclass(frozen=True, slots=True)
 class BadToolArguments:
-    """The arguments of tool calls are not what the tool takes."""
+    """Send wrong tool arguments."""
 
     how: Literal["truncated", "trailing_comma", "wrong_types", "empty"] = option(
         "truncated",
         "word",
-        "what is wrong with them: the last bracket missing, a comma too many, values of other types, none at all",
+        "the mistake: last bracket missing, extra comma, wrong types, none at all",
         among=("truncated", "trailing_comma", "wrong_types", "empty"),
     )
 
@@ -41,7 +41,7 @@ class BadToolArguments:
 
 @dataclass(frozen=True, slots=True)
 class UnknownTool:
-    """Tool calls name a tool that the request does not offer."""
+    """Call a tool that the request does not offer."""
 
     def __call__(self, draft: Draft, call: Call) -> Draft:
         """The draft with other names of tools."""

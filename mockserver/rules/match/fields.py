@@ -241,38 +241,40 @@ _TOOL_RESULT = {
 }
 
 FIELDS: Mapping[str, Field | Family] = {
-    "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect that is spoken"),
+    "dialect": Field("dialect", "text", attrgetter("dialect"), "name of the dialect"),
     "operation": Field(
-        "operation", "text", attrgetter("operation"), "what is asked for: chat, models, ...", {}, OPERATIONS
+        "operation", "text", attrgetter("operation"), "the operation: chat, models, ...", {}, OPERATIONS
     ),
-    "path": Field("path", "text", attrgetter("http.path"), "path as the client asked, without a namespace in front"),
-    "model": Field("model", "text", attrgetter("model"), "name of the model that is asked"),
-    "stream": Field("stream", "boolean", attrgetter("stream"), "whether the answer is to be streamed"),
+    "path": Field("path", "text", attrgetter("http.path"), "path of the request, without a namespace prefix"),
+    "model": Field("model", "text", attrgetter("model"), "requested model"),
+    "stream": Field("stream", "boolean", attrgetter("stream"), "whether streaming is requested"),
     "last_user": Field("last_user", "text", _last_user, "text of the last user message"),
-    "last_message": Field("last_message", "text", _last_message, "text of the last message, whoever wrote it"),
+    "last_message": Field("last_message", "text", _last_message, "text of the last message, of any role"),
     "system": Field("system", "text", _system, "system and developer texts, joined by newlines"),
     "conversation": Field("conversation", "text", _conversation, "texts of all messages, joined by newlines"),
-    "turn": Field("turn", "number", attrgetter("turn"), "messages of the assistant so far, 0 at first"),
-    "tools": Field("tools", "list", _tools, "names of the tools that are offered"),
-    "tool_choice": Field("tool_choice", "text", _tool_choice, "none, auto, required, or the tool that is named"),
-    "tool_result": Field("tool_result", "json", _tool_result, "a tool's result that stands last", members=_TOOL_RESULT),
+    "turn": Field("turn", "number", attrgetter("turn"), "number of assistant messages so far"),
+    "tools": Field("tools", "list", _tools, "names of the offered tools"),
+    "tool_choice": Field("tool_choice", "text", _tool_choice, "none, auto, required, or the name of the tool"),
+    "tool_result": Field(
+        "tool_result", "json", _tool_result, "the tool result, if it is the last message", members=_TOOL_RESULT
+    ),
     "response_format": Field(
         "response_format", "text", attrgetter("response_format"), "type of the response format", {}, FORMATS
     ),
     "previous_response": Field(
-        "previous_response", "text", attrgetter("previous"), "id of the response that the client goes on from"
+        "previous_response", "text", attrgetter("previous"), "`previous_response_id` of the request"
     ),
     "images": Field("images", "number", _images, "number of images in the conversation"),
-    "param.<name>": Family("param.", "json", _param, "a field of the body; dots descend into it"),
-    "header.<name>": Family("header.", "text", _header, "a header of the request, in any case"),
-    "query.<name>": Family("query.", "text", _query, "a parameter of the query string"),
+    "param.<name>": Family("param.", "json", _param, "a field of the body; dots for nested fields"),
+    "header.<name>": Family("header.", "text", _header, "a request header, in any case"),
+    "query.<name>": Family("query.", "text", _query, "a query parameter"),
     "metadata.<name>": Family("metadata.", "json", _metadata, "an entry of the request's metadata"),
-    "key": Field("key", "text", _key, "the credential as it was sent"),
+    "key": Field("key", "text", _key, "the API key as sent"),
     "attempt": Field(
         "attempt",
         "number",
         attrgetter("attempt"),
-        "the client's try, 1 at first: its retry header, else repeats",
+        "number of the attempt, from 1: by retry header, else by counting repeats",
     ),
     "namespace": Field("namespace", "text", attrgetter("http.namespace"), "namespace of the request"),
     "prompt_tokens": Field("prompt_tokens", "number", attrgetter("prompt_tokens"), "tokens of the prompt, as in usage"),

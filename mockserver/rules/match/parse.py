@@ -245,14 +245,14 @@ def _some(value: Json, accepts: Callable[[Json], bool]) -> bool:
 
 
 GROUPS: Mapping[str, str] = {
-    "any": "at least one of these tables holds",
-    "all": "all of these tables hold",
-    "not": "this table does not hold",
+    "any": "at least one of these tables matches",
+    "all": "all of these tables match",
+    "not": "this table does not match",
 }
 
 MODIFIERS: Mapping[str, str] = {
-    "ignore_case": "upper and lower case are the same",
-    "ignore_space": "how much white space stands between words, and around them, does not matter",
+    "ignore_case": "case does not matter",
+    "ignore_space": "white space does not matter",
 }
 
 WORDS: Mapping[str, str] = {"lt": "less than", "lte": "at most", "gt": "more than", "gte": "at least"}

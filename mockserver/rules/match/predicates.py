@@ -338,26 +338,34 @@ LENGTHS: Mapping[str, Callable[[Json, Lens], Test]] = {
 PREDICATES: Mapping[str, Predicate] = {
     "equals": Predicate(_ALL, "value", _equals, "is exactly this", textual=True),
     "in": Predicate(
-        ("text", "number", "boolean", "json"), "values", _in, "is one of these, `*` as wildcard", textual=True
+        ("text", "number", "boolean", "json"), "values", _in, "is one of these; `*` is a wildcard", textual=True
     ),
-    "glob": Predicate(_TEXTS, "text", _glob, r"is this as a whole, `*` as wildcard and `\*` as star", textual=True),
-    "contains": Predicate(_TEXTS, "texts", _contains, "has this text, or all of these, in it", textual=True),
+    "glob": Predicate(
+        _TEXTS, "text", _glob, r"matches this pattern completely; `*` is a wildcard, `\*` a star", textual=True
+    ),
+    "contains": Predicate(_TEXTS, "texts", _contains, "contains this text, or all of these", textual=True),
     "starts_with": Predicate(_TEXTS, "text", _affix(str.startswith), "begins with this text", textual=True),
     "ends_with": Predicate(_TEXTS, "text", _affix(str.endswith), "ends with this text", textual=True),
-    "regex": Predicate(_TEXTS, "text", _regex, "has this pattern in it; named groups become `match`", textual=True),
+    "regex": Predicate(
+        _TEXTS, "text", _regex, "contains a match of this pattern; named groups become `match`", textual=True
+    ),
     "lt": Predicate(_NUMBERS, "number", LENGTHS["lt"], "is less than this"),
     "lte": Predicate(_NUMBERS, "number", LENGTHS["lte"], "is this or less"),
     "gt": Predicate(_NUMBERS, "number", LENGTHS["gt"], "is more than this"),
     "gte": Predicate(_NUMBERS, "number", LENGTHS["gte"], "is this or more"),
     "includes": Predicate(
-        ("list", "json"), "elements", _includes, "has this element, or all of these, `*` as wildcard", textual=True
+        ("list", "json"),
+        "elements",
+        _includes,
+        "includes this element, or all of these; `*` is a wildcard",
+        textual=True,
     ),
-    "exists": Predicate(_ALL, "boolean", _exists, "whether the request has it"),
+    "exists": Predicate(_ALL, "boolean", _exists, "is present (true) or absent (false)"),
     "length": Predicate(
-        ("text", "list", "json"), "length", _length, "how long it is: a number, or a table of lt, lte, ..."
+        ("text", "list", "json"), "length", _length, "has this length: a number, or a table of lt, lte, ..."
     ),
     "subset": Predicate(
-        ("json",), "table", lambda expected, _: partial(part_of, expected), "has all that stands here, at any depth"
+        ("json",), "table", lambda expected, _: partial(part_of, expected), "contains all of this, at any depth"
     ),
     "schema": Predicate(("json",), "schema", _schema, "satisfies this JSON Schema"),
 }

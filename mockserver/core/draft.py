@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Broken, Failure, Forward, Part, Raw, Safety, Timing
 from mockserver.core.seed import Seed
 
-AT_THE_END = 1 << 62  # more tokens than any text has: a content filter that trips when all has been said
+AFTER_LAST_TOKEN = 1 << 62  # more tokens than any text has: a content filter that trips when all has been said
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class DocumentDraft:
     """An answer that is no text: a vector, or the scores of a moderation; None where neither is stated."""
 
     document: tuple[float, ...] | Mapping[str, float] | None = None
@@ -47,7 +47,7 @@ class Stated:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class PlayCassette:
     """What a cassette holds for the call."""
 
     cassette: str
@@ -57,7 +57,7 @@ Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RenderContext:
     """A call at the moment a rule answers it: all that `then` may draw on.
 
     `match` holds the named groups of the rule's regular expressions. `generate(kind, options, index)` asks the
@@ -71,7 +71,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Affliction:
+class FaultSpec:
     """A fault as a rule states it: it bends what is sent, or changes the draft. `label` sets its chance apart."""
 
     name: str
@@ -88,18 +88,18 @@ class Affliction:
         return self.probability is not None or self.times is not None
 
 
-Made = Draft | Stated | Failure | Raw  # what is answered from here
-Said = Made | Replay | Forward
+LocalOutcome = Draft | DocumentDraft | Failure | Raw  # what is answered from here
+RuleOutcome = LocalOutcome | PlayCassette | Forward
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class RuleAnswer:
     """What a rule's `then` comes to for one call; no outcome: what is answered without the rule.
 
     `path` says which of its steps and branches this is: `one_of[0].steps[2]`; empty where it has none.
     """
 
-    outcome: Said | None
+    outcome: RuleOutcome | None
     timing: Timing | None = None  # None: the settings' timing
-    faults: tuple[Affliction, ...] = ()
+    faults: tuple[FaultSpec, ...] = ()
     path: str = ""

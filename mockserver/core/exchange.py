@@ -72,7 +72,7 @@ UNWEIGHED = 8_192  # bytes that an open exchange may keep before its book hears 
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ConditionResult:
     """One condition of a rule held against a request: what was wanted, what stood there, whether it held.
 
     `ignoring` is what does not matter then: `ignore_case`, `ignore_space`.
@@ -121,8 +121,8 @@ class Exchange:
     operation: str = ""
     model: str = ""
     source: str = ""
-    bent_by: tuple[str, ...] = ()  # rules that said how the answer goes out, and not what it is
-    through: tuple[str, ...] = ()  # steps, branches and faults of rules that made it what it is
+    modified_by: tuple[str, ...] = ()  # rules that said how the answer goes out, and not what it is
+    trace: tuple[str, ...] = ()  # steps, branches and faults of rules that made it what it is
     rules: Sequence[object] = ()
     status: int = 0
     reply_headers: Headers = ()

@@ -375,15 +375,15 @@ Outcome = Success | Failure | Raw | Recorded | Forward
 class Plan:
     """What to answer, where that was decided (`rule rules.yaml:14 weather`, `generated`, `stored`), and when.
 
-    `settled` means that nothing was counted and no real clock read: the same request will get the same plan.
+    `cacheable` means that nothing was counted and no real clock read: the same request will get the same plan.
     `kept` is what such a plan has left to be looked up: who uses it again without planning must leave that again.
     """
 
     outcome: Outcome
     source: str
     timing: Timing = Timing()
-    settled: bool = False
+    cacheable: bool = False
     kept: Stored | None = None
     faults: tuple[Fault, ...] = ()
-    bent_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
-    through: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
+    modified_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
+    trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`

@@ -76,18 +76,18 @@ class Buckets(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
-    """What a call gets of a cassette, and where that comes from; `settled`: it will get the same again."""
+class Lookup:
+    """What a call gets of a cassette, and where that comes from; `cacheable`: it will get the same again."""
 
     outcome: Recorded | Forward | Failure
     source: str
-    settled: bool = False
+    cacheable: bool = False
 
 
-class Tapes(Protocol):
+class CassettePlayer(Protocol):
     """Cassettes to look calls up in."""
 
-    async def play(self, call: Call, store: Store, cassette: str | None = None) -> Played | None:
+    async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
         """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
 
         nearest. Without a name, from the cassette that is loaded; None: there is none. `store` counts repeats.

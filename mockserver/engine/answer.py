@@ -330,10 +330,10 @@ def joined(plans: Sequence[Plan]) -> Plan:
         return alone
     first = plans[0]
     source = ", ".join(dict.fromkeys(plan.source for plan in plans))
-    settled = all(plan.settled for plan in plans)
+    cacheable = all(plan.cacheable for plan in plans)
     faults = next((plan.faults for plan in plans if plan.faults), ())  # one reply, so those of one rule
     outcome = together([plan.outcome for plan in plans])
-    bent_by = tuple(dict.fromkeys(bent for plan in plans for bent in plan.bent_by))
-    through = tuple(dict.fromkeys(path for plan in plans for path in plan.through))
-    whole = replace(first, outcome=outcome, source=source, settled=settled)
-    return replace(whole, faults=faults, bent_by=bent_by, through=through)
+    modified_by = tuple(dict.fromkeys(bent for plan in plans for bent in plan.modified_by))
+    trace = tuple(dict.fromkeys(path for plan in plans for path in plan.trace))
+    whole = replace(first, outcome=outcome, source=source, cacheable=cacheable)
+    return replace(whole, faults=faults, modified_by=modified_by, trace=trace)

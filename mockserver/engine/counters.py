@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.draft import Affliction, Draft, Made, Response
+from mockserver.core.draft import Draft, FaultSpec, LocalOutcome, RuleAnswer
 from mockserver.core.plan import Plan, Timing
 from mockserver.core.seed import Seed
 from mockserver.core.store import Store
@@ -15,34 +15,34 @@ STATE = "state"  # where the scenario stands; the one value that is no number
 TIMES, ATTEMPT = "times ", "attempt "  # what names of counters begin with
 
 
-def times(rule: str) -> str:
+def times_counter(rule: str) -> str:
     """How often a rule has answered that does so `times` often."""
     return TIMES + rule
 
 
-def attempts(call: Call) -> str:
+def attempts_counter(call: Call) -> str:
     """How often a call of this meaning has come."""
     return f"{ATTEMPT}{call.fingerprint} {call.stream}"
 
 
-def befallen(rule: str, label: str) -> str:
+def fault_counter(rule: str, label: str) -> str:
     """How many calls a fault of a rule has befallen that does so `times` often; its label is its path in the rule."""
     return f"fault {rule} {label}"
 
 
-def ids(call: Call) -> str:
+def ids_counter(call: Call) -> str:
     """How many answers a call of this meaning got, where no two may have the same id."""
     return f"ids {call.fingerprint}"
 
 
-def episodes(cassette: str, key: str) -> str:
+def episodes_counter(cassette: str, key: str) -> str:
     """How often a request of this key has been answered by a cassette that holds several answers to it."""
     return f"episodes {cassette} {key}"
 
 
-def of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
+def counters_of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
     """Those of the names that count something of this rule."""
-    own, faults = times(rule), befallen(rule, "then/")
+    own, faults = times_counter(rule), fault_counter(rule, "then/")
     return (name for name in names if name == own or name.startswith(faults))
 
 
@@ -50,7 +50,7 @@ START = "start"  # the state in which every scenario begins
 
 
 @dataclass(slots=True)
-class Scene:
+class ScenarioState:
     """The scenario of a namespace as one request finds it: what its rules change of it is for the next request."""
 
     namespace: str
@@ -62,7 +62,7 @@ class Scene:
         state = rule.state
         if state is not None and (self._found or await self.store.get(self.namespace, STATE) or START) != state.is_:
             return False
-        if rule.times is not None and await self.store.incr(self.namespace, times(rule.name)) > rule.times:
+        if rule.times is not None and await self.store.incr(self.namespace, times_counter(rule.name)) > rule.times:
             return False
         if state is not None and state.becomes != state.is_:
             self._found = state.is_
@@ -71,18 +71,18 @@ class Scene:
 
 
 RETRIES = "x-stainless-retry-count"  # the header in which clients tell how often they have tried before
-Afflictions = tuple[Affliction, ...]
+FaultSpecs = tuple[FaultSpec, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
+class FaultSelection:
     """The chance of faults: seeded by rule, fault, meaning of the call and attempt, if that is not `counted` yet."""
 
     seed: Seed
     store: Store
     counted: bool = False
 
-    async def befalling(self, call: Call, rule: str, response: Response) -> Afflictions:
+    async def befalling(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
         """Those that befall this attempt of a call, in order."""
         afflictions = response.faults
         if not any(each.counts for each in afflictions):
@@ -93,40 +93,40 @@ class Draws:
         befalling = [each for each in afflictions if await self._befalls(each, call, rule, attempt)]
         return tuple(befalling)
 
-    async def _befalls(self, affliction: Affliction, call: Call, rule: str, attempt: int) -> bool:
+    async def _befalls(self, affliction: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
         chance, label = affliction.probability, f"{rule} {affliction.label}"
         if chance is not None and self.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
             return False
         if affliction.times is None:
             return True
-        return await self.store.incr(call.http.namespace, befallen(rule, affliction.label)) <= affliction.times
+        return await self.store.incr(call.http.namespace, fault_counter(rule, affliction.label)) <= affliction.times
 
 
 async def attempt_of(call: Call, store: Store) -> int:
     """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""
-    told = attempt_told(call.http.header(RETRIES))
-    return await store.incr(call.http.namespace, attempts(call)) if told is None else told
+    told = attempt_from_header(call.http.header(RETRIES))
+    return await store.incr(call.http.namespace, attempts_counter(call)) if told is None else told
 
 
 async def next_attempt_of(call: Call, store: Store) -> int:
     """The same, without counting it."""
-    told = attempt_told(call.http.header(RETRIES))
-    return int(await store.get(call.http.namespace, attempts(call)) or 0) + 1 if told is None else told
+    told = attempt_from_header(call.http.header(RETRIES))
+    return int(await store.get(call.http.namespace, attempts_counter(call)) or 0) + 1 if told is None else told
 
 
-def attempt_told(retries: str | None) -> int | None:
+def attempt_from_header(retries: str | None) -> int | None:
     """Which try of the client a request is by its retry header, where it has one."""
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
 
 
-def faults_of(afflictions: Afflictions, call: Call, seed: Seed) -> tuple[Fault, ...]:
+def faults_of(afflictions: FaultSpecs, call: Call, seed: Seed) -> tuple[Fault, ...]:
     """The faults as delivery takes them, each with chance of its own."""
     return tuple(
         Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in afflictions
     )
 
 
-def changed(outcome: Made, afflictions: Afflictions, call: Call) -> Made:
+def changed(outcome: LocalOutcome, afflictions: FaultSpecs, call: Call) -> LocalOutcome:
     """What is answered, after the faults that are in what it says."""
     for each in afflictions:
         if each.change is not None and isinstance(outcome, Draft):
@@ -135,31 +135,31 @@ def changed(outcome: Made, afflictions: Afflictions, call: Call) -> Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class DeliveryOverrides:
     """A timing (None: nobody states one), the faults that befall, and the rules that leave it to others what is said.
 
     Rules in front stand around those behind: their timing wins, and their faults befall what those behind have bent.
     """
 
     timing: Timing | None = None
-    faults: Afflictions = ()
-    bent_by: tuple[str, ...] = ()
-    through: tuple[str, ...] = ()  # which of their steps, branches and faults
+    faults: FaultSpecs = ()
+    modified_by: tuple[str, ...] = ()
+    trace: tuple[str, ...] = ()  # which of their steps, branches and faults
 
-    def within(self, source: str, response: Response, faults: Afflictions) -> "Manner":
+    def within(self, source: str, response: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
         """The manner with what a rule behind says of it, and those of its faults that befall."""
-        through = self.through
+        trace = self.trace
         if response.path or faults:
             paths = (response.path, *(each.path for each in faults))
-            through = (*through, *(f"{source}: {path}" for path in paths if path))
+            trace = (*trace, *(f"{source}: {path}" for path in paths if path))
         timing = self.timing or response.timing
-        return replace(self, timing=timing, faults=(*faults, *self.faults), through=through)
+        return replace(self, timing=timing, faults=(*faults, *self.faults), trace=trace)
 
-    def by(self, source: str) -> "Manner":
+    def by(self, source: str) -> "DeliveryOverrides":
         """The manner with the name of a rule that does not answer."""
-        return replace(self, bent_by=(*self.bent_by, source))
+        return replace(self, modified_by=(*self.modified_by, source))
 
-    def changed(self, said: Made, call: Call) -> Made:
+    def changed(self, said: LocalOutcome, call: Call) -> LocalOutcome:
         """What is answered, after the faults that are in what it says."""
         return changed(said, self.faults, call)
 
@@ -167,4 +167,4 @@ class Manner:
         """The plan of an answer that goes out in this manner."""
         faults = faults_of(self.faults, call, seed)
         timing = self.timing or plan.timing
-        return replace(plan, timing=timing, faults=faults, bent_by=self.bent_by, through=self.through)
+        return replace(plan, timing=timing, faults=faults, modified_by=self.modified_by, trace=self.trace)

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 
 from mockserver.core.call import Call
-from mockserver.core.draft import Stated
+from mockserver.core.draft import DocumentDraft
 from mockserver.core.plan import Embeddings, Moderations
 from mockserver.engine.answer import Author
 from mockserver.model.embedding import dimensions_of, embedding, judgement
 
 
-def document(call: Call, stated: Stated, author: Author) -> Embeddings | Moderations:
+def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | Moderations:
     """What is stated, or made up from the text of each prompt where nothing is."""
     return _embeddings(call, stated, author) if call.operation == "embeddings" else _moderations(call, stated, author)
 
 
-def _embeddings(call: Call, stated: Stated, author: Author) -> Embeddings:
+def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings:
     size = call.dimensions or dimensions_of(call.model)
     own = stated.document if isinstance(stated.document, tuple) else None
     vectors = tuple(own or embedding(prompt.text, size, author.seed) for prompt in call.prompts)
@@ -22,7 +22,7 @@ def _embeddings(call: Call, stated: Stated, author: Author) -> Embeddings:
     return Embeddings(stated.model or call.model, vectors, tokens, stated.headers)
 
 
-def _moderations(call: Call, stated: Stated, author: Author) -> Moderations:
+def _moderations(call: Call, stated: DocumentDraft, author: Author) -> Moderations:
     scores = stated.document if isinstance(stated.document, Mapping) else {}
     results = tuple(judgement(prompt.text, scores, author.seed) for prompt in call.prompts)
     identity = author.sign(call.ids, call.fingerprint + author.mark)

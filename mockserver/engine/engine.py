@@ -11,15 +11,31 @@ from typing import Literal
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.draft import Draft, DraftChoice, Generate, Made, Moment, Replay, Response, Stated
+from mockserver.core.draft import (
+    DocumentDraft,
+    Draft,
+    DraftChoice,
+    Generate,
+    LocalOutcome,
+    PlayCassette,
+    RenderContext,
+    RuleAnswer,
+)
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENTS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
-from mockserver.core.store import Played, Store, Tapes
+from mockserver.core.store import CassettePlayer, Lookup, Store
 from mockserver.core.tokens import APPROX, Tokenizer
 from mockserver.engine.answer import ALONE, Author, answer, counted, joined, singles
 from mockserver.engine.catalogue import Catalogue
-from mockserver.engine.counters import Afflictions, Draws, Manner, Scene, attempt_of, ids
+from mockserver.engine.counters import (
+    DeliveryOverrides,
+    FaultSelection,
+    FaultSpecs,
+    ScenarioState,
+    attempt_of,
+    ids_counter,
+)
 from mockserver.engine.documents import document
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.model_limits import admitted, unbidden
@@ -33,38 +49,38 @@ from mockserver.rules.nearest import nearest, report
 FORWARDED = "forwarded"
 
 
-async def taped(tapes: Tapes | None, call: Call, store: Store) -> Plan | None:
+async def from_cassette(tapes: CassettePlayer | None, call: Call, store: Store) -> Plan | None:
     """What the cassette that is loaded has for a call that no rule answers; None where none is."""
     played = None if tapes is None else await tapes.play(call, store)
     return None if played is None else _plan(played)
 
 
-async def admitted_by(tapes: Tapes | None, call: Call, store: Store) -> Plan | None:
+async def from_cassette_despite_refusal(tapes: CassettePlayer | None, call: Call, store: Store) -> Plan | None:
     """The same for a call that would be refused: what was recorded, or is to be, is what the provider said itself."""
-    plan = await taped(tapes, call, store)
+    plan = await from_cassette(tapes, call, store)
     return None if plan is None or isinstance(plan.outcome, Failure) else plan
 
 
-async def ruled(tapes: Tapes | None, call: Call, store: Store, said: Replay | Forward) -> Plan:
+async def delegated(tapes: CassettePlayer | None, call: Call, store: Store, said: PlayCassette | Forward) -> Plan:
     """What a rule comes to that leaves the answer to a cassette, or to the provider's own server."""
     if isinstance(said, Forward):
         return Plan(said, FORWARDED)
     played = None if tapes is None else await tapes.play(call, store, said.cassette)
     if played is None:
-        return Plan(Failure("server_error", _NO_TAPES, status=500), "unmatched")
+        return Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
     return _plan(played)
 
 
-def after(plan: Plan, *, settled: bool) -> Plan:
+def after(plan: Plan, *, cacheable: bool) -> Plan:
     """The plan of a call for which other things were looked at, and maybe counted, before."""
-    return plan if settled else replace(plan, settled=False)
+    return plan if cacheable else replace(plan, cacheable=False)
 
 
-def _plan(played: Played) -> Plan:
-    return Plan(played.outcome, played.source, settled=played.settled)
+def _plan(played: Lookup) -> Plan:
+    return Plan(played.outcome, played.source, cacheable=played.cacheable)
 
 
-_NO_TAPES = "a rule plays a cassette, but there are none here"
+_NO_CASSETTES = "a rule plays a cassette, but there are none here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +109,7 @@ class Engine:
     store: Store
     memory: Memory
     listed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    tapes: Tapes | None = None
+    tapes: CassettePlayer | None = None
     _index: Index = field(init=False)
     _counts_attempts: bool = field(init=False)
     _repeats: bool = field(init=False)
@@ -120,7 +136,7 @@ class Engine:
         resumed = await self.memory.resumed(call)
         lost = isinstance(resumed, Failure) or (resumed is None and self.policy.unmatched == "error")
         call = resumed if isinstance(resumed, Call) else following(call, ())
-        return await self.memory.leave(call, replace(await self._planned(call, asked, lost=lost), settled=False))
+        return await self.memory.leave(call, replace(await self._planned(call, asked, lost=lost), cacheable=False))
 
     async def _planned(self, call: Call, asked: Call, *, lost: bool = False) -> Plan:
         """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
@@ -129,60 +145,64 @@ class Engine:
                 call = await apart(call, partial(admitted, call, self.policy.models))
             except Failure:
                 self.policy.models.admit(call.model)
-                if (plan := await admitted_by(self.tapes, asked, self.store)) is None:
+                if (plan := await from_cassette_despite_refusal(self.tapes, asked, self.store)) is None:
                     raise
                 return plan
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.store))
-        settled, manner, scene = not self._counts_attempts, Manner(), Scene(call.http.namespace, self.store)
+        cacheable, manner, scene = (
+            not self._counts_attempts,
+            DeliveryOverrides(),
+            ScenarioState(call.http.namespace, self.store),
+        )
         following_one = partial(next, _holding(self, call, lost=lost), None)
         while (found := await apart(call, following_one)) is not None:
             rule, groups = found
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
-            settled = settled and not rule.counts
+            cacheable = cacheable and not rule.counts
             if not await scene.opens(rule):
                 continue
             try:
                 response, befalling = await self._said(call, rule, groups)
-                settled = settled and not any(each.counts for each in response.faults)
+                cacheable = cacheable and not any(each.counts for each in response.faults)
                 manner = manner.within(rule.source, response, befalling)
-                if isinstance(response.outcome, Replay | Forward):
-                    plan = await ruled(self.tapes, asked, self.store, response.outcome)
-                    return manner.by(rule.source).of(call, self.policy.seed, after(plan, settled=settled))
+                if isinstance(response.outcome, PlayCassette | Forward):
+                    plan = await delegated(self.tapes, asked, self.store, response.outcome)
+                    return manner.by(rule.source).of(call, self.policy.seed, after(plan, cacheable=cacheable))
                 if response.outcome is not None:
                     outcome = await self._outcome(call, manner.changed(response.outcome, call))
-                    plan = Plan(outcome, rule.source, self.policy.timing_of(call), settled and self._repeats)
+                    plan = Plan(outcome, rule.source, self.policy.timing_of(call), cacheable and self._repeats)
                     return manner.of(call, self.policy.seed, plan)
             except Failure as failure:
-                return Plan(failure, rule.source, bent_by=manner.bent_by, through=manner.through)
+                return Plan(failure, rule.source, modified_by=manner.modified_by, trace=manner.trace)
             manner = manner.by(rule.source)
-        held = None if await self.memory.knows(call) else await taped(self.tapes, asked, self.store)
+        held = None if await self.memory.knows(call) else await from_cassette(self.tapes, asked, self.store)
         if held is not None:
-            last = after(held, settled=settled)
+            last = after(held, cacheable=cacheable)
         elif lost:
             last = Plan(Failure("previous_not_found"), "unmatched")
         else:
-            last = await self._unruled(call, manner, settled=settled)
+            last = await self._unruled(call, manner, cacheable=cacheable)
         return manner.of(call, self.policy.seed, last)
 
-    async def _unruled(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
+    async def _unruled(self, call: Call, manner: DeliveryOverrides, *, cacheable: bool) -> Plan:
         """What there is where no rule answers: a catalogue, a count, something kept."""
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens":
             return Plan(await self._outcome(call, _SILENCE), "generated")
         if call.operation == "compact_response":
-            return await self._generated(call, manner, settled=settled)
+            return await self._generated(call, manner, cacheable=cacheable)
         if call.operation not in LOOK_UPS:
-            return await self._unmatched(call, manner, settled=settled)
+            return await self._unmatched(call, manner, cacheable=cacheable)
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
         if self.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
-        return await self._generated(call, manner, settled=False)
+        return await self._generated(call, manner, cacheable=False)
 
     async def _of_each(self, call: Call, asked: Call) -> Plan:
         """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
@@ -198,32 +218,32 @@ class Engine:
         """Why no rule answers: the nearest ones, each with what held and what did not."""
         return report(nearest(answering(self.rules), call))
 
-    async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[Response, Afflictions]:
+    async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
         """What a rule says to a call, and which of its faults befall this attempt. Raises Failure."""
-        moment = Moment(call, groups, self.policy.seed, generator(call, self.policy.seed))
-        respond = partial(rule.then, moment)
+        scope = RenderContext(call, groups, self.policy.seed, generator(call, self.policy.seed))
+        respond = partial(rule.then, scope)
         response = await (aside(respond) if rule.slow else apart(call, respond))
         if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
-        draws = Draws(self.policy.seed, self.store, counted=self._counts_attempts)
+        draws = FaultSelection(self.policy.seed, self.store, counted=self._counts_attempts)
         return response, await draws.befalling(call, rule.name, response)
 
-    async def _unmatched(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
+    async def _unmatched(self, call: Call, manner: DeliveryOverrides, *, cacheable: bool) -> Plan:
         if self.policy.unmatched == "error":
             return Plan(Failure("unmatched", self.explain(call)), "unmatched")
-        return await self._generated(unbidden(call), manner, settled=settled)
+        return await self._generated(unbidden(call), manner, cacheable=cacheable)
 
-    async def _generated(self, call: Call, manner: Manner, *, settled: bool) -> Plan:
+    async def _generated(self, call: Call, manner: DeliveryOverrides, *, cacheable: bool) -> Plan:
         draft = await drafted(call, self.policy.seed)
         outcome = await self._outcome(call, manner.changed(draft, call))
-        return Plan(outcome, "generated", self.policy.timing_of(call), settled and self._repeats)
+        return Plan(outcome, "generated", self.policy.timing_of(call), cacheable and self._repeats)
 
-    async def _outcome(self, call: Call, outcome: Made) -> Outcome:
+    async def _outcome(self, call: Call, outcome: LocalOutcome) -> Outcome:
         if isinstance(outcome, Failure | Raw):
             return outcome
         mark = ""
         if self.policy.unique_ids:
-            mark = str(await self.store.incr(call.http.namespace, ids(call)))
+            mark = str(await self.store.incr(call.http.namespace, ids_counter(call)))
         call = self.policy.models.resolved(call)
         author = Author(self.policy.seed, self.policy.clock, mark)
         work = partial(_made, call, outcome, author)
@@ -249,14 +269,14 @@ def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, 
             yield rule, groups
 
 
-def _made(call: Call, outcome: Draft | Stated, author: Author) -> Outcome:
+def _made(call: Call, outcome: Draft | DocumentDraft, author: Author) -> Outcome:
     return answer(call, outcome, author) if isinstance(outcome, Draft) else document(call, outcome, author)
 
 
-async def drafted(call: Call, seed: Seed) -> Draft | Stated:
+async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
     """What the model without weights answers; others have their turn between two choices."""
     if call.operation in DOCUMENTS:
-        return Stated()
+        return DocumentDraft()
     generate, choices = generator(call, seed), list[DraftChoice]()
     for index in range(_different(call)):
         if index:
@@ -296,7 +316,7 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
     return _twin(engine, rules=(*rules, *engine.rules), _index=index, _counts_attempts=attempts)
 
 
-def playing(engine: Engine, tapes: Tapes) -> Engine:
+def playing(engine: Engine, tapes: CassettePlayer) -> Engine:
     """The engine with other cassettes."""
     return _twin(engine, tapes=tapes)
 

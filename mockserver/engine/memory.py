@@ -56,15 +56,15 @@ class Memory:
         if not isinstance(answer, Answer):
             return plan
         if call.operation in LOOK_UPS:
-            return replace(plan, outcome=await self.suppose(call, answer), settled=False)
+            return replace(plan, outcome=await self.suppose(call, answer), cacheable=False)
         if call.operation in _OF_CALLS:
             return replace(plan, outcome=Stored(call, answer))
         if not call.store:
             return plan
         stored = await self.keep(call, answer)
         if call.background and not call.stream:
-            return replace(plan, outcome=replace(answer, phase="queued"), timing=Timing(), settled=False)
-        return replace(plan, kept=stored if plan.settled else None)
+            return replace(plan, outcome=replace(answer, phase="queued"), timing=Timing(), cacheable=False)
+        return replace(plan, kept=stored if plan.cacheable else None)
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
         """Remember an answer under its id, in the place of what had that id before.

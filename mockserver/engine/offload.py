@@ -17,7 +17,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from mockserver.core.call import Call
-from mockserver.core.draft import Draft, Stated
+from mockserver.core.draft import DocumentDraft, Draft
 from mockserver.core.plan import Answer, Embeddings, Listing, Outcome, Stored, words_of
 
 T = TypeVar("T")
@@ -58,9 +58,9 @@ def is_long(call: Call, outcome: Outcome) -> bool:
     return False
 
 
-def makes_long(call: Call, draft: Draft | Stated) -> bool:
+def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
     """The same of an answer that is not made yet."""
-    if isinstance(draft, Stated):
+    if isinstance(draft, DocumentDraft):
         return len(call.prompts) * (call.dimensions or USUAL_DIMENSIONS) > LONG
     if call.n == 1 and call.logprobs is None:
         return False

@@ -20,14 +20,14 @@ Key = tuple[str, int, int]  # file, line, column
 
 
 class Stock:
-    """What stands at one place: of rules declared in a loop there are many. `strands`: line, column, fault by path."""
+    """What stands at one place: of rules declared in a loop there are many. `branches`: line, column, fault by path."""
 
-    __slots__ = ("declared", "name", "sources", "strands", "text")
+    __slots__ = ("branches", "declared", "name", "sources", "text")
 
     def __init__(self, declared: bool, text: str, name: str) -> None:
         self.declared, self.text, self.name = declared, text, name
         self.sources: set[str] = set()
-        self.strands: dict[str, tuple[int, int, str]] = {}
+        self.branches: dict[str, tuple[int, int, str]] = {}
 
 
 class Watch:
@@ -47,7 +47,7 @@ class Watch:
 
     def note(self, exchange: Exchange) -> None:
         """An exchange is over: what answered it was used."""
-        used = (exchange.source, *exchange.bent_by, *exchange.through)
+        used = (exchange.source, *exchange.modified_by, *exchange.trace)
         with self._lock:
             self._hits.update(used)
 
@@ -70,26 +70,26 @@ class Watch:
         key = (os.path.abspath(place.file), place.line, place.column)
         stock = self._stocks.setdefault(key, Stock(declared, place.text, name))
         stock.sources.add(source)
-        for strand in rule.strands:
-            at = strand.place or place
-            stock.strands[strand.path] = (at.line, at.column, strand.fault)
+        for branch in rule.branches:
+            at = branch.place or place
+            stock.branches[branch.path] = (at.line, at.column, branch.fault)
 
     # From process to process.
 
     def told(self) -> dict[str, Any]:
         """All that was seen, in plain values."""
         rules = [
-            [list(key), stock.declared, stock.text, stock.name, sorted(stock.sources), _listed(stock.strands)]
+            [list(key), stock.declared, stock.text, stock.name, sorted(stock.sources), _listed(stock.branches)]
             for key, stock in self._stocks.items()
         ]
         return {"rules": rules, "hits": dict(self._hits)}
 
     def add(self, told: Mapping[str, Any]) -> None:
         """Another process has seen this."""
-        for (file, line, column), declared, text, name, sources, strands in told["rules"]:
+        for (file, line, column), declared, text, name, sources, branches in told["rules"]:
             stock = self._stocks.setdefault((file, line, column), Stock(declared, text, name))
             stock.sources.update(sources)
-            stock.strands |= {path: (at, column, fault) for path, at, column, fault in strands}
+            stock.branches |= {path: (at, column, fault) for path, at, column, fault in branches}
         self._hits.update(told["hits"])
 
     # What it comes to.
@@ -112,7 +112,7 @@ class Watch:
         """The hits of each source by itself: an answer to several prompts names all that had a part in it."""
         counted = Counter[str]()
         known = {
-            key for stock in self._stocks.values() for source in stock.sources for key in _keys(source, stock.strands)
+            key for stock in self._stocks.values() for source in stock.sources for key in _keys(source, stock.branches)
         }
         for source, hits in self._hits.items():
             for one in (source,) if source in known else source.split(", "):
@@ -133,13 +133,13 @@ def _entries(stock: Stock, line: int, column: int, hits: Mapping[str, int]) -> I
     from mockserver.reports.coverage import Entry
 
     yield Entry("rule", line, column, stock.name, used(), text=stock.text, rule=line)
-    for path, (at, at_column, fault) in stock.strands.items():
+    for path, (at, at_column, fault) in stock.branches.items():
         kind = _KINDS[path.rpartition(".")[2].partition("[")[0]]
         yield Entry(kind, at, at_column, fault, used(path), path, rule=line)
 
 
-def _listed(strands: Mapping[str, tuple[int, int, str]]) -> list[list[Any]]:
-    return [[path, *stands] for path, stands in strands.items()]
+def _listed(branches: Mapping[str, tuple[int, int, str]]) -> list[list[Any]]:
+    return [[path, *stands] for path, stands in branches.items()]
 
 
 watching: list[Watch] = []  # those that are told, the latest only: a test run may run within a test

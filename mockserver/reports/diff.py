@@ -11,7 +11,7 @@ from mockserver.cassettes.redaction.find import is_secret_header, mask
 from mockserver.cassettes.redaction.mask import Secrets
 from mockserver.core import tool_results
 from mockserver.core.call import Call, Message
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.reports.calls import brief
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
 from mockserver.rules.nearest import MOST_LINES, closeness, lines, plain, shown
@@ -32,7 +32,7 @@ class Span:
     size: int
 
 
-def held(finding: Finding) -> Iterator[str]:
+def held(finding: ConditionResult) -> Iterator[str]:
     """A finding in lines: one if it holds, and of a miss also where the two part."""
     if finding.ok:
         yield from lines((finding,))
@@ -50,7 +50,7 @@ def held(finding: Finding) -> Iterator[str]:
         yield f"      it would hold with {hints}"
 
 
-def blurred(finding: Finding) -> tuple[str, ...]:
+def blurred(finding: ConditionResult) -> tuple[str, ...]:
     """What has to be ignored besides for a miss to hold: `ignore_case`, `ignore_space`, both, or nothing helps."""
     predicate = PREDICATES.get(finding.predicate)
     if finding.ok or predicate is None or not predicate.textual or finding.predicate == "regex":
@@ -65,7 +65,7 @@ def blurred(finding: Finding) -> tuple[str, ...]:
     return ()
 
 
-def span_of(finding: Finding) -> Span | None:
+def span_of(finding: ConditionResult) -> Span | None:
     """Which letters of a text keep a condition from holding; None where the two have too little in common."""
     wanted, text, find = finding.expected, finding.actual, _SPANS.get(finding.predicate)
     if find is None or not isinstance(text, str):
@@ -135,7 +135,7 @@ def _passage(wanted: str, text: str, start: int = 0) -> Span | None:
     return Span(start + begin + first, last - first)
 
 
-def _beside(finding: Finding, wanted: str, text: str, span: Span) -> Iterator[str]:
+def _beside(finding: ConditionResult, wanted: str, text: str, span: Span) -> Iterator[str]:
     """Two texts, one above the other, and below them a caret under each letter that differs."""
     head = f"MISS  {plain(finding.field)} {finding.predicate} "
     yield head + (_cut(wanted, span.at)[0] if isinstance(finding.expected, str) else shown(finding.expected))
@@ -167,7 +167,7 @@ def _is_mark(letter: str) -> bool:
     return category(letter) in ("Mn", "Me") and letter != _EMOJI
 
 
-def _parts(finding: Finding) -> Iterator[str]:
+def _parts(finding: ConditionResult) -> Iterator[str]:
     """What of a list or a table is missing, what is too much, and what is another."""
     expected, actual = finding.expected, finding.actual
     if finding.predicate == "length" and isinstance(actual, Sequence | Mapping):
@@ -181,7 +181,7 @@ def _parts(finding: Finding) -> Iterator[str]:
             yield f"... and {len(found) - MOST_PATHS} more"
 
 
-def _of_lists(finding: Finding) -> Iterator[str]:
+def _of_lists(finding: ConditionResult) -> Iterator[str]:
     wanted = finding.expected if isinstance(finding.expected, list | tuple) else (finding.expected,)
     there = finding.actual if isinstance(finding.actual, list | tuple) else ()
     fits = _element(finding)
@@ -195,7 +195,7 @@ def _of_lists(finding: Finding) -> Iterator[str]:
         yield "in another order" if len(wanted) == len(there) else "some more than once"
 
 
-def _element(finding: Finding) -> Callable[[object, object], object]:
+def _element(finding: ConditionResult) -> Callable[[object, object], object]:
     """Whether an element is the one that is wanted."""
     if finding.predicate == "includes":
         return lambda wanted, each: PREDICATES["includes"].build(wanted, _lens(finding.ignoring))([each])
@@ -220,7 +220,7 @@ def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterato
         yield f"{path or 'it'} is {shown(actual)}, not {shown(wanted)}"
 
 
-def _hints(finding: Finding) -> Iterator[str]:
+def _hints(finding: ConditionResult) -> Iterator[str]:
     yield from (f"{name}: true" for name in blurred(finding))
 
 
@@ -272,7 +272,7 @@ def asked(call: Call, secrets: Secrets) -> Iterator[str]:
             yield f"  ... {skipped} more messages"
 
 
-def findings(found: Iterable[Finding], secrets: Secrets) -> Iterator[str]:
+def findings(found: Iterable[ConditionResult], secrets: Secrets) -> Iterator[str]:
     """What holds of a rule and what does not, with the place where it does not; of very many the misses first."""
     every = tuple(found)
     if len(every) > MOST_LINES:
@@ -283,28 +283,28 @@ def findings(found: Iterable[Finding], secrets: Secrets) -> Iterator[str]:
         yield f"... and {len(every) - MOST_LINES} more"
 
 
-def ranked(found: Iterable[tuple[T, Sequence[Finding]]]) -> list[tuple[T, Sequence[Finding]]]:
+def ranked(found: Iterable[tuple[T, Sequence[ConditionResult]]]) -> list[tuple[T, Sequence[ConditionResult]]]:
     """What was held against a condition, with what was found of each: those that come nearest, the best one first."""
     pool = sorted(found, key=lambda each: _misses(each[1]))[:_POOL]
     return sorted(pool, key=lambda each: (_misses(each[1]), -closeness(each[1])))
 
 
-def _misses(found: Sequence[Finding]) -> int:
+def _misses(found: Sequence[ConditionResult]) -> int:
     return sum(not finding.ok for finding in found)
 
 
-def is_secret(finding: Finding) -> bool:
+def is_secret(finding: ConditionResult) -> bool:
     """Whether the field that it is about is a credential itself."""
     return finding.field == "key" or is_secret_header(finding.field.removeprefix("header."))
 
 
-def _masked(finding: Finding) -> Finding:
+def _masked(finding: ConditionResult) -> ConditionResult:
     """A finding of a field that is a credential itself."""
     wanted, there = (mask(each) if isinstance(each, str) else each for each in (finding.expected, finding.actual))
     return replace(finding, expected=wanted if isinstance(wanted, str | bool) else "...", actual=there)
 
 
-def _cleaned(finding: Finding, secrets: Secrets) -> Finding:
+def _cleaned(finding: ConditionResult, secrets: Secrets) -> ConditionResult:
     return replace(finding, expected=_clean(finding.expected, secrets), actual=_clean(finding.actual, secrets))
 
 

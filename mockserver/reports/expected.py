@@ -7,7 +7,7 @@ from itertools import zip_longest
 from typing import Any, Protocol
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
 from mockserver.reports.calls import Came, line, listed, many, named
 from mockserver.reports.diff import findings, ranked
@@ -138,7 +138,7 @@ class Wanted(Protocol):
     def fits(self, call: Call | None) -> bool:
         """Whether a call is so."""
 
-    def findings(self, call: Call) -> tuple[Finding, ...]:
+    def findings(self, call: Call) -> tuple[ConditionResult, ...]:
         """What of it holds for a call, and what does not."""
 
 

@@ -11,7 +11,7 @@ from mockserver.cassettes.redaction.mask import Secrets
 from mockserver.config.errors import RuleError
 from mockserver.core import tool_results
 from mockserver.core.call import Call
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import DOCUMENTS
 from mockserver.engine.answer import singles
@@ -81,12 +81,12 @@ def change(near: Near[Rule], call: Call, secrets: Secrets) -> str | None:
     return f"in {rule.where} write: {written(finding.field, value)}"
 
 
-def _is_another(finding: Finding) -> bool:
+def _is_another(finding: ConditionResult) -> bool:
     """Whether a text has so little in common with what a rule wants that the rule is for something else."""
     return finding.field in _FREE and span_of(finding) is None and not blurred(finding)
 
 
-def _instead(finding: Finding, stated: Json, secrets: Secrets) -> Json:
+def _instead(finding: ConditionResult, stated: Json, secrets: Secrets) -> Json:
     """A condition that what stood there fulfils; None: none at all."""
     actual: Json = finding.actual
     if more := blurred(finding):

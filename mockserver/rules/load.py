@@ -13,8 +13,8 @@ from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
 from mockserver.rules.answer.checks import Known, check_dialects, check_features, check_operations, for_its_operations
-from mockserver.rules.answer.compile import Responder, Strand, compile_then, strands
-from mockserver.rules.answer.context import Site
+from mockserver.rules.answer.compile import Branch, Responder, branches, compile_then
+from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.answer.faults import counting
 from mockserver.rules.match.conditions import All, Condition
 from mockserver.rules.match.parse import Report, compile_when
@@ -47,7 +47,7 @@ class Rule:
     place: Place | None = None
     draws: tuple[str, ...] = ()  # what in its faults may befall one call and not the next
     slow: bool = False  # whether to answer may take long, whatever the call: it waits for a program of the user
-    strands: tuple[Strand, ...] = ()  # its steps, branches and faults
+    branches: tuple[Branch, ...] = ()  # its steps, branches and faults
     answers: tuple[bool, ...] = (True,)  # whether each of its steps or branches does, or leaves that to rules behind
 
     @property
@@ -98,35 +98,35 @@ class _Loader:
             if mistakes.full:
                 return
             self.count += 1
-            rule = self._rule(spec, Site(mistakes, self.templates, f"rule {self.count}", ("rules", index)))
+            rule = self._rule(spec, CompileContext(mistakes, self.templates, f"rule {self.count}", ("rules", index)))
             if rule is not None:
                 yield rule
 
-    def _rule(self, spec: Json, site: Site) -> Rule | None:
+    def _rule(self, spec: Json, context: CompileContext) -> Rule | None:
         try:
-            return self._compiled(spec, site)
+            return self._compiled(spec, context)
         except RecursionError:
-            site.refuse("this rule is nested too deeply; make it flatter")
+            context.refuse("this rule is nested too deeply; make it flatter")
             return None
 
-    def _compiled(self, spec: Json, site: Site) -> Rule | None:
-        model = _checked(spec, site)
+    def _compiled(self, spec: Json, context: CompileContext) -> Rule | None:
+        model = _checked(spec, context)
         raw = spec if isinstance(spec, Mapping) else {}
-        when = for_its_operations(_condition(raw, site), None if model is None else model.then)
-        check_dialects(raw.get("when"), site, self.known)
+        when = for_its_operations(_condition(raw, context), None if model is None else model.then)
+        check_dialects(raw.get("when"), context, self.known)
         if model is None:
             return None
-        check_features(when, model.then, site, self.known)
-        check_operations(when, model.then, site)
-        name = self._name(model.name, site)
+        check_features(when, model.then, context, self.known)
+        check_operations(when, model.then, context)
+        name = self._name(model.name, context)
         groups = frozenset(_groups(raw.get("when")))
-        here = Site(site.mistakes, site.templates, name, (*site.path, "then"), groups)
+        here = CompileContext(context.mistakes, context.templates, name, (*context.path, "then"), groups)
         there = replace(here, faults=self.faults, profiles=self.profiles)
-        place = site.mistakes.document.place(site.path)
+        place = context.mistakes.document.place(context.path)
         state = None if model.state is None else State(model.state.is_, model.state.becomes or model.state.is_)
         return Rule(
             name=name,
-            where=place.where if place else site.mistakes.document.file,
+            where=place.where if place else context.mistakes.document.file,
             when=when,
             then=compile_then(model.then, there),
             times=model.times,
@@ -134,18 +134,18 @@ class _Loader:
             spec=raw,
             place=place,
             draws=tuple(counting(model.then)),
-            strands=tuple(strands(model.then, here)),
+            branches=tuple(branches(model.then, here)),
             answers=tuple(_answers(raw["then"])),
         )
 
-    def _name(self, name: str | None, site: Site) -> str:
+    def _name(self, name: str | None, context: CompileContext) -> str:
         """What a rule is called: counters and random choices go by it, so that no two may share it."""
-        called, here = (site.rule, site) if name is None else (name, site.at("name"))
+        called, here = (context.rule, context) if name is None else (name, context.at("name"))
         if called in self.names:
             nobody = "" if name else "; a rule without a name is called by its number"
             here.refuse(f'the name "{called}" is taken: {self.names[called]} has it already{nobody}')
-        place = site.mistakes.document.place(here.path)
-        self.names.setdefault(called, place.where if place else site.rule)
+        place = context.mistakes.document.place(here.path)
+        self.names.setdefault(called, place.where if place else context.rule)
         return called
 
 
@@ -177,19 +177,19 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
     return rules if isinstance(rules, list | tuple) else ()
 
 
-def _checked(spec: Json, site: Site) -> RuleSpec | None:
-    """The rule as a model, or None where its shape is wrong, which is told to `site`."""
+def _checked(spec: Json, context: CompileContext) -> RuleSpec | None:
+    """The rule as a model, or None where its shape is wrong, which is told to `context`."""
     try:
         return RuleSpec.model_validate(spec)
     except ValidationError as error:
         for complaint in complaints(error, RuleSpec, "a rule"):
-            site.mistakes.add(complaint.message, (*site.path, *complaint.path), key=complaint.key)
+            context.mistakes.add(complaint.message, (*context.path, *complaint.path), key=complaint.key)
         return None
 
 
-def _condition(spec: Mapping[str, Json], site: Site) -> Condition:
-    here = site.at("when")
-    report: Report = lambda message, path: site.mistakes.add(message, (*here.path, *path), key=True)  # noqa: E731
+def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:
+    here = context.at("when")
+    report: Report = lambda message, path: context.mistakes.add(message, (*here.path, *path), key=True)  # noqa: E731
     return All() if spec.get("when") is None else compile_when(spec["when"], report)
 
 

@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.rules.match.conditions import Condition
 
 SHOWN = 80  # characters of a value
@@ -48,7 +48,7 @@ class Near(Generic[R]):
     """A rule that came near to a call, and what each of its conditions found."""
 
     rule: R
-    findings: tuple[Finding, ...]
+    findings: tuple[ConditionResult, ...]
 
     @property
     def name(self) -> str:
@@ -89,7 +89,7 @@ def report(near: Sequence[Near[R]]) -> str:
     return "\n".join(("no rule answers this request; the nearest:", *told))
 
 
-def lines(findings: Iterable[Finding]) -> Iterator[str]:
+def lines(findings: Iterable[ConditionResult]) -> Iterator[str]:
     """A line for each: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
     for finding in findings:
         wanted = f"{plain(finding.field)} {finding.predicate} {shown(finding.expected)}"
@@ -165,7 +165,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset((*text.split(), *_WORD.findall(text)))  # with the marks beside them, and without
 
 
-def closeness(findings: Iterable[Finding]) -> float:
+def closeness(findings: Iterable[ConditionResult]) -> float:
     """How alike the missed texts are to what stands there, from 0 to 1."""
     from difflib import SequenceMatcher  # only misses need it
 

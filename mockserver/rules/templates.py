@@ -17,7 +17,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from mockserver.config.source import did_you_mean
 from mockserver.core import tool_results
 from mockserver.core.call import Call, Message
-from mockserver.core.draft import Moment
+from mockserver.core.draft import RenderContext
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.model.faker import drawing, generator
@@ -28,40 +28,40 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe(Generic[T]):
-    """Makes a value for a moment; `known` holds the value itself where it is the same for every call."""
+class Compiled(Generic[T]):
+    """Makes a value for a scope; `known` holds the value itself where it is the same for every call."""
 
-    make: Callable[[Moment], T]
+    make: Callable[[RenderContext], T]
     known: tuple[T, ...] = ()
 
-    def into(self, build: Callable[[T], U]) -> "Recipe[U]":
-        """The recipe for what `build` turns the value into."""
+    def into(self, build: Callable[[T], U]) -> "Compiled[U]":
+        """The compiled for what `build` turns the value into."""
         if self.known:
-            return fixed(build(self.known[0]))
+            return constant(build(self.known[0]))
         make = self.make
-        return Recipe(lambda moment: build(make(moment)))
+        return Compiled(lambda scope: build(make(scope)))
 
 
-def fixed(value: T) -> Recipe[T]:
-    """The recipe for a value that is the same for every call."""
-    return Recipe(lambda _: value, (value,))
+def constant(value: T) -> Compiled[T]:
+    """The compiled for a value that is the same for every call."""
+    return Compiled(lambda _: value, (value,))
 
 
-def both(one: Recipe[T], other: Recipe[U], build: Callable[[T, U], V]) -> Recipe[V]:
-    """The recipe for what `build` makes of two values."""
+def combined(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) -> Compiled[V]:
+    """The compiled for what `build` makes of two values."""
     if one.known and other.known:
-        return fixed(build(one.known[0], other.known[0]))
+        return constant(build(one.known[0], other.known[0]))
     first, second = one.make, other.make
-    return Recipe(lambda moment: build(first(moment), second(moment)))
+    return Compiled(lambda scope: build(first(scope), second(scope)))
 
 
-def together(recipes: Iterable[Recipe[T]]) -> Recipe[tuple[T, ...]]:
-    """The recipe for all the values."""
-    parts = tuple(recipes)
+def gathered(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
+    """The compiled for all the values."""
+    parts = tuple(all_compiled)
     if all(part.known for part in parts):
-        return fixed(tuple(part.known[0] for part in parts))
+        return constant(tuple(part.known[0] for part in parts))
     makers = tuple(part.make for part in parts)
-    return Recipe(lambda moment: tuple([make(moment) for make in makers]))
+    return Compiled(lambda scope: tuple([make(scope) for make in makers]))
 
 
 class Table(Mapping[str, Json]):
@@ -147,17 +147,17 @@ CALL: Mapping[str, Callable[[Call], Json]] = {
 }
 
 # The variables of a template; one that is None for a call is not defined there.
-CONTEXT: Mapping[str, Callable[[Moment], Json]] = {
-    "match": lambda moment: moment.match,
-    "call": lambda moment: _call(moment.call),
-    "last_user": lambda moment: moment.call.last_user,
-    "last_message": lambda moment: moment.call.messages[-1].text if moment.call.messages else "",
-    "system": lambda moment: _system(moment.call),
-    "messages": lambda moment: [_message(message) for message in moment.call.messages],
-    "tool_result": lambda moment: tool_results.last(moment.call),
-    "tool_results": lambda moment: tool_results.since_last_user(moment.call),
-    "tools": lambda moment: _tools(moment.call),
-    "body": lambda moment: moment.call.raw,
+CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
+    "match": lambda scope: scope.match,
+    "call": lambda scope: _call(scope.call),
+    "last_user": lambda scope: scope.call.last_user,
+    "last_message": lambda scope: scope.call.messages[-1].text if scope.call.messages else "",
+    "system": lambda scope: _system(scope.call),
+    "messages": lambda scope: [_message(message) for message in scope.call.messages],
+    "tool_result": lambda scope: tool_results.last(scope.call),
+    "tool_results": lambda scope: tool_results.since_last_user(scope.call),
+    "tools": lambda scope: _tools(scope.call),
+    "body": lambda scope: scope.call.raw,
 }
 
 # What stands inside these variables, so that a slip is found when the rules are loaded.
@@ -169,16 +169,16 @@ class Fake:
 
     __slots__ = ("_drawn", "_labels", "_moment")
 
-    def __init__(self, moment: Moment, labels: tuple[str, ...]) -> None:
-        self._moment = moment
+    def __init__(self, scope: RenderContext, labels: tuple[str, ...]) -> None:
+        self._moment = scope
         self._labels = labels
         self._drawn: dict[str, int] = {}
 
     def __getitem__(self, name: str) -> Json:
         provider = providers()[name]
         occurrence = self._drawn[name] = self._drawn.get(name, 0) + 1
-        moment = self._moment
-        with drawing(moment.seed.stream("fake", moment.call.fingerprint, *self._labels, name, str(occurrence))):
+        scope = self._moment
+        with drawing(scope.seed.stream("fake", scope.call.fingerprint, *self._labels, name, str(occurrence))):
             return _plain(provider())
 
 
@@ -257,10 +257,10 @@ class Templates:
     def _environment(self) -> Environment:
         return _environment()  # most rules have no templates, and it takes as long to make as they do
 
-    def compile(self, source: str, origin: Origin) -> Recipe[str]:
-        """The recipe for a text; whatever is wrong with it as a template is told to its origin."""
+    def compile(self, source: str, origin: Origin) -> Compiled[str]:
+        """The compiled for a text; whatever is wrong with it as a template is told to its origin."""
         if not is_template(source):
-            return fixed(source)
+            return constant(source)
         self._count += 1
         name = f"t{self._count}"
         try:
@@ -268,29 +268,29 @@ class Templates:
             variables = self._environment.undeclared_variables_in_template(name, nested=True)
         except TemplateError as error:
             origin.refuse_line(f"this template cannot be read: {_detail(error)}", error.line or 1)
-            return fixed(source)
+            return constant(source)
         except UnicodeEncodeError:
             origin.refuse_line("this template holds half of a character (a lone surrogate)", 1)
-            return fixed(source)
+            return constant(source)
         complaints = list(self._complaints(source, variables, origin))
         for complaint, culprit in complaints:
             origin.refuse_line(complaint, _line_of(culprit, source))
-        return fixed(source) if complaints else self._recipe(name, variables, origin)
+        return constant(source) if complaints else self._compiled(name, variables, origin)
 
-    def _recipe(self, name: str, variables: Iterable[str], origin: Origin) -> Recipe[str]:
+    def _compiled(self, name: str, variables: Iterable[str], origin: Origin) -> Compiled[str]:
         roots = {variable.partition(".")[0] for variable in variables}
         reads = tuple((root, CONTEXT[root]) for root in sorted(roots & CONTEXT.keys()))
         labels = (origin.rule, origin.label) if "fake" in roots else ()
         render = self._environment.render_template
         where = origin.where()
 
-        def make(moment: Moment) -> str:
-            context = {root: plain(value) for root, read in reads if (value := read(moment)) is not None}
+        def make(scope: RenderContext) -> str:
+            context = {root: plain(value) for root, read in reads if (value := read(scope)) is not None}
             if labels:
-                context["fake"] = _fake(moment, labels)
+                context["fake"] = _fake(scope, labels)
             return _rendered(lambda: render(name, **context), where)
 
-        return Recipe(make)
+        return Compiled(make)
 
     def _complaints(self, source: str, variables: Iterable[str], origin: Origin) -> Iterator[tuple[str, str]]:
         """What compiles but must fail on every call, and the word that is to blame."""
@@ -407,9 +407,9 @@ def _fakes() -> Mapping[str, object]:
     return providers()
 
 
-def _fake(moment: Moment, labels: tuple[str, ...]) -> object:
+def _fake(scope: RenderContext, labels: tuple[str, ...]) -> object:
 
-    return Fake(moment, labels)
+    return Fake(scope, labels)
 
 
 def _no_group(name: str, groups: frozenset[str]) -> str:

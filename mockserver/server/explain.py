@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.core.exchange import Exchange, Finding
+from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import counted, singles
-from mockserver.engine.counters import START, STATE, next_attempt_of, times
+from mockserver.engine.counters import START, STATE, next_attempt_of, times_counter
 from mockserver.engine.engine import Engine, remembering
 from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import is_large
@@ -185,8 +185,8 @@ class Held:
 
     rule: Rule
     verdict: str
-    findings: tuple[Finding, ...]
-    counters: tuple[Finding, ...] = ()
+    findings: tuple[ConditionResult, ...]
+    counters: tuple[ConditionResult, ...] = ()
 
     @property
     def lines(self) -> Iterator[str]:
@@ -204,7 +204,7 @@ class Explanation:
     why: str
     prompts: tuple[tuple[str, tuple[Held, ...]], ...]
     faults: tuple[Fault, ...] = ()
-    bent_by: tuple[str, ...] = ()
+    modified_by: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -215,7 +215,7 @@ class Explanation:
         why = f": {self.why}" if self.why else ""
         place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
         yield f"answered by: {self.source}{why}{befallen(self.faults)}{place}"
-        yield from (f"how it goes out: {source}" for source in self.bent_by)
+        yield from (f"how it goes out: {source}" for source in self.modified_by)
         for at, (prompt, held) in enumerate(self.prompts):
             if len(self.prompts) > 1:
                 yield f"\nprompt {at}: {prompt}"
@@ -233,7 +233,7 @@ async def explained(engine: Engine, call: Call) -> Explanation:
     seen = await whole(engine, call)
     singly = singles(seen) if len(seen.prompts) > 1 else (seen,)
     prompts = [(shown(single.last_user), await _held(engine, single)) for single in singly]
-    return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.bent_by)
+    return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
 
 
 def befallen(faults: Sequence[Fault]) -> str:
@@ -265,7 +265,7 @@ def as_json(held: Held) -> dict[str, Json]:
     }
 
 
-def finding_as_json(finding: Finding) -> dict[str, Json]:
+def finding_as_json(finding: ConditionResult) -> dict[str, Json]:
     """A finding, for programs; what is long is cut as it is for people."""
     return {
         "field": finding.field,
@@ -294,19 +294,19 @@ async def _held(engine: Engine, call: Call) -> tuple[Held, ...]:
     return tuple(held)
 
 
-async def _counters(engine: Engine, rule: Rule, namespace: str) -> tuple[Finding, ...]:
+async def _counters(engine: Engine, rule: Rule, namespace: str) -> tuple[ConditionResult, ...]:
     """What else must hold for rules that count."""
-    found = list[Finding]()
+    found = list[ConditionResult]()
     if rule.state is not None:
         state = await engine.store.get(namespace, STATE) or START
-        found.append(Finding("state", "is", rule.state.is_, state, ok=state == rule.state.is_))
+        found.append(ConditionResult("state", "is", rule.state.is_, state, ok=state == rule.state.is_))
     if rule.times is not None:
-        time = int(await engine.store.get(namespace, times(rule.name)) or 0) + 1
-        found.append(Finding("times", "lte", rule.times, time, ok=time <= rule.times))
+        time = int(await engine.store.get(namespace, times_counter(rule.name)) or 0) + 1
+        found.append(ConditionResult("times", "lte", rule.times, time, ok=time <= rule.times))
     return tuple(found)
 
 
-def _counter(finding: Finding) -> str:
+def _counter(finding: ConditionResult) -> str:
     if finding.field == "times":
         return f"{'ok   ' if finding.ok else 'MISS '} times {finding.expected}: got {finding.actual}"
     wanted = f"state {shown(finding.expected)}"

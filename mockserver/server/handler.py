@@ -99,7 +99,7 @@ class Endpoint:
     def _served(self, call: Call, plan: Plan, operation: Operation) -> Served:
         outcome = plan.outcome
         if isinstance(outcome, Forward):  # neither faults nor timing befall what is relayed
-            return Served(_NO_REPLY, plan.source, call, forward=outcome, bent_by=plan.bent_by, through=plan.through)
+            return Served(_NO_REPLY, plan.source, call, forward=outcome, modified_by=plan.modified_by, trace=plan.trace)
         pace, timed = self._pace(call, plan), timed_by(call.http)
         if isinstance(outcome, Failure):
             reply = self.dialect.fail(call.http, outcome, call)
@@ -118,8 +118,8 @@ class Endpoint:
             kept=plan.kept,
             timed=timed,
             usage=usage,
-            bent_by=plan.bent_by,
-            through=plan.through,
+            modified_by=plan.modified_by,
+            trace=plan.trace,
         )
         if plan.faults:
             error = self._error(call, operation if reply.frames is not None else None)
@@ -128,7 +128,7 @@ class Endpoint:
             reply = written(reply)
         elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MOST_KEPT:
             reply = replace(reply, frames=Kept(reply.frames))
-        return replace(served, reply=reply, settled=plan.settled)
+        return replace(served, reply=reply, cacheable=plan.cacheable)
 
     def _error(self, call: Call, operation: Operation | None) -> ErrorFrame:
         """How the provider tells an error amid an answer: as an event of the operation's stream, if it is one."""
@@ -270,7 +270,7 @@ class Conduct:
             served = await self._guarded(http, visit)
             if served.forward is not None:
                 return replace(served, asked=http)
-            if served.settled and _memorable(served.reply, body):
+            if served.cacheable and _memorable(served.reply, body):
                 live.memo.put(key, engine, served)
             return served
         if visit is not None and served.bill is not None:
@@ -355,7 +355,7 @@ def _note(served: Served, rates: Headers, exchange: Exchange) -> None:
     """Write down what is served, with the headers of limits."""
     reply, call = served.reply, served.call
     exchange.call, exchange.source, exchange.usage = call, served.source, served.usage
-    exchange.bent_by, exchange.through = served.bent_by, served.through
+    exchange.modified_by, exchange.trace = served.modified_by, served.trace
     if call is not None:
         exchange.model = call.model
     exchange.status, exchange.reply_headers = reply.status, (*reply.headers, *rates) if rates else reply.headers

@@ -62,7 +62,7 @@ class Memo(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A reply to a call (None: it was none); `settled`: the same request will get the same, and leave `kept` behind.
+    """A reply to a call (None: it was none); `cacheable`: the same request will get the same, and leave `kept` behind.
 
     `timed`: whether the request itself wants timings to make it wait; None: it does not say.
     `bill` is what it draws from the limits each time; None: nothing.
@@ -74,13 +74,13 @@ class Served:
     call: Call | None = None
     pace: Pace = AT_ONCE
     faults: tuple[Fault, ...] = ()
-    settled: bool = False
+    cacheable: bool = False
     kept: Stored | None = None
     timed: bool | None = None
     usage: Usage | None = None
     bill: Bill | None = None
-    bent_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
-    through: tuple[str, ...] = ()  # steps, branches and faults of rules that made it
+    modified_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
+    trace: tuple[str, ...] = ()  # steps, branches and faults of rules that made it
     error: ErrorFrame | None = None  # how the provider tells an error amid this reply; None: nobody will ask
     forward: Forward | None = None
     asked: HttpRequest | None = None

@@ -16,10 +16,10 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
-from mockserver.core.store import Played, Store
+from mockserver.core.store import Lookup, Store
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import WITHOUT_BODY
-from mockserver.engine.counters import episodes
+from mockserver.engine.counters import episodes_counter
 from mockserver.engine.offload import apart, aside, is_large
 from mockserver.server.cassette_store import Libraries, file_of
 from mockserver.server.parse_recorded import call_of
@@ -96,7 +96,7 @@ class Player:
         """The cassette that was chosen, if it has been read."""
         return None if self.choice.name is None else self.libraries.get(self.choice.name)
 
-    async def play(self, call: Call, store: Store, cassette: str | None = None) -> Played | None:
+    async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
         """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
 
         nearest. Without a name, from the cassette that is loaded; None: there is none. `store` counts repeats.
@@ -111,10 +111,12 @@ class Player:
             call, wanted = await apart(call, partial(self._wanted, library, call))
         except CassetteError as error:
             details = {"cassette": choice.name}
-            return Played(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
+            return Lookup(Failure("server_error", str(error.mistakes[0]), status=500, details=details), "unmatched")
         if entries := library.find(wanted):
-            at = await store.incr(call.http.namespace, episodes(library.file, wanted)) if len(entries) > 1 else 1
-            return _played(entries[min(at, len(entries)) - 1], settled=len(entries) == 1 and choice.record == "none")
+            at = (
+                await store.incr(call.http.namespace, episodes_counter(library.file, wanted)) if len(entries) > 1 else 1
+            )
+            return _played(entries[min(at, len(entries)) - 1], cacheable=len(entries) == 1 and choice.record == "none")
         if choice.record == "new_episodes":
             return self._forwarded(call, choice)
         return _unmatched(await self._missed(library, call), choice.name)
@@ -141,11 +143,11 @@ class Player:
         kept = episode if self.keeping is None else self.keeping.kept(episode)
         return f"cassette {file_of(cassette)}#{self.libraries.save(cassette, kept)}"
 
-    def _forwarded(self, call: Call, choice: Choice) -> Played:
+    def _forwarded(self, call: Call, choice: Choice) -> Lookup:
         if call.dialect not in self.upstreams:
             why = _NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record)
             return _unmatched(why, str(choice.name))
-        return Played(Forward(choice.name), "forwarded")
+        return Lookup(Forward(choice.name), "forwarded")
 
     async def _library(self, choice: Choice) -> Library:
         name = str(choice.name)
@@ -175,12 +177,12 @@ def sent_of(http: HttpRequest) -> Sent:
     return Sent(http.method, http.path, urlencode(http.query), headers, http.body)
 
 
-def _played(entry: Entry, *, settled: bool) -> Played:
-    return Played(entry.reply, entry.reply.source, settled)
+def _played(entry: Entry, *, cacheable: bool) -> Lookup:
+    return Lookup(entry.reply, entry.reply.source, cacheable)
 
 
-def _unmatched(why: str, cassette: str) -> Played:
-    return Played(Failure("unmatched", why, details={"cassette": cassette}), "unmatched")
+def _unmatched(why: str, cassette: str) -> Lookup:
+    return Lookup(Failure("unmatched", why, details={"cassette": cassette}), "unmatched")
 
 
 _NOWHERE = "record is {record}, but there is no cassette to record into; set --cassette NAME"

@@ -148,8 +148,8 @@ class Page:
             self.hits[source] += 1
         if exchange.recorded:
             self.hits[exchange.recorded] += 1
-        if exchange.bent_by:
-            self.hits.update(exchange.bent_by)
+        if exchange.modified_by:
+            self.hits.update(exchange.modified_by)
         if exchange.kept:
             size = BARE + len(exchange.path) + len(exchange.query) + len(exchange.model)
             for _, value in exchange.headers:

@@ -12,7 +12,7 @@ from mockserver.config.source import Path
 from mockserver.core.call import Call as Asked
 from mockserver.core.call import Call as CoreCall
 from mockserver.core.call import Message, Tool
-from mockserver.core.exchange import Exchange, Finding, frames
+from mockserver.core.exchange import ConditionResult, Exchange, frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Usage
 from mockserver.reports.calls import Came, line, listed, snapshot, told_by
@@ -37,7 +37,7 @@ class Wanted:
         """Whether a call is so; one that was not read is not."""
         return call is not None and self.condition.holds(call) is not None
 
-    def findings(self, call: CoreCall) -> tuple[Finding, ...]:
+    def findings(self, call: CoreCall) -> tuple[ConditionResult, ...]:
         """What of it holds for a call, and what does not."""
         return self.condition.findings(call)
 
@@ -193,9 +193,9 @@ class Call:
         return self.row.source
 
     @property
-    def bent_by(self) -> tuple[str, ...]:
+    def modified_by(self) -> tuple[str, ...]:
         """The rules that only said how the answer goes out."""
-        return self.row.bent_by
+        return self.row.modified_by
 
     @property
     def faults(self) -> tuple[str, ...]:

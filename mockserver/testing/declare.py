@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self, Unpack
 
 from mockserver.config.errors import ConfigError, MockserverError, Place
 from mockserver.core.call import Call
-from mockserver.core.draft import Moment, Response
+from mockserver.core.draft import RenderContext, RuleAnswer
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.reports.calls import sources
@@ -27,15 +27,15 @@ def calling(
 ) -> Responder:
     """What a rule says that asks a function. Where it fails that is a 500, in the words of `failed`."""
 
-    def respond(moment: Moment) -> Response:
+    def respond(scope: RenderContext) -> RuleAnswer:
         try:
-            said = function(moment.call)
+            said = function(scope.call)
             if not isinstance(said, str | Mapping):
                 raise TypeError(f"it gives a text or a table like `then`, not {type(said).__name__}")
             answer = compiled(literal({"text": said} if isinstance(said, str) else said))
         except Exception as error:
             raise Failure("server_error", failed(error), status=500, headers=_FINAL) from error
-        return answer(moment)
+        return answer(scope)
 
     return respond
 
@@ -186,7 +186,7 @@ class Declared:
     def calls(self) -> Calls:
         """The calls that it has answered, or prompts of them."""
         source = None if self.rule is None else self.rule.source
-        return self._stage.calls.of(lambda call: source in (*sources(call), *call.bent_by))
+        return self._stage.calls.of(lambda call: source in (*sources(call), *call.modified_by))
 
     def _asking(self, function: Function, beside: Mapping[str, Any]) -> Responder:
         def compiled(said: Mapping[str, Json]) -> Responder:

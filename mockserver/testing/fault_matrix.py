@@ -305,7 +305,7 @@ def judged(probe: Probe, end: End, calls: Sequence[Call]) -> Verdict:
 
 def befell(probe: Probe, call: Call) -> bool:
     """Whether it was a probe that answered a call, or bent its answer."""
-    return probe.rule is not None and probe.rule.source in (call.source, *call.bent_by)
+    return probe.rule is not None and probe.rule.source in (call.source, *call.modified_by)
 
 
 @dataclass(frozen=True, slots=True)

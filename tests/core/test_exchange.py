@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.exchange import MOST_KEPT, PIECE, UNWEIGHED, Exchange, Finding
+from mockserver.core.exchange import MOST_KEPT, PIECE, UNWEIGHED, ConditionResult, Exchange
 
 STREAM = (("Content-Type", "text/event-stream; charset=utf-8"),)
 
@@ -101,4 +101,6 @@ def test_what_is_over_stays_as_it_is_for_who_looks_at_it(exchange: Exchange) -> 
 
 
 def test_findings_are_values() -> None:
-    assert Finding("model", "equals", "a", "b", ok=False) == Finding("model", "equals", "a", "b", ok=False)
+    assert ConditionResult("model", "equals", "a", "b", ok=False) == ConditionResult(
+        "model", "equals", "a", "b", ok=False
+    )

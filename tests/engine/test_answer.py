@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Call, Message, ToolCall
-from mockserver.core.draft import AT_THE_END, Draft, DraftChoice
+from mockserver.core.draft import AFTER_LAST_TOKEN, Draft, DraftChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
 from mockserver.core.seed import Clock, Seed
@@ -70,13 +70,13 @@ FILTERED = (Verdict("violence", "high", filtered=True), Verdict("hate", "low"))
     ("asked", "after", "finish", "seen"),
     [
         ({}, 2, "content_filter", FILTERED),
-        ({}, AT_THE_END, "content_filter", FILTERED),
+        ({}, AFTER_LAST_TOKEN, "content_filter", FILTERED),
         ({"max_tokens": 2}, 2, "content_filter", FILTERED),
         ({"max_tokens": 1}, 2, "length", FILTERED[1:]),
-        ({"max_tokens": 1}, AT_THE_END, "length", FILTERED[1:]),
-        ({"max_tokens": 99}, AT_THE_END, "content_filter", FILTERED),
+        ({"max_tokens": 1}, AFTER_LAST_TOKEN, "length", FILTERED[1:]),
+        ({"max_tokens": 99}, AFTER_LAST_TOKEN, "content_filter", FILTERED),
         ({"stop": ("two",)}, 2, "stop", FILTERED[1:]),
-        ({"stop": ("two",)}, AT_THE_END, "stop", FILTERED[1:]),
+        ({"stop": ("two",)}, AFTER_LAST_TOKEN, "stop", FILTERED[1:]),
         ({"stop": ("five",)}, 2, "content_filter", FILTERED),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Call, IdShape, Prompt
-from mockserver.core.draft import Stated
+from mockserver.core.draft import DocumentDraft
 from mockserver.core.plan import Embeddings, Moderations
 from mockserver.core.seed import Clock, Seed
 from mockserver.engine.answer import Author
@@ -22,19 +22,19 @@ def asked(operation: str, **fields: object) -> Call:
 
 
 def test_a_vector_for_a_prompt() -> None:
-    made = document(asked("embeddings"), Stated(), AUTHOR)
+    made = document(asked("embeddings"), DocumentDraft(), AUTHOR)
     assert made == Embeddings("gpt-4o", (embedding("a sea", 1536, Seed()),), 2)
-    made = document(asked("embeddings", dimensions=3), Stated(), AUTHOR)
+    made = document(asked("embeddings", dimensions=3), DocumentDraft(), AUTHOR)
     assert made == Embeddings("gpt-4o", (embedding("a sea", 3, Seed()),), 2)
 
 
 def test_a_vector_that_is_stated() -> None:
-    stated = Stated((0.5, 1.0), "m", {"prompt": 7}, (("a", "b"),))
+    stated = DocumentDraft((0.5, 1.0), "m", {"prompt": 7}, (("a", "b"),))
     assert document(asked("embeddings"), stated, AUTHOR) == Embeddings("m", ((0.5, 1.0),), 7, (("a", "b"),))
 
 
 def test_a_moderation_of_a_prompt() -> None:
-    made = document(asked("moderations"), Stated({"hate": 0.7}, "m", headers=(("a", "b"),)), AUTHOR)
+    made = document(asked("moderations"), DocumentDraft({"hate": 0.7}, "m", headers=(("a", "b"),)), AUTHOR)
     assert isinstance(made, Moderations)
     assert (made.model, made.headers) == ("m", (("a", "b"),))
     assert made.results == (judgement("a sea", {"hate": 0.7}, Seed()),)

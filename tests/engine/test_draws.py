@@ -86,7 +86,7 @@ def test_only_what_befalls_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "settled"),
+    ("fault", "cacheable"),
     [
         ("cut", True),
         ("{cut: {after_tokens: 1}}", True),
@@ -94,8 +94,8 @@ def test_only_what_befalls_is_counted() -> None:
         ("{cut: {probability: 0}}", False),
     ],
 )
-def test_what_may_fare_otherwise_next_time_is_not_settled(fault: str, settled: bool) -> None:
-    assert plan(server(fault)).settled is settled
+def test_what_may_fare_otherwise_next_time_is_not_settled(fault: str, cacheable: bool) -> None:
+    assert plan(server(fault)).cacheable is cacheable
 
 
 @pytest.mark.parametrize("fault", ["bad_tool_arguments", "unknown_tool"])

@@ -16,8 +16,8 @@ def plan(*rules: str, text: str = "hi", **settings: object) -> Plan:
     return asyncio.run(engine.plan(call(text, meaning=text)))
 
 
-def bent_by(plan: Plan) -> list[str]:
-    return [source.split()[-1] for source in plan.bent_by]
+def modified_by(plan: Plan) -> list[str]:
+    return [source.split()[-1] for source in plan.modified_by]
 
 
 def faults(plan: Plan) -> list[str]:
@@ -30,7 +30,7 @@ def test_rules_behind_answer_and_those_in_front_stand_around_them() -> None:
     )
     assert isinstance(found.outcome, Answer)
     assert found.source.endswith("says")
-    assert bent_by(found) == ["outer", "inner"]
+    assert modified_by(found) == ["outer", "inner"]
     assert faults(found) == ["crlf", "slow", "cut"]
     assert found.timing.first_token == 1.0
 
@@ -39,19 +39,19 @@ def test_an_answer_says_which_steps_branches_and_faults_it_went_through() -> Non
     outer = "{name: outer, then: {faults: [cut, {slow: {probability: 0}}]}}"
     says = "{name: says, then: {steps: [{text: hello, faults: [crlf]}, {text: again}]}}"
     found = plan(outer, "{name: late, then: {timing: {first_token: 1s}}}", says)
-    told = [path.split()[-2:] for path in found.through]
+    told = [path.split()[-2:] for path in found.trace]
     assert told == [["outer:", "faults[0]"], ["says:", "steps[0]"], ["says:", "steps[0].faults[0]"]]
 
 
 def test_a_rule_that_forwards_says_so_too() -> None:
     app = local("rules: [{name: on, then: {steps: [{forward: true}]}}]", upstream={"openai": "http://127.0.0.1:9"})
     found = asyncio.run(app.live.engine.plan(call("hi", meaning="hi")))
-    assert (found.source, bent_by(found)) == ("forwarded", ["on"])
-    assert [path.split()[-1] for path in found.through] == ["steps[0]"]
+    assert (found.source, modified_by(found)) == ("forwarded", ["on"])
+    assert [path.split()[-1] for path in found.trace] == ["steps[0]"]
 
 
 def test_a_plain_rule_goes_through_nothing() -> None:
-    assert plan(SAYS.replace("faults: [crlf], ", "")).through == ()
+    assert plan(SAYS.replace("faults: [crlf], ", "")).trace == ()
 
 
 def test_a_timing_alone() -> None:
@@ -59,7 +59,7 @@ def test_a_timing_alone() -> None:
     generated = plan("{name: late, then: {timing: {first_token: 2s}}}")
     assert [each.timing.first_token for each in (ruled, generated)] == [2.0, 2.0]
     assert (ruled.source.split()[-1], generated.source) == ("says", "generated")
-    assert bent_by(ruled) == bent_by(generated) == ["late"]
+    assert modified_by(ruled) == modified_by(generated) == ["late"]
 
 
 def test_an_answer_has_its_own_timing_where_nobody_in_front_states_one() -> None:
@@ -68,7 +68,7 @@ def test_an_answer_has_its_own_timing_where_nobody_in_front_states_one() -> None
 
 def test_a_rule_behind_the_one_that_answers_has_no_word() -> None:
     found = plan(SAYS, "{name: cut, then: {faults: [cut]}}")
-    assert (faults(found), found.bent_by) == (["crlf"], ())
+    assert (faults(found), found.modified_by) == (["crlf"], ())
 
 
 def test_what_an_answer_says_is_changed_by_rules_in_front() -> None:
@@ -81,13 +81,13 @@ def test_what_an_answer_says_is_changed_by_rules_in_front() -> None:
 
 def test_nothing_befalls_what_does_not_hold() -> None:
     found = plan("{name: other, when: {last_user: other}, then: {faults: [cut]}}", SAYS)
-    assert (faults(found), found.bent_by) == (["crlf"], ())
+    assert (faults(found), found.modified_by) == (["crlf"], ())
 
 
 def test_where_no_rule_answers_the_settings_do() -> None:
     found = plan("{name: cut, then: {faults: [cut]}}", unmatched="error")
     assert isinstance(found.outcome, Failure)
-    assert (found.source, bent_by(found), faults(found)) == ("unmatched", ["cut"], ["cut"])
+    assert (found.source, modified_by(found), faults(found)) == ("unmatched", ["cut"], ["cut"])
 
 
 def test_what_is_lost_goes_out_as_rules_say_too() -> None:
@@ -95,7 +95,7 @@ def test_what_is_lost_goes_out_as_rules_say_too() -> None:
     asked = call("hi", meaning={}, operation="responses", previous="resp_x")
     found = asyncio.run(local(f"rules: [{rule}]", unmatched="error").live.engine.plan(asked))
     assert isinstance(found.outcome, Failure)
-    assert (found.outcome.reason, bent_by(found), found.timing.first_token) == ("previous_not_found", ["slow"], 1.0)
+    assert (found.outcome.reason, modified_by(found), found.timing.first_token) == ("previous_not_found", ["slow"], 1.0)
 
 
 def test_who_only_says_how_answers_go_out_is_not_among_the_nearest() -> None:
@@ -120,7 +120,7 @@ def test_faults_of_one_state_after_the_other_befall_one_request_after_the_other(
 def test_a_failure_of_a_rule_behind_names_those_in_front() -> None:
     found = plan("{name: cut, then: {faults: [cut]}}", "{name: fails, then: {text: '{{ 1 // 0 }}'}}")
     assert isinstance(found.outcome, Failure)
-    assert (found.source.split()[-1], bent_by(found)) == ("fails", ["cut"])
+    assert (found.source.split()[-1], modified_by(found)) == ("fails", ["cut"])
 
 
 @pytest.mark.parametrize(("turns", "source"), [(0, "says"), (1, "steps")])

@@ -256,14 +256,14 @@ async def test_the_oldest_are_forgotten_and_weigh_what_they_hold() -> None:
     assert await kept.look_up(look_up("response", "resp_5")) is None
 
 
-SETTLED = Plan(answer("resp_1"), "generated", settled=True)
+SETTLED = Plan(answer("resp_1"), "generated", cacheable=True)
 
 
 @pytest.mark.parametrize(
-    ("asked", "plan", "settled", "kept"),
+    ("asked", "plan", "cacheable", "kept"),
     [
         (response(), SETTLED, True, True),
-        (response(), replace(SETTLED, settled=False), False, False),
+        (response(), replace(SETTLED, cacheable=False), False, False),
         (response(store=False), SETTLED, True, False),
         (response(background=True), SETTLED, False, False),
         (response(background=True, stream=True), SETTLED, True, True),
@@ -272,9 +272,9 @@ SETTLED = Plan(answer("resp_1"), "generated", settled=True)
         (response(), replace(SETTLED, outcome=Failure("server_error")), True, False),
     ],
 )
-async def test_what_a_plan_leaves_behind(asked: Call, plan: Plan, settled: bool, kept: bool) -> None:
+async def test_what_a_plan_leaves_behind(asked: Call, plan: Plan, cacheable: bool, kept: bool) -> None:
     left = await memory().leave(asked, plan)
-    assert (left.settled, left.kept is not None) == (settled, kept)
+    assert (left.cacheable, left.kept is not None) == (cacheable, kept)
 
 
 async def test_what_is_told_of_a_plan() -> None:

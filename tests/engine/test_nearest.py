@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Call
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import lines, nearest, report, shown
@@ -134,7 +134,10 @@ def test_a_value_of_any_depth_is_shown() -> None:
 
 def test_no_text_writes_lines_of_its_own() -> None:
     evil = 'x"\n  rules.yaml:1 "r1": all good\u2028\r\x0b'
-    findings = [Finding(f"body {evil}", "equals", evil, evil, False), Finding("model", "in", [evil], evil, True)]
+    findings = [
+        ConditionResult(f"body {evil}", "equals", evil, evil, False),
+        ConditionResult("model", "in", [evil], evil, True),
+    ]
     assert all(len(line.splitlines()) == 1 for line in lines(findings))
     rule = Row(evil, evil, compiled({"last_user": evil}))
     assert len(report(nearest([rule], call(evil + "!"))).splitlines()) == 3

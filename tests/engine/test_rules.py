@@ -9,7 +9,7 @@ from mockserver.config.source import Document, read
 from mockserver.rules.answer.checks import GENERATIVE
 from mockserver.rules.load import Rule, State, load
 from tests.kit.calls import call
-from tests.kit.rules import KNOWN, loaded, mistakes, moment
+from tests.kit.rules import KNOWN, loaded, mistakes, scope
 
 FILE = """\
 version: 1
@@ -37,7 +37,7 @@ def test_a_rule_answers_what_it_matches():
     made = call("Weather in Rome?")
     groups = weather.when.holds(made)
     assert groups == {"city": "Rome"}
-    assert weather.then(moment(made, groups)).outcome.choices[0].parts[0].text == "Fine in Rome."
+    assert weather.then(scope(made, groups)).outcome.choices[0].parts[0].text == "Fine in Rome."
 
 
 def test_a_rule_that_counts():
@@ -188,7 +188,7 @@ def test_what_a_rule_keeps_does_not_hold_its_file():
     rules = load([document], KNOWN)
     del document, line
     gc.collect()
-    assert rules[0].then(moment()).outcome
+    assert rules[0].then(scope()).outcome
     assert kept() is None
 
 

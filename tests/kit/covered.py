@@ -30,10 +30,10 @@ rules:
 FILE = "/project/tests/rules.yaml"
 
 
-def exchange(source: str, *through: str, bent_by: tuple[str, ...] = ()) -> Exchange:
+def exchange(source: str, *through: str, modified_by: tuple[str, ...] = ()) -> Exchange:
     """One that is over."""
     row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
-    row.source, row.bent_by, row.through = source, bent_by, tuple(f"{source}: {path}" for path in through)
+    row.source, row.modified_by, row.trace = source, modified_by, tuple(f"{source}: {path}" for path in through)
     return row
 
 
@@ -45,7 +45,7 @@ def watched() -> Watch:
     watch.note(exchange(f"rule {FILE}:10", "steps[0]"))
     watch.note(exchange(f"rule {FILE}:10", "steps[1]", "steps[1].faults[0]"))
     watch.note(exchange(f"rule {FILE}:20", "steps[1]"))
-    watch.note(exchange("generated", bent_by=("rule /project/test_app.py:2 mine",)))
+    watch.note(exchange("generated", modified_by=("rule /project/test_app.py:2 mine",)))
     return watch
 
 

@@ -8,13 +8,13 @@ import pytest
 from mockserver.config.errors import RuleError
 from mockserver.config.source import Document, Mistakes, read
 from mockserver.core.call import Call
-from mockserver.core.draft import Draft, DraftChoice, Moment, Response
+from mockserver.core.draft import Draft, DraftChoice, RenderContext, RuleAnswer
 from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.delivery.faults import FAULTS
 from mockserver.model import GENERATORS
-from mockserver.rules.answer.context import Site
+from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.load import Rule, load
 from mockserver.rules.templates import Templates
 from tests.kit.calls import call
@@ -45,54 +45,54 @@ def then_mistakes(then: str) -> list[str]:
     return [f"{int(column) - 11}:{message}" for line, column, message in (m.split(":", 2) for m in found)]
 
 
-def moment(made: Call | None = None, match: Mapping[str, str] | None = None, *, seed: int = 0) -> Moment:
+def moment(made: Call | None = None, match: Mapping[str, str] | None = None, *, seed: int = 0) -> RenderContext:
     """A call at the moment that a rule answers it."""
     made = made or call("hello")
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
         return GENERATORS[kind](made, Seed(seed).branch(kind, str(index)), options)
 
-    return Moment(made, match or {}, Seed(seed), generate)
+    return RenderContext(made, match or {}, Seed(seed), generate)
 
 
-def respond(then: str, at: Moment | None = None) -> Response:
+def respond(then: str, at: RenderContext | None = None) -> RuleAnswer:
     """What a `then`, written on one line, comes to."""
     (rule,) = loaded(f"rules: [{{name: a rule, then: {then}}}]")
     return rule.then(at or moment())
 
 
-def draft(then: str, at: Moment | None = None) -> Draft:
+def draft(then: str, at: RenderContext | None = None) -> Draft:
     """The draft that a `then` comes to."""
     outcome = respond(then, at).outcome
     assert isinstance(outcome, Draft)
     return outcome
 
 
-def parts(then: str, at: Moment | None = None) -> tuple[Part, ...]:
+def parts(then: str, at: RenderContext | None = None) -> tuple[Part, ...]:
     """The parts of the first choice that a `then` comes to."""
     return draft(then, at).choices[0].parts
 
 
-def text(then: str, at: Moment | None = None) -> str:
+def text(then: str, at: RenderContext | None = None) -> str:
     """The text (or the arguments) of the last part that a `then` comes to."""
     part = parts(then, at)[-1]
     return part.call.arguments if isinstance(part, ToolUse) else part.text
 
 
-def rendered(template: str, at: Moment | None = None, *groups: str) -> str:
+def rendered(template: str, at: RenderContext | None = None, *groups: str) -> str:
     """What a template comes to, in a rule whose regular expressions have these groups."""
     document = Document.of({"rules": [{"then": {"text": template}}]}, "r.yaml")
-    site = Site(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
+    site = CompileContext(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
     recipe = site.text(template)
     site.mistakes.raise_if_any(RuleError)
     return recipe.make(at or moment())
 
 
-def site(content: Any = None, *path: str | int) -> Site:
+def site(content: Any = None, *path: str | int) -> CompileContext:
     """A place in a document that was never a file."""
-    return Site(Mistakes(Document.of(content, "r.yaml")), Templates(), "a rule", path)
+    return CompileContext(Mistakes(Document.of(content, "r.yaml")), Templates(), "a rule", path)
 
 
-def said(where: Site) -> list[str]:
+def said(where: CompileContext) -> list[str]:
     """What was complained of at a site."""
     return [mistake.message for mistake in where.mistakes.found]

@@ -2,7 +2,7 @@
 
 from mockserver.cassettes.redaction.mask import Secrets
 from mockserver.core.call import Message, ToolCall
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.reports.diff import asked, findings, is_secret, ranked
 from tests.kit.calls import call, told
 
@@ -41,8 +41,8 @@ def test_no_credential_is_told() -> None:
     used = Message("assistant", tool_calls=(ToolCall("1", "f", "top-secret-thing"),))
     every = "\n".join(asked(call("top-secret-thing", used, model="top-secret-thing"), SECRET))
     assert "secret" not in every
-    found = [Finding("conversation", "equals", ["top-secret-thing"], {"x": "top-secret-thing"}, ok=False)]
-    found += [Finding(name, "equals", "hidden", "hidden-2", ok=False) for name in ("key", "header.x-api-key")]
+    found = [ConditionResult("conversation", "equals", ["top-secret-thing"], {"x": "top-secret-thing"}, ok=False)]
+    found += [ConditionResult(name, "equals", "hidden", "hidden-2", ok=False) for name in ("key", "header.x-api-key")]
     assert [is_secret(one) for one in found] == [False, True, True]
     told = "\n".join(findings(found, SECRET))
     assert "secret" not in told
@@ -50,14 +50,16 @@ def test_no_credential_is_told() -> None:
 
 
 def test_of_many_findings_the_misses_come_first() -> None:
-    found = [Finding("model", "equals", "a", "a", ok=True)] * 20 + [Finding("turn", "equals", 1, 2, ok=False)]
+    found = [ConditionResult("model", "equals", "a", "a", ok=True)] * 20 + [
+        ConditionResult("turn", "equals", 1, 2, ok=False)
+    ]
     lines = list(findings(found, NONE))
     assert (len(lines), lines[0], lines[-1]) == (13, "MISS  turn equals 1: got 2", "... and 9 more")
 
 
 def test_the_nearest_come_first() -> None:
-    def miss(said: str) -> Finding:
-        return Finding("last_user", "equals", "weather", said, ok=False)
+    def miss(said: str) -> ConditionResult:
+        return ConditionResult("last_user", "equals", "weather", said, ok=False)
 
     found = {"far": [miss("x")], "near": [miss("wether")], "two": [miss("weathr"), miss("weathr")]}
     assert [name for name, _ in ranked(found.items())] == ["near", "far", "two"]

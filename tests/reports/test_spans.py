@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.reports.diff import blurred, held
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import call
@@ -13,7 +13,7 @@ LONG = "x" * 100
 GOT = len('      got              "')
 
 
-def findings(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> list[Finding]:
+def findings(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> list[ConditionResult]:
     return list(compile_when(when, lambda message, path: pytest.fail(message)).findings(call(said, **fields)))
 
 
@@ -152,5 +152,5 @@ def test_what_holds_takes_a_line() -> None:
 
 
 def test_a_tool_result_is_looked_into() -> None:
-    lines = list(held(Finding("tool_result.json", "equals", {"sky": "clear"}, {"sky": "rain"}, ok=False)))
+    lines = list(held(ConditionResult("tool_result.json", "equals", {"sky": "clear"}, {"sky": "rain"}, ok=False)))
     assert lines[1] == '      sky is "rain", not "clear"'

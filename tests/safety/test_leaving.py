@@ -75,7 +75,7 @@ def test_who_leaves_frees_everything(wait: str, leave: Callable[[Raw], None], se
     with Raw(server.port) as line:
         number = int(line.send(GET).hear().headers["x-mockserver-call"])
     eventually(lambda: server.logged(number) is not None)
-    before = settled(server)
+    before = cacheable(server)
     line = Raw(server.port, receive_buffer=4096)
     line.send(WAITS[wait])
     eventually(lambda: server.open_files == before + 1)
@@ -122,7 +122,7 @@ def test_an_endless_answer_is_made_only_as_far_as_it_is_read() -> None:
         assert before == made < 10_000_000
 
 
-def settled(server: Served) -> int:
+def cacheable(server: Served) -> int:
     """How many files are open once nobody is there."""
     counts = [server.open_files]
     while len(counts) < 5 or len(set(counts[-5:])) > 1:

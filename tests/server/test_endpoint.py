@@ -88,7 +88,7 @@ def test_equal_calls_wait_alike_and_others_otherwise(jittery: Local) -> None:
     assert waits(first) == waits(second)
     assert len(set(waits(first))) > 5
     assert waits(strange)[:3] != waits(first)[:3]
-    assert first.settled
+    assert first.cacheable
 
 
 async def test_a_reload_amid_a_request_is_for_the_next() -> None:

@@ -132,8 +132,8 @@ async def test_what_an_outcome_takes(outcome: Outcome, spent: int) -> None:
     one = visit(held)
     bill = held.bill("k", "m").of(10, 10)
     await one.enter(bill)
-    settled = await one.settle(bill, outcome)
-    assert (settled.asked, settled.spent) == (10, spent)
+    cacheable = await one.settle(bill, outcome)
+    assert (cacheable.asked, cacheable.spent) == (10, spent)
     standings = list[Standings]()
     other = Visit(held, "n", lambda found: standings.append(found) or (), stay)  # type: ignore[func-returns-value]
     await other.enter(held.bill("k", "m").of(0, 0))

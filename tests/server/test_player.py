@@ -13,7 +13,7 @@ from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward
-from mockserver.core.store import Played
+from mockserver.core.store import Lookup
 from mockserver.server.cassette_store import Libraries, Reels
 from mockserver.server.parse_recorded import call_of
 from mockserver.server.recorder import Keeping, keeping
@@ -38,17 +38,17 @@ def player(held: Folder, record: Record = "none", name: str | None = "chat", **m
     return made.chosen(name, record)
 
 
-def played(made: Player, *calls: Call, cassette: str | None = None) -> list[Played | None]:
+def played(made: Player, *calls: Call, cassette: str | None = None) -> list[Lookup | None]:
     """What calls get one after another."""
     store = MemoryStore()
 
-    async def all_of_them() -> list[Played | None]:
+    async def all_of_them() -> list[Lookup | None]:
         return [await made.play(call, store, cassette) for call in calls]
 
     return asyncio.run(all_of_them())
 
 
-def got(found: Played | None) -> str:
+def got(found: Lookup | None) -> str:
     """The bytes that were recorded; `forward`, or what is wrong."""
     assert found is not None
     match found.outcome:
@@ -70,7 +70,7 @@ def test_an_episode_is_played_and_settled() -> None:
     for found in played(made, asked("one"), asked("one")):
         assert got(found) == "1"
         assert found is not None
-        assert (found.source, found.settled) == ("cassette chat.yaml#1", True)
+        assert (found.source, found.cacheable) == ("cassette chat.yaml#1", True)
 
 
 def test_repeats_play_in_order_then_the_last_again_in_each_namespace() -> None:
@@ -78,7 +78,7 @@ def test_repeats_play_in_order_then_the_last_again_in_each_namespace() -> None:
     calls = [asked("two"), asked("two", "other"), asked("two"), asked("two"), asked("two", "other")]
     found = played(made, *calls)
     assert list(map(got, found)) == ["2", "2", "3", "3", "3"]
-    assert not any(each.settled for each in found if each)
+    assert not any(each.cacheable for each in found if each)
 
 
 def test_without_a_cassette_nothing_is_played() -> None:
@@ -135,7 +135,7 @@ def test_what_is_recorded_is_played_at_once() -> None:
     assert asyncio.run(made.save("chat", ONE)) == "cassette chat.yaml#1"
     (found,) = played(made, asked("one"))
     assert got(found) == "1"
-    assert found == Played(found.outcome, "cassette chat.yaml#1", settled=False) if found else False
+    assert found == Lookup(found.outcome, "cassette chat.yaml#1", cacheable=False) if found else False
 
 
 @pytest.mark.parametrize("record", ["once", "new_episodes", "all"])

@@ -7,4 +7,4 @@ from mockserver.server.live import Served
 
 def test_by_default_it_goes_out_at_once_and_is_not_kept() -> None:
     served = Served(Reply(200, ()), "generated")
-    assert (served.pace, served.timed, served.settled) == (AT_ONCE, None, False)
+    assert (served.pace, served.timed, served.cacheable) == (AT_ONCE, None, False)

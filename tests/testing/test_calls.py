@@ -48,7 +48,7 @@ def test_what_it_got(came: tuple[Call, ...]) -> None:
     plain, stream, refused, other, listed = came
     assert (plain.status, plain.ended, plain.usage) == (200, "complete", Usage(9, 2))
     assert b"Hi!" in plain.reply
-    assert (plain.frames, plain.faults, plain.bent_by) == ((), (), ())
+    assert (plain.frames, plain.faults, plain.modified_by) == ((), (), ())
     assert plain.source.startswith("rule tests/testing/test_calls.py:")
     assert (len(stream.frames), stream.faults, stream.ended) == (2, ("cut",), "cut short after 2 frames")
     assert '"content":"one"' in stream.frames[1]

@@ -7,10 +7,10 @@ from collections.abc import Collection, Container, Iterator, Mapping
 from functools import cache
 
 from mockserver.config.source import Path, did_you_mean
-from mockserver.core.draft import Draft, Replay, Said, Stated
+from mockserver.core.draft import DocumentDraft, Draft, PlayCassette, RuleOutcome
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENTS, Failure, Forward, Raw
-from mockserver.rules.answer.context import Site
+from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.match.conditions import All, Condition, implied
 from mockserver.rules.match.index import pinned
 from mockserver.rules.match.parse import compile_when
@@ -19,24 +19,24 @@ from mockserver.rules.schema import ContentSpec, ThenSpec
 SAYS = ("text", "json", "refusal")  # one of these, with or without tool calls, is one kind: content
 
 
-def kind_of(then: ContentSpec, site: Site) -> str | None:
-    """The kind of answer that a table gives, a key of BESIDE; None, and `site` is told, unless there is exactly one."""
+def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
+    """Return the kind of answer that a table gives (a key of BESIDE), or None after reporting that there is not one."""
     stated = then.model_fields_set
     keys = [key for key, name in keys_of(type(then)) if name in stated]
     outcomes = [key for key in keys if key in OUTCOMES and _answers(key, keys, then)]
     if not outcomes:
-        site.refuse(_nothing(keys, then))
+        context.refuse(_nothing(keys, then))
         return None
     kind = OUTCOMES[outcomes[0]]
     spoken = [key for key in outcomes if key in SAYS]
     other = next((key for key in outcomes if OUTCOMES[key] != kind), spoken[1] if len(spoken) > 1 else None)
     if other is not None:
-        site.at(other).refuse_key(f'"{outcomes[0]}" and "{other}" are two answers; keep one{_HINTS.get(other, "")}')
+        context.at(other).refuse_key(f'"{outcomes[0]}" and "{other}" are two answers; keep one{_HINTS.get(other, "")}')
         return None
     for key in keys:
         if key not in outcomes and key not in BESIDE[kind]:
             hint = _INSTEAD.get((kind, key)) or _INSTEAD.get((kind, ""), "")
-            site.at(key).refuse_key(f'"{key}" does not go with "{outcomes[0]}"{hint}')
+            context.at(key).refuse_key(f'"{key}" does not go with "{outcomes[0]}"{hint}')
     return kind
 
 
@@ -138,29 +138,31 @@ def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
     return All((when, _IMPLIED[purposes.pop() if len(purposes) == 1 else "text"]))
 
 
-def check_operations(when: Condition, then: ThenSpec, site: Site) -> None:
-    """Tell `site`, a rule, of an answer that an operation which its condition asks for cannot have."""
+def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -> None:
+    """Tell `context`, a rule, of an answer that an operation which its condition asks for cannot have."""
     wanted = sorted(map(str, pinned(when, "operation") or ()))
     for path, purpose in _operations_answers(then, ()) if wanted else ():
         other = next((name for name in wanted if not _suits(purpose, name)), None)
         if other is not None:
             able = f"it is for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
-            site.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
+            context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
     for path, content in _contents(then, ()) if wanted else ():
         for key in _given(content, _NOT_SENT):
             if all(name in _NOT_SENT[key] for name in wanted):
                 able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
-                site.at("then", *path, key).refuse_key(f'the operation "{wanted[0]}" cannot send "{key}"; {able} can')
+                context.at("then", *path, key).refuse_key(
+                    f'the operation "{wanted[0]}" cannot send "{key}"; {able} can'
+                )
 
 
-def misfit(outcome: Said, operation: str) -> str | None:
+def misfit(outcome: RuleOutcome, operation: str) -> str | None:
     """What is wrong with what a rule came to as an answer to an operation, if anything is."""
     match outcome:
-        case Failure() | Raw() | Replay() | Forward():
+        case Failure() | Raw() | PlayCassette() | Forward():
             return None
         case Draft():
             purpose = "text"
-        case Stated():
+        case DocumentDraft():
             purpose = "embedding" if isinstance(outcome.document, tuple) else "moderation"
     if _suits(purpose, operation):
         return None
@@ -229,16 +231,16 @@ _IMPLIED: Mapping[str, Condition] = {purpose: _for(operations) for purpose, oper
 Known = Mapping[str, frozenset[str]]  # the features of each dialect
 
 
-def check_dialects(when: Json, site: Site, known: Known) -> None:
-    """Tell `site`, a rule, of unknown dialects in its `when`."""
+def check_dialects(when: Json, context: CompileContext, known: Known) -> None:
+    """Tell `context`, a rule, of unknown dialects in its `when`."""
     for path, dialect in _named(when.get("dialect") if isinstance(when, Mapping) else None):
         if dialect not in known:
             hint = did_you_mean(dialect, known) or f"; it is one of {', '.join(known)}"
-            site.at("when", "dialect", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
+            context.at("when", "dialect", *path).refuse(f'unknown dialect "{dialect[:60]}"{hint}')
 
 
-def check_features(when: Condition, then: ThenSpec, site: Site, known: Known) -> None:
-    """Tell `site`, a rule, of what its `then` uses and a dialect that its condition asks for does not have."""
+def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
+    """Tell `context`, a rule, of what its `then` uses and a dialect that its condition asks for does not have."""
     pins = pinned(when, "dialect") or ()
     dialects = [dialect for dialect in known if dialect in pins]
     for path, feature in _used(then, ()) if dialects else ():
@@ -246,7 +248,7 @@ def check_features(when: Condition, then: ThenSpec, site: Site, known: Known) ->
         if lacking is not None:
             have = [dialect for dialect in known if feature in known[dialect]]
             hint = f"; {', '.join(have)} can" if have else ""
-            site.at("then", *path).refuse_key(
+            context.at("then", *path).refuse_key(
                 f'"when" asks for the dialect "{lacking}", which cannot send {WORDS[feature]}{hint}'
             )
 

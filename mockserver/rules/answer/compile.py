@@ -8,14 +8,14 @@ from itertools import accumulate
 from mockserver.config.errors import Place
 from mockserver.config.source import did_you_mean
 from mockserver.config.timing import both_speeds, compiled, unknown_profile
-from mockserver.core.draft import Draft, DraftChoice, Moment, Replay, Response, Stated
+from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.plan import Forward, Text, Timing
 from mockserver.model import GENERATORS
 from mockserver.model.prose import MOST_TOKENS
 from mockserver.model.schema import flaw
 from mockserver.rules.answer.checks import kind_of
 from mockserver.rules.answer.content import compile_content, cut_of, finished
-from mockserver.rules.answer.context import Site
+from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.answer.errors import (
     compile_error,
     compile_failed,
@@ -35,11 +35,11 @@ from mockserver.rules.schema import (
     TimingSpec,
     UsageSpec,
 )
-from mockserver.rules.templates import Recipe, both, fixed, together
+from mockserver.rules.templates import Compiled, combined, constant, gathered
 
 
 @dataclass(frozen=True, slots=True)
-class Strand:
+class Branch:
     """One of them: its path, as answers that go through it say it, where it stands, and the name of a fault."""
 
     path: str
@@ -47,37 +47,37 @@ class Strand:
     fault: str = ""
 
 
-def strands(then: ThenSpec, site: Site) -> Iterator[Strand]:
+def branches(then: ThenSpec, context: CompileContext) -> Iterator[Branch]:
     """Those of a `then`, in the order of the file; of steps that have branches, and the like, the innermost."""
     for at, step in enumerate(then.steps or ()):
-        here = site.at("steps", at)
+        here = context.at("steps", at)
         yield from _inner(step, here, _place(here))
     for at, branch in enumerate(then.one_of or ()):
-        here = site.at("one_of", at)
+        here = context.at("one_of", at)
         yield from _inner(branch.then, here.at("then"), _place(here))
     for at, fault in enumerate(then.faults or ()):
-        here = site.at("faults", at)
-        yield Strand(here.inside, _place(here), str(next(iter(fault), "") if isinstance(fault, Mapping) else fault))
+        here = context.at("faults", at)
+        yield Branch(here.inside, _place(here), str(next(iter(fault), "") if isinstance(fault, Mapping) else fault))
 
 
-def _inner(then: ThenSpec, site: Site, place: Place | None) -> Iterator[Strand]:
+def _inner(then: ThenSpec, context: CompileContext, place: Place | None) -> Iterator[Branch]:
     if not then.steps and not then.one_of:
-        yield Strand(site.inside, place)
-    yield from strands(then, site)
+        yield Branch(context.inside, place)
+    yield from branches(then, context)
 
 
-def _place(site: Site) -> Place | None:
-    return site.mistakes.document.place(site.path)
+def _place(context: CompileContext) -> Place | None:
+    return context.mistakes.document.place(context.path)
 
 
 _SURE = 0.95  # the score of a category that a rule only names
 
 
-def stated(then: ThenSpec) -> Stated:
+def stated(then: ThenSpec) -> DocumentDraft:
     """The vector or the scores that a rule gives."""
     if then.embedding is not None:
-        return Stated(tuple(map(float, then.embedding)))
-    return Stated({} if then.moderation is None else _scores(then.moderation))
+        return DocumentDraft(tuple(map(float, then.embedding)))
+    return DocumentDraft({} if then.moderation is None else _scores(then.moderation))
 
 
 def _scores(moderation: ModerationSpec) -> dict[str, float]:
@@ -86,155 +86,155 @@ def _scores(moderation: ModerationSpec) -> dict[str, float]:
     return dict.fromkeys(moderation, _SURE)
 
 
-Responder = Callable[[Moment], Response]
-_Choices = Recipe[tuple[DraftChoice, ...]]
+Responder = Callable[[RenderContext], RuleAnswer]
+_Choices = Compiled[tuple[DraftChoice, ...]]
 
 
-def compile_then(then: ThenSpec, site: Site) -> Responder:
-    """The responder of a rule; whatever is wrong with its `then` is told to `site`."""
-    return _response(then, site).make
+def compile_then(then: ThenSpec, context: CompileContext) -> Responder:
+    """The responder of a rule; whatever is wrong with its `then` is told to `context`."""
+    return _response(then, context).make
 
 
-def _response(then: ThenSpec, site: Site) -> Recipe[Response]:
-    response = _unbent(then, site)
-    faults = compile_faults(then, site)
+def _response(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
+    response = _unbent(then, context)
+    faults = compile_faults(then, context)
     return response.into(lambda whole: replace(whole, faults=faults)) if faults else response
 
 
-def _unbent(then: ThenSpec, site: Site) -> Recipe[Response]:
-    timing = _timing(then.timing, site.at("timing"))
-    match kind_of(then, site):
+def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
+    timing = _timing(then.timing, context.at("timing"))
+    match kind_of(then, context):
         case "error":
-            return compile_error(then, site).into(lambda failure: Response(failure, timing))
+            return compile_error(then, context).into(lambda failure: RuleAnswer(failure, timing))
         case "content_filter":
-            return compile_trip(then, site).into(lambda failure: Response(failure, timing))
+            return compile_trip(then, context).into(lambda failure: RuleAnswer(failure, timing))
         case "raw" if then.raw is not None:
-            return compile_raw(then.raw, site.at("raw")).into(lambda raw: Response(raw, timing))
+            return compile_raw(then.raw, context.at("raw")).into(lambda raw: RuleAnswer(raw, timing))
         case "cassette" if then.cassette is not None:
-            return fixed(Response(Replay(then.cassette), timing))
+            return constant(RuleAnswer(PlayCassette(then.cassette), timing))
         case "forward":
-            return fixed(Response(Forward()))
+            return constant(RuleAnswer(Forward()))
         case "embedding" | "moderation":
-            return fixed(Response(_stated(then, site), timing))
+            return constant(RuleAnswer(_stated(then, context), timing))
         case "manner":
-            return fixed(Response(None, timing))
+            return constant(RuleAnswer(None, timing))
         case "steps":
-            return _steps(then.steps or [], site.at("steps"))
+            return _steps(then.steps or [], context.at("steps"))
         case "one_of":
-            return _one_of(then.one_of or [], site.at("one_of"))
+            return _one_of(then.one_of or [], context.at("one_of"))
         case None:
-            return fixed(Response(Draft(())))
+            return constant(RuleAnswer(Draft(())))
         case kind:
-            return _draft(kind, then, site).into(lambda draft: Response(draft, timing))
+            return _draft(kind, then, context).into(lambda draft: RuleAnswer(draft, timing))
 
 
-def _draft(kind: str, then: ThenSpec, site: Site) -> Recipe[Draft]:
-    model, usage = _model(then, site), _usage(then.usage)
+def _draft(kind: str, then: ThenSpec, context: CompileContext) -> Compiled[Draft]:
+    model, usage = _model(then, context), _usage(then.usage)
     safety = verdicts(then.annotate, None, "prompt")
-    headers = compile_headers(then.headers, site.at("headers"))
-    broken = compile_failed(then.failed, site.at("failed"))
-    return both(
-        _choices(kind, then, site), broken, lambda choices, why: Draft(choices, model, usage, safety, headers, why)
+    headers = compile_headers(then.headers, context.at("headers"))
+    broken = compile_failed(then.failed, context.at("failed"))
+    return combined(
+        _choices(kind, then, context), broken, lambda choices, why: Draft(choices, model, usage, safety, headers, why)
     )
 
 
-def _stated(then: ThenSpec, site: Site) -> Stated:
-    headers = compile_headers(then.headers, site.at("headers"))
-    return replace(stated(then), model=_model(then, site), usage=_usage(then.usage), headers=headers)
+def _stated(then: ThenSpec, context: CompileContext) -> DocumentDraft:
+    headers = compile_headers(then.headers, context.at("headers"))
+    return replace(stated(then), model=_model(then, context), usage=_usage(then.usage), headers=headers)
 
 
-def _model(then: ThenSpec, site: Site) -> str | None:
+def _model(then: ThenSpec, context: CompileContext) -> str | None:
     if then.model is not None:
-        site.at("model").refuse_template(then.model)
+        context.at("model").refuse_template(then.model)
     return then.model
 
 
-def _choices(kind: str, then: ThenSpec, site: Site) -> _Choices:
+def _choices(kind: str, then: ThenSpec, context: CompileContext) -> _Choices:
     match kind:
         case "choices":
-            return together(_choice(choice, site.at("choices", at)) for at, choice in enumerate(then.choices or []))
+            return gathered(_choice(choice, context.at("choices", at)) for at, choice in enumerate(then.choices or []))
         case "echo":
             cut = cut_of(then.chunks)
-            echo = Recipe(lambda moment: DraftChoice((Text(moment.call.last_user, cut),)))
-            return together((finished(then, site, echo),))
+            echo = Compiled(lambda scope: DraftChoice((Text(scope.call.last_user, cut),)))
+            return gathered((finished(then, context, echo),))
         case "generate":
-            return _generated(then, site)
-    return together((compile_content(then, site),))
+            return _generated(then, context)
+    return gathered((compile_content(then, context),))
 
 
-def _generated(then: ThenSpec, site: Site) -> _Choices:
+def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
     spec = then.generate if isinstance(then.generate, GenerateSpec) else GenerateSpec(kind=then.generate or "auto")
     kind, options = spec.kind, spec.model_dump(exclude_unset=True, exclude={"kind"}, by_alias=True)
     if kind not in KINDS:
         hint = did_you_mean(kind, KINDS) or f"; it is one of {', '.join(KINDS)}"
-        here = site.at("generate", "kind") if spec is then.generate else site.at("generate")
+        here = context.at("generate", "kind") if spec is then.generate else context.at("generate")
         here.refuse(f'unknown generator "{kind[:60]}"{hint}')
     if spec.schema_ is not None and kind != "schema":
-        site.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
+        context.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
     elif spec.schema_ is not None and (broken := flaw(spec.schema_)):
-        site.at("generate", "schema").refuse(f"not a JSON Schema: {broken}")
+        context.at("generate", "schema").refuse(f"not a JSON Schema: {broken}")
 
     if spec.tokens is not None:
-        _check_tokens(spec.tokens, kind, site.at("generate", "tokens"))
+        _check_tokens(spec.tokens, kind, context.at("generate", "tokens"))
 
     cut = cut_of(then.chunks)
     if isinstance(cut, tuple):
-        site.at("chunks").refuse("pieces need a text that is known; use token, word, char or {size: 7}")
+        context.at("chunks").refuse("pieces need a text that is known; use token, word, char or {size: 7}")
 
-    def make(moment: Moment) -> tuple[DraftChoice, ...]:
-        made = (moment.generate(kind, options, index) for index in range(moment.call.n))
+    def make(scope: RenderContext) -> tuple[DraftChoice, ...]:
+        made = (scope.generate(kind, options, index) for index in range(scope.call.n))
         return tuple([replace(choice, parts=tuple([replace(p, chunks=cut) for p in choice.parts])) for choice in made])
 
-    ending = finished(then, site, fixed(DraftChoice(()))).known[0]
+    ending = finished(then, context, constant(DraftChoice(()))).known[0]
     if ending == DraftChoice(()):
-        return Recipe(make)
-    return Recipe(make).into(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
+        return Compiled(make)
+    return Compiled(make).into(lambda made: tuple([replace(ending, parts=choice.parts) for choice in made]))
 
 
-def _check_tokens(tokens: int, kind: str, site: Site) -> None:
+def _check_tokens(tokens: int, kind: str, context: CompileContext) -> None:
     if tokens > MOST_TOKENS:
-        site.refuse(f'"tokens" expects at most {MOST_TOKENS}, not {tokens}')
+        context.refuse(f'"tokens" expects at most {MOST_TOKENS}, not {tokens}')
     elif kind in _OF_GIVEN_LENGTH:
         others = ", ".join(name for name in KINDS if name not in _OF_GIVEN_LENGTH)
-        site.refuse_key(f'"tokens" changes nothing for kind: {kind}; it goes with {others}')
+        context.refuse_key(f'"tokens" changes nothing for kind: {kind}; it goes with {others}')
 
 
-def _steps(steps: list[ThenSpec], site: Site) -> Recipe[Response]:
+def _steps(steps: list[ThenSpec], context: CompileContext) -> Compiled[RuleAnswer]:
     """One for each turn of the conversation; the last repeats."""
-    makers = [_one(step, site.at(at)) for at, step in enumerate(steps)]
+    makers = [_one(step, context.at(at)) for at, step in enumerate(steps)]
     last = len(makers) - 1
-    return Recipe(lambda moment: makers[min(moment.call.turn, last)](moment))
+    return Compiled(lambda scope: makers[min(scope.call.turn, last)](scope))
 
 
-def _one_of(branches: list[BranchSpec], site: Site) -> Recipe[Response]:
+def _one_of(branches: list[BranchSpec], context: CompileContext) -> Compiled[RuleAnswer]:
     """One of several, the same one as long as the conversation goes on."""
-    makers = [_one(branch.then, site.at(at, "then")) for at, branch in enumerate(branches)]
+    makers = [_one(branch.then, context.at(at, "then")) for at, branch in enumerate(branches)]
     *bounds, total = accumulate(branch.weight for branch in branches)
-    labels = ("one_of", site.rule, site.label)
+    labels = ("one_of", context.rule, context.label)
 
-    def make(moment: Moment) -> Response:
-        drawn = moment.seed.fraction(*labels, moment.call.opening) * total
-        return makers[bisect_right(bounds, drawn)](moment)
+    def make(scope: RenderContext) -> RuleAnswer:
+        drawn = scope.seed.fraction(*labels, scope.call.opening) * total
+        return makers[bisect_right(bounds, drawn)](scope)
 
-    return Recipe(make)
+    return Compiled(make)
 
 
-def _one(then: ThenSpec, site: Site) -> Responder:
+def _one(then: ThenSpec, context: CompileContext) -> Responder:
     """A step or a branch, which says that it is this one; so does the innermost, where it has some itself."""
-    path = site.inside
-    return _response(then, site).into(lambda whole: whole if whole.path else replace(whole, path=path)).make
+    path = context.inside
+    return _response(then, context).into(lambda whole: whole if whole.path else replace(whole, path=path)).make
 
 
-def _choice(choice: ChoiceSpec, site: Site) -> Recipe[DraftChoice]:
+def _choice(choice: ChoiceSpec, context: CompileContext) -> Compiled[DraftChoice]:
     if choice.content_filter is not None and choice.content_filter.on == "prompt":
-        site.at("content_filter", "on").refuse(
+        context.at("content_filter", "on").refuse(
             "all choices have one prompt; let the filter trip beside them, or on: completion"
         )
     elif choice.annotate is not None and choice.annotate.prompt is not None:
-        site.at("annotate", "prompt").refuse_key('all choices have one prompt; put this beside "choices"')
-    elif kind_of(choice, site) is not None:
-        return compile_content(choice, site)
-    return fixed(DraftChoice(()))
+        context.at("annotate", "prompt").refuse_key('all choices have one prompt; put this beside "choices"')
+    elif kind_of(choice, context) is not None:
+        return compile_content(choice, context)
+    return constant(DraftChoice(()))
 
 
 def _usage(usage: UsageSpec | None) -> dict[str, int]:
@@ -242,14 +242,16 @@ def _usage(usage: UsageSpec | None) -> dict[str, int]:
     return {name.removesuffix("_tokens"): tokens for name, tokens in stated.items()}
 
 
-def _timing(timing: TimingSpec | None, site: Site) -> Timing | None:
+def _timing(timing: TimingSpec | None, context: CompileContext) -> Timing | None:
     if timing is None:
         return None
     if both_speeds(timing):
-        site.at("tokens_per_second").refuse_key('"tokens_per_second" and "per_token" are two ways to say it; keep one')
-    known = site.profiles
+        context.at("tokens_per_second").refuse_key(
+            '"tokens_per_second" and "per_token" are two ways to say it; keep one'
+        )
+    known = context.profiles
     if known is not None and timing.profile is not None and timing.profile not in known:
-        site.at("profile").refuse(unknown_profile(timing.profile, known))
+        context.at("profile").refuse(unknown_profile(timing.profile, known))
     return compiled(timing, known or {})
 
 

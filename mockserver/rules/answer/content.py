@@ -5,66 +5,66 @@ from dataclasses import replace
 from functools import partial
 
 from mockserver.core.call import ToolCall
-from mockserver.core.draft import AT_THE_END, DraftChoice, Moment
+from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.hosted_tools import item
 from mockserver.core.json import Json
 from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
 from mockserver.core.tokens import Chunks
 from mockserver.core.tokens import Chunks as Cut
-from mockserver.rules.answer.context import Site, json_text, json_value
+from mockserver.rules.answer.context import CompileContext, json_text, json_value
 from mockserver.rules.answer.errors import check_filter, verdicts
 from mockserver.rules.items import CustomToolCallSpec, FunctionCallSpec, ItemSpec, MessageSpec, ReasoningSpec
 from mockserver.rules.schema import Chunks as ChunksSpec
 from mockserver.rules.schema import ContentSpec, FilterSpec, PartSpec, SizeSpec, ToolCallSpec
-from mockserver.rules.templates import Recipe, both, fixed, together
+from mockserver.rules.templates import Compiled, combined, constant, gathered
 
 
-def tool_use(call: ToolCallSpec, cut: Chunks, site: Site, *, before: int = 0) -> Recipe[Part]:
-    """The recipe for a call, before which stand so many of the same tool; without an id it gets one later."""
-    return _tool_call(call, site, before).into(lambda made: ToolUse(made, cut))
+def tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
+    """The compiled for a call, before which stand so many of the same tool; without an id it gets one later."""
+    return _tool_call(call, context, before).into(lambda made: ToolUse(made, cut))
 
 
-def _tool_call(call: ToolCallSpec, site: Site, before: int) -> Recipe[ToolCall]:
+def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Compiled[ToolCall]:
     identity, name = call.id or "", call.name
-    site.at("name").refuse_template(name)
-    site.at("id").refuse_template(identity)
+    context.at("name").refuse_template(name)
+    context.at("id").refuse_template(identity)
     if call.input is not None:
         if call.arguments is not None:
-            site.at("input").refuse_key('"input" and "arguments" are two ways to say it; keep one')
-        return site.at("input").text(call.input).into(lambda text: ToolCall(identity, name, text, "custom"))
+            context.at("input").refuse_key('"input" and "arguments" are two ways to say it; keep one')
+        return context.at("input").text(call.input).into(lambda text: ToolCall(identity, name, text, "custom"))
     match call.arguments:
         case None | "auto":
-            return Recipe(lambda moment: _automatic(moment, ToolCall(identity, name, "{}"), before))
+            return Compiled(lambda scope: _automatic(scope, ToolCall(identity, name, "{}"), before))
         case str() as source:
-            arguments = site.at("arguments").text(source)
+            arguments = context.at("arguments").text(source)
         case table:
-            arguments = json_text(table, site.at("arguments"))
+            arguments = json_text(table, context.at("arguments"))
     return arguments.into(lambda text: ToolCall(identity, name, text))
 
 
-def _automatic(moment: Moment, bare: ToolCall, before: int) -> ToolCall:
+def _automatic(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
     """A call whose arguments fit the tool's schema; without any where the request does not offer the tool."""
-    if moment.call.tool(bare.name) is not None:
-        for part in moment.generate("arguments", {"tool": bare.name, "before": before}, 0).parts:
+    if scope.call.tool(bare.name) is not None:
+        for part in scope.generate("arguments", {"tool": bare.name, "before": before}, 0).parts:
             if isinstance(part, ToolUse):
                 return replace(part.call, id=bare.id)
     return bare
 
 
-def compile_item(spec: ItemSpec, cut: Chunks, site: Site) -> Iterator[Recipe[Part]]:
-    """The recipes for the parts that an item comes to: one each, but for a message, which may say several things."""
+def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
+    """Compile an item to its parts: one, except for a message, which may hold several."""
     match spec:
         case MessageSpec():
-            yield from _message(spec, cut, site)
+            yield from _message(spec, cut, context)
         case ReasoningSpec():
-            yield _reasoning(spec, cut, site)
+            yield _reasoning(spec, cut, context)
         case FunctionCallSpec():
-            yield tool_use(_call(spec.name, {"arguments": spec.arguments}, spec.call_id), cut, site)
+            yield tool_use(_call(spec.name, {"arguments": spec.arguments}, spec.call_id), cut, context)
         case CustomToolCallSpec():
-            yield tool_use(_call(spec.name, {"input": spec.input}, spec.call_id), cut, site)
+            yield tool_use(_call(spec.name, {"input": spec.input}, spec.call_id), cut, context)
         case hosted:
-            _check_ways(hosted.type, hosted.model_fields_set, site)
-            given = json_value(hosted.model_dump(exclude_unset=True, exclude={"type"}), site)
+            _check_ways(hosted.type, hosted.model_fields_set, context)
+            given = json_value(hosted.model_dump(exclude_unset=True, exclude={"type"}), context)
             yield given.into(partial(item, hosted.type, chunks=cut))
 
 
@@ -74,45 +74,47 @@ def _call(name: str, said: Mapping[str, Json], call_id: str | None) -> ToolCallS
     return ToolCallSpec.model_validate({"name": name, **said, **named})
 
 
-def _message(message: MessageSpec, cut: Chunks, site: Site) -> Iterator[Recipe[Part]]:
+def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iterator[Compiled[Part]]:
     if (message.text is None) == (message.content is None):
-        site.refuse("a message has either text or content")
+        context.refuse("a message has either text or content")
     elif message.text is not None:
-        yield _items_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), site)
+        yield _items_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), context)
     if message.annotations and message.content is not None:
-        site.at("annotations").refuse_key('"annotations" are of the text; put them into its part')
+        context.at("annotations").refuse_key('"annotations" are of the text; put them into its part')
     for at, part in enumerate(message.content or ()):
-        here, apart = site.at("content", at), at == 0
+        here, apart = context.at("content", at), at == 0
         if part.type == "refusal":
             yield here.at("refusal").text(part.refusal).into(partial(Refusal, chunks=cut))
         else:
             yield _items_text(part.text, part.annotations, partial(Text, chunks=cut, apart=apart), here)
 
 
-def _items_text(text: str, notes: list[dict[str, Json]] | None, make: Callable[..., Text], site: Site) -> Recipe[Part]:
-    noted: Recipe[Json] = json_value(notes or [], site.at("annotations"))
-    return both(site.at("text").text(text), noted, lambda said, listed: make(said, annotations=tuple(listed)))
+def _items_text(
+    text: str, notes: list[dict[str, Json]] | None, make: Callable[..., Text], context: CompileContext
+) -> Compiled[Part]:
+    noted: Compiled[Json] = json_value(notes or [], context.at("annotations"))
+    return combined(context.at("text").text(text), noted, lambda said, listed: make(said, annotations=tuple(listed)))
 
 
-def _reasoning(thought: ReasoningSpec, cut: Chunks, site: Site) -> Recipe[Part]:
+def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> Compiled[Part]:
     if thought.text is None and thought.summary is None:
-        site.refuse("reasoning needs a text, a summary, or both")
-    text = site.at("text").text(thought.text or "")
+        context.refuse("reasoning needs a text, a summary, or both")
+    text = context.at("text").text(thought.text or "")
     if thought.summary is None:
         return text.into(partial(Reasoning, chunks=cut))
-    summary = site.at("summary").text(thought.summary)
-    return both(text, summary, lambda said, told: Reasoning(said, cut, told))
+    summary = context.at("summary").text(thought.summary)
+    return combined(text, summary, lambda said, told: Reasoning(said, cut, told))
 
 
-def _check_ways(kind: str, keys: frozenset[str] | set[str], site: Site) -> None:
-    """Tell `site` of an item that says what it does in two ways, or not at all."""
+def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileContext) -> None:
+    """Tell `context` of an item that says what it does in two ways, or not at all."""
     ways = [key for key in _WAYS.get(kind, ()) if key in keys]
     if len(ways) > 1:
-        site.at(ways[1]).refuse_key(f'"{ways[1]}" and "{ways[0]}" are two ways to say it; keep one')
+        context.at(ways[1]).refuse_key(f'"{ways[1]}" and "{ways[0]}" are two ways to say it; keep one')
     elif not ways and kind in _WAYS:
-        site.refuse(f"{kind} needs one of {', '.join(_WAYS[kind])}")
+        context.refuse(f"{kind} needs one of {', '.join(_WAYS[kind])}")
     if "sources" in keys and "action" in keys and kind == "web_search_call":
-        site.at("sources").refuse_key('"sources" are what a search found; put them into "action"')
+        context.at("sources").refuse_key('"sources" are what a search found; put them into "action"')
 
 
 # Of these keys an item has exactly one.
@@ -125,23 +127,23 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-_Notes = Recipe[tuple[Json, ...]]
-_NO_NOTES: _Notes = fixed(())
+_Notes = Compiled[tuple[Json, ...]]
+_NO_NOTES: _Notes = constant(())
 
 
-def compile_content(content: ContentSpec, site: Site) -> Recipe[DraftChoice]:
-    """The recipe for one choice."""
-    parts = together(_parts(content, site))
+def compile_content(content: ContentSpec, context: CompileContext) -> Compiled[DraftChoice]:
+    """The compiled for one choice."""
+    parts = gathered(_parts(content, context))
     if isinstance(content.chunks, list):
-        _check_pieces(content.chunks, parts, site.at("chunks"))
-    return finished(content, site, parts.into(DraftChoice))
+        _check_pieces(content.chunks, parts, context.at("chunks"))
+    return finished(content, context, parts.into(DraftChoice))
 
 
-def finished(content: ContentSpec, site: Site, choice: Recipe[DraftChoice]) -> Recipe[DraftChoice]:
+def finished(content: ContentSpec, context: CompileContext, choice: Compiled[DraftChoice]) -> Compiled[DraftChoice]:
     """The choice with the finish, the log probabilities and the filters that a rule states."""
     trip = content.content_filter
     if trip is not None:
-        check_filter(trip, site.at("content_filter"))
+        check_filter(trip, context.at("content_filter"))
     logprobs = None if content.logprobs is None else tuple(content.logprobs)
     safety = verdicts(content.annotate, trip, "completion")
     finish, after = content.finish, _filter_after(trip)
@@ -154,7 +156,7 @@ def _filter_after(trip: FilterSpec | None) -> int | None:
     """After how many tokens a filter trips, if there is one: at the end of the text where it does not say."""
     if trip is None:
         return None
-    return AT_THE_END if trip.after_tokens is None else trip.after_tokens
+    return AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
 
 
 def cut_of(chunks: ChunksSpec | None) -> Cut:
@@ -169,75 +171,75 @@ def cut_of(chunks: ChunksSpec | None) -> Cut:
     return chunks
 
 
-def _parts(content: ContentSpec, site: Site) -> Iterator[Recipe[Part]]:
-    cut, notes = cut_of(content.chunks), _annotations(content, site)
+def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
+    cut, notes = cut_of(content.chunks), _annotations(content, context)
     # An exact list of pieces is of the text; what stands before it is cut as usual.
     before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
-        yield site.at("reasoning").text(content.reasoning).into(lambda text: Reasoning(text, before))
+        yield context.at("reasoning").text(content.reasoning).into(lambda text: Reasoning(text, before))
     for index, spec in enumerate(content.items or ()):
-        yield from compile_item(spec, before, site.at("items", index))
+        yield from compile_item(spec, before, context.at("items", index))
     if content.text is not None:
-        yield _text(site.at("text").text(content.text), cut, notes)
+        yield _text(context.at("text").text(content.text), cut, notes)
     if "json_" in content.model_fields_set:
-        yield _text(json_text(content.json_, site.at("json")), cut, notes)
+        yield _text(json_text(content.json_, context.at("json")), cut, notes)
     if content.refusal is not None:
-        yield site.at("refusal").text(content.refusal).into(lambda text: Refusal(text, cut))
+        yield context.at("refusal").text(content.refusal).into(lambda text: Refusal(text, cut))
     for index, call in enumerate(content.tool_calls or ()):
         before = sum(earlier.name == call.name for earlier in (content.tool_calls or ())[:index])
-        yield tool_use(call, cut, site.at("tool_calls", index), before=before)
+        yield tool_use(call, cut, context.at("tool_calls", index), before=before)
     for index, part in enumerate(content.parts or ()):
         chunks = content.chunks if part.chunks is None else part.chunks
-        yield from _part(part, cut_of(chunks), notes, site.at("parts", index))
+        yield from _part(part, cut_of(chunks), notes, context.at("parts", index))
         if part.text is not None:
             notes = _NO_NOTES  # they are of the first text
 
 
-def _annotations(content: ContentSpec, site: Site) -> _Notes:
+def _annotations(content: ContentSpec, context: CompileContext) -> _Notes:
     if not content.annotations:
         return _NO_NOTES
-    return json_value(content.annotations, site.at("annotations")).into(tuple)
+    return json_value(content.annotations, context.at("annotations")).into(tuple)
 
 
-def _text(text: Recipe[str], cut: Cut, notes: _Notes) -> Recipe[Part]:
-    return both(text, notes, lambda made, noted: Text(made, cut, noted))
+def _text(text: Compiled[str], cut: Cut, notes: _Notes) -> Compiled[Part]:
+    return combined(text, notes, lambda made, noted: Text(made, cut, noted))
 
 
-def _part(part: PartSpec, cut: Cut, notes: _Notes, site: Site) -> Iterator[Recipe[Part]]:
+def _part(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if len(part.model_fields_set - {"chunks"}) != 1:
-        site.refuse("a part has exactly one of reasoning, text, refusal, tool_call and item")
+        context.refuse("a part has exactly one of reasoning, text, refusal, tool_call and item")
         return
-    made = tuple(_made(part, cut, notes, site))
+    made = tuple(_made(part, cut, notes, context))
     if isinstance(part.chunks, list):
-        _check_pieces(part.chunks, together(made), site.at("chunks"))
+        _check_pieces(part.chunks, gathered(made), context.at("chunks"))
     yield from made
 
 
-def _made(part: PartSpec, cut: Cut, notes: _Notes, site: Site) -> Iterator[Recipe[Part]]:
+def _made(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> Iterator[Compiled[Part]]:
     if part.reasoning is not None:
-        yield site.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
+        yield context.at("reasoning").text(part.reasoning).into(lambda text: Reasoning(text, cut))
     if part.text is not None:
-        yield _text(site.at("text").text(part.text), cut, notes)
+        yield _text(context.at("text").text(part.text), cut, notes)
     if part.refusal is not None:
-        yield site.at("refusal").text(part.refusal).into(lambda text: Refusal(text, cut))
+        yield context.at("refusal").text(part.refusal).into(lambda text: Refusal(text, cut))
     if part.tool_call is not None:
-        yield tool_use(part.tool_call, cut, site.at("tool_call"))
+        yield tool_use(part.tool_call, cut, context.at("tool_call"))
     if part.item is not None:
-        yield from compile_item(part.item, cut, site.at("item"))
+        yield from compile_item(part.item, cut, context.at("item"))
 
 
-def _check_pieces(pieces: list[str], parts: Recipe[tuple[Part, ...]], site: Site) -> None:
+def _check_pieces(pieces: list[str], parts: Compiled[tuple[Part, ...]], context: CompileContext) -> None:
     """An exact list of pieces is of one text, which must be the same for every call."""
     if not parts.known:
-        site.refuse("pieces need a text without templates; use token, word, char or {size: 7}")
+        context.refuse("pieces need a text without templates; use token, word, char or {size: 7}")
         return
     texts = [_words(part) for part in parts.known[0] if not isinstance(part, Item)]
     if len(texts) > 1 and isinstance(parts.known[0][0], Reasoning):
         texts = texts[1:]
     if len(texts) != 1:
-        site.refuse("pieces are of one text, and here are several; give each its own chunks under parts")
+        context.refuse("pieces are of one text, and here are several; give each its own chunks under parts")
     elif "".join(pieces) != texts[0]:
-        site.refuse(f"these pieces do not join to the text: {_first_difference(''.join(pieces), texts[0])}")
+        context.refuse(f"these pieces do not join to the text: {_first_difference(''.join(pieces), texts[0])}")
 
 
 def _words(part: Part) -> str:

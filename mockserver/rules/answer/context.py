@@ -10,11 +10,11 @@ from mockserver.config.source import Mistakes, Path
 from mockserver.config.timing import PROFILES, Profiles
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
-from mockserver.rules.templates import Recipe, Templates, Where, fixed, is_template, together
+from mockserver.rules.templates import Compiled, Templates, Where, constant, gathered, is_template
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class CompileContext:
     """A path into a rules file. `groups` are the named groups of the rule's regular expressions.
 
     `faults` are those of delivery, by name; `profiles` the timings that have names, None: any name will do.
@@ -28,10 +28,10 @@ class Site:
     profiles: Profiles | None = field(default_factory=lambda: PROFILES)
     faults: Faults = field(default_factory=dict)
 
-    def at(self, *steps: str | int) -> "Site":
-        """The site below this one. Of a rule there are many: `replace` would take three times as long."""
+    def at(self, *steps: str | int) -> "CompileContext":
+        """The context below this one. Of a rule there are many: `replace` would take three times as long."""
         path = (*self.path, *steps)
-        return Site(self.mistakes, self.templates, self.rule, path, self.groups, self.profiles, self.faults)
+        return CompileContext(self.mistakes, self.templates, self.rule, path, self.groups, self.profiles, self.faults)
 
     @property
     def label(self) -> str:
@@ -44,8 +44,8 @@ class Site:
         steps = [step for step in self.path[3:] if step != "then"]
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
-    def text(self, source: str) -> Recipe[str]:
-        """The recipe for the text that stands here, which may be a template."""
+    def text(self, source: str) -> Compiled[str]:
+        """The compiled for the text that stands here, which may be a template."""
         return self.templates.compile(source, self)
 
     def refuse(self, message: str) -> None:
@@ -76,35 +76,35 @@ class Site:
         return lambda line: f"{file}:{at + line - 1 if is_block else at}"
 
 
-def json_text(value: Json, site: Site) -> Recipe[str]:
-    """The recipe for the JSON text of a value; what JSON cannot say is told to `site`."""
-    json_bytes(value, site)
-    return json_value(value, site).into(_dumped)
+def json_text(value: Json, context: CompileContext) -> Compiled[str]:
+    """The compiled for the JSON text of a value; what JSON cannot say is told to `context`."""
+    json_bytes(value, context)
+    return json_value(value, context).into(_dumped)
 
 
-def json_value(value: Json, site: Site) -> Recipe[Json]:
-    """The recipe for a value, its texts rendered; a text stays a text, whatever it comes to."""
+def json_value(value: Json, context: CompileContext) -> Compiled[Json]:
+    """The compiled for a value, its texts rendered; a text stays a text, whatever it comes to."""
     match value:
         case str():
-            return site.text(value)
+            return context.text(value)
         case Mapping():
             names = tuple(map(str, value))
-            inner = together(json_value(item, site.at(str(name))) for name, item in value.items())
+            inner = gathered(json_value(item, context.at(str(name))) for name, item in value.items())
             return inner.into(lambda made: dict(zip(names, made, strict=True)))
         case list() | tuple():
-            return together(json_value(item, site.at(index)) for index, item in enumerate(value)).into(list)
+            return gathered(json_value(item, context.at(index)) for index, item in enumerate(value)).into(list)
         case float() if not math.isfinite(value):
-            site.refuse("JSON has no number like this; write null or a text")
-            return fixed(None)
-    return fixed(value)
+            context.refuse("JSON has no number like this; write null or a text")
+            return constant(None)
+    return constant(value)
 
 
-def json_bytes(value: Json, site: Site) -> bytes:
+def json_bytes(value: Json, context: CompileContext) -> bytes:
     """The JSON of a value as it stands, nothing in it being a template."""
     try:
         return to_json(value)
     except (PydanticSerializationError, ValueError) as error:
-        site.refuse(f"this cannot be JSON: {str(error)[:80]}")
+        context.refuse(f"this cannot be JSON: {str(error)[:80]}")
         return b"null"
 
 

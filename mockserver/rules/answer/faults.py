@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from mockserver.config.source import did_you_mean
 from mockserver.core.action import POSITIONS, Faults, Position, option, options
 from mockserver.core.call import Call, ToolCall
-from mockserver.core.draft import Affliction, Draft
+from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
-from mockserver.rules.answer.context import Site
+from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.nearest import shown
 from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table
 from mockserver.rules.table import Table
@@ -112,9 +112,9 @@ ON_TOOL_CALLS = (*ANSWER_FAULTS, "in_tool_arguments")  # all that a fault can sp
 _WRITTEN = "a fault is a name, or one name with its table: {cut: {after_tokens: 3}}"
 
 
-def compile_faults(then: ThenSpec, site: Site) -> tuple[Affliction, ...]:
-    """The faults of a `then`; whatever is wrong with them is told to `site`."""
-    made = (_affliction(item, then, site.at("faults", at)) for at, item in enumerate(then.faults or ()))
+def compile_faults(then: ThenSpec, context: CompileContext) -> tuple[FaultSpec, ...]:
+    """The faults of a `then`; whatever is wrong with them is told to `context`."""
+    made = (_affliction(item, then, context.at("faults", at)) for at, item in enumerate(then.faults or ()))
     return tuple(found for found in made if found is not None)
 
 
@@ -128,16 +128,16 @@ def counting(then: ThenSpec) -> Iterator[str]:
         yield from counting(inner)
 
 
-def _affliction(item: Json, then: ThenSpec, site: Site) -> Affliction | None:
+def _affliction(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpec | None:
     if isinstance(item, Mapping) and len(item) == 1:
         ((name, stated),) = item.items()
     else:
         name, stated = item, {}
     if not isinstance(name, str):
-        site.refuse(_WRITTEN if isinstance(item, Mapping | list) else f"{_WRITTEN}, not {shown(item)}")
+        context.refuse(_WRITTEN if isinstance(item, Mapping | list) else f"{_WRITTEN}, not {shown(item)}")
         return None
-    faults = {**site.faults, **ANSWER_FAULTS}
-    here = site.at(name) if isinstance(item, Mapping) else site
+    faults = {**context.faults, **ANSWER_FAULTS}
+    here = context.at(name) if isinstance(item, Mapping) else context
     if name not in faults:
         hint = did_you_mean(name, faults) or f"; it is one of {', '.join(faults)}"
         (here.refuse_key if isinstance(item, Mapping) else here.refuse)(f'unknown fault "{name[:60]}"{hint}')
@@ -150,31 +150,31 @@ def _affliction(item: Json, then: ThenSpec, site: Site) -> Affliction | None:
             (here.at(place) if place in stated else here).refuse_key(
                 f'"{place}" cannot befall this answer: it calls no tool'
             )
-    return replace(_stated(name, faults[name], table, here), path=site.inside)
+    return replace(_stated(name, faults[name], table, here), path=context.inside)
 
 
-def _stated(name: str, fault: Any, table: Table, site: Site) -> Affliction:
+def _stated(name: str, fault: Any, table: Table, context: CompileContext) -> FaultSpec:
     given = {key: getattr(table, key) for key in type(table).model_fields if key in table.model_fields_set}
     places = [key for key in given if key in POSITIONS]
     if len(places) > 1:
-        site.at(places[1]).refuse_key(f'"{places[0]}" and "{places[1]}" are two positions; keep one')
+        context.at(places[1]).refuse_key(f'"{places[0]}" and "{places[1]}" are two positions; keep one')
     made = fault(**_fields(fault, given))
     chance, times = given.get("probability"), given.get("times")
     change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
-    return Affliction(name, site.label, bend, change, probability=chance, times=times)
+    return FaultSpec(name, context.label, bend, change, probability=chance, times=times)
 
 
-def _checked(name: str, fault: Any, stated: Json, site: Site) -> Table | None:
+def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Table | None:
     """The table of a fault, or None where something is wrong with it."""
     if isinstance(stated, Mapping) and (misplaced := _misplaced(name, fault, stated)):
-        site.at(misplaced[0]).refuse_key(misplaced[1])
+        context.at(misplaced[0]).refuse_key(misplaced[1])
         return None
     table = fault_table(name, fault)
     try:
         return table.model_validate(stated)
     except ValidationError as error:
         for complaint in complaints(error, table, f'"{name}"'):
-            site.mistakes.add(complaint.message, (*site.path, *complaint.path), key=complaint.key)
+            context.mistakes.add(complaint.message, (*context.path, *complaint.path), key=complaint.key)
         return None
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
 from mockserver.rules.match.fields import Field
 from mockserver.rules.match.predicates import PLAIN, Lens, Test
@@ -47,7 +47,7 @@ class Leaf:
             return NO_GROUPS
         return found or None
 
-    def findings(self, call: Call) -> tuple[Finding, ...]:
+    def findings(self, call: Call) -> tuple[ConditionResult, ...]:
         """What was wanted, what stood there, whether it held; a pattern that takes too long does not."""
         actual = self.field.read(call)
         ok = self._ok(actual)
@@ -55,7 +55,7 @@ class Leaf:
             return ()
         predicate = f"not {self.predicate}" if self.negative else self.predicate
         ignoring = ("ignore_case",) * self.lens.fold + ("ignore_space",) * self.lens.squeeze
-        return (Finding(self.field.name, predicate, self.expected, actual, ok, ignoring),)
+        return (ConditionResult(self.field.name, predicate, self.expected, actual, ok, ignoring),)
 
     def share(self, call: Call) -> tuple[int, int]:
         """How many of its conditions hold, and how many there are."""
@@ -104,7 +104,7 @@ class All:
                 groups = {**groups, **found}
         return groups
 
-    def findings(self, call: Call) -> tuple[Finding, ...]:
+    def findings(self, call: Call) -> tuple[ConditionResult, ...]:
         """The findings of every part."""
         return tuple(finding for part in self.parts for finding in part.findings(call))
 
@@ -146,7 +146,7 @@ class Either:
                 return found
         return None
 
-    def findings(self, call: Call) -> tuple[Finding, ...]:
+    def findings(self, call: Call) -> tuple[ConditionResult, ...]:
         """The findings of the branch that comes nearest."""
         return max(self.branches, key=lambda branch: _nearness(branch, call)).findings(call) if self.branches else ()
 

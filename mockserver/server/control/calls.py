@@ -15,7 +15,7 @@ from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json, parsed
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
-from mockserver.engine.counters import RETRIES, attempt_told
+from mockserver.engine.counters import RETRIES, attempt_from_header
 from mockserver.engine.offload import LARGE, aside
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.nearest import nearest
@@ -52,8 +52,8 @@ def summary(row: Exchange, attempt: int) -> dict[str, Json]:
         "model": row.model or None,
         "attempt": attempt,
         "source": row.source or None,
-        **({"bent_by": list(row.bent_by)} if row.bent_by else {}),
-        **({"through": list(row.through)} if row.through else {}),
+        **({"bent_by": list(row.modified_by)} if row.modified_by else {}),
+        **({"through": list(row.trace)} if row.trace else {}),
         "status": row.status or None,
         "faults": list(row.faults),
         **({"recorded": row.recorded} if row.recorded else {}),
@@ -117,7 +117,7 @@ def _call(reached: Reached, live: Live) -> Call | None:
 
 
 def _told(row: Exchange) -> int | None:
-    return attempt_told(next((value.decode("latin-1") for name, value in row.headers if name == _RETRIES), None))
+    return attempt_from_header(next((value.decode("latin-1") for name, value in row.headers if name == _RETRIES), None))
 
 
 def _asked(call: Call) -> dict[str, Json]:

@@ -58,7 +58,7 @@ def _told(explanation: Explanation) -> dict[str, Json]:
     return {
         "answered_by": explanation.source,
         **({"why": explanation.why} if explanation.why else {}),
-        **({"bent_by": list(explanation.bent_by)} if explanation.bent_by else {}),
+        **({"bent_by": list(explanation.modified_by)} if explanation.modified_by else {}),
         **({"faults": [fault.name for fault in explanation.faults]} if explanation.faults else {}),
         **({"prompts": prompts} if len(prompts) > 1 else {"rules": prompts[0]["rules"]}),
         "text": explanation.text,

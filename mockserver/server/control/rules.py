@@ -10,7 +10,7 @@ from mockserver.config.errors import Mistake, MockserverError, Place
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json
-from mockserver.engine.counters import of_rule
+from mockserver.engine.counters import counters_of_rule
 from mockserver.engine.offload import LARGE, aside
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import Libraries, check, named_in
@@ -173,7 +173,7 @@ async def _uncount(asked: Asked, rules: Iterable[Rule]) -> None:
     counted = await live.store.entries(namespace)
     for rule in rules:
         live.journal.hits(namespace).pop(rule.source, None)
-        for counter in of_rule(rule.name, counted) if rule.counts or rule.draws else ():
+        for counter in counters_of_rule(rule.name, counted) if rule.counts or rule.draws else ():
             await live.store.set(namespace, counter, "0")
 
 

@@ -5,7 +5,7 @@ import pytest
 from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
 from mockserver.rules.templates import CALL, CONTEXT, MEMBERS, Table, plain, shown
 from tests.kit.calls import call, told
-from tests.kit.rules import moment, rendered
+from tests.kit.rules import rendered, scope
 
 DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
 
@@ -86,25 +86,25 @@ SEEN = {
 
 @pytest.mark.parametrize(("template", "text"), SEEN.items())
 def test_what_a_template_sees(template, text):
-    assert rendered(template, moment(FULL, {"city": "Rome"}), "city") == text
+    assert rendered(template, scope(FULL, {"city": "Rome"}), "city") == text
 
 
 def test_the_tools_that_are_offered():
-    made = moment(call("hi", tools=["sky"]))
+    made = scope(call("hi", tools=["sky"]))
     assert CONTEXT["tools"](made) == [{"name": "sky", "description": "", "parameters": None}]
-    made = moment(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("a", "b", {"type": "object"}),)}))
+    made = scope(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("a", "b", {"type": "object"}),)}))
     assert rendered("{{ tools[0].parameters.type }}", made) == "object"
 
 
 def test_an_empty_conversation():
-    made = moment(call())
+    made = scope(call())
     assert [CONTEXT[name](made) for name in ("last_user", "last_message", "system", "messages")] == ["", "", "", []]
     assert CONTEXT["tool_result"](made) is None
-    assert CONTEXT["tool_result"](moment(call(*told("x")))) is not None
+    assert CONTEXT["tool_result"](scope(call(*told("x")))) is not None
 
 
 def test_the_members_that_are_told_are_there():
-    made = moment(FULL)
+    made = scope(FULL)
     for variable, members in MEMBERS.items():
         assert set(CONTEXT[variable](made)) == set(members)
     assert set(MEMBERS["call"]) == set(CALL)

@@ -7,9 +7,9 @@ import pytest
 
 from mockserver.rules.templates import Fake, providers
 from tests.kit.calls import call
-from tests.kit.rules import moment, rendered
+from tests.kit.rules import rendered, scope
 
-HERE = moment(call("hello", meaning={"a": 1}))
+HERE = scope(call("hello", meaning={"a": 1}))
 
 
 def fake(at=HERE, *labels):
@@ -36,8 +36,8 @@ def test_the_call_the_rule_the_place_and_the_seed_decide():
         fake()["name"],
         fake(HERE, "another rule", "then/text")["name"],
         fake(HERE, "a rule", "then/json/0")["name"],
-        fake(moment(call("hello", meaning={"a": 2})))["name"],
-        fake(moment(call("hello", meaning={"a": 1}), seed=1))["name"],
+        fake(scope(call("hello", meaning={"a": 2})))["name"],
+        fake(scope(call("hello", meaning={"a": 1}), seed=1))["name"],
     }
     assert len(names) == 5
 

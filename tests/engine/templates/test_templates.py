@@ -9,7 +9,7 @@ from mockserver.core.plan import Failure
 from mockserver.rules.load import load
 from mockserver.rules.templates import MAX_OUTPUT, is_template
 from tests.kit.calls import call, told
-from tests.kit.rules import mistakes, moment, rendered, respond
+from tests.kit.rules import mistakes, rendered, respond, scope
 
 RENDERED = {
     "plain text": "plain text",
@@ -139,7 +139,7 @@ def test_a_template_that_fails_names_file_and_line():
 
 
 def test_a_template_that_fails_tells_little_of_the_request():
-    secret = moment(call("secret " * 1000, raw={"secret": "x" * 1000}))
+    secret = scope(call("secret " * 1000, raw={"secret": "x" * 1000}))
     with pytest.raises(Failure) as caught:
         rendered("{{ (last_user ~ body)|int }}", secret)
     assert "secret" not in caught.value.message
@@ -158,7 +158,7 @@ def test_a_stop_from_the_keyboard_passes():
 
 def test_the_request_is_never_changed():
     raw = {"a": {"b": [1]}}
-    made = moment(call("hi", raw=raw))
+    made = scope(call("hi", raw=raw))
     for template in (
         "{{ body.clear() }}",
         "{{ body.a.b.append(1) }}",
@@ -172,7 +172,7 @@ def test_the_request_is_never_changed():
 
 def test_output_up_to_the_limit_is_kept():
     big = "x" * MAX_OUTPUT
-    assert rendered("{{ last_user }}", moment(call(big))) == big
+    assert rendered("{{ last_user }}", scope(call(big))) == big
 
 
 HOSTILE = st.text() | st.sampled_from(
@@ -192,7 +192,7 @@ HOSTILE = st.text() | st.sampled_from(
 @example("{{ 7*7 }}", "{% if 1 %}x{% endif %}", '{"a": "{{ 7*7 }}"}')
 def test_what_a_client_sends_is_only_ever_a_value(asked, ordered, result):
     made = call(Message("system", ordered), *told(result)[:0], asked, *told(result)[1:], raw={"x": asked})
-    at = moment(made, {"group": asked})
+    at = scope(made, {"group": asked})
     assert rendered("{{ last_user }}", at) == asked
     assert rendered("{{ system }}", at) == ordered
     assert rendered("{{ tool_result.text }}|{{ match.group }}|{{ body.x }}", at, "group") == f"{result}|{asked}|{asked}"

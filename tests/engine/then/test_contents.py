@@ -1,10 +1,10 @@
 import pytest
 
 from mockserver.core.call import Tool, ToolCall
-from mockserver.core.draft import AT_THE_END, DraftChoice
+from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
 from tests.kit.calls import call
-from tests.kit.rules import draft, moment, parts, then_mistakes
+from tests.kit.rules import draft, parts, scope, then_mistakes
 
 
 def use(name, arguments, identity="", kind="function"):
@@ -63,7 +63,7 @@ ENDED = {
         (Text("a"),),
         finish="stop",
         safety=(Verdict("protected_material_code", filtered=True, detected=True),),
-        filter_after=AT_THE_END,
+        filter_after=AFTER_LAST_TOKEN,
     ),
     "{text: '{{ last_user }}', annotate: {completion: {hate: low}}}": DraftChoice(
         (Text("hello"),), safety=(Verdict("hate", "low"),)
@@ -81,12 +81,12 @@ AUTO = "{tool_calls: [{name: f, arguments: auto, id: c}, {name: f}]}"
 
 def test_arguments_that_fit_the_tool():
     schema = {"type": "object", "properties": {"n": {"const": 3}}, "required": ["n"]}
-    made = moment(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("f", parameters=schema),)}))
+    made = scope(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("f", parameters=schema),)}))
     assert parts(AUTO, made) == (use("f", '{"n":3}', "c"), use("f", '{"n":3}'))
 
 
 def test_arguments_of_a_tool_that_takes_free_text():
-    made = moment(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("f", kind="custom"),)}))
+    made = scope(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("f", kind="custom"),)}))
     (first, second) = parts(AUTO, made)
     assert (first.call.kind, first.call.id, second.call.id) == ("custom", "c", "")
     assert first.call.arguments
@@ -97,7 +97,7 @@ def test_arguments_of_a_tool_that_is_not_offered():
 
 
 def test_a_generator_without_a_call_leaves_arguments_empty():
-    made = moment(call("hi", tools=["f"]))
+    made = scope(call("hi", tools=["f"]))
     silent = made.__class__(made.call, {}, made.seed, lambda kind, options, index: DraftChoice(()))
     assert parts(AUTO, silent) == (use("f", "{}", "c"), use("f", "{}"))
 

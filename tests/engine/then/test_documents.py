@@ -1,16 +1,16 @@
 import pytest
 
-from mockserver.core.draft import Stated
+from mockserver.core.draft import DocumentDraft
 from tests.kit.rules import respond, then_mistakes
 
 STATED = {
-    "{embedding: [1, -0.5]}": Stated((1.0, -0.5)),
-    "{embedding: [1], model: m, usage: {prompt_tokens: 3}, headers: {A: b}}": Stated(
+    "{embedding: [1, -0.5]}": DocumentDraft((1.0, -0.5)),
+    "{embedding: [1], model: m, usage: {prompt_tokens: 3}, headers: {A: b}}": DocumentDraft(
         (1.0,), "m", {"prompt": 3}, (("a", "b"),)
     ),
-    "{moderation: {violence: 0.92, self-harm/intent: 0}}": Stated({"violence": 0.92, "self-harm/intent": 0.0}),
-    "{moderation: {}}": Stated({}),
-    "{moderation: [hate, sexual/minors], model: m}": Stated({"hate": 0.95, "sexual/minors": 0.95}, "m"),
+    "{moderation: {violence: 0.92, self-harm/intent: 0}}": DocumentDraft({"violence": 0.92, "self-harm/intent": 0.0}),
+    "{moderation: {}}": DocumentDraft({}),
+    "{moderation: [hate, sexual/minors], model: m}": DocumentDraft({"hate": 0.95, "sexual/minors": 0.95}, "m"),
 }
 
 

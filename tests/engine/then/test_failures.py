@@ -2,7 +2,7 @@ import pytest
 
 from mockserver.core.plan import Broken, Failure, Text, Verdict
 from tests.kit.calls import call
-from tests.kit.rules import draft, moment, respond, then_mistakes
+from tests.kit.rules import draft, respond, scope, then_mistakes
 
 MADE = {
     "{error: 429}": Failure("rate_limit", status=429),
@@ -32,7 +32,7 @@ MADE = {
 
 @pytest.mark.parametrize(("then", "failure"), MADE.items())
 def test_the_failures_that_rules_state(then, failure):
-    assert respond(then, moment(call("hi"))).outcome == failure
+    assert respond(then, scope(call("hi"))).outcome == failure
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_each_call_gets_a_failure_of_its_own():
     from tests.kit.rules import loaded
 
     (rule,) = loaded("rules: [{then: {error: 429}}]")
-    assert rule.then(moment()).outcome is not rule.then(moment()).outcome
+    assert rule.then(scope()).outcome is not rule.then(scope()).outcome
 
 
 BAD = {
@@ -95,7 +95,7 @@ BROKEN = {
 
 @pytest.mark.parametrize(("then", "broken"), BROKEN.items())
 def test_how_an_answer_breaks_off(then, broken):
-    assert draft(then, moment(call("hi"))).broken == broken
+    assert draft(then, scope(call("hi"))).broken == broken
 
 
 def test_an_answer_can_break_off_before_it_says_anything():

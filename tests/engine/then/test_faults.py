@@ -19,7 +19,7 @@ from mockserver.delivery.faults.connection import (
 )
 from mockserver.rules.answer.faults import BadToolArguments
 from tests.kit.calls import call
-from tests.kit.rules import loaded, mistakes, moment, respond, then_mistakes
+from tests.kit.rules import loaded, mistakes, respond, scope, then_mistakes
 
 MADE: dict[str, Any] = {
     "cut": CutShort(),
@@ -115,7 +115,7 @@ def test_faults_of_every_kind_of_answer() -> None:
 def test_faults_of_steps_and_branches() -> None:
     steps = "{steps: [{text: a, faults: [cut]}, {text: b}]}"
     assert [fault.label for fault in respond(steps).faults] == ["then/steps/0/faults/0"]
-    assert respond(steps, moment(call("x", Message("assistant", "a"), "y"))).faults == ()
+    assert respond(steps, scope(call("x", Message("assistant", "a"), "y"))).faults == ()
     assert len(respond("{one_of: [{then: {text: a, faults: [cut]}}]}").faults) == 1
     assert mistakes("rules:\n  - then: {steps: [{faults: [ct]}]}\n") == [
         '2:30: unknown fault "ct"; did you mean "cut"?'

@@ -1,11 +1,11 @@
 import pytest
 
 from mockserver.rules.answer.errors import compile_headers
-from tests.kit.rules import said, site
+from tests.kit.rules import context, said
 
 
 def test_names_in_lower_case_values_as_text():
-    here = site()
+    here = context()
     assert compile_headers({"X-A": "b", "retry-after": 2}, here) == (("x-a", "b"), ("retry-after", "2"))
     assert compile_headers(None, here) == ()
     assert said(here) == []
@@ -36,6 +36,6 @@ BAD = {
 
 @pytest.mark.parametrize(("header", "message"), BAD.items())
 def test_what_cannot_go_over_the_wire(header, message):
-    here = site()
+    here = context()
     compile_headers(dict([header]), here)
     assert said(here) == [message]

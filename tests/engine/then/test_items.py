@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from mockserver.core.call import ToolCall
 from mockserver.core.hosted_tools import BODIES
 from mockserver.core.plan import Item, Reasoning, Refusal, Text, ToolUse
-from tests.kit.rules import draft, loaded, moment, parts, then_mistakes
+from tests.kit.rules import draft, loaded, parts, scope, then_mistakes
 
 OFFICIAL = TypeAdapter(ResponseOutputItem)
 NO_STATUS = ("mcp_list_tools", "mcp_approval_request")
@@ -245,7 +245,7 @@ def test_pieces_are_of_the_text_not_of_the_items():
 
 def test_what_is_the_same_for_every_call_is_made_once():
     (rule,) = loaded("rules: [{then: {items: [{type: web_search_call, query: q}]}}]")
-    assert rule.then(moment()) is rule.then(moment())
+    assert rule.then(scope()) is rule.then(scope())
     assert draft("{items: [{type: web_search_call, query: q}]}").choices[0].parts
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from mockserver.rules.answer.context import json_bytes, json_text
 from tests.kit.calls import call
-from tests.kit.rules import moment, said, site, text
+from tests.kit.rules import context, said, scope, text
 
 
 @pytest.mark.parametrize(
@@ -18,25 +18,25 @@ from tests.kit.rules import moment, said, site, text
     ],
 )
 def test_what_holds_no_template_is_known(value, made):
-    here = site(value)
+    here = context(value)
     assert json_text(value, here).known == (made,)
     assert said(here) == []
 
 
 def test_texts_inside_are_templates_and_stay_texts():
-    made = moment(call('say "hi"'))
+    made = scope(call('say "hi"'))
     assert text('{json: {a: "{{ last_user }}", b: ["{{ call.turn }}"], "{{ x }}": 1}}', made) == (
         '{"a":"say \\"hi\\"","b":["0"],"{{ x }}":1}'
     )
 
 
 def test_what_json_cannot_say():
-    here = site({"a": float("nan")})
+    here = context({"a": float("nan")})
     json_text({"a": [float("nan"), float("-inf"), 1.5]}, here)
     assert said(here) == ["JSON has no number like this; write null or a text"] * 2
-    here = site()
+    here = context()
     assert json_bytes({"a": object()}, here) == b"null"
     assert said(here)[0].startswith("this cannot be JSON: Unable to serialize unknown type")
-    here = site()
+    here = context()
     assert json_bytes("\ud800", here) == b"null"
     assert said(here)[0].startswith("this cannot be JSON: ")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.draft import Draft, Stated
+from mockserver.core.draft import DocumentDraft, Draft
 from mockserver.core.plan import Failure, Raw
 from mockserver.rules.answer.checks import GENERATIVE, misfit
 from mockserver.rules.match.fields import OPERATIONS
@@ -91,10 +91,10 @@ FITS = [
     (Draft(()), "chat", None),
     (Draft(()), "embeddings", 'this rule gives a text, which cannot answer the operation "embeddings"'),
     (Draft(()), "models", 'this rule gives a text, which cannot answer the operation "models"'),
-    (Stated((1.0,)), "embeddings", None),
-    (Stated((1.0,)), "chat", 'this rule gives a vector, which cannot answer the operation "chat"'),
-    (Stated({}), "moderations", None),
-    (Stated({}), "embeddings", 'this rule gives scores, which cannot answer the operation "embeddings"'),
+    (DocumentDraft((1.0,)), "embeddings", None),
+    (DocumentDraft((1.0,)), "chat", 'this rule gives a vector, which cannot answer the operation "chat"'),
+    (DocumentDraft({}), "moderations", None),
+    (DocumentDraft({}), "embeddings", 'this rule gives scores, which cannot answer the operation "embeddings"'),
     (Failure("quota"), "models", None),
     (Raw(200, ()), "embeddings", None),
 ]

@@ -5,10 +5,10 @@ import pytest
 
 from mockserver.config.timing import PROFILES
 from mockserver.core.call import Message
-from mockserver.core.draft import Draft, DraftChoice, Replay
+from mockserver.core.draft import Draft, DraftChoice, PlayCassette
 from mockserver.core.plan import Failure, Forward, Text, Timing, Verdict
 from tests.kit.calls import call
-from tests.kit.rules import draft, loaded, moment, respond, text, then_mistakes
+from tests.kit.rules import draft, loaded, respond, scope, text, then_mistakes
 
 
 def test_an_answer_with_all_that_goes_with_it():
@@ -27,7 +27,7 @@ def test_an_answer_with_all_that_goes_with_it():
 
 def test_what_is_the_same_for_every_call_is_made_once():
     (rule,) = loaded("rules: [{then: {text: hi, finish: stop, usage: {prompt_tokens: 3}}}]")
-    assert rule.then(moment()) is rule.then(moment(call("other")))
+    assert rule.then(scope()) is rule.then(scope(call("other")))
 
 
 TIMES = {
@@ -56,14 +56,14 @@ def test_choices_differ():
 
 
 def test_an_echo_is_what_the_user_said():
-    assert text("{echo: true}", moment(call("a", Message("assistant", "b"), "c {{ 7*7 }}"))) == "c {{ 7*7 }}"
+    assert text("{echo: true}", scope(call("a", Message("assistant", "b"), "c {{ 7*7 }}"))) == "c {{ 7*7 }}"
     assert draft("{echo: true, chunks: char, finish: length}").choices == (
         DraftChoice((Text("hello", "char"),), finish="length"),
     )
 
 
 def test_generated_answers_are_made_for_each_choice():
-    made = draft("{generate: {kind: prose, tokens: 20}}", moment(call("hi", n=3)))
+    made = draft("{generate: {kind: prose, tokens: 20}}", scope(call("hi", n=3)))
     assert len({choice.parts[0].text for choice in made.choices}) == 3
     assert draft("{generate: prose}").choices == draft("{generate: {kind: prose}}").choices
     (ended,) = draft("{generate: prose, finish: length}").choices
@@ -76,7 +76,7 @@ def test_a_schema_goes_to_its_generator():
 
 def conversation(turns):
     said = [message for turn in range(turns) for message in ("more", Message("assistant", str(turn)))]
-    return moment(call("begin", *said[1:], "more") if turns else call("begin"))
+    return scope(call("begin", *said[1:], "more") if turns else call("begin"))
 
 
 def test_steps_follow_the_conversation_and_the_last_repeats():
@@ -89,7 +89,7 @@ ONE_OF = "{one_of: [{then: {text: a}}, {weight: 3, then: {text: b}}, {weight: 0.
 
 
 def test_one_of_several_by_weight():
-    counts = Counter(text(ONE_OF, moment(call(f"hello {i}"))) for i in range(400))
+    counts = Counter(text(ONE_OF, scope(call(f"hello {i}"))) for i in range(400))
     assert 60 < counts["a"] < 140
     assert 260 < counts["b"] < 340
 
@@ -97,8 +97,8 @@ def test_one_of_several_by_weight():
 def test_a_conversation_keeps_its_branch():
     for i in range(20):
         opening = f"hello {i}"
-        first = text(ONE_OF, moment(call(opening)))
-        assert text(ONE_OF, moment(call(opening, Message("assistant", "hi"), "and now?"))) == first
+        first = text(ONE_OF, scope(call(opening)))
+        assert text(ONE_OF, scope(call(opening, Message("assistant", "hi"), "and now?"))) == first
 
 
 def test_the_seed_and_the_name_decide_and_nothing_else_does():
@@ -106,7 +106,7 @@ def test_the_seed_and_the_name_decide_and_nothing_else_does():
 
     def chosen(file, name, seed):
         rule = loaded(file.replace("NAME", name).replace("THEN", f"{{{branches}}}"))[-1]
-        return rule.then(moment(seed=seed)).outcome.choices[0].parts[0].text
+        return rule.then(scope(seed=seed)).outcome.choices[0].parts[0].text
 
     alone, below = "rules: [{name: NAME, then: THEN}]", "rules: [{then: {text: x}}, {name: NAME, then: THEN}]"
     assert chosen(alone, "a", 0) == chosen(below, "a", 0)
@@ -155,8 +155,8 @@ def test_answers_that_cannot_be(then, mistake):
 
 
 def test_what_is_recorded_or_forwarded_is_left_to_others() -> None:
-    assert respond("{cassette: chat}").outcome == Replay("chat")
+    assert respond("{cassette: chat}").outcome == PlayCassette("chat")
     timed = respond("{cassette: chat, timing: {total: 2s}, faults: [reset]}")
-    assert (timed.outcome, timed.timing) == (Replay("chat"), Timing(total=2.0))
+    assert (timed.outcome, timed.timing) == (PlayCassette("chat"), Timing(total=2.0))
     assert [fault.name for fault in timed.faults] == ["reset"]
     assert respond("{forward: true}").outcome == Forward()

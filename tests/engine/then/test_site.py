@@ -1,14 +1,14 @@
 import pytest
 
 from mockserver.config.source import Document, Mistakes, read
-from mockserver.rules.answer.context import Site
+from mockserver.rules.answer.context import CompileContext
 from mockserver.rules.templates import Templates
 
 TEXT = "rules:\n  - then:\n      text: |\n        one\n        two\n      model: x\n"
 
 
 def at(*path):
-    return Site(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 0)).at(*path)
+    return CompileContext(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 0)).at(*path)
 
 
 def test_a_site_below_another():
@@ -24,7 +24,7 @@ def test_the_path_inside_then():
 
 
 def test_moving_a_rule_changes_no_label():
-    moved = Site(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 7, "then", "text"))
+    moved = CompileContext(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 7, "then", "text"))
     assert moved.label == at("then", "text").label
 
 
@@ -51,7 +51,7 @@ def test_how_lines_are_called(key, line, called):
 
 
 def test_without_a_file_the_rule_is_named():
-    there = Site(Mistakes(Document.of({}, "<test>")), Templates(), "a rule", ("rules", 0))
+    there = CompileContext(Mistakes(Document.of({}, "<test>")), Templates(), "a rule", ("rules", 0))
     assert there.where()(3) == "<test> a rule"
 
 

@@ -1,6 +1,6 @@
 from mockserver.core.call import Message
 from tests.kit.calls import call
-from tests.kit.rules import loaded, moment
+from tests.kit.rules import loaded, scope
 
 RULES = """
 rules:
@@ -20,7 +20,7 @@ rules:
 
 
 def test_what_a_then_can_come_to_and_where_it_stands():
-    told = [[(each.path, each.place.line, each.fault) for each in rule.strands] for rule in loaded(RULES)]
+    told = [[(each.path, each.place.line, each.fault) for each in rule.branches] for rule in loaded(RULES)]
     assert told == [
         [
             ("steps[0]", 5, ""),
@@ -36,13 +36,13 @@ def test_what_a_then_can_come_to_and_where_it_stands():
 
 def test_answers_say_which_of_them_they_are():
     several, faulty, plain = loaded(RULES)
-    second = moment(call("a", Message("assistant", "one"), "b"))
-    assert several.then(moment()).path == "steps[0]"
+    second = scope(call("a", Message("assistant", "one"), "b"))
+    assert several.then(scope()).path == "steps[0]"
     assert several.then(second).path == "steps[1].one_of[0]"
-    assert [fault.path for fault in faulty.then(moment()).faults] == ["faults[0]", "faults[1]"]
-    assert plain.then(moment()).path == ""
+    assert [fault.path for fault in faulty.then(scope()).faults] == ["faults[0]", "faults[1]"]
+    assert plain.then(scope()).path == ""
 
 
 def test_a_template_does_too():
     (rule,) = loaded("rules: [{then: {steps: [{text: '{{ last_user }}'}]}}]")
-    assert rule.then(moment()).path == "steps[0]"
+    assert rule.then(scope()).path == "steps[0]"

@@ -5,7 +5,7 @@ import pytest
 from mockserver.core.call import Tool, ToolCall
 from mockserver.core.plan import ToolUse
 from tests.kit.calls import call
-from tests.kit.rules import moment, parts, then_mistakes
+from tests.kit.rules import parts, scope, then_mistakes
 
 MADE = {
     "{name: f, arguments: {a: 1}}": ToolCall("", "f", '{"a":1}'),
@@ -22,7 +22,7 @@ def test_calls(call, made):
 
 def test_further_calls_of_one_tool_take_what_else_is_listed():
     schema = {"properties": {"city": {"type": "string"}}, "required": ["city"]}
-    asked = moment(replace(call("weather in Oslo and Rome"), tools=(Tool("f", parameters=schema), Tool("g"))))
+    asked = scope(replace(call("weather in Oslo and Rome"), tools=(Tool("f", parameters=schema), Tool("g"))))
     made = parts("{tool_calls: [{name: f}, {name: g}, {name: f}, {name: f, id: c}]}", asked)
     assert [part.call.arguments for part in made] == ['{"city":"Oslo"}', "{}", '{"city":"Rome"}', '{"city":"Oslo"}']
     assert made[3].call.id == "c"

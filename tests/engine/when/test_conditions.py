@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.config.errors import RuleError
-from mockserver.core.exchange import Finding
+from mockserver.core.exchange import ConditionResult
 from mockserver.rules.match.conditions import All, Condition, Either, implied
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import call
@@ -63,28 +63,30 @@ def test_groups_cannot_be_changed_by_who_gets_them() -> None:
 def test_findings_are_all_there_without_a_short_cut() -> None:
     findings = compiled({**NO, "tools": {"includes": "get_weather"}, "header.x": "1"}).findings(ASKED)
     assert findings == (
-        Finding("model", "equals", "o3", "gpt-4o", False),
-        Finding("tools", "includes", "get_weather", ("get_weather",), True),
-        Finding("header.x", "equals", "1", None, False),
+        ConditionResult("model", "equals", "o3", "gpt-4o", False),
+        ConditionResult("tools", "includes", "get_weather", ("get_weather",), True),
+        ConditionResult("header.x", "equals", "1", None, False),
     )
 
 
 def test_findings_of_not_are_read_by_themselves() -> None:
     assert compiled({"not": {**YES, "stream": False}}).findings(ASKED) == (
-        Finding("model", "not equals", "gpt-4o", "gpt-4o", False),
+        ConditionResult("model", "not equals", "gpt-4o", "gpt-4o", False),
     )
     assert compiled({"not": {"any": [YES, NO]}}).findings(ASKED) == (
-        Finding("model", "not equals", "gpt-4o", "gpt-4o", False),
-        Finding("model", "not equals", "o3", "gpt-4o", True),
+        ConditionResult("model", "not equals", "gpt-4o", "gpt-4o", False),
+        ConditionResult("model", "not equals", "o3", "gpt-4o", True),
     )
-    assert compiled({"not": {"not": YES}}).findings(ASKED) == (Finding("model", "equals", "gpt-4o", "gpt-4o", True),)
+    assert compiled({"not": {"not": YES}}).findings(ASKED) == (
+        ConditionResult("model", "equals", "gpt-4o", "gpt-4o", True),
+    )
 
 
 def test_findings_of_any_are_those_of_the_nearest_branch() -> None:
     branches = [NO, {**NO, "stream": False}, {**NO, "stream": True}, {**NO, "operation": "chat"}]
     assert compiled({"any": branches}).findings(ASKED) == (
-        Finding("model", "equals", "o3", "gpt-4o", False),
-        Finding("stream", "equals", False, False, True),
+        ConditionResult("model", "equals", "o3", "gpt-4o", False),
+        ConditionResult("stream", "equals", False, False, True),
     )
 
 

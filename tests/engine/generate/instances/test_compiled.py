@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.schema import compiled as module
 from mockserver.model.schema.compiled import compiled, matches, text_validator
+from mockserver.model.schema.compiled import compiled as module
 from mockserver.model.schema.document import DeadEndError
 
 

@@ -64,7 +64,7 @@ version: {VERSION}
 
 def document(episode: Episode) -> str:
     """The YAML document of an episode, from `---` to the end of its last line. Raises CassetteError where none is."""
-    episode = cacheable(episode)
+    episode = settled(episode)
     for plain in (False, True):
         text = _written(episode, plain=plain)
         if _holds(text, episode):
@@ -75,7 +75,7 @@ def document(episode: Episode) -> str:
     )
 
 
-def cacheable(episode: Episode) -> Episode:
+def settled(episode: Episode) -> Episode:
     """The episode as a cassette keeps it: its times to the millisecond, those of a stream to the microsecond."""
     reply = episode.reply
     frames = None if reply.frames is None else tuple((_settled(at), data) for at, data in reply.frames)

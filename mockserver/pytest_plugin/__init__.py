@@ -1,6 +1,6 @@
 """The pytest plugin: fixtures, a marker, options.
 
-What they do is in `mockserver.pytest_run`, which is imported when there is a test that wants a server: to have the
+What they do is in `mockserver.pytest_plugin.run`, which is imported when there is a test that wants a server: to have the
 plugin costs next to nothing.
 """
 

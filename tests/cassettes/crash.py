@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.cassettes.write import cacheable
+from mockserver.cassettes.write import settled
 from mockserver.core.episode import Episode
 from mockserver.core.seed import Seed
 from tests.cassettes import samples
@@ -23,7 +23,7 @@ def episode(name: str, number: int) -> Episode:
     """The episode of a process; some take many pages on disk."""
     size = int(Seed(number).fraction(name) ** 6 * 400_000)
     whole = samples.plain(number, text=f"{name} ", size=size)
-    return whole if number % 3 else cacheable(samples.stream(number, events=number % 40))
+    return whole if number % 3 else settled(samples.stream(number, events=number % 40))
 
 
 def a_little(descriptor: int, data: bytes, *, write: Callable[[int, bytes], int] = os.write) -> int:

@@ -91,7 +91,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from mockserver.cassettes.files import CassetteFile
-from mockserver.core.errors import CassetteError
+from mockserver.config.errors import CassetteError
 from tests.cassettes import samples
 
 cassette = CassetteFile(Path(sys.argv[1]))

@@ -154,7 +154,7 @@ def test_nobody_has_to_listen_to_the_end() -> None:
 ENDLESS = """
 import asyncio
 from threading import Event
-from mockserver.engine.apart import aside
+from mockserver.engine.offload import aside
 
 async def main():
     started = Event()
@@ -203,7 +203,7 @@ def test_whoever_steps_a_coroutine_by_hand_does_its_large_work() -> None:
 def test_a_fork_has_threads_of_its_own() -> None:
     program = """
 import asyncio, os
-from mockserver.engine.apart import aside
+from mockserver.engine.offload import aside
 assert asyncio.run(aside(lambda: 1)) == 1
 if os.fork() == 0:
     os._exit(asyncio.run(asyncio.wait_for(aside(lambda: 7), 10)))

@@ -45,8 +45,8 @@ def then_mistakes(then: str) -> list[str]:
     return [f"{int(column) - 11}:{message}" for line, column, message in (m.split(":", 2) for m in found)]
 
 
-def moment(made: Call | None = None, match: Mapping[str, str] | None = None, *, seed: int = 0) -> RenderContext:
-    """A call at the moment that a rule answers it."""
+def scope(made: Call | None = None, match: Mapping[str, str] | None = None, *, seed: int = 0) -> RenderContext:
+    """A call at the scope that a rule answers it."""
     made = made or call("hello")
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
@@ -58,7 +58,7 @@ def moment(made: Call | None = None, match: Mapping[str, str] | None = None, *, 
 def respond(then: str, at: RenderContext | None = None) -> RuleAnswer:
     """What a `then`, written on one line, comes to."""
     (rule,) = loaded(f"rules: [{{name: a rule, then: {then}}}]")
-    return rule.then(at or moment())
+    return rule.then(at or scope())
 
 
 def draft(then: str, at: RenderContext | None = None) -> Draft:
@@ -82,17 +82,17 @@ def text(then: str, at: RenderContext | None = None) -> str:
 def rendered(template: str, at: RenderContext | None = None, *groups: str) -> str:
     """What a template comes to, in a rule whose regular expressions have these groups."""
     document = Document.of({"rules": [{"then": {"text": template}}]}, "r.yaml")
-    site = CompileContext(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
-    recipe = site.text(template)
-    site.mistakes.raise_if_any(RuleError)
-    return recipe.make(at or moment())
+    context = CompileContext(Mistakes(document), Templates(), "a rule", ("rules", 0, "then", "text"), frozenset(groups))
+    compiled = context.text(template)
+    context.mistakes.raise_if_any(RuleError)
+    return compiled.make(at or scope())
 
 
-def site(content: Any = None, *path: str | int) -> CompileContext:
+def context(content: Any = None, *path: str | int) -> CompileContext:
     """A place in a document that was never a file."""
     return CompileContext(Mistakes(Document.of(content, "r.yaml")), Templates(), "a rule", path)
 
 
 def said(where: CompileContext) -> list[str]:
-    """What was complained of at a site."""
+    """What was complained of at a context."""
     return [mistake.message for mistake in where.mistakes.found]

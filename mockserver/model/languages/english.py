@@ -95,7 +95,7 @@ MIDDLES = (
     "Whenever the talk turns to {word}, {a} is part of the reason.",
     "{A} is easy to overlook at first.",
     "{A} without {b} seldom lasts.",
-    "Once that is cacheable, the rest tends to follow.",
+    "Once that is settled, the rest tends to follow.",
     "A few careful notes on {word} save time later.",
     "Others put {b} first, which works just as well.",
     "The details change from case to case, but the order stays the same.",

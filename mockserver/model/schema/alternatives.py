@@ -174,7 +174,7 @@ class Alternatives:
             self.spend(steps)  # also where it is remembered: what a schema comes to must not depend on what came before
         return found  # type: ignore[no-any-return]
 
-    def cacheable(self, parts: Parts, order: Order) -> Iterator[Parts]:
+    def settled(self, parts: Parts, order: Order) -> Iterator[Parts]:
         """The parts with an alternative of each choice among them. Raises DeadEndError where there is no way at all."""
         if not self.possible(parts):
             raise self._impossible(parts)

@@ -119,11 +119,11 @@ class Maker:
         first: DeadEndError | None = None
         said = self.said
         order = partial(self._ordered, place)
-        for cacheable in islice(self.alternatives.cacheable(parts, order), _MOST_ALTERNATIVES):
+        for settled in islice(self.alternatives.settled(parts, order), _MOST_ALTERNATIVES):
             try:
-                return self._value(cacheable, schemas, place)
+                return self._value(settled, schemas, place)
             except DeadEndError as error:
-                first = first or self._located(error, cacheable)
+                first = first or self._located(error, settled)
                 self.said = said
         raise first or DeadEndError("none of the alternatives can be met", self._pointer(parts))
 

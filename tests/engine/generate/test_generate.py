@@ -122,8 +122,8 @@ PROGRAM = """
 from mockserver.core.call import Call, Message
 from mockserver.core.http import HttpRequest
 from mockserver.core.seed import Seed
-from mockserver.engine.generate import GENERATORS
-from mockserver.engine.generate.logprobs import logprobs
+from mockserver.model import GENERATORS
+from mockserver.model.prose.logprobs import logprobs
 schema = {"properties": {"name": {}, "tags": {"items": {"enum": ["a", "b", "c"]}}, "at": {"format": "date-time"}}}
 call = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=(Message("user", "Hi"),), schema=schema)
 for kind in ("auto", "prose", "lorem", "words", "echo", "schema", "json", "markdown"):

@@ -10,15 +10,15 @@ from mockserver.model.schema.document import DeadEndError, ExhaustedError
 from mockserver.model.schema.parts import kinds, listed, of_property, required
 
 
-def cacheable(schema: Any) -> list[Any]:
+def settled(schema: Any) -> list[Any]:
     ready = compiled(schema)
     alternatives = Alternatives(ready, lambda steps: None)
-    return list(alternatives.cacheable(alternatives.flat((ready.document.root,)), lambda keyword, options: options))
+    return list(alternatives.settled(alternatives.flat((ready.document.root,)), lambda keyword, options: options))
 
 
 def test_each_combination_is_found_in_order() -> None:
     schema = {"anyOf": [{"title": "a"}, {"title": "b"}], "oneOf": [{"type": "string"}, {"type": "null"}]}
-    found = [([part["title"] for part in parts if "title" in part], kinds(parts)) for parts in cacheable(schema)]
+    found = [([part["title"] for part in parts if "title" in part], kinds(parts)) for parts in settled(schema)]
     assert found == [(["a"], ("string",)), (["a"], ("null",)), (["b"], ("string",)), (["b"], ("null",))]
 
 
@@ -26,12 +26,12 @@ def test_what_cannot_hold_together_is_passed_over() -> None:
     cat = {"properties": {"kind": {"const": "cat"}}, "required": ["kind"], "title": "cat"}
     dog = {"properties": {"kind": {"const": "dog"}}, "required": ["kind"], "title": "dog"}
     schema = {"type": "object", "anyOf": [cat, dog], "properties": {"kind": {"enum": ["dog", "eel"]}}}
-    assert [[part["title"] for part in parts if "title" in part] for parts in cacheable(schema)] == [["dog"]]
+    assert [[part["title"] for part in parts if "title" in part] for parts in settled(schema)] == [["dog"]]
 
 
 def test_one_of_excludes_the_others() -> None:
     schema = {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
-    (first, second) = cacheable(schema)
+    (first, second) = settled(schema)
     assert (required(first), of_property(first, "b")) == (("a",), (False,))
     assert (required(second), of_property(second, "a")) == (("b",), (False,))
 
@@ -44,19 +44,19 @@ def test_conditions_hold_or_not() -> None:
         "then": {"required": ["b"]},
         "else": {"required": ["c"]},
     }
-    met, unmet = cacheable(schema)
+    met, unmet = settled(schema)
     assert (required(met), required(unmet)) == (("a", "b"), ("a", "c"))
     assert listed(met) is None
 
 
 def test_not_is_broken_in_each_way() -> None:
-    found = cacheable({"type": "object", "not": {"required": ["a", "b"]}})
+    found = settled({"type": "object", "not": {"required": ["a", "b"]}})
     assert [(of_property(parts, "a"), of_property(parts, "b")) for parts in found] == [((False,), ()), ((), (False,))]
-    assert cacheable({"type": "string", "not": {"type": "object"}})
+    assert settled({"type": "string", "not": {"type": "object"}})
 
 
 def test_dependent_schemas_hold_or_their_property_is_left_out() -> None:
-    found = cacheable({"type": "object", "dependentSchemas": {"a": {"required": ["b"]}}})
+    found = settled({"type": "object", "dependentSchemas": {"a": {"required": ["b"]}}})
     assert [(required(parts), of_property(parts, "a")) for parts in found] == [(("b",), ()), ((), (False,))]
 
 
@@ -81,7 +81,7 @@ def test_dependent_schemas_hold_or_their_property_is_left_out() -> None:
 )
 def test_no_way_at_all_is_an_error_with_its_place(schema: Any, pointer: str) -> None:
     with pytest.raises(DeadEndError) as caught:
-        cacheable(schema)
+        settled(schema)
     assert caught.value.pointer == pointer
 
 
@@ -97,7 +97,7 @@ def test_the_search_is_counted() -> None:
 
     alternatives = Alternatives(ready, spend)
     with pytest.raises(ExhaustedError):
-        list(alternatives.cacheable(alternatives.flat((ready.document.root,)), lambda keyword, options: options))
+        list(alternatives.settled(alternatives.flat((ready.document.root,)), lambda keyword, options: options))
 
 
 def test_what_is_remembered_is_bounded() -> None:

@@ -1,7 +1,7 @@
-"""The pytest plugin: fixtures, a marker, options.
+"""The pytest plugin: fixtures, a marker and options.
 
-What they do is in `mockserver.pytest_plugin.run`, which is imported when there is a test that wants a server: to have the
-plugin costs next to nothing.
+The work is in `mockserver.pytest_plugin.run`, imported with the first test that needs a server: an unused plugin costs
+next to nothing.
 """
 
 from __future__ import annotations

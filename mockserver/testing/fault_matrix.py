@@ -96,7 +96,7 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
 # One that hardly anybody else uses; Windows has no such thing, there it ends with the answers that are let go.
 _SIGNAL = getattr(signal, "SIGVTALRM", None) if hasattr(signal, "pthread_kill") else None
 _RUNNER = f"{os.sep}_pytest{os.sep}"  # what is further out is no part of a test
-_OWN = str(Path(__file__).parents[2] / "_").removesuffix("_")
+_OWN = str(Path(__file__).parents[1] / "_").removesuffix("_")
 _FOREIGN = (_OWN, *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 

@@ -82,6 +82,6 @@ def test_what_is_plainly_wrong(text):
 def test_an_editor_has_something_to_show():
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     then = SCHEMA["$defs"]["ThenSpec"]["properties"]
-    assert then["text"] == {"type": "string", "description": "the answer's text, a template"}
+    assert then["text"] == {"type": "string", "description": "text, a template"}
     assert all("description" in field for field in then.values())
     assert '"null"' not in json.dumps({**SCHEMA, "$defs": {"then": then}}).replace('{"type": "null"}', "", 2)

@@ -221,7 +221,7 @@ class Engine:
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
         """What a rule says to a call, and which of its faults befall this attempt. Raises Failure."""
         scope = RenderContext(call, groups, self.policy.seed, generator(call, self.policy.seed))
-        respond = partial(rule.then, scope)
+        respond = partial(rule.then.respond, scope)
         response = await (aside(respond) if rule.slow else apart(call, respond))
         if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)

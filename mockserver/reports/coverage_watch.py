@@ -70,7 +70,7 @@ class Watch:
         key = (os.path.abspath(place.file), place.line, place.column)
         stock = self._stocks.setdefault(key, Stock(declared, place.text, name))
         stock.sources.add(source)
-        for branch in rule.branches:
+        for branch in rule.then.branches:
             at = branch.place or place
             stock.branches[branch.path] = (at.line, at.column, branch.fault)
 

@@ -39,13 +39,13 @@ def _remarks(rule: Rule, seen: "_Seen") -> Iterator[Remark]:
         )
     if why := _counts(rule):
         yield Remark(rule, f"depends on the order of arrival: it uses {', '.join(why)}")
-    if not rule.counts and all(rule.answers):
+    if not rule.counts and all(rule.then.answers):
         seen.add(rule)
 
 
 def _counts(rule: Rule) -> list[str]:
     stated = {"times": rule.times is not None, "state": rule.state is not None, "attempt": "attempt" in rule.when.uses}
-    return [*(name for name, there in stated.items() if there), *rule.draws]
+    return [*(name for name, there in stated.items() if there), *rule.then.order_dependent]
 
 
 class _Wanted(NamedTuple):

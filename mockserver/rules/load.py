@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pydantic import ValidationError
 
@@ -13,9 +13,8 @@ from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.action import Faults
 from mockserver.core.json import Json
 from mockserver.rules.answer.checks import Known, check_dialects, check_features, check_operations, for_its_operations
-from mockserver.rules.answer.compile import Branch, Responder, branches, compile_then
+from mockserver.rules.answer.compile import CompiledThen, compile_then
 from mockserver.rules.answer.context import CompileContext
-from mockserver.rules.answer.faults import counting
 from mockserver.rules.match.conditions import All, Condition
 from mockserver.rules.match.parse import Report, compile_when
 from mockserver.rules.schema import RulesFile, RuleSpec
@@ -40,15 +39,12 @@ class Rule:
     name: str
     where: str
     when: Condition
-    then: Responder
+    then: CompiledThen
     times: int | None
     state: State | None
     spec: Mapping[str, Json]
     place: Place | None = None
-    draws: tuple[str, ...] = ()  # what in its faults may befall one call and not the next
-    slow: bool = False  # whether to answer may take long, whatever the call: it waits for a program of the user
-    branches: tuple[Branch, ...] = ()  # its steps, branches and faults
-    answers: tuple[bool, ...] = (True,)  # whether each of its steps or branches does, or leaves that to rules behind
+    slow: bool = False  # it answers with a function of the user, which may take long
 
     @property
     def counts(self) -> bool:
@@ -78,7 +74,7 @@ def load(
 
 def answering(rules: Sequence[Rule]) -> Sequence[Rule]:
     """The rules without those that only say how answers of others go out."""
-    return [rule for rule in rules if any(rule.answers)]
+    return [rule for rule in rules if any(rule.then.answers)]
 
 
 class _Loader:
@@ -120,22 +116,20 @@ class _Loader:
         check_operations(when, model.then, context)
         name = self._name(model.name, context)
         groups = frozenset(_groups(raw.get("when")))
-        here = CompileContext(context.mistakes, context.templates, name, (*context.path, "then"), groups)
-        there = replace(here, faults=self.faults, profiles=self.profiles)
+        here = CompileContext(
+            context.mistakes, context.templates, name, (*context.path, "then"), groups, self.profiles, self.faults
+        )
         place = context.mistakes.document.place(context.path)
         state = None if model.state is None else State(model.state.is_, model.state.becomes or model.state.is_)
         return Rule(
             name=name,
             where=place.where if place else context.mistakes.document.file,
             when=when,
-            then=compile_then(model.then, there),
+            then=compile_then(model.then, here),
             times=model.times,
             state=state,
             spec=raw,
             place=place,
-            draws=tuple(counting(model.then)),
-            branches=tuple(branches(model.then, here)),
-            answers=tuple(_answers(raw["then"])),
         )
 
     def _name(self, name: str | None, context: CompileContext) -> str:
@@ -147,14 +141,6 @@ class _Loader:
         place = context.mistakes.document.place(here.path)
         self.names.setdefault(called, place.where if place else context.rule)
         return called
-
-
-def _answers(then: Mapping[str, Json]) -> Iterator[bool]:
-    """Of a `then`, or of each of its steps or branches, whether it says more than how an answer goes out."""
-    for inner in then.get("steps") or [branch["then"] for branch in then.get("one_of", ())]:
-        yield from _answers(inner)
-    if then.keys().isdisjoint(("steps", "one_of")):
-        yield not then.keys() <= {"timing", "faults"}
 
 
 def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:

@@ -3,13 +3,14 @@
 What a value means beyond its shape is decided where it is compiled.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, Tag, create_model
 from pydantic_core import PydanticCustomError
 
+from mockserver.config.source import Path
 from mockserver.config.timing import TimingTable
 from mockserver.config.types import Duration, Share
 from mockserver.core.action import POSITIONS, Faults, Kind, Option, counts, options
@@ -352,6 +353,14 @@ class ThenSpec(ContentSpec):
     """The answer of a rule."""
 
     instead: ClassVar = {**INSTEAD, **dict.fromkeys(("name", "when", "times", "state"), 'it beside "then"')}
+
+    def nested(self, path: Path = ()) -> Iterator[tuple[Path, "ThenSpec"]]:
+        """Yield this answer and those of its steps and branches, each with its path."""
+        yield path, self
+        for at, step in enumerate(self.steps or ()):
+            yield from step.nested((*path, "steps", at))
+        for at, branch in enumerate(self.one_of or ()):
+            yield from branch.then.nested((*path, "one_of", at, "then"))
 
     choices: list[ChoiceSpec] | None = Field(
         None, min_length=1, description="different answers for `n` choices; the last repeats"

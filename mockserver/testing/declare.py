@@ -190,7 +190,7 @@ class Declared:
 
     def _asking(self, function: Function, beside: Mapping[str, Any]) -> Responder:
         def compiled(said: Mapping[str, Json]) -> Responder:
-            return self._stage.compiled({"then": {**beside, **said}}, self.place).then
+            return self._stage.compiled({"then": {**beside, **said}}, self.place).then.respond
 
         def failed(error: Exception) -> str:
             self._stage.failed(self, error)
@@ -213,7 +213,7 @@ class Declared:
             self.remove()  # nobody has to hear that it has no answer either
             raise error.with_traceback(None) from None  # nor where it was found
         rule = self._stage.names.given(compiled)
-        self.rule = rule if asking is None else replace(rule, then=asking, slow=True)
+        self.rule = rule if asking is None else replace(rule, then=replace(rule.then, respond=asking), slow=True)
         self._stage.changed()
         return self
 

@@ -37,7 +37,7 @@ def test_a_rule_answers_what_it_matches():
     made = call("Weather in Rome?")
     groups = weather.when.holds(made)
     assert groups == {"city": "Rome"}
-    assert weather.then(scope(made, groups)).outcome.choices[0].parts[0].text == "Fine in Rome."
+    assert weather.then.respond(scope(made, groups)).outcome.choices[0].parts[0].text == "Fine in Rome."
 
 
 def test_a_rule_that_counts():
@@ -188,7 +188,7 @@ def test_what_a_rule_keeps_does_not_hold_its_file():
     rules = load([document], KNOWN)
     del document, line
     gc.collect()
-    assert rules[0].then(scope()).outcome
+    assert rules[0].then.respond(scope()).outcome
     assert kept() is None
 
 

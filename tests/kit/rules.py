@@ -58,7 +58,7 @@ def scope(made: Call | None = None, match: Mapping[str, str] | None = None, *, s
 def respond(then: str, at: RenderContext | None = None) -> RuleAnswer:
     """What a `then`, written on one line, comes to."""
     (rule,) = loaded(f"rules: [{{name: a rule, then: {then}}}]")
-    return rule.then(at or scope())
+    return rule.then.respond(at or scope())
 
 
 def draft(then: str, at: RenderContext | None = None) -> Draft:

@@ -134,19 +134,19 @@ def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
     """The condition of a rule; one that names no operation and no path is for those that its answer is made for."""
     if when.uses & {"operation", "path"}:
         return when
-    purposes = {purpose for _, purpose in _operations_answers(then, ())} if then is not None else set()
+    purposes = {purpose for _, purpose in _purposes(then)} if then is not None else set()
     return All((when, _IMPLIED[purposes.pop() if len(purposes) == 1 else "text"]))
 
 
 def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -> None:
     """Tell `context`, a rule, of an answer that an operation which its condition asks for cannot have."""
     wanted = sorted(map(str, pinned(when, "operation") or ()))
-    for path, purpose in _operations_answers(then, ()) if wanted else ():
+    for path, purpose in _purposes(then) if wanted else ():
         other = next((name for name in wanted if not _suits(purpose, name)), None)
         if other is not None:
             able = f"it is for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
             context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
-    for path, content in _contents(then, ()) if wanted else ():
+    for path, content in then.nested() if wanted else ():
         for key in _given(content, _NOT_SENT):
             if all(name in _NOT_SENT[key] for name in wanted):
                 able = ", ".join(name for name in GENERATIVE if name not in _NOT_SENT[key])
@@ -173,22 +173,12 @@ def _suits(purpose: str, operation: str) -> bool:
     return operation not in _WITHOUT_TEXT if purpose == "text" else operation in _PURPOSES[purpose]
 
 
-def _operations_answers(then: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
-    """The keys of a `then` that only some operations can be answered with, and what each is."""
-    for at, content in _contents(then, path):
+def _purposes(then: ThenSpec) -> Iterator[tuple[Path, str]]:
+    """Yield the keys that can answer only some operations, and what each gives."""
+    for at, content in then.nested():
         given = _given(content, _PURPOSE_OF)
-        if len({_PURPOSE_OF[key] for key in given}) == 1:  # else these are two answers, which is told elsewhere
+        if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
             yield (*at, given[0]), _PURPOSE_OF[given[0]]
-
-
-def _contents(then: ContentSpec, path: Path) -> Iterator[tuple[Path, ContentSpec]]:
-    """A `then` and those inside it, each with where it stands."""
-    yield path, then
-    if isinstance(then, ThenSpec):
-        for at, step in enumerate(then.steps or ()):
-            yield from _contents(step, (*path, "steps", at))
-        for at, branch in enumerate(then.one_of or ()):
-            yield from _contents(branch.then, (*path, "one_of", at, "then"))
 
 
 def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
@@ -243,7 +233,7 @@ def check_features(when: Condition, then: ThenSpec, context: CompileContext, kno
     """Tell `context`, a rule, of what its `then` uses and a dialect that its condition asks for does not have."""
     pins = pinned(when, "dialect") or ()
     dialects = [dialect for dialect in known if dialect in pins]
-    for path, feature in _used(then, ()) if dialects else ():
+    for path, feature in _features(then) if dialects else ():
         lacking = next((dialect for dialect in dialects if feature not in known[dialect]), None)
         if lacking is not None:
             have = [dialect for dialect in known if feature in known[dialect]]
@@ -267,6 +257,14 @@ def _named(dialect: Json) -> Iterator[tuple[Path, str]]:
                 yield from ((("in", at), name) for at, name in enumerate(dialect["in"]) if isinstance(name, str))
 
 
+def _features(then: ThenSpec) -> Iterator[tuple[Path, str]]:
+    """Yield the keys that need a feature of the dialect, and that feature."""
+    for path, inner in then.nested():
+        yield from _used(inner, path)
+        for at, choice in enumerate(inner.choices or ()):
+            yield from _used(choice, (*path, "choices", at))
+
+
 def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
     for key, feature in FEATURE_OF.items():
         if getattr(content, key, None) is not None:
@@ -281,17 +279,6 @@ def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
     for at, call in enumerate(content.tool_calls or ()):
         if call.input is not None:
             yield (*path, "tool_calls", at, "input"), "custom_tools"
-    if isinstance(content, ThenSpec):
-        yield from _used_inside(content, path)
-
-
-def _used_inside(then: ThenSpec, path: Path) -> Iterator[tuple[Path, str]]:
-    for at, choice in enumerate(then.choices or ()):
-        yield from _used(choice, (*path, "choices", at))
-    for at, step in enumerate(then.steps or ()):
-        yield from _used(step, (*path, "steps", at))
-    for at, branch in enumerate(then.one_of or ()):
-        yield from _used(branch.then, (*path, "one_of", at, "then"))
 
 
 # Keys of an answer that take a feature of the dialect.

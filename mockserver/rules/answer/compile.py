@@ -24,7 +24,7 @@ from mockserver.rules.answer.errors import (
     compile_trip,
     verdicts,
 )
-from mockserver.rules.answer.faults import compile_faults
+from mockserver.rules.answer.faults import compile_faults, order_dependent
 from mockserver.rules.schema import (
     BranchSpec,
     ChoiceSpec,
@@ -40,15 +40,15 @@ from mockserver.rules.templates import Compiled, combined, constant, gathered
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One of them: its path, as answers that go through it say it, where it stands, and the name of a fault."""
+    """A step, branch or fault of a rule: its path as `x-mockserver-source` shows it, and its place in the file."""
 
     path: str
     place: Place | None
     fault: str = ""
 
 
-def branches(then: ThenSpec, context: CompileContext) -> Iterator[Branch]:
-    """Those of a `then`, in the order of the file; of steps that have branches, and the like, the innermost."""
+def _branches(then: ThenSpec, context: CompileContext) -> Iterator[Branch]:
+    """Yield the innermost steps and branches, and the faults, in the order of the file."""
     for at, step in enumerate(then.steps or ()):
         here = context.at("steps", at)
         yield from _inner(step, here, _place(here))
@@ -63,7 +63,7 @@ def branches(then: ThenSpec, context: CompileContext) -> Iterator[Branch]:
 def _inner(then: ThenSpec, context: CompileContext, place: Place | None) -> Iterator[Branch]:
     if not then.steps and not then.one_of:
         yield Branch(context.inside, place)
-    yield from branches(then, context)
+    yield from _branches(then, context)
 
 
 def _place(context: CompileContext) -> Place | None:
@@ -90,9 +90,29 @@ Responder = Callable[[RenderContext], RuleAnswer]
 _Choices = Compiled[tuple[DraftChoice, ...]]
 
 
-def compile_then(then: ThenSpec, context: CompileContext) -> Responder:
-    """The responder of a rule; whatever is wrong with its `then` is told to `context`."""
-    return _response(then, context).make
+@dataclass(frozen=True, slots=True)
+class CompiledThen:
+    """The `then` of a rule, ready to answer calls, and what reports and checks need to know of it.
+
+    `branches` are its steps, branches and faults. `order_dependent` names what in its faults depends on the order of
+    calls. `answers` says of each step or branch whether it answers, or only changes how later rules' answers go out.
+    """
+
+    respond: Responder
+    branches: tuple[Branch, ...] = ()
+    order_dependent: tuple[str, ...] = ()
+    answers: tuple[bool, ...] = (True,)
+
+
+def compile_then(then: ThenSpec, context: CompileContext) -> CompiledThen:
+    """Compile a `then`; mistakes are reported to `context`."""
+    leaves = (inner for _, inner in then.nested() if not inner.steps and not inner.one_of)
+    return CompiledThen(
+        respond=_response(then, context).make,
+        branches=tuple(_branches(then, context)),
+        order_dependent=tuple(order_dependent(then)),
+        answers=tuple(not leaf.model_fields_set <= {"timing", "faults"} for leaf in leaves),
+    )
 
 
 def _response(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:

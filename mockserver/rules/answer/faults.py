@@ -118,14 +118,12 @@ def compile_faults(then: ThenSpec, context: CompileContext) -> tuple[FaultSpec, 
     return tuple(found for found in made if found is not None)
 
 
-def counting(then: ThenSpec) -> Iterator[str]:
-    """What in the faults of a `then`, and of those inside it, depends on the order in which calls arrive."""
-    for item in then.faults or ():
+def order_dependent(then: ThenSpec) -> Iterator[str]:
+    """Yield what in the faults depends on the order in which calls arrive."""
+    for item in (item for _, inner in then.nested() for item in inner.faults or ()):
         for name, stated in item.items() if isinstance(item, Mapping) else ():
             keys = stated if isinstance(stated, Mapping) else ()
             yield from (f"{key} of the fault {name}" for key in ("probability", "times") if key in keys)
-    for inner in (*(then.steps or ()), *(branch.then for branch in then.one_of or ())):
-        yield from counting(inner)
 
 
 def _affliction(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpec | None:

@@ -173,7 +173,7 @@ async def _uncount(asked: Asked, rules: Iterable[Rule]) -> None:
     counted = await live.store.entries(namespace)
     for rule in rules:
         live.journal.hits(namespace).pop(rule.source, None)
-        for counter in counters_of_rule(rule.name, counted) if rule.counts or rule.draws else ():
+        for counter in counters_of_rule(rule.name, counted) if rule.counts or rule.then.order_dependent else ():
             await live.store.set(namespace, counter, "0")
 
 

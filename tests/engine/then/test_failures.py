@@ -48,7 +48,7 @@ def test_each_call_gets_a_failure_of_its_own():
     from tests.kit.rules import loaded
 
     (rule,) = loaded("rules: [{then: {error: 429}}]")
-    assert rule.then(scope()).outcome is not rule.then(scope()).outcome
+    assert rule.then.respond(scope()).outcome is not rule.then.respond(scope()).outcome
 
 
 BAD = {

@@ -137,4 +137,4 @@ def test_faults_of_steps_and_branches() -> None:
 )
 def test_what_depends_on_the_order_of_calls(then: str, draws: tuple[str, ...]) -> None:
     (rule,) = loaded(f"rules: [{{then: {then}}}]")
-    assert rule.draws == draws
+    assert rule.then.order_dependent == draws

@@ -245,7 +245,7 @@ def test_pieces_are_of_the_text_not_of_the_items():
 
 def test_what_is_the_same_for_every_call_is_made_once():
     (rule,) = loaded("rules: [{then: {items: [{type: web_search_call, query: q}]}}]")
-    assert rule.then(scope()) is rule.then(scope())
+    assert rule.then.respond(scope()) is rule.then.respond(scope())
     assert draft("{items: [{type: web_search_call, query: q}]}").choices[0].parts
 
 

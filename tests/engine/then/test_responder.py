@@ -27,7 +27,7 @@ def test_an_answer_with_all_that_goes_with_it():
 
 def test_what_is_the_same_for_every_call_is_made_once():
     (rule,) = loaded("rules: [{then: {text: hi, finish: stop, usage: {prompt_tokens: 3}}}]")
-    assert rule.then(scope()) is rule.then(scope(call("other")))
+    assert rule.then.respond(scope()) is rule.then.respond(scope(call("other")))
 
 
 TIMES = {
@@ -106,7 +106,7 @@ def test_the_seed_and_the_name_decide_and_nothing_else_does():
 
     def chosen(file, name, seed):
         rule = loaded(file.replace("NAME", name).replace("THEN", f"{{{branches}}}"))[-1]
-        return rule.then(scope(seed=seed)).outcome.choices[0].parts[0].text
+        return rule.then.respond(scope(seed=seed)).outcome.choices[0].parts[0].text
 
     alone, below = "rules: [{name: NAME, then: THEN}]", "rules: [{then: {text: x}}, {name: NAME, then: THEN}]"
     assert chosen(alone, "a", 0) == chosen(below, "a", 0)

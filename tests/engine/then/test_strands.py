@@ -20,7 +20,7 @@ rules:
 
 
 def test_what_a_then_can_come_to_and_where_it_stands():
-    told = [[(each.path, each.place.line, each.fault) for each in rule.branches] for rule in loaded(RULES)]
+    told = [[(each.path, each.place.line, each.fault) for each in rule.then.branches] for rule in loaded(RULES)]
     assert told == [
         [
             ("steps[0]", 5, ""),
@@ -37,12 +37,12 @@ def test_what_a_then_can_come_to_and_where_it_stands():
 def test_answers_say_which_of_them_they_are():
     several, faulty, plain = loaded(RULES)
     second = scope(call("a", Message("assistant", "one"), "b"))
-    assert several.then(scope()).path == "steps[0]"
-    assert several.then(second).path == "steps[1].one_of[0]"
-    assert [fault.path for fault in faulty.then(scope()).faults] == ["faults[0]", "faults[1]"]
-    assert plain.then(scope()).path == ""
+    assert several.then.respond(scope()).path == "steps[0]"
+    assert several.then.respond(second).path == "steps[1].one_of[0]"
+    assert [fault.path for fault in faulty.then.respond(scope()).faults] == ["faults[0]", "faults[1]"]
+    assert plain.then.respond(scope()).path == ""
 
 
 def test_a_template_does_too():
     (rule,) = loaded("rules: [{then: {steps: [{text: '{{ last_user }}'}]}}]")
-    assert rule.then(scope()).path == "steps[0]"
+    assert rule.then.respond(scope()).path == "steps[0]"

@@ -11,7 +11,7 @@ from openai.types import CreateEmbeddingResponse, ModerationCreateResponse
 from openai.types.responses.input_token_count_response import InputTokenCountResponse
 from pydantic import TypeAdapter
 
-from tests.dialects.laws import has_shape
+from tests.dialects.invariants import has_shape
 from tests.fuzz.document import Place
 from tests.fuzz.wire import Answer, Connection, Request
 from tests.kit.strict import check_chunk, check_completion, check_text, check_text_chunk, frames

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.features import URLS
-from tests.dialects.laws import has_shape
+from tests.dialects.invariants import has_shape
 from tests.kit.asgi import app
 from tests.kit.local import Answered
 

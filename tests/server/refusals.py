@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from tests.dialects.features import URLS
-from tests.dialects.laws import a_body_is_one_line, has_shape
+from tests.dialects.invariants import a_body_is_one_line, has_shape
 from tests.kit.asgi import App, app
 from tests.kit.local import Answered
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.dialects.features import URLS
-from tests.dialects.laws import has_shape
+from tests.dialects.invariants import has_shape
 from tests.kit.served import Served, served
 
 HI = b'{"model":"m","messages":[{"role":"user","content":"Hello"}]}'

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.features import URLS
-from tests.dialects.laws import has_shape
+from tests.dialects.invariants import has_shape
 from tests.kit.asgi import App, app
 from tests.server.bad_bodies import BROKEN, OBJECT, OF_OPENAI, SCHEMAS, TYPES, deep, with_text
 from tests.server.refusals import HI, PATIENCE, ask, assert_refused, assert_sound, named

@@ -3,11 +3,11 @@
 Knows neither who wrote the draft nor how the answer will look on the wire.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
 from mockserver.core.call import Call, IdShape
-from mockserver.core.draft import Draft, DraftChoice
+from mockserver.core.draft import DocumentDraft, Draft, DraftChoice
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import (
     Answer,
@@ -33,6 +33,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import Chunks, Tokenizer, ended
+from mockserver.model.embedding import dimensions_of, embedding, judgement
 from mockserver.model.prose.logprobs import logprobs
 
 Parts = tuple[Part, ...]
@@ -337,3 +338,23 @@ def joined(plans: Sequence[Plan]) -> Plan:
     trace = tuple(dict.fromkeys(path for plan in plans for path in plan.trace))
     whole = replace(first, outcome=outcome, source=source, cacheable=cacheable)
     return replace(whole, faults=faults, modified_by=modified_by, trace=trace)
+
+
+def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | Moderations:
+    """What is stated, or made up from the text of each prompt where nothing is."""
+    return _embeddings(call, stated, author) if call.operation == "embeddings" else _moderations(call, stated, author)
+
+
+def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings:
+    size = call.dimensions or dimensions_of(call.model)
+    own = stated.document if isinstance(stated.document, tuple) else None
+    vectors = tuple(own or embedding(prompt.text, size, author.seed) for prompt in call.prompts)
+    tokens = stated.usage.get("prompt", call.prompt_tokens)
+    return Embeddings(stated.model or call.model, vectors, tokens, stated.headers)
+
+
+def _moderations(call: Call, stated: DocumentDraft, author: Author) -> Moderations:
+    scores = stated.document if isinstance(stated.document, Mapping) else {}
+    results = tuple(judgement(prompt.text, scores, author.seed) for prompt in call.prompts)
+    identity = author.sign(call.ids, call.fingerprint + author.mark)
+    return Moderations(identity, stated.model or call.model, results, stated.headers)

@@ -136,35 +136,50 @@ def changed(outcome: LocalOutcome, afflictions: FaultSpecs, call: Call) -> Local
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOverrides:
-    """A timing (None: nobody states one), the faults that befall, and the rules that leave it to others what is said.
+    """What the rules met so far say about how the answer goes out, and whether its plan can be cached.
 
-    Rules in front stand around those behind: their timing wins, and their faults befall what those behind have bent.
+    The first rule that states a timing wins. Faults of earlier rules apply after those of later ones.
     """
 
     timing: Timing | None = None
     faults: FaultSpecs = ()
-    modified_by: tuple[str, ...] = ()
+    modified_by: tuple[str, ...] = ()  # rules that changed the delivery and left the answer to others
     trace: tuple[str, ...] = ()  # which of their steps, branches and faults
+    cacheable: bool = True
 
-    def within(self, source: str, response: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
-        """The manner with what a rule behind says of it, and those of its faults that befall."""
+    def counting(self, rule: Rule) -> "DeliveryOverrides":
+        """Add a rule that matched, before its `times` and `state` are checked."""
+        return replace(self, cacheable=False) if rule.counts else self
+
+    def within(self, rule: Rule, said: RuleAnswer, faults: FaultSpecs) -> "DeliveryOverrides":
+        """Add what a rule says; `faults` are those of its faults that apply to this attempt."""
         trace = self.trace
-        if response.path or faults:
-            paths = (response.path, *(each.path for each in faults))
-            trace = (*trace, *(f"{source}: {path}" for path in paths if path))
-        timing = self.timing or response.timing
-        return replace(self, timing=timing, faults=(*faults, *self.faults), trace=trace)
+        if said.path or faults:
+            paths = (said.path, *(each.path for each in faults))
+            trace = (*trace, *(f"{rule.source}: {path}" for path in paths if path))
+        return replace(
+            self,
+            timing=self.timing or said.timing,
+            faults=(*faults, *self.faults),
+            trace=trace,
+            cacheable=self.cacheable and not any(each.counts for each in said.faults),
+        )
 
-    def by(self, source: str) -> "DeliveryOverrides":
-        """The manner with the name of a rule that does not answer."""
-        return replace(self, modified_by=(*self.modified_by, source))
+    def by(self, rule: Rule) -> "DeliveryOverrides":
+        """Add the name of a rule that does not answer."""
+        return replace(self, modified_by=(*self.modified_by, rule.source))
 
-    def changed(self, said: LocalOutcome, call: Call) -> LocalOutcome:
-        """What is answered, after the faults that are in what it says."""
-        return changed(said, self.faults, call)
+    def changed(self, outcome: LocalOutcome, call: Call) -> LocalOutcome:
+        """Apply the faults that change what an answer says."""
+        return changed(outcome, self.faults, call)
 
-    def of(self, call: Call, seed: Seed, plan: Plan) -> Plan:
-        """The plan of an answer that goes out in this manner."""
-        faults = faults_of(self.faults, call, seed)
-        timing = self.timing or plan.timing
-        return replace(plan, timing=timing, faults=faults, modified_by=self.modified_by, trace=self.trace)
+    def applied(self, call: Call, seed: Seed, plan: Plan) -> Plan:
+        """Return the plan, delivered this way."""
+        return replace(
+            plan,
+            timing=self.timing or plan.timing,
+            faults=faults_of(self.faults, call, seed),
+            modified_by=self.modified_by,
+            trace=self.trace,
+            cacheable=plan.cacheable and self.cacheable,
+        )

@@ -20,13 +20,14 @@ from mockserver.core.draft import (
     PlayCassette,
     RenderContext,
     RuleAnswer,
+    RuleOutcome,
 )
 from mockserver.core.json import Json
 from mockserver.core.plan import DOCUMENTS, Failure, Forward, Models, Outcome, Plan, Raw, Timing
 from mockserver.core.seed import Clock, Seed
-from mockserver.core.store import CassettePlayer, Lookup, Store
+from mockserver.core.store import CassettePlayer, Store
 from mockserver.core.tokens import APPROX, Tokenizer
-from mockserver.engine.answer import ALONE, Author, answer, counted, joined, singles
+from mockserver.engine.answer import ALONE, Author, answer, counted, document, joined, singles
 from mockserver.engine.catalogue import Catalogue
 from mockserver.engine.counters import (
     DeliveryOverrides,
@@ -36,7 +37,6 @@ from mockserver.engine.counters import (
     attempt_of,
     ids_counter,
 )
-from mockserver.engine.documents import document
 from mockserver.engine.memory import LOOK_UPS, Memory, following
 from mockserver.engine.model_limits import admitted, unbidden
 from mockserver.engine.offload import apart, aside, is_large, makes_long
@@ -47,40 +47,15 @@ from mockserver.rules.match.index import FewIndex, Index, JoinedIndex, RuleIndex
 from mockserver.rules.nearest import nearest, report
 
 FORWARDED = "forwarded"
+_NO_CASSETTES = "a rule plays a cassette, but none are loaded"
 
 
-async def from_cassette(tapes: CassettePlayer | None, call: Call, store: Store) -> Plan | None:
-    """What the cassette that is loaded has for a call that no rule answers; None where none is."""
-    played = None if tapes is None else await tapes.play(call, store)
-    return None if played is None else _plan(played)
-
-
-async def from_cassette_despite_refusal(tapes: CassettePlayer | None, call: Call, store: Store) -> Plan | None:
-    """The same for a call that would be refused: what was recorded, or is to be, is what the provider said itself."""
-    plan = await from_cassette(tapes, call, store)
-    return None if plan is None or isinstance(plan.outcome, Failure) else plan
-
-
-async def delegated(tapes: CassettePlayer | None, call: Call, store: Store, said: PlayCassette | Forward) -> Plan:
-    """What a rule comes to that leaves the answer to a cassette, or to the provider's own server."""
-    if isinstance(said, Forward):
-        return Plan(said, FORWARDED)
-    played = None if tapes is None else await tapes.play(call, store, said.cassette)
-    if played is None:
-        return Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
-    return _plan(played)
-
-
-def after(plan: Plan, *, cacheable: bool) -> Plan:
-    """The plan of a call for which other things were looked at, and maybe counted, before."""
-    return plan if cacheable else replace(plan, cacheable=False)
-
-
-def _plan(played: Lookup) -> Plan:
-    return Plan(played.outcome, played.source, cacheable=played.cacheable)
-
-
-_NO_CASSETTES = "a rule plays a cassette, but there are none here"
+async def from_cassette(
+    player: CassettePlayer | None, call: Call, store: Store, name: str | None = None
+) -> Plan | None:
+    """Look a call up in a cassette: the loaded one unless named. Return None where there is no cassette."""
+    found = None if player is None else await player.play(call, store, name)
+    return None if found is None else Plan(found.outcome, found.source, cacheable=found.cacheable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,70 +114,81 @@ class Engine:
         return await self.memory.leave(call, replace(await self._planned(call, asked, lost=lost), cacheable=False))
 
     async def _planned(self, call: Call, asked: Call, *, lost: bool = False) -> Plan:
-        """The same for a whole conversation. Of one that was `lost`, only rules know that name what it went on from."""
+        """Plan a whole conversation. Of one that was `lost`, only rules about the previous response can answer."""
         if call.operation not in LOOK_UPS:
             try:
                 call = await apart(call, partial(admitted, call, self.policy.models))
-            except Failure:
-                self.policy.models.admit(call.model)
-                if (plan := await from_cassette_despite_refusal(self.tapes, asked, self.store)) is None:
-                    raise
-                return plan
+            except Failure as refusal:
+                return await self._recorded_despite(refusal, call, asked)
         if self._counts_attempts:
             call = replace(call, attempt=await attempt_of(call, self.store))
-        cacheable, manner, scene = (
-            not self._counts_attempts,
-            DeliveryOverrides(),
-            ScenarioState(call.http.namespace, self.store),
-        )
+        overrides = DeliveryOverrides(cacheable=not self._counts_attempts)
+        scenario = ScenarioState(call.http.namespace, self.store)
         following_one = partial(next, _holding(self, call, lost=lost), None)
         while (found := await apart(call, following_one)) is not None:
             rule, groups = found
             if isinstance(groups, RuleError):
                 return Plan(Failure("server_error", f"{rule.source}: {groups}", status=500), rule.source)
-            cacheable = cacheable and not rule.counts
-            if not await scene.opens(rule):
+            overrides = overrides.counting(rule)
+            if not await scenario.opens(rule):
                 continue
             try:
-                response, befalling = await self._said(call, rule, groups)
-                cacheable = cacheable and not any(each.counts for each in response.faults)
-                manner = manner.within(rule.source, response, befalling)
-                if isinstance(response.outcome, PlayCassette | Forward):
-                    plan = await delegated(self.tapes, asked, self.store, response.outcome)
-                    return manner.by(rule.source).of(call, self.policy.seed, after(plan, cacheable=cacheable))
-                if response.outcome is not None:
-                    outcome = await self._outcome(call, manner.changed(response.outcome, call))
-                    plan = Plan(outcome, rule.source, self.policy.timing_of(call), cacheable and self._repeats)
-                    return manner.of(call, self.policy.seed, plan)
+                said, faults = await self._said(call, rule, groups)
+                overrides = overrides.within(rule, said, faults)
+                if said.outcome is not None:
+                    return await self._answered(call, asked, (rule, said.outcome), overrides)
             except Failure as failure:
-                return Plan(failure, rule.source, modified_by=manner.modified_by, trace=manner.trace)
-            manner = manner.by(rule.source)
-        held = None if await self.memory.knows(call) else await from_cassette(self.tapes, asked, self.store)
-        if held is not None:
-            last = after(held, cacheable=cacheable)
-        elif lost:
-            last = Plan(Failure("previous_not_found"), "unmatched")
-        else:
-            last = await self._unruled(call, manner, cacheable=cacheable)
-        return manner.of(call, self.policy.seed, last)
+                return Plan(failure, rule.source, modified_by=overrides.modified_by, trace=overrides.trace)
+            overrides = overrides.by(rule)
+        plan = None if await self.memory.knows(call) else await from_cassette(self.tapes, asked, self.store)
+        if plan is None:
+            plan = Plan(Failure("previous_not_found"), "unmatched") if lost else await self._unruled(call, overrides)
+        return overrides.applied(call, self.policy.seed, plan)
 
-    async def _unruled(self, call: Call, manner: DeliveryOverrides, *, cacheable: bool) -> Plan:
-        """What there is where no rule answers: a catalogue, a count, something kept."""
+    async def _recorded_despite(self, refusal: Failure, call: Call, asked: Call) -> Plan:
+        """Plan a call that its model would refuse: an answer in the cassette is what the provider really said."""
+        self.policy.models.admit(call.model)
+        plan = await from_cassette(self.tapes, asked, self.store)
+        if plan is None or isinstance(plan.outcome, Failure):
+            raise  # the refusal that is being handled
+        return plan
+
+    async def _answered(
+        self, call: Call, asked: Call, said: tuple[Rule, RuleOutcome], overrides: DeliveryOverrides
+    ) -> Plan:
+        """Plan what a rule says; a cassette or the provider's own server may give the answer for it."""
+        rule, outcome = said
+        match outcome:
+            case Forward():
+                plan, overrides = Plan(outcome, FORWARDED), overrides.by(rule)
+            case PlayCassette(name):
+                found = await from_cassette(self.tapes, asked, self.store, name)
+                plan = found or Plan(Failure("server_error", _NO_CASSETTES, status=500), "unmatched")
+                overrides = overrides.by(rule)
+            case _:
+                made = await self._outcome(call, overrides.changed(outcome, call))
+                plan = Plan(made, rule.source, self.policy.timing_of(call), cacheable=self._repeats)
+        return overrides.applied(call, self.policy.seed, plan)
+
+    async def _unruled(self, call: Call, overrides: DeliveryOverrides) -> Plan:
+        """Plan a call that no rule answers: the catalogue, a count, something kept, or what is generated."""
         if call.operation in _CATALOGUE:
             return Plan(self._models(call), "generated")
         if call.operation == "input_tokens":
             return Plan(await self._outcome(call, _SILENCE), "generated")
         if call.operation == "compact_response":
-            return await self._generated(call, manner, cacheable=cacheable)
+            return await self._generated(call, overrides)
         if call.operation not in LOOK_UPS:
-            return await self._unmatched(call, manner, cacheable=cacheable)
+            if self.policy.unmatched == "error":
+                return Plan(Failure("unmatched", self.explain(call)), "unmatched")
+            return await self._generated(unbidden(call), overrides)
         found = await self.memory.look_up(call)
         if found is not None:
             return Plan(found, "stored")
         if self.policy.unmatched == "error":
             return Plan(Failure("not_found"), "unmatched")
         call = replace(call, model=next(iter(self._models(call).names), ""))
-        return await self._generated(call, manner, cacheable=False)
+        return replace(await self._generated(call, overrides), cacheable=False)
 
     async def _of_each(self, call: Call, asked: Call) -> Plan:
         """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
@@ -228,15 +214,10 @@ class Engine:
         draws = FaultSelection(self.policy.seed, self.store, counted=self._counts_attempts)
         return response, await draws.befalling(call, rule.name, response)
 
-    async def _unmatched(self, call: Call, manner: DeliveryOverrides, *, cacheable: bool) -> Plan:
-        if self.policy.unmatched == "error":
-            return Plan(Failure("unmatched", self.explain(call)), "unmatched")
-        return await self._generated(unbidden(call), manner, cacheable=cacheable)
-
-    async def _generated(self, call: Call, manner: DeliveryOverrides, *, cacheable: bool) -> Plan:
+    async def _generated(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await drafted(call, self.policy.seed)
-        outcome = await self._outcome(call, manner.changed(draft, call))
-        return Plan(outcome, "generated", self.policy.timing_of(call), cacheable and self._repeats)
+        outcome = await self._outcome(call, overrides.changed(draft, call))
+        return Plan(outcome, "generated", self.policy.timing_of(call), cacheable=self._repeats)
 
     async def _outcome(self, call: Call, outcome: LocalOutcome) -> Outcome:
         if isinstance(outcome, Failure | Raw):

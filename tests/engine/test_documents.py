@@ -6,8 +6,7 @@ from mockserver.core.call import Call, IdShape, Prompt
 from mockserver.core.draft import DocumentDraft
 from mockserver.core.plan import Embeddings, Moderations
 from mockserver.core.seed import Clock, Seed
-from mockserver.engine.answer import Author
-from mockserver.engine.documents import document
+from mockserver.engine.answer import Author, document
 from mockserver.model.embedding import embedding, judgement
 from tests.kit.calls import call
 from tests.kit.local import local

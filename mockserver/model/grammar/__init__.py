@@ -12,7 +12,15 @@ from mockserver.model.arguments import NOTHING, Mentions
 from mockserver.model.grammar.notation import Grammar, grammar_of
 from mockserver.model.grammar.recognition import best_phrase, best_span, derivation, derives, layouts, phrases
 from mockserver.model.grammar.wishes import Wish, wishes
-from mockserver.model.patterns.matching import Pattern, SlowError, UnreadableError, compiled, fits, found_in, text_for
+from mockserver.model.patterns import (
+    InvalidPatternError,
+    Pattern,
+    PatternTimeoutError,
+    compile_pattern,
+    find_whole_words,
+    fullmatch,
+    sample_text,
+)
 
 _VARIANTS = 6
 _LONGEST_PATTERN = 8_000  # characters
@@ -29,7 +37,7 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
             return (
                 _matching(definition, seed, known) if syntax == "regex" else _derived(syntax, definition, seed, known)
             )
-        except SlowError:
+        except PatternTimeoutError:
             continue
     raise Failure("bad_parameter", "Invalid grammar: a regular expression in it takes too long to match.")
 
@@ -47,8 +55,8 @@ def _pattern(definition: str) -> Pattern:
     if len(definition) > _LONGEST_PATTERN:
         raise Failure("bad_parameter", f"Invalid grammar: it has more than {_LONGEST_PATTERN:,} characters.")
     try:
-        return compiled(definition)
-    except UnreadableError as error:
+        return compile_pattern(definition)
+    except InvalidPatternError as error:
         before = definition[: error.at]
         line, column = before.count("\n") + 1, error.at - before.rfind("\n")
         raise Failure("bad_parameter", f"Invalid grammar: {error}: line {line}, column {column}.") from None
@@ -62,19 +70,19 @@ def _grammar(syntax: str, definition: str) -> Grammar:
 
 
 def _matching(definition: str, seed: Seed, said: Mentions) -> str:
-    """A text for a regular expression. Raises SlowError."""
+    """A text for a regular expression. Raises PatternTimeoutError."""
     pattern = _pattern(definition)
-    mentioned = (phrase for phrase in phrases(said) if fits(pattern, phrase))
-    text = next(mentioned, None) or max(found_in(definition, said.text), key=len, default=None)
-    if text is None or not fits(pattern, text):
-        text = text_for(pattern, seed.stream("regex"))
+    mentioned = (phrase for phrase in phrases(said) if fullmatch(pattern, phrase))
+    text = next(mentioned, None) or max(find_whole_words(definition, said.text), key=len, default=None)
+    if text is None or not fullmatch(pattern, text):
+        text = sample_text(pattern, seed.stream("regex"))
     if text is None:
         raise Failure("bad_parameter", "Invalid grammar: no text was found that the regular expression matches.")
     return text
 
 
 def _derived(syntax: str, definition: str, seed: Seed, said: Mentions) -> str:
-    """A text for a grammar. Raises SlowError."""
+    """A text for a grammar. Raises PatternTimeoutError."""
     grammar = _grammar(syntax, definition)
     if grammar.start not in grammar.sizes:
         raise Failure("bad_parameter", "Invalid grammar: rule 'start' derives no text.")

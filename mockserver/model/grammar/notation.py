@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from mockserver.core.plan import Failure
-from mockserver.model.patterns.matching import Literal, Pattern, UnreadableError, compiled, is_whole
+from mockserver.model.patterns import InvalidPatternError, LiteralPattern, Pattern, compile_pattern, is_encodable
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -247,8 +247,8 @@ class Lexicon:
     def pattern(self, source: str, place: "Token") -> Pattern:
         """The pattern of a source. Raises Failure where it is broken."""
         try:
-            return compiled(source)
-        except UnreadableError as error:
+            return compile_pattern(source)
+        except InvalidPatternError as error:
             raise broken(f"a regular expression that is not valid ({error})", place) from None
 
     def pattern_of(self, node: Node) -> Pattern:
@@ -259,7 +259,7 @@ class Lexicon:
         source = self.source(node)
         place = next(node.scan_values(is_token))
         if bare.data == "literal" and bare.children[0].type == "STRING":
-            return Literal(_unquoted(place), place.value.endswith("i"))
+            return LiteralPattern(_unquoted(place), place.value.endswith("i"))
         self.patterns += 1
         if self.patterns > _MOST_PATTERNS:
             raise broken(f"more than {_MOST_PATTERNS} regular expressions", place)
@@ -337,7 +337,7 @@ def _texts_of_literal(token: "Token") -> list[str]:
 def _unquoted(token: "Token") -> str:
     """The text of a literal."""
     text = _ESCAPE.sub(_meant, token.value[1 : token.value.rindex('"')])
-    if not is_whole(text):
+    if not is_encodable(text):
         raise broken("half of a character", token)
     return text
 

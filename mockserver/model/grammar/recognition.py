@@ -16,7 +16,7 @@ from mockserver.model.arguments import Mentions
 from mockserver.model.arguments.values import Mention
 from mockserver.model.grammar.notation import Grammar, Production
 from mockserver.model.grammar.wishes import Reach, Share, Wish
-from mockserver.model.patterns.matching import fits, length_at, text_for
+from mockserver.model.patterns import fullmatch, match_length, sample_text
 
 MOST_STEPS = 30_000
 
@@ -33,12 +33,12 @@ class Reading:
 
 
 def derives(grammar: Grammar, text: str) -> bool:
-    """Whether a text is one of the grammar's; not, where it is too much work to tell. Raises SlowError."""
+    """Whether a text is one of the grammar's; not, where it is too much work to tell. Raises PatternTimeoutError."""
     return reading(grammar, text).end == len(text)
 
 
 def reading(grammar: Grammar, text: str, at: int = 0, steps: int = MOST_STEPS) -> Reading:
-    """The longest text of the grammar from a place on; what is ignored may stand around it. Raises SlowError."""
+    """Find the longest text of the grammar from a position on. Raises PatternTimeoutError."""
     chart = _Chart(grammar, left=steps)
     chart.begin()
     end, read, tokens = None, 0, 0
@@ -57,7 +57,7 @@ def reading(grammar: Grammar, text: str, at: int = 0, steps: int = MOST_STEPS) -
 
 def _token(grammar: Grammar, expected: list[str], text: str, at: int) -> tuple[str, int]:
     """The next token, and its length: 0 where none is."""
-    found = [(name, length_at(grammar.terminals[name].pattern, text, at)) for name in expected]
+    found = [(name, match_length(grammar.terminals[name].pattern, text, at)) for name in expected]
     return max((each for each in found if each[1]), key=lambda each: _rank(grammar, *each), default=("", 0))
 
 
@@ -181,15 +181,15 @@ class _Writer:
         terminal = self.grammar.terminals[name]
         if wanted:
             return self.reach.wishes[wanted[0]][name]
-        listed = [text for text in terminal.texts if fits(terminal.pattern, text)]
-        text = self.rng.choice(listed) if listed else text_for(terminal.pattern, self.rng)
+        listed = [text for text in terminal.texts if fullmatch(terminal.pattern, text)]
+        text = self.rng.choice(listed) if listed else sample_text(terminal.pattern, self.rng)
         if text is None:
             raise Failure("bad_parameter", f"Invalid grammar: no text was found for terminal {name}.")
         return text
 
 
 def layouts(grammar: Grammar, tokens: list[Token]) -> Iterator[str]:
-    """The ways to write tokens down, the best first. Raises SlowError."""
+    """The ways to write tokens down, the best first. Raises PatternTimeoutError."""
     blank = next((blank for blank in (" ", "\n", "\t") if _ignores(grammar, blank)), "")
     texts = [text for _, text in tokens]
     if blank:
@@ -198,7 +198,7 @@ def layouts(grammar: Grammar, tokens: list[Token]) -> Iterator[str]:
 
 
 def _ignores(grammar: Grammar, blank: str) -> bool:
-    return any(fits(grammar.terminals[name].pattern, blank) for name in grammar.ignored)
+    return any(fullmatch(grammar.terminals[name].pattern, blank) for name in grammar.ignored)
 
 
 def _set(texts: list[str], blank: str) -> str:
@@ -236,7 +236,7 @@ def _forms(mention: Mention, text: str) -> Iterator[Json]:
 def best_phrase(grammar: Grammar, said: Mentions) -> tuple[str, int]:
     """The phrase with the most tokens that the grammar derives, and their number: 0 where there is none.
 
-    Raises SlowError.
+    Raises PatternTimeoutError.
     """
     best, most, steps = "", 0, MOST_STEPS
     for phrase in phrases(said):

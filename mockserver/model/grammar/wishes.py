@@ -12,7 +12,7 @@ from itertools import pairwise
 from mockserver.model.arguments import Mentions
 from mockserver.model.arguments.values import Mention
 from mockserver.model.grammar.notation import Grammar, Production
-from mockserver.model.patterns.matching import fits
+from mockserver.model.patterns import fullmatch
 
 Wish = Mapping[str, str]  # a word or a value of the prompt: the terminals that can be it, and its text there
 Share = tuple[int, ...]  # places of wishes, in the order of the prompt
@@ -27,7 +27,7 @@ _READ = 20_000  # characters of the prompt
 def wishes(grammar: Grammar, said: Mentions) -> tuple[Wish, ...]:
     """The words and values of a prompt that are tokens of the grammar, in the order in which they stand there.
 
-    Raises SlowError.
+    Raises PatternTimeoutError.
     """
     found = [*_literals(grammar, said), *_values(grammar, said)]
     return tuple(wish for _, wish in sorted(found, key=lambda each: each[0]))[:_MOST]
@@ -110,7 +110,7 @@ def _forms(mention: Mention, text: str) -> Iterator[str]:
 
 
 def _fitting(grammar: Grammar, name: str, forms: Iterable[str]) -> str | None:
-    return next((form for form in forms if form and fits(grammar.terminals[name].pattern, form)), None)
+    return next((form for form in forms if form and fullmatch(grammar.terminals[name].pattern, form)), None)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from itertools import islice
 
 from mockserver.core.json import Json
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.patterns.regex import matching
+from mockserver.model.patterns.sampling import sample
 from mockserver.model.schema.document import DeadEndError
 from mockserver.model.schema.formats import word
 from mockserver.model.schema.hints import evidence_within, shown, spoken
@@ -154,7 +154,7 @@ class _Table:
                 return None
             return name if isinstance(name, str) else None
         if patterns and at % 3 != 2:
-            return matching(patterns[at % len(patterns)], rng)
+            return sample(patterns[at % len(patterns)], rng)
         return word(rng) if at < _MORE_NAMES else f"{word(rng)}_{at}"
 
     def _may_be_called(self, name: str) -> bool:

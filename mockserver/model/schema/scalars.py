@@ -14,7 +14,7 @@ from typing import Any
 from mockserver.core.json import Json
 from mockserver.core.seed import Random
 from mockserver.model.fillers import phrase
-from mockserver.model.patterns.regex import matching
+from mockserver.model.patterns.sampling import sample
 from mockserver.model.schema.compiled import text_validator
 from mockserver.model.schema.document import DeadEndError
 from mockserver.model.schema.formats import formatted
@@ -193,7 +193,7 @@ def _candidates(parts: Parts, hints: tuple[str, ...], streams: Streams, lengths:
             yield made if content is None else _encoded(content, made)
         if patterns:
             pattern = patterns[attempt % len(patterns)]
-            made = matching(pattern, rng, lengths=lengths, spelled=attempt % 3 == 1)
+            made = sample(pattern, rng, lengths=lengths, expand_lookaheads=attempt % 3 == 1)
             if made is not None:
                 yield made
         if len(patterns) > 1:
@@ -203,7 +203,7 @@ def _candidates(parts: Parts, hints: tuple[str, ...], streams: Streams, lengths:
 def _joined(patterns: Sequence[str], rng: Random) -> str:
     """A text for each pattern, one after the other: those that stand at the begin first, at the end last."""
     in_order = sorted(patterns, key=lambda pattern: (pattern.endswith("$"), not pattern.startswith("^")))
-    return "".join(matching(pattern, rng) or "" for pattern in in_order)
+    return "".join(sample(pattern, rng) or "" for pattern in in_order)
 
 
 def _plain(hints: tuple[str, ...], rng: Random, lengths: tuple[int, float]) -> str:

@@ -1,9 +1,9 @@
 """The sizes of the smallest derivations."""
 
 from mockserver.model.grammar.notation import Grammar, Terminal, smallest
-from mockserver.model.patterns.matching import Literal
+from mockserver.model.patterns import LiteralPattern
 
-X = {"x": Terminal(Literal("x"))}
+X = {"x": Terminal(LiteralPattern("x"))}
 RULES = {
     "start": (("a", "b"), ("x", "x", "x", "x", "x", "x", "x")),
     "a": (("a", "x"), ("x",)),

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.plan import Failure
 from mockserver.model.grammar.notation import Lexicon, statements
-from mockserver.model.patterns.matching import Literal, fits
+from mockserver.model.patterns import LiteralPattern, fullmatch
 
 # The terminal T, texts that it is, and texts that it is not.
 TERMINALS = {
@@ -49,8 +49,8 @@ def test_patterns_match(text: str) -> None:
     found = lexicon(text)
     pattern = found.pattern_of(found.tokens["T"].body)
     right, wrong = TERMINALS[text]
-    assert [each for each in right if not fits(pattern, each)] == []
-    assert [each for each in wrong if fits(pattern, each)] == []
+    assert [each for each in right if not fullmatch(pattern, each)] == []
+    assert [each for each in wrong if fullmatch(pattern, each)] == []
 
 
 @pytest.mark.parametrize("text", BROKEN)
@@ -79,7 +79,7 @@ def test_few_texts_are_listed(text: str, listed: tuple[str, ...]) -> None:
 
 def test_bare_literals_need_no_pattern() -> None:
     found = lexicon('T: ("Ab"i)')
-    assert found.pattern_of(found.tokens["T"].body) == Literal("Ab", any_case=True)
+    assert found.pattern_of(found.tokens["T"].body) == LiteralPattern("Ab", ignore_case=True)
 
 
 def test_too_many_patterns_are_refused() -> None:

@@ -1,0 +1,295 @@
+"""Texts that match a regular expression of JSON Schema (ECMAScript's).
+
+Rewrites the pattern for the parser of the standard library and walks its tree. Neither `exrex` nor `rstr` draws from a
+given `Random`, meets a length or reads ECMAScript. What it returns is only likely to match: check it with a validator.
+"""
+
+import re
+import re._parser as sre  # type: ignore[import-not-found]  # undocumented, and the same since Python 2
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import ceil, inf
+from typing import Any
+
+from mockserver.core.seed import Random
+
+Tree = Any  # a parsed pattern: a list of pairs, an opcode and its arguments
+Node = tuple[Any, Any]
+Ranges = tuple[tuple[int, int], ...]
+
+
+def sample(
+    pattern: str, rng: Random, *, lengths: tuple[int, float] = (0, inf), expand_lookaheads: bool = False
+) -> str | None:
+    """Return a text for the pattern; None if it cannot be read or needs too much.
+
+    With `expand_lookaheads`, write what a lookahead wants in front of what follows it.
+    """
+    try:
+        tree = _parse(pattern)
+        bounds = [*_lookahead_lengths(tree)]
+        least = max([lengths[0], *(low for low, _ in bounds)])
+        most = min([lengths[1], *(high for _, high in bounds)])
+        shortest = tree.getwidth()[0]
+        if shortest > _MAX_STEPS or shortest > most:
+            return None
+        text = _Sampler(rng, expand_lookaheads, spare=most - shortest, wanted=max(0, least - shortest)).write(tree)
+    except (ValueError, OverflowError, RecursionError, re.error):
+        return None
+    missing = min(least, _MAX_STEPS) - len(text)
+    if missing <= 0:
+        return text
+    filling = "".join(rng.choice(_KINDS[0]) for _ in range(missing))
+    return filling + text if tree.data and tree.data[-1] == _AT_END else text + filling
+
+
+@dataclass(slots=True)
+class _Sampler:
+    rng: Random
+    expand_lookaheads: bool
+    spare: float  # characters that may be written beyond the minimum
+    wanted: float  # how many of these must be
+    groups: dict[int, str] = field(default_factory=dict)
+    steps: int = 0
+
+    def write(self, tree: Tree) -> str:
+        return "".join(self._write_node(node) for node in tree)
+
+    def _write_node(self, node: Node) -> str:
+        self.steps += 1
+        if self.steps > _MAX_STEPS:
+            raise OverflowError
+        match node:
+            case (sre.LITERAL, code):
+                return chr(code)
+            case (sre.IN | sre.ANY | sre.NOT_LITERAL, _):
+                return self._character(node)
+            case (sre.BRANCH, (_, options)):
+                return self._branch(options)
+            case (sre.MAX_REPEAT | sre.MIN_REPEAT | sre.POSSESSIVE_REPEAT, (least, most, inner)):
+                return self._repeat(least, most, inner)
+            case (sre.SUBPATTERN, (group, _, _, inner)):
+                self.groups[group] = self.write(inner)
+                return self.groups[group]
+            case (sre.GROUPREF, group):
+                return self.groups.get(group, "")
+            case (sre.GROUPREF_EXISTS, (group, inner, other)):
+                return self.write((inner if group in self.groups else other) or ())
+            case (sre.ATOMIC_GROUP, inner):
+                return self.write(inner)
+            case (sre.ASSERT, (1, inner)) if self.expand_lookaheads:
+                return self.write(inner)
+        return ""
+
+    def _character(self, node: Node) -> str:
+        ranges, negated = _ranges(node)
+        if not negated and len(ranges) == 1:
+            return chr(self.rng.randint(*ranges[0]))
+        if typed := _typed(ranges, negated):
+            return self.rng.choice(typed)
+        if negated or not ranges:
+            raise ValueError("no character is left")
+        return chr(self.rng.randint(*self.rng.choice(ranges)))
+
+    def _branch(self, options: Sequence[Tree]) -> str:
+        widths = [option.getwidth()[0] for option in options]
+        least = min(widths)
+        at = self.rng.choice([at for at, width in enumerate(widths) if width - least <= self.spare])
+        self._use(widths[at] - least)
+        return self.write(options[at])
+
+    def _repeat(self, least: int, most: int, inner: Tree) -> str:
+        unit = max(1, inner.getwidth()[0])
+        drawn = self.rng.randint(0, min(most - least, _MORE_REPEATS)) if most > least else 0
+        needed = min(ceil(self.wanted / unit), most - least) if self.wanted > 0 else 0
+        more = int(min(max(drawn, needed), self.spare // unit))
+        self._use(more * unit)
+        return "".join(self.write(inner) for _ in range(least + more))
+
+    def _use(self, characters: float) -> None:
+        self.spare -= characters
+        self.wanted -= characters
+
+
+def _lookahead_lengths(tree: Tree) -> Iterator[tuple[int, float]]:
+    """Lengths that a lookahead demands of the whole: `(?=.{8,20}$)`."""
+    for node in tree:
+        match node:
+            case (sre.ASSERT, (1, inner)) if len(inner) == 2 and inner[1] == _AT_END:
+                match inner[0]:
+                    case (sre.MAX_REPEAT | sre.MIN_REPEAT, (least, most, any_)) if any_.data == [(sre.ANY, None)]:
+                        yield least, most
+
+
+def _ranges(node: Node) -> tuple[Ranges, bool]:
+    """The characters of a class as ranges, and whether these are the ones left out."""
+    match node:
+        case (sre.ANY, _):
+            return ((10, 10), (13, 13)), True
+        case (sre.NOT_LITERAL, code):
+            return ((code, code),), True
+        case (sre.IN, [(sre.CATEGORY, category)]) if category in _NOT_IN_CATEGORY:
+            return _NOT_IN_CATEGORY[category], True
+    members = node[1]
+    negated = members[0][0] is sre.NEGATE
+    return tuple(one for member in members[negated:] for one in _ranges_of_member(member)), negated
+
+
+def _ranges_of_member(member: Node) -> Ranges:
+    match member:
+        case (sre.LITERAL, code):
+            return ((code, code),)
+        case (sre.RANGE, bounds):
+            return (bounds,)
+    category = member[1]
+    return _CATEGORIES[category] if category in _CATEGORIES else _complement(_NOT_IN_CATEGORY[category])
+
+
+def _complement(ranges: Ranges) -> Ranges:
+    return tuple((code, code) for code in range(32, 127) if not _within(code, ranges))
+
+
+def _within(code: int, ranges: Ranges) -> bool:
+    return any(low <= code <= high for low, high in ranges)
+
+
+@lru_cache(maxsize=1024)
+def _typed(ranges: Ranges, negated: bool) -> str:
+    """The characters of a class that people type; of a negated one only the plainest kind that has any."""
+    kinds = _KINDS if negated else ("".join(_KINDS[:4]),)
+    found = ("".join(char for char in kind if _within(ord(char), ranges) != negated) for kind in kinds)
+    return next(filter(None, found), "")
+
+
+@lru_cache(maxsize=256)
+def _parse(pattern: str) -> Tree:
+    return sre.parse("".join(_python_syntax(pattern)))
+
+
+def _python_syntax(pattern: str) -> Iterator[str]:
+    """The pattern piece by piece, as Python writes it."""
+    depth = 0
+    for piece in _PIECE.finditer(pattern):
+        depth += piece[0].startswith("(") - (piece[0] == ")")
+        if depth > _MAX_DEPTH:
+            raise ValueError("nested too deeply")
+        if piece["class"] is not None:
+            yield _python_class(piece["class"])
+        elif piece[0].startswith("\\"):
+            yield _python_escape(piece)
+        elif piece["name"]:
+            yield f"(?P<{piece['name']}>"
+        elif piece["flags"]:
+            yield "(?:" if piece["flags"].endswith(":") else ""
+        elif piece[0] == "[":
+            raise ValueError("a class without an end")
+        else:
+            yield "\\{" if piece["brace"] else piece[0]
+
+
+def _python_class(text: str) -> str:
+    """A class of characters, its brackets included."""
+    negation, inner = ("^", text[2:-1]) if text.startswith("[^") else ("", text[1:-1])
+    if not inner:
+        if not negation:
+            raise ValueError("a class without characters")
+        return "."
+    return f"[{negation}{''.join(map(_python_member, _MEMBER.finditer(inner)))}]"
+
+
+def _python_member(found: re.Match[str]) -> str:
+    if found["low"]:
+        return "-".join(_python_member(_only_member(found[end])) for end in ("low", "high"))
+    if found[0].startswith("\\"):
+        return _python_escape(found, in_class=True)
+    return re.escape(found[0])
+
+
+def _only_member(text: str) -> re.Match[str]:
+    return next(_MEMBER.finditer(text))
+
+
+def _python_escape(found: re.Match[str], *, in_class: bool = False) -> str:
+    if found["property"]:
+        name = found["property"].strip("{}^").rpartition("=")[2]
+        ranges = _PROPERTIES.get(name, _PROPERTIES.get(name[:1], _ASCII_LETTERS))
+        negated = found[0][1] == "P"
+        if in_class:
+            return _written(_complement(ranges) if negated else ranges)
+        return f"[{'^' * negated}{_written(ranges)}]"
+    if found["code"]:
+        return f"\\U{int(found['code'].strip('{}'), 16):08x}"
+    if found["control"]:
+        return f"\\x{ord(found['control']) % 32:02x}"
+    if found["reference"]:
+        return f"(?P={found['reference']})"
+    char = found[0][1:]
+    if not char:
+        raise ValueError("a backslash at the end")
+    if char in _KNOWN_ESCAPES or (char.isdigit() and not in_class):
+        return found[0]
+    if char in "zZ" and not in_class:
+        return r"\Z"
+    return {"e": r"\x1b", "0": r"\x00"}.get(char, re.escape(char))
+
+
+def _written(ranges: Ranges) -> str:
+    return "".join(f"\\U{low:08x}-\\U{high:08x}" for low, high in ranges)
+
+
+_MAX_STEPS = 50_000  # characters and groups of one text
+_MAX_DEPTH = 60
+_MORE_REPEATS = 7  # beyond the minimum, where a pattern sets no maximum
+_KINDS = ("abcdefghijklmnopqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "-_.,:;!?/+*=#%&@()[]{}<>~ ", "é東")
+_AT_END = (sre.AT, sre.AT_END)
+_HEX = r"[0-9a-fA-F]"
+_ESCAPE = (
+    rf"\\(?:[pP](?P<property>\{{\^?[\w=]+\}}|[A-Z])|c(?P<control>[a-zA-Z])|k<(?P<reference>\w+)>"
+    rf"|(?:u(?={_HEX}{{4}})|x(?={_HEX}{{2}})|[ux](?=\{{{_HEX}{{1,6}}\}}))"
+    rf"(?P<code>(?<=u){_HEX}{{4}}|(?<=x){_HEX}{{2}}|\{{{_HEX}{{1,6}}\}})|.|$)"
+)
+_PIECE = re.compile(
+    rf"{_ESCAPE}|(?P<class>\[\^?(?:\\.|[^\]\\])*\])|\(\?P?<(?P<name>[^\W\d]\w*)>|\(\?(?P<flags>[a-zA-Z-]*[:)])"
+    r"|(?P<brace>\{(?=,))|.",
+    re.DOTALL,
+)
+_ONE = r"(?:\\(?:u[0-9a-fA-F]{4}|[ux]\{[0-9a-fA-F]{1,6}\}|x[0-9a-fA-F]{2}|c[a-zA-Z]|[^dDwWsSpP])|[^\\])"
+_MEMBER = re.compile(rf"(?P<low>{_ONE})-(?P<high>{_ONE})|{_ESCAPE}|.", re.DOTALL)
+_KNOWN_ESCAPES = frozenset("dDwWsSbBAtnrfva")
+_CATEGORIES: dict[Any, Ranges] = {
+    sre.CATEGORY_DIGIT: ((48, 57),),
+    sre.CATEGORY_WORD: ((97, 122), (65, 90), (48, 57), (95, 95)),
+    sre.CATEGORY_SPACE: ((32, 32), (9, 13), (160, 160)),
+}
+_NOT_IN_CATEGORY: dict[Any, Ranges] = {
+    sre.CATEGORY_NOT_DIGIT: _CATEGORIES[sre.CATEGORY_DIGIT],
+    sre.CATEGORY_NOT_WORD: _CATEGORIES[sre.CATEGORY_WORD],
+    sre.CATEGORY_NOT_SPACE: _CATEGORIES[sre.CATEGORY_SPACE],
+}
+_ASCII_LETTERS: Ranges = ((97, 122), (65, 90))
+_PUNCTUATION: Ranges = ((33, 35), (44, 47), (58, 59), (63, 64))
+# Some characters of Unicode's categories and scripts: a text needs few.
+_PROPERTIES: dict[str, Ranges] = {
+    **dict.fromkeys(("L", "Letter", "Alphabetic", "Latin"), _ASCII_LETTERS),
+    **dict.fromkeys(("Lu", "Uppercase_Letter"), ((65, 90),)),
+    **dict.fromkeys(("Ll", "Lowercase_Letter"), ((97, 122),)),
+    **dict.fromkeys(("N", "Number"), ((48, 57),)),
+    **dict.fromkeys(("Lo", "Hebrew"), ((0x5D0, 0x5EA),)),
+    **dict.fromkeys(("S", "Sc"), ((36, 36),)),
+    "Lt": ((0x1C5, 0x1C5),),
+    "Lm": ((0x2B0, 0x2B8),),
+    "M": ((0x300, 0x36F),),
+    "P": (*_PUNCTUATION, (37, 42), (91, 93), (95, 95), (123, 123), (125, 125)),
+    "Pd": ((45, 45),),
+    "Punctuation": _PUNCTUATION,
+    "Z": ((32, 32),),
+    "C": ((1, 31),),
+    "Cyrillic": ((0x410, 0x44F),),
+    "Greek": ((0x3B1, 0x3C9),),
+    "Han": ((0x4E00, 0x4EFF),),
+    "Hiragana": ((0x3041, 0x3096),),
+    "Katakana": ((0x30A1, 0x30FA),),
+    "Arabic": ((0x621, 0x64A),),
+    "Emoji": ((0x1F600, 0x1F64F),),
+}

@@ -1,0 +1,123 @@
+"""Sample texts match their pattern, are short or as long as asked, and depend on the seed alone."""
+
+import re
+from math import inf
+
+import pytest
+
+from mockserver.core.seed import Seed
+from mockserver.model.patterns.sampling import sample
+from mockserver.model.schema.compiled import matches
+
+PATTERNS = [
+    "^[A-Z]{3}$",
+    "^[0-9]+$",
+    "abc",
+    "^(foo|bar)$",
+    r"^\d{3}-\d{4}$",
+    r"^[^@\s]+@[^@\s]+\.[a-z]{2,}$",
+    "^a{200}$",
+    "^$",
+    r"^[a-z]+(-[a-z]+)*$",
+    r"^(?:[01]\d|2[0-3]):[0-5]\d$",
+    ".*",
+    r"^\p{L}+$",
+    r"^[^ -~]$",
+    "(" * 50 + "a" + ")" * 50,
+    r"^\$ref$",
+    "^[-+]?[0-9]*\\.?[0-9]+$",
+    "^(19|20)\\d\\d[- /.](0[1-9]|1[012])$",
+    r"^#([A-Fa-f0-9]{6}|[A-Fa-f0-9]{3})$",
+    r"^[[&&~~||]+$",
+]
+
+# A pattern as ECMAScript writes it, and the same for Python.
+ECMASCRIPT = {
+    r"\/\.\-": r"/\.\-",
+    r"\u0061\x62\u{63}\x{64}": "abcd",
+    r"\cA\e\0": "\x01\x1b\x00",
+    r"[\w-.]": r"[\w\-.]",
+    r"[a-\d]": r"[a\-\d]",
+    r"[a-c-e]": r"[a-c\-e]",
+    r"[\b\]]": r"[\b\]]",
+    "[^]": r"[\s\S]",
+    r"a{,3}{": r"a\{,3\}\{",
+    r"^(\w)\1(?<x>[ab])\k<x>$": r"(\w)\1(?P<x>[ab])(?P=x)",
+    r"(?P<x>a)(?=b)(?<!c)b": "ab",
+    "(?i)a(?i:b)(?>c)d++": "abcd+",
+    r"\p{Lu}\pN[\p{Script=Greek}_]": "[A-Z][0-9][α-ω_]",
+    r"\P{N}[\P{L}]": "[^0-9][^A-Za-z]",
+    r"\A\D\S\W\Z": r"\D\W",
+    r"(a)?(?(1)b|c)": "ab|c",
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_the_text_matches(pattern: str) -> None:
+    for number in range(20):
+        text = sample(pattern, Seed(number).stream("x"))
+        assert text is not None
+        assert matches(pattern, text), text
+        assert len(text) <= 400
+
+
+@pytest.mark.parametrize("pattern", ECMASCRIPT)
+def test_ecmascript_is_understood(pattern: str) -> None:
+    python = ECMASCRIPT[pattern].replace(r"\D\W", r"\D\S\W")
+    for number in range(10):
+        text = sample(pattern, Seed(number).stream("x"))
+        assert text is not None
+        assert re.fullmatch(python, text), text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "least", "most"),
+    [
+        ("^[a-z]+$", 30, 40),
+        ("^[a-z]*$", 0, 0),
+        ("^[a-z]+@[a-z]+$", 0, 3),
+        ("^(abc|a)$", 0, 1),
+        ("^(ab)*$", 20, 21),
+        ("abc", 30, inf),
+        ("abc$", 30, inf),
+        ("^a{2,9}b{0,9}$", 15, 18),
+    ],
+)
+def test_lengths_are_met(pattern: str, least: int, most: float) -> None:
+    for number in range(20):
+        text = sample(pattern, Seed(number).stream("x"), lengths=(least, most))
+        assert text is not None
+        assert least <= len(text) <= most
+        assert matches(pattern, text), text
+
+
+def test_lookaheads_are_expanded() -> None:
+    pattern = "^(?=.*[A-Z])(?=.*[0-9]).{8,}$"
+    texts = [sample(pattern, Seed(at).stream("x"), expand_lookaheads=True) for at in range(20)]
+    assert all(re.search("[A-Z]", text or "") and re.search("[0-9]", text or "") for text in texts)
+
+
+def test_lengths_in_a_lookahead_are_met() -> None:
+    for at in range(20):
+        assert 8 <= len(sample("^(?=.{8,10}$)[a-z]+(-[a-z]+)*$", Seed(at).stream("x")) or "") <= 10
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *("(", ")", "[a", "*", "\\", "[b-a]", "a{3,2}", "[]"),
+        *("^a{60000}$", "((a{1000}){1000}){1000}", "(" * 61 + ")" * 61, "[" * 50_000, "(?<" * 50_000),
+    ],
+)
+def test_none_for_what_is_broken_or_too_large(pattern: str) -> None:
+    assert sample(pattern, Seed(0).stream("x")) is None
+
+
+def test_none_for_what_is_too_long() -> None:
+    assert sample("^a{5}$", Seed(0).stream("x"), lengths=(0, 4)) is None
+
+
+def test_the_text_depends_on_the_seed_alone() -> None:
+    texts = [sample(pattern, Seed(7).stream("x")) for pattern in PATTERNS]
+    assert texts == [sample(pattern, Seed(7).stream("x")) for pattern in PATTERNS]
+    assert texts[2:4] == ["abc", "foo"]

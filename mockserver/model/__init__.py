@@ -12,7 +12,6 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.arguments.words import excerpt
 from mockserver.model.forms import formed, shaped
 from mockserver.model.forms.code import continued
 from mockserver.model.forms.markdown import markdown
@@ -25,6 +24,7 @@ from mockserver.model.structured import json, ordered, schema
 from mockserver.model.tools import recalled, tool_use, tool_uses, waits
 from mockserver.model.tools.offers import properties_of
 from mockserver.model.tools.transcript import retold
+from mockserver.model.vocabulary import excerpt
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 

@@ -12,7 +12,7 @@ from mockserver.model.arguments.assigning import Assignment, Fits, assign, wants
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.records import parted, records
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import ends
+from mockserver.model.vocabulary import ends
 
 __all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
 

@@ -24,7 +24,7 @@ from mockserver.model.arguments.spoken import (
     hinted,
 )
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import listed, stem
+from mockserver.model.vocabulary import singular, vocabulary
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
@@ -34,8 +34,8 @@ _HINTED, _NAMED = 48, 44  # points of an example that the description gives, of 
 _WEAK = 8  # points from which a name is better than none, for what must be given
 _ELSEWHERE = 24  # points against what the word before gives to another property
 _TOLD = frozenset(("pair", "member", "argument"))
-_NAMING = frozenset(listed("name quoted id slug channel uuid host ip"))
-_FREE = frozenset(listed("text query code command expression title"))
+_NAMING = vocabulary("name quoted id slug channel uuid host ip")
+_FREE = vocabulary("text query code command expression title")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +185,14 @@ def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
 
 def _of_other(mention: Mention, heads: Collection[str], want: Wanted) -> bool:
     """Whether the word before a mention, or what it counts, is what another property is called."""
-    counted = stem(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
+    counted = singular(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
     return any(word in heads and word not in want.words for word in (*mention.before[:1], counted))
 
 
 def _names_only(mention: Mention, heads: Collection[str], want: Wanted) -> bool:
     """Whether words say no more than what properties are called."""
     said = str(mention.value).split(" ")
-    return all(word in heads or word in want.words for word in map(stem, said))
+    return all(word in heads or word in want.words for word in map(singular, said))
 
 
 def _choice(mention: Mention, want: Wanted) -> int:

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from mockserver.core.json import Json
 from mockserver.model.arguments.dates import iso_duration
-from mockserver.model.arguments.numbers import CURRENCIES
 from mockserver.model.arguments.properties import Wanted
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import TRUTHS
+from mockserver.model.vocabulary import heading_of, truth
 
 _SECONDS: dict[str, float] = {"ms": 0.001, "millisecond": 0.001, "millis": 0.001, "second": 1, "sec": 1, "s": 1}
 _SECONDS |= {
@@ -48,7 +47,7 @@ def _as_string(text: str, mention: Mention, want: Wanted) -> Iterator[str]:
         case "money" if want.nature == "currency":
             yield mention.unit
         case "name" | "words" if want.nature == "currency":
-            yield CURRENCIES.get(str(mention.value).lower()) or str(mention.value)
+            yield heading_of("currencies").get(str(mention.value).lower()) or str(mention.value)
         case _ if (
             isinstance(mention.value, str) and mention.kind in ("pair", "member", "argument", "quoted") and want.format
         ):
@@ -111,10 +110,9 @@ def _in_unit(mention: Mention, want: Wanted) -> float:
 
 
 def _as_boolean(mention: Mention) -> Iterator[bool]:
-    if isinstance(mention.value, bool):
-        yield mention.value
-    elif isinstance(mention.value, str) and mention.value.lower() in TRUTHS:
-        yield TRUTHS[mention.value.lower()]
+    value = truth(mention.value) if isinstance(mention.value, str) else mention.value
+    if isinstance(value, bool):
+        yield value
 
 
 def _inner(written: str, want: Wanted) -> Iterator[Json]:

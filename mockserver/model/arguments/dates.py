@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from mockserver.core.seed import FROZEN_AT
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import listed
 
 TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
 
@@ -169,7 +168,8 @@ _TIME = re.compile(
     re.IGNORECASE,
 )
 _NAMED = {"midnight": "00:00", "mitternacht": "00:00", "minuit": "00:00", "medianoche": "00:00"}
-_HOURS = dict(zip(listed("one two three four five six seven eight nine ten eleven twelve"), range(1, 13), strict=True))
+_HOUR_NAMES = "one two three four five six seven eight nine ten eleven twelve"
+_HOURS = {name: hour for hour, name in enumerate(_HOUR_NAMES.split(), 1)}
 
 
 def times(text: str) -> Iterator[Mention]:
@@ -248,12 +248,16 @@ def iso_duration(seconds: float) -> str:
     return "P" + (f"{days}D" if days else "") + ("T" + time if time else "") if days or time else "PT0S"
 
 
-_UNITS: dict[str, int] = {
-    **dict.fromkeys(listed("s sec secs second seconds sekunde sekunden seconde secondes segundo segundos"), 1),
-    **dict.fromkeys(listed("min mins minute minutes minuten minuto minutos minuti"), 60),
-    **dict.fromkeys(listed("h hr hrs hour hours stunde stunden heure heures hora horas ora ore"), 3_600),
-    **dict.fromkeys(listed("d day days tag tage jour jours día días giorni"), 86_400),
-    **dict.fromkeys(listed("week weeks woche wochen semaine semaines semana semanas"), 604_800),
+_UNITS = {
+    word: seconds
+    for seconds, words in {
+        1: "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos",
+        60: "min mins minute minutes minuten minuto minutos minuti",
+        3_600: "h hr hrs hour hours stunde stunden heure heures hora horas ora ore",
+        86_400: "d day days tag tage jour jours día días giorni",
+        604_800: "week weeks woche wochen semaine semaines semana semanas",
+    }.items()
+    for word in words.split()
 }
 _COUNT = r"\d{1,6}(?:\.\d{1,4})?|an?|one|two|three|four|five|six|seven|eight|nine|ten|fifteen|twenty|thirty|half an?"
 _UNIT = "|".join(sorted(_UNITS, key=len, reverse=True))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.words import excerpt, vocabulary
+from mockserver.model.vocabulary import excerpt, vocabulary
 
 
 @dataclass(frozen=True, slots=True)

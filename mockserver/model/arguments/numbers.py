@@ -3,11 +3,11 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from math import isinf
 
-from mockserver.model.arguments.semantic_types import MEASURES
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import ARTICLES, COLORS, CUES, NATIONALITIES, STOPS, listed
+from mockserver.model.vocabulary import heading_of, prepositions_of, word_set
 
 _DIGITS = (
     r"(?:\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,9})?(?!\d)|\d{1,3}(?:\.\d{3}){1,5},\d{1,9}|\d{1,3}(?:\.\d{3}){2,5}(?!\d)"
@@ -31,22 +31,6 @@ _COINS |= {"CA$": "CAD", "AU$": "AUD", "NZ$": "NZD", "HK$": "HKD", "R$": "BRL", 
 _SCALES = {"k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "mio": 1e6, "b": 1e9, "bn": 1e9}
 _SCALES |= {"billion": 1e9, "mrd": 1e9, "trillion": 1e12}
 _HALVES = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
-
-CURRENCIES: dict[str, str] = {
-    **dict.fromkeys(("dollar", "dollars", "buck", "bucks", "usd"), "USD"),
-    **dict.fromkeys(("euro", "euros", "eur"), "EUR"),
-    **dict.fromkeys(("pound", "pounds", "quid", "gbp", "sterling"), "GBP"),
-    **dict.fromkeys(("yen", "jpy"), "JPY"),
-    **dict.fromkeys(("rupee", "rupees", "inr"), "INR"),
-    **dict.fromkeys(("yuan", "renminbi", "rmb", "cny"), "CNY"),
-    **dict.fromkeys(("franc", "francs", "chf", "franken"), "CHF"),
-    **dict.fromkeys(("peso", "pesos", "mxn"), "MXN"),
-    **dict.fromkeys(("won", "krw"), "KRW"),
-    **dict.fromkeys(("real", "reais", "brl"), "BRL"),
-    **dict.fromkeys(("krona", "kronor", "sek"), "SEK"),
-    **dict.fromkeys(("bitcoin", "bitcoins", "btc"), "BTC"),
-    **{code.lower(): code for code in listed("CAD AUD NZD HKD SGD NOK DKK PLN CZK HUF RUB TRY ZAR THB ETH ILS AED")},
-}
 
 
 def numbers(text: str) -> Iterator[Mention]:
@@ -104,17 +88,23 @@ def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
 def _unit_at(text: str, end: int) -> re.Match[str] | None:
     """The word after a number, unless it is one that says nothing: the "and" of "3 and 4"."""
     after = _UNIT.match(text, end)
-    return None if after is None or after[1].lower() in _NO_UNITS else after
+    return None if after is None or after[1].lower() in _no_units() else after
+
+
+@cache
+def _no_units() -> frozenset[str]:
+    leading = word_set("stops") | word_set("articles") | frozenset(prepositions_of("en"))
+    return leading - frozenset(heading_of("units"))
 
 
 def _measured(number: int | float, where: tuple[int, int], unit: str, place: tuple[int, int]) -> Iterator[Mention]:
-    code = _COINS.get(unit) or CURRENCIES.get(unit.lower())
+    code = _COINS.get(unit) or heading_of("currencies").get(unit.lower())
     if code:
         yield Mention("money", number, *where, unit=code)
         yield Mention("currency", code, *place)
         return
     yield Mention("number", number, *where, unit=_plain(unit))
-    if unit.lower() in MEASURES and unit != "%":
+    if unit.lower() in heading_of("units") and unit != "%":
         yield Mention("unit", unit, *place)
 
 
@@ -166,7 +156,6 @@ def _summed(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
     yield from _measured(total + group, where, unit[1] if unit else "", unit.span(1) if unit else where)
 
 
-_NO_UNITS = (STOPS | ARTICLES | frozenset(CUES["en"])) - frozenset(MEASURES)
 _VALUES: dict[str, int] = {
     word: number
     for line in (
@@ -180,7 +169,7 @@ _VALUES: dict[str, int] = {
     )
     for number, word in enumerate(line.split())
     if word not in ("-", "null", "sei", "once", "sette", "due", "elf")
-} | dict(zip(listed("thirty forty fifty sixty seventy eighty ninety"), range(30, 100, 10), strict=True))
+} | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}
 
 
@@ -248,7 +237,7 @@ def _is_short(mention: Mention) -> bool:
 def _of_words(words: Mention) -> Iterator[Mention]:
     """A colour that stands before what has it."""
     first, _, rest = str(words.value).partition(" ")
-    if rest and (first in COLORS or first.lower() in NATIONALITIES):
+    if rest and (first in word_set("colors") or first.lower() in word_set("nationalities")):
         cut = words.start + len(first)
         yield Mention("words", first, words.start, cut, cue=words.cue)
         yield Mention("words", rest, cut + 1, words.end, unit=words.unit)

@@ -2,114 +2,23 @@
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
-from mockserver.model.arguments.numbers import CURRENCIES
-from mockserver.model.arguments.properties import Wanted
-from mockserver.model.arguments.semantic_types import MEASURES, NATURES
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import (
-    ARTICLES,
-    COLORS,
-    COUNTRIES,
-    LANGUAGES,
-    NATIONALITIES,
-    REQUESTS,
-    STATES,
-    STOPS,
-    cues,
-    listed,
-    stem,
-)
-
-
-def kind_for(mention: Mention, nature: str, want: Wanted) -> str:
-    """The kind of a mention, words looked up in the list that the nature has."""
-    if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
-        return mention.kind
-    word = mention.value.lower()
-    if nature == "language":
-        return "language" if word in LANGUAGES else "other"
-    if nature == "currency":
-        return "currency" if word in CURRENCIES else "other"
-    if nature == "color":
-        return "hue" if word in COLORS else mention.kind
-    if nature == "unit":
-        return "unit" if word in MEASURES else "other"
-    if nature in ("country", "place", "state", "nationality", "person"):
-        return _region(word, mention.kind, want)
-    if nature == "ticker":
-        return "ticker" if mention.value.isupper() and 1 <= len(word) <= 5 else mention.kind
-    return mention.kind
-
-
-def _region(word: str, kind: str, want: Wanted) -> str:
-    """The kind of a mention where countries, their states and their people are told from other names."""
-    code = len(word) == 2 and kind == "state"
-    if word in COUNTRIES and not (want.nature == "state" and word in STATES):
-        return "country" if not _is_wide(want) else kind
-    if code or word in STATES:
-        return "state" if not _is_wide(want) else kind
-    return "nationality" if word in NATIONALITIES else kind
-
-
-def _is_wide(want: Wanted) -> bool:
-    """Whether any place will do: a location may be a country as well."""
-    return want.nature == "place" and not set(want.words) & TOWNS
-
-
-TOWNS = frozenset(listed("city town village capital stadt ville ciudad città cidade station airport"))
-STREETS = frozenset(listed("street address"))
-_CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$")
-
-_CALLINGS = frozenset(
-    listed(
-        "head chief manager engineer director developer lead officer analyst assistant president consultant designer"
-        " specialist scientist architect nurse teacher professor supervisor coordinator representative accountant vp"
-        " ceo cto cfo intern technician"
-    )
-)
-
-
-@lru_cache(maxsize=2048)
-def is_calling(words: str) -> bool:
-    """Whether words sound like a profession: designer, project manager, pianist."""
-    said = words.lower().split(" ")
-    if words[0].isupper():  # a name may end as a profession does
-        return len(said) < 6 and not _CALLINGS.isdisjoint(said)
-    return len(said) < 4 and _CALLING.search(words) is not None
-
-
-def is_measure(words: str) -> bool:
-    """Whether what is counted tells only how many there are: "5 results"."""
-    word = stem(words.split(" ")[0])
-    told = NATURES.get(word) in ("limit", "quantity", "days", "duration", "percent", "year")
-    return told or word in YEARS or words in MEASURES
-
-
-@lru_cache(maxsize=2048)
-def is_kind(words: str) -> bool:
-    """Whether words only name a kind of thing: an address, the customer."""
-    return all(NATURES.get(stem(word)) in PROPER for word in words.split(" "))
-
-
-PROPER = frozenset(listed("place person org name country state"))
-
-YEARS = frozenset(listed("year years año años ans an jahre jahr anni anno jaar anos ano lat лет"))
-
+from mockserver.model.vocabulary import heading_of, prepositions, singular, vocabulary, word_set
 
 _TOKEN = re.compile(
     r"(?:Dr|Mrs?|Ms|Prof|St)\.|[^\W\d_]\.(?= ?[^\W\d_a-z])"
     r"|(?<![^\W_ldLD]['’])[^\W_](?:[\w&-]|(?<!\b[ldLD])['’](?!s\b)(?=\w))*"
 )
-_LINKS = frozenset(listed("of the de la del van von der den di da du le al bin y"))
+_LINKS = vocabulary("of the de la del van von der den di da du le al bin y")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _PIECE = re.compile(r"[\u30a0-\u30ff\u3400-\u9fffー]{1,12}|[\uac00-\ud7af]{1,12}")
 _LEFT = re.compile(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在|从|到|去)+")
 
 _OF = frozenset("の的")
-_POLITE = frozenset(listed("i sie ihr ihre ihnen usted lei"))  # written with a capital, and no names
-_FORENAMES = frozenset(listed("mark will grant bill rob drew chase pat sue josh dim"))
+_ANNOUNCING = vocabulary("in at from for with about of on")
+_POLITE = vocabulary("i sie ihr ihre ihnen usted lei")  # written with a capital, and no names
+_FORENAMES = vocabulary("mark will grant bill rob drew chase pat sue josh dim")
 _TELLING = re.compile(r"(?:,| (?:is|was|has|had|lives|works|said|will|joined|\(?\w{1,20}ed)\b)")
 _SUBJECT = re.compile(  # what follows somebody of whom something is told
     r" (?:is|was|are|were|has|had|have|does|did|will|can|would|should|and|or|got|won|beat|took|made|said|ran|came|went"
@@ -117,12 +26,12 @@ _SUBJECT = re.compile(  # what follows somebody of whom something is told
     r"|\w{1,20}(?:ed|[^s]s)\b|weather\b|please\b)"
 )
 _INNER = re.compile(r"(?<=[\w,] )[^\W\d_]{1,20}")
-_SMALL = frozenset(listed("the a an in at from to for with by of on and or is are what me my you it that please"))
+_SMALL = vocabulary("the a an in at from to for with by of on and or is are what me my you it that please")
 _LOOKED_AT = 2_000  # characters
-_FOREIGN = ARTICLES - frozenset(
-    listed("the a an my our your his her its their this that these those some any all each")
+_ENGLISH_ARTICLES = vocabulary(
+    "the a an my our your his her its their this that these those some any all each every next last die das ein eine"
+    " mein"
 )
-_FOREIGN -= frozenset(listed("every next last die das ein eine mein"))
 
 Token = re.Match[str]
 
@@ -137,7 +46,7 @@ def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 
 
 def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
-    stops = STOPS | ARTICLES | frozenset(cues(text))
+    stops = word_set("stops") | word_set("articles") | frozenset(prepositions(text))
     links = _LINKS - {"von", "der", "den"} if "von" in stops else _LINKS
     text = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run: list[Token] = []
@@ -161,7 +70,7 @@ def _of_name(text: str, found: Token, last: Token | None) -> bool:
     if not _titled(word) or word.lower().partition("'")[0] in _POLITE:
         return False
     if _opens(text, found.start()):
-        return word.lower() in _FOREIGN and _precedes_name(text, found)
+        return word.lower() in word_set("articles") - _ENGLISH_ARTICLES and _precedes_name(text, found)
     return bool(last and _capital(last[0]) and not _opens(text, last.start())) or _precedes_name(text, found)
 
 
@@ -218,7 +127,7 @@ def _parted(text: str, run: list[Token]) -> Iterator[Mention]:
 
 def _called(text: str, token: Token) -> bool:
     """Whether a word that opens a sentence only says what somebody is: "Patient John Smith"."""
-    return _opens(text, token.start()) and NATURES.get(stem(token[0])) == "person"
+    return _opens(text, token.start()) and heading_of("semantic_types").get(singular(token[0])) == "person"
 
 
 def _requests(text: str, run: list[Token]) -> int:
@@ -229,15 +138,15 @@ def _requests(text: str, run: list[Token]) -> int:
             count += 1
         if not count and _capital(run[0][0]) and _opens(text, run[0].start()) and _lone_verb(text, run):
             return 1
-    elif run[0][0] in REQUESTS and not _announced(text, run[0].start()):
+    elif run[0][0] in word_set("requests") and not _announced(text, run[0].start()):
         return 1  # "and book", "please call": a verb in mid-sentence
     return count
 
 
 def _requesting(text: str, run: list[Token], count: int) -> bool:
     word = run[count][0]
-    if word.lower() not in REQUESTS or not _capital(word):
-        return word.lower() in REQUESTS
+    if word.lower() not in word_set("requests") or not _capital(word):
+        return word.lower() in word_set("requests")
     if count or not _opens(text, run[0].start()):
         return False
     return not (len(run) > 1 and _titled(run[1][0]) and _is_named(text, word.lower(), run))
@@ -253,7 +162,7 @@ def _is_named(text: str, word: str, run: list[Token]) -> bool:
 
 def _announced(text: str, start: int) -> bool:
     before = text[max(0, start - 12) : start].split()
-    return bool(before) and before[-1].lower() in ARTICLES | {"in", "at", "from", "for", "with", "about", "of", "on"}
+    return bool(before) and before[-1].lower() in word_set("articles") | _ANNOUNCING
 
 
 def _begins(text: str, start: int) -> bool:
@@ -274,9 +183,9 @@ def _lone_verb(text: str, run: list[Token]) -> bool:
         return False
     following = _TOKEN.match(text, run[0].end() + 1)
     if len(run) > 1:
-        return not _capital(run[1][0]) and len(run) == 2 and run[0][0].lower() in REQUESTS
+        return not _capital(run[1][0]) and len(run) == 2 and run[0][0].lower() in word_set("requests")
     word = following[0].lower() if following else ""
-    return word in ARTICLES or word.isdigit() or word in ("me", "us", "it", "them", "that", "in", "about")
+    return word in word_set("articles") or word.isdigit() or word in ("me", "us", "it", "them", "that", "in", "about")
 
 
 def _made(text: str, part: list[Token]) -> Mention:
@@ -285,7 +194,7 @@ def _made(text: str, part: list[Token]) -> Mention:
     state = re.compile(r", [A-Z]{2}\b").match(text, end) if kind == "name" else None
     end = state.end() if state else end
     before = text[max(0, start - 12) : start].rsplit(None, 1)
-    leading = "the" if before and before[-1].lower() in ARTICLES else "lead" if _is_lead(text, part) else ""
+    leading = "the" if before and before[-1].lower() in word_set("articles") else "lead" if _is_lead(text, part) else ""
     return Mention(kind, text[start:end], start, end, unit=leading)
 
 

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.semantic_types import AS_NUMBER, AS_STRING, NATURES, NUMERIC, ROLES
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import listed, parts, stem
+from mockserver.model.vocabulary import heading_of, parts, singular, vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def wanted(name: str, schema: Json, order: int, *, required: bool = False) -> Wa
     """What a property asks for; alternatives of `anyOf` and `oneOf` are taken together."""
     flat = _flat(schema if isinstance(schema, Mapping) else {})
     types = _types(flat)
-    words = parts(name) or (stem(name),)
+    words, roles = parts(name) or (singular(name),), heading_of("roles")
     described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
     return Wanted(
         name=name,
@@ -49,7 +48,7 @@ def wanted(name: str, schema: Json, order: int, *, required: bool = False) -> Wa
         types=types,
         words=words,
         nature=_nature(flat, types, words, described),
-        role=next((ROLES[word] for word in words if word in ROLES), "") or _role_of(described),
+        role=next(filter(None, map(roles.get, words)), "") or _role_of(described),
         choices=_choices(flat),
         hints=frozenset(_hints(described)),
         required=required,
@@ -103,7 +102,8 @@ def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str
     if isinstance(form := schema.get("format"), str) and form in _FORMATS:
         return _FORMATS[form]
     numeric = bool(types) and set(types) <= {"integer", "number"}
-    known = [_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES]
+    types_of = heading_of("semantic_types")
+    known = [_adapted(types_of[word], numeric=numeric) for word in words if word in types_of]
     if named := _PERSONAL.get(words[:2]) or _HOUSE.get(words[-2:]):
         return named
     named = "job" if "job" in known else next((nature for nature in reversed(known) if nature), "")
@@ -118,6 +118,12 @@ def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str
     return named or _described(described, numeric=False)
 
 
+_NUMERIC = vocabulary(
+    "money percent quantity number limit age year weight height temperature days duration id time date"
+)
+# What a semantic type becomes for a property whose type is a number.
+_AS_NUMBER = {"person": "quantity", "place": "", "title": "quantity", "text": "number", "query": "", "unit": "quantity"}
+_AS_STRING = {"quantity": "", "number": "", "limit": "", "days": ""}
 _PERSONAL: dict[tuple[str, ...], str] = {
     **dict.fromkeys((("first", "name"), ("given", "name")), "forename"),
     **dict.fromkeys((("last", "name"), ("family", "name")), "surname"),
@@ -129,23 +135,25 @@ _HOUSE: dict[tuple[str, ...], str] = dict.fromkeys(
 
 def _adapted(nature: str, *, numeric: bool) -> str:
     if numeric:
-        nature = AS_NUMBER.get(nature, nature)
-        return nature if nature in NUMERIC else ""
-    return AS_STRING.get(nature, nature)
+        nature = _AS_NUMBER.get(nature, nature)
+        return nature if nature in _NUMERIC else ""
+    return _AS_STRING.get(nature, nature)
 
 
 def _described(described: str, *, numeric: bool) -> str:
     """The nature that the first words of a description tell."""
     words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
-    known = (_adapted(NATURES[word], numeric=numeric) for word in words if word in NATURES and len(word) > 2)
+    types_of = heading_of("semantic_types")
+    known = (_adapted(types_of[word], numeric=numeric) for word in words if word in types_of and len(word) > 2)
     return next((nature for nature in known if nature not in ("", "query", "text", "number", "title", "name")), "")
 
 
 def _role_of(described: str) -> str:
     words = parts(described)[:6]
-    return next((ROLES[word] for word in words if word in ("origin", "destination", "departure", "arrival")), "")
+    return next((heading_of("roles")[word] for word in words if word in _TRAVEL), "")
 
 
+_TRAVEL = ("origin", "destination", "departure", "arrival")
 _EXAMPLES = re.compile(
     r"(?:e\.?g\.?|such as|for example|like|one of|i\.e\.|either|:|\()[,:]?\s*([^.()]{2,200})", re.IGNORECASE
 )
@@ -201,4 +209,4 @@ _FAMILIES = (
     "minuend subtrahend", "dividend divisor", "numerator denominator", "home away", "start end", "origin destination",
     "winner loser", "base exponent", "opens closes", "open close", "opening closing", "old new", "from to",
 )  # fmt: skip
-_PLACES = {word: (family, rank) for family in _FAMILIES for rank, word in enumerate(listed(family))}
+_PLACES = {word: (family, rank) for family in _FAMILIES for rank, word in enumerate(family.split())}

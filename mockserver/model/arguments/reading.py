@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -11,10 +11,9 @@ from mockserver.core.json import Json
 from mockserver.model.arguments.dates import durations, moments, pieces, times
 from mockserver.model.arguments.numbers import numbers, portions, value_of
 from mockserver.model.arguments.phrases import phrases
-from mockserver.model.arguments.semantic_types import MEASURES, SYNONYMS
 from mockserver.model.arguments.spoken import LISTED
 from mockserver.model.arguments.values import Mention, literals, quoted
-from mockserver.model.arguments.words import ARTICLES, cues, listed, stem
+from mockserver.model.vocabulary import heading_of, prepositions, singular, synonyms, vocabulary, word_set
 
 
 def _finite(written: str) -> float:
@@ -205,7 +204,7 @@ _WHAT = re.compile(
 _END = re.compile(
     r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"
 )
-_NOBODY = frozenset(listed("it this that he she they we you what who where there here which today"))
+_NOBODY = vocabulary("it this that he she they we you what who where there here which today")
 
 
 def statements(text: str) -> Iterator[Mention]:
@@ -275,7 +274,7 @@ _REACH = 70  # characters that are looked at on either side
 
 def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
     """The mentions with the words around them."""
-    leading = cues(text)
+    leading = prepositions(text)
     whole = text
     for mention in found:
         if mention.kind == "address":  # its words tell nothing of what stands beside it
@@ -286,7 +285,7 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
     for mention in found:
         before = _before(text, mention.start)
         cue = mention.cue or _cue(before, leading)
-        near = tuple(stem(word) for word in before if word.lower() not in ARTICLES)
+        near = tuple(singular(word) for word in before if word.lower() not in word_set("articles"))
         if (mention.end in labels and mention.kind == "words") or (not cue and _is_heading(whole, mention)):
             mention = replace(mention, unit="label")
         made = replace(mention, cue=cue, before=near[:4], after=_after(text, mention.end))
@@ -302,7 +301,8 @@ def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:
     numbered = (
         m
         for m in found
-        if m.kind in ("number", "id") and text[m.start - 1 : m.start] == " " and m.unit.lower() not in MEASURES
+        if m.kind in ("number", "id") and text[m.start - 1 : m.start] == " "
+        if m.unit.lower() not in heading_of("units")
     )
     return frozenset(mention.start - 1 for mention in numbered)
 
@@ -312,8 +312,8 @@ def _is_heading(text: str, mention: Mention) -> bool:
     return mention.kind in ("name", "words") and text[mention.end : mention.end + 1] == ":"
 
 
-def _is_of(word: str, group: str) -> bool:
-    return any(word in words and group in words for words in SYNONYMS)
+def _is_people(word: str) -> bool:
+    return "people" in synonyms("property_synonyms").get(singular(word), ())
 
 
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
@@ -324,7 +324,7 @@ def _joined(text: str, last: Mention, mention: Mention) -> Mention:
         and mention.kind in ("words", "name")
         and gap in (" ", " of ", " x ", "x ", " × ")
     ):
-        people = mention.kind == "words" and any(_is_of(stem(word), "people") for word in str(mention.value).split())
+        people = mention.kind == "words" and any(map(_is_people, str(mention.value).split()))
         return mention if people or isinstance(last.value, float) else replace(mention, unit="counted")
     if last.kind == mention.kind and not mention.cue and LISTED.fullmatch(text, last.end, mention.start):
         return replace(mention, cue="until" if last.cue == "between" else last.cue, before=last.before)
@@ -343,12 +343,12 @@ def _before(text: str, start: int) -> list[str]:
     return clause[:5]
 
 
-def _cue(before: list[str], leading: dict[str, str]) -> str:
+def _cue(before: list[str], leading: Mapping[str, str]) -> str:
     """The preposition that leads to a place, articles between them skipped."""
     for word in before[:3]:
         if word.lower() in leading:
             return leading[word.lower()]
-        if word.lower() not in ARTICLES:
+        if word.lower() not in word_set("articles"):
             break
     return ""
 
@@ -359,4 +359,4 @@ def _after(text: str, end: int) -> tuple[str, ...]:
         if word in _ENDS or word in ",:" or word.isdigit():
             break
         words.append(word)
-    return tuple(stem(word) for word in words[:3])
+    return tuple(singular(word) for word in words[:3])

@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 from mockserver.model.arguments.assigning import Match, matches, wants
 from mockserver.model.arguments.properties import Wanted
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import listed
+from mockserver.model.vocabulary import vocabulary
 
 Place = tuple[int, int]
 
@@ -277,4 +277,4 @@ def _joins(between: str) -> bool:
     return len(words) <= 14 and not _JOINING.isdisjoint(words)
 
 
-_JOINING = frozenset(listed(", and or und oder et ou y e o & plus then vs versus with"))
+_JOINING = vocabulary(", and or und oder et ou y e o & plus then vs versus with")

@@ -1,32 +1,105 @@
-"""How well a mention suits a property, in points: by the name it is given, its kind, its cue, its neighbours."""
+"""How well a mention suits a property, in points: tables of features and their weights, and functions that add them.
 
+`kind_points.txt` weighs the kind of a mention, `preposition_points.txt` the word before it; the other tables stand at
+the end.
+"""
+
+import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from mockserver.model.arguments.phrases import PROPER, STREETS, TOWNS, YEARS, is_calling, is_kind, is_measure, kind_for
 from mockserver.model.arguments.properties import Wanted
-from mockserver.model.arguments.semantic_types import CUE_ROLES, CUED, FITNESS, MEASURES, NATURES, SYNONYMS
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import CUES, REQUESTS, STOPS, listed, parts, stem
+from mockserver.model.vocabulary import (
+    heading_of,
+    parts,
+    points,
+    prepositions_of,
+    singular,
+    synonyms,
+    vocabulary,
+    word_set,
+)
 
-LEADING = frozenset(CUES["en"])
-UNTOLD = frozenset(listed("id name number value is has to from the of key code type string text"))
-_PARTING = (LEADING | {"and", "or", "but"}) - {"as", "of", "to", "per"}
-_NUMBERS = frozenset(("number", "money", "ordinal"))
+ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
+UNTOLD = vocabulary("id name number value is has to from the of key code type string text")
+
+
+def score(mention: Mention, want: Wanted) -> int:
+    """Return the points of a mention for a property; below ENOUGH it does not count."""
+    if mention.kind in _KEYED:
+        return _by_key(mention, want)
+    if mention.kind == "json":
+        return _json(mention, want)
+    if mention.kind in _NUMBERS and (
+        want.numeric or not want.types or want.types == ("string",) or want.nature in _TYPES_OF_NUMBERS
+    ):
+        return _number(mention, want)
+    if mention.kind == "one":
+        return 12 if want.numeric and set(want.words) & {"quantity", "qty", "amount", "count"} else 0
+    if mention.kind == "duration" and (want.numeric or want.nature == "duration"):
+        return _duration(mention, want)
+    if want.numeric or (want.types and "string" not in want.types):
+        return 0
+    return _text(mention, want)
+
+
+def _text(mention: Mention, want: Wanted) -> int:
+    nature = want.nature
+    if mention.kind in _MOMENTS and nature not in _MOMENTS:
+        return context(mention, want) + (15 + role(mention, want) if want.role else 0) if nature == "" else 0
+    if nature == "" and mention.kind in ("unit", "currency") and not want.role:
+        return 0
+    near = context(mention, want) if mention.unit != "lead" else 0
+    if nature == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
+        return 0 if is_measure(str(mention.value)) else 34
+    fitness = _kind_points(mention, want)
+    if fitness is None:
+        return near - 15 if mention.kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
+    features = sum(weight for weight, holds in _features(mention.kind, nature) if holds(mention, want, near))
+    return fitness + near + role(mention, want) + _preposition_points(mention, nature) + features
+
+
+def _kind_points(mention: Mention, want: Wanted) -> int | None:
+    """The points for the kind of a mention; None where it never suits such a property."""
+    if want.nature == "job" and mention.kind in ("words", "name") and is_calling(str(mention.value)):
+        return 30 if " " in str(mention.value) else 26
+    if want.nature == "place" and mention.kind == "address":
+        return 58 if set(want.words) & _STREETS else -20 if set(want.words) & _TOWNS else 28
+    table = points("kind_points")
+    return table.get(want.nature, table[""]).get(_kind(mention, want))
+
+
+def _preposition_points(mention: Mention, nature: str) -> int:
+    return points("preposition_points").get(nature, {}).get(mention.cue, 0)
+
+
+@lru_cache(maxsize=1024)
+def _features(kind: str, nature: str) -> Sequence[tuple[int, "Holds"]]:
+    """The rows of the table of features for such mentions and properties."""
+    return [
+        (weight, holds)
+        for weight, kinds, natures, holds in _FEATURES
+        if (not kinds or kind in kinds.split()) and (not natures or nature in natures.split())
+    ]
 
 
 def context(mention: Mention, want: Wanted) -> int:
-    """The points for words beside a mention that the property is named by."""
+    """Return the points for words around a mention that the property is named by."""
     if not mention.before and not mention.after:
         return 0
-    telling = _telling(want.words)
-    best = 0
+    telling, best = _telling(want.words), 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
         for distance, word in enumerate(near[:4]):
-            if near is mention.after and word in _PARTING:
-                break  # what follows is said of something else
+            if near is mention.after and _parts_clauses(word):
+                break  # what follows is about something else
             if hit := _hit(word, telling):
                 best = max(best, int((top - step * distance) * hit))
     return best
+
+
+def _parts_clauses(word: str) -> bool:
+    return word in ("and", "or", "but") or (_leads(word) and word not in ("as", "of", "to", "per"))
 
 
 @lru_cache(maxsize=1024)
@@ -44,185 +117,155 @@ def _hit(word: str, telling: tuple[str, ...]) -> float:
 
 @lru_cache(maxsize=4096)
 def alike(one: str, other: str) -> bool:
-    """Whether two stems are of one word or mean the same."""
-    if one == other:
-        return True
+    """Whether two singulars are of one word or mean the same."""
     short, long = sorted((one, other), key=len)
     if len(short) >= 4 and long.startswith(short[: max(4, len(short) - 2)]) and len(long) - len(short) <= 4:
         return True
-    return any(one in group and other in group for group in SYNONYMS)
+    groups = synonyms("property_synonyms")
+    return one == other or not groups.get(one, frozenset()).isdisjoint(groups.get(other, ()))
 
 
 def role(mention: Mention, want: Wanted) -> int:
-    """For or against, where the property is from or to something and the preposition tells which."""
-    told = CUE_ROLES.get(mention.cue, "")
+    """Return the points for a preposition that tells from what or to what, where the property asks for one of them."""
     if want.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
         return 8
-    if not want.role or not told:
+    said = ROLE_OF.get(mention.cue, "")
+    if not want.role or not said:
         return 0
-    return 25 if want.role == told else -22 if {want.role, told} == {"from", "to"} else 0
+    return 25 if want.role == said else -22 if {want.role, said} == {"from", "to"} else 0
 
 
-def elsewhere(mention: Mention, want: Wanted, near: int) -> int:
-    """Against a name that the word before it gives to something else: "company Initech" is no city."""
-    if near or not mention.before or mention.kind not in ("name", "quoted", "words"):
-        return 0
-    head = NATURES.get(mention.before[0], "")
-    natures = {want.nature, "", "name", "number", "quantity", "query", "text"}
-    return 12 if head not in natures and mention.before[0] not in want.words and not mention.cue else 0
+def _kind(mention: Mention, want: Wanted) -> str:
+    """The kind of a mention; of words that stand in the list of the property's type, the name of that list."""
+    if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
+        return mention.kind
+    word = mention.value.lower()
+    if want.nature in _LISTED_TYPES:
+        return want.nature if word in heading_of(_LISTED_TYPES[want.nature]) else "other"
+    if want.nature == "color":
+        return "hue" if word in word_set("colors") else mention.kind
+    if want.nature in ("country", "place", "state", "nationality", "person"):
+        return _region(word, mention.kind, want)
+    if want.nature == "ticker":
+        return "ticker" if mention.value.isupper() and 1 <= len(word) <= 5 else mention.kind
+    return mention.kind
 
 
-_MOMENTS = frozenset(("date", "time", "datetime"))
+def _region(word: str, kind: str, want: Wanted) -> str:
+    """The kind of a mention where countries, their states and their people differ from other names."""
+    any_place = want.nature == "place" and not set(want.words) & _TOWNS
+    if word in word_set("countries") and not (want.nature == "state" and word in word_set("states")):
+        return kind if any_place else "country"
+    if word in word_set("states") or (len(word) == 2 and kind == "state"):
+        return kind if any_place else "state"
+    return "nationality" if word in word_set("nationalities") else kind
 
 
-def text_score(mention: Mention, want: Wanted) -> int:
-    """The points of a mention for a property whose value is a string."""
-    nature = _nature_of(mention, want)
-    if mention.kind in _MOMENTS and nature not in ("date", "time", "datetime", "moment"):
-        return context(mention, want) + (15 + role(mention, want) if want.role else 0) if nature == "" else 0
-    fitness = FITNESS.get(nature, FITNESS[""])
-    points = fitness.get(kind_for(mention, nature, want))
-    if nature == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
-        return 0 if is_measure(str(mention.value)) else _COUNTED["title"] + 16
-    if nature == "job" and mention.kind in ("words", "name") and is_calling(str(mention.value)):
-        points = 30 if " " in str(mention.value) else 26
-    if mention.kind == "address" and nature == "place":
-        points = 58 if set(want.words) & STREETS else -20 if set(want.words) & TOWNS else 28
-    if nature == "" and mention.kind in ("unit", "currency") and not want.role:
-        return 0
-    near = context(mention, want) if mention.unit != "lead" else 0
-    if points is None:
-        return (
-            near - 15 if mention.kind in ("number", "id", "quoted", "name", "channel", "version") and near > 30 else 0
-        )
-    cued = CUED.get(nature, CUED[""] if nature == "" else {}).get(mention.cue, 0)
-    hinted = 35 if isinstance(mention.value, str) and mention.value.lower() in want.hints else 0
-    if nature == "title" and mention.kind == "name":
-        points += 10 if not mention.cue and " " in mention.value else 0
-        points -= 14 if mention.after and mention.after[0] not in STOPS and mention.after[0] not in LEADING else 0
-    points += _by_place(mention, nature) - _against(mention, want, near)
-    if nature in ("person", "name") and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
-        points += 14
-    elif nature in ("person", "name") and mention.kind == "name" and not mention.before and " " in str(mention.value):
-        points += 10
-    if nature == "org" and mention.kind == "name" and not mention.cue and set(mention.after[:1]) & _DOING:
-        points += 14
-    if nature == "title" and mention.kind == "words" and _is_object(mention):
-        points += 20
-    if mention.kind == "words":
-        points += 8 if mention.unit in ("the", "counted") else -4 if mention.value.endswith("ing") else 0
-    if (
-        mention.kind in ("name", "words")
-        and not (cued > 0 or near or hinted)
-        and nature not in ("title", "name", "person")
-    ):
-        points -= 4
-    return points + max(cued, 0) + min(cued, 0) + near + hinted + role(mention, want) - elsewhere(mention, want, near)
+@lru_cache(maxsize=2048)
+def is_calling(words: str) -> bool:
+    """Whether words sound like a profession: designer, project manager, pianist."""
+    said = words.lower().split(" ")
+    if words[0].isupper():  # a name may end as a profession does
+        return len(said) < 6 and not word_set("callings").isdisjoint(said)
+    return len(said) < 4 and _CALLING.search(words) is not None
 
 
-def _against(mention: Mention, want: Wanted, near: int) -> int:
-    """Against names of towns for streets, names that describe a noun, and words that only name a kind of thing."""
-    points = 0
-    if want.nature == "place" and mention.kind == "name":
-        points += 14 if not near and set(want.words) & STREETS else 0
-        points += 8 if mention.cue and _is_described(mention) else 0
-    if want.nature in PROPER and mention.kind in ("words", "name") and is_kind(str(mention.value)):
-        points += 30
-    return points
+def is_measure(words: str) -> bool:
+    """Whether what is counted only says how many there are: "5 results"."""
+    word = singular(words.split(" ")[0])
+    measured = heading_of("semantic_types").get(word) in _TYPES_OF_MEASURES
+    return measured or word in _YEARS or words in heading_of("units")
 
 
-def _by_place(mention: Mention, nature: str) -> int:
-    """For what a number counts, where a thing is asked for; against headings and what may be a verb."""
-    if mention.unit == "counted":
-        other = 0 if mention.kind == "words" else -30
-        return other if is_measure(str(mention.value).lower()) else _COUNTED.get(nature, other)
-    return _AGAINST.get(mention.unit, 0)
+@lru_cache(maxsize=2048)
+def _is_generic(words: str) -> bool:
+    """Whether words only name a kind of thing: an address, the customer."""
+    return all(heading_of("semantic_types").get(singular(word)) in _PROPER for word in words.split(" "))
 
 
-_COUNTED = {"title": 18, "name": 22, "": 10}
-_AGAINST = {"label": -30, "lead": -20}
+def _is_example(mention: Mention, want: Wanted, near: int = 0) -> bool:
+    return isinstance(mention.value, str) and mention.value.lower() in want.hints
 
 
-def _is_described(mention: Mention) -> bool:
-    """Whether a name only describes the noun behind it: the Olympic final."""
-    return bool(mention.after) and mention.after[0] not in STOPS and mention.after[0] not in LEADING
+def _describes(mention: Mention, want: Wanted, near: int) -> bool:
+    """Whether a name only describes the noun after it: the Olympic final."""
+    return bool(mention.after) and mention.after[0] not in word_set("stops") and not _leads(mention.after[0])
 
 
-def _is_object(mention: Mention) -> bool:
+def _is_subject(mention: Mention, want: Wanted, near: int) -> bool:
+    """Whether a sentence says something about it: Ann lives in Rome."""
+    return not mention.cue and bool(mention.after) and mention.after[0] in _VERBS_OF_SUBJECTS
+
+
+def _opens(mention: Mention, want: Wanted, near: int) -> bool:
+    return not mention.before and " " in str(mention.value) and not _is_subject(mention, want, near)
+
+
+def _is_object(mention: Mention, want: Wanted, near: int) -> bool:
     """Whether a request is about it: "move my appointment"; what a request makes is named by other words."""
     verb = mention.before[0] if mention.before else ""
-    return mention.unit == "the" and not mention.cue and verb in REQUESTS and verb not in _MAKING
+    return mention.unit == "the" and not mention.cue and verb in word_set("requests") and verb not in _MAKING
 
 
-_MAKING = frozenset(listed("create make add new open schedule book start set write send post generate file get"))
-_DOING = frozenset(listed("is was are live work has ha lives works from teach run own lead say said joined plays earn"))
+def _is_unsupported(mention: Mention, want: Wanted, near: int) -> bool:
+    return (
+        want.nature not in ("title", "name", "person")
+        and not (near or _is_example(mention, want))
+        and _preposition_points(mention, want.nature) <= 0
+    )
 
 
-def _nature_of(mention: Mention, want: Wanted) -> str:
-    if want.nature == "unit" and mention.kind in ("words", "name"):
-        return "unit"
-    return want.nature
+def _is_named_otherwise(mention: Mention, want: Wanted, near: int) -> bool:
+    """Whether the word before it says that it is something else: "company Initech" is no city."""
+    if near or mention.cue or not mention.before or mention.before[0] in want.words:
+        return False
+    return heading_of("semantic_types").get(mention.before[0], "") not in {want.nature, *_VAGUE, "quantity", "name"}
 
 
-ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
-_GIVEN = frozenset(("pair", "member", "argument"))
-_BARE = frozenset(("id", "number", "no", "nr"))  # names that leave to the text what has the number
+def _is_counted(mention: Mention, want: Wanted, near: int) -> bool:
+    return mention.unit == "counted" and not is_measure(str(mention.value).lower())
 
 
-def score(mention: Mention, want: Wanted) -> int:
-    """The points of a mention for a property; below ENOUGH it does not count."""
-    if mention.kind in _GIVEN:
-        return _by_key(mention, want)
-    if mention.kind == "json":
-        return _json(mention, want)
-    if mention.kind in _NUMBERS and "string" in want.types and len(want.types) == 1:
-        return _number(mention, want)
-    if mention.kind in _NUMBERS and (
-        want.numeric or not want.types or want.nature in ("quantity", "money", "currency", "id")
-    ):
-        return _number(mention, want)
-    if mention.kind == "one":
-        return 12 if want.numeric and set(want.words) & {"quantity", "qty", "amount", "count"} else 0
-    if mention.kind == "duration" and (want.numeric or want.nature == "duration"):
-        return _duration(mention, want)
-    if want.numeric or (want.types and "string" not in want.types):
-        return 0
-    return text_score(mention, want)
+def _is_counted_otherwise(mention: Mention, want: Wanted, near: int) -> bool:
+    return mention.unit == "counted" and not (want.nature in ("title", "name", "") and _is_counted(mention, want, near))
+
+
+def _leads(word: str) -> bool:
+    return word in prepositions_of("en")
 
 
 def _by_key(mention: Mention, want: Wanted) -> int:
+    """The points of a value that the text gives by name, or by position in a call."""
     if mention.key.startswith("#"):
         return 90 if mention.key == f"#{want.order}" and want.nature not in ("code", "command", "expression") else 0
-    key = _key(mention.key)
-    if key[:1] == ("for",) or (want.nature in ("forename", "surname") and key == ("name",)):
+    key = parts(mention.key)
+    if not key or key[0] == "for" or (want.nature in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
-    bonus = 10 if mention.kind == "argument" else 5 if mention.kind == "member" else 0
-    if key == want.words or "".join(key) == "".join(want.words):
-        return 100 + bonus
-    ends = set(want.words[-1:])
-    if key and (ends & set(key[-1:])) and (set(key) <= set(want.words) or set(want.words) <= set(key)):
-        return 85 + bonus
-    if key and len(want.words) == len(key) and all(alike(a, b) for a, b in zip(key, want.words, strict=True)):
-        return 75 + bonus
-    shared = set(key) & set(want.words) - UNTOLD
-    if shared and key and key[0] in want.words and len(key) <= len(want.words):
-        return 70 + bonus
-    natures = {NATURES.get(word, "") for word in key} - {"", "title", "text", "query", "name"}
-    if want.nature in natures and not want.role:
-        return 50 + bonus
-    if (
-        key
-        and want.nature in ("title", "name", "person")
-        and NATURES.get(key[-1]) == want.nature
-        and want.words[-1] in ("name", "title")
-    ):
-        return 45
-    return 0
+    weight = next((weight for weight, holds in _KEYS if holds(key, want)), 0)
+    return weight + {"argument": 10, "member": 5}.get(mention.kind, 0) if weight > 45 else weight
 
 
-@lru_cache(maxsize=512)
-def _key(written: str) -> tuple[str, ...]:
-    return parts(written)
+def _all_alike(key: tuple[str, ...], want: Wanted) -> bool:
+    return len(want.words) == len(key) and all(map(alike, key, want.words))
+
+
+def _ends_alike(key: tuple[str, ...], want: Wanted) -> bool:
+    return key[-1] == want.words[-1] and (set(key) <= set(want.words) or set(want.words) <= set(key))
+
+
+def _begins_alike(key: tuple[str, ...], want: Wanted) -> bool:
+    return bool(set(key) & set(want.words) - UNTOLD) and key[0] in want.words and len(key) <= len(want.words)
+
+
+def _is_of_type(key: tuple[str, ...], want: Wanted) -> bool:
+    types = heading_of("semantic_types")
+    natures = {types.get(word, "") for word in key} - {"", "title", "text", "query", "name"}
+    return want.nature in natures and not want.role
+
+
+def _is_name(key: tuple[str, ...], want: Wanted) -> bool:
+    same_type = heading_of("semantic_types").get(key[-1]) == want.nature
+    return same_type and want.nature in ("title", "name", "person") and want.words[-1] in ("name", "title")
 
 
 def _json(mention: Mention, want: Wanted) -> int:
@@ -238,83 +281,179 @@ def _json(mention: Mention, want: Wanted) -> int:
 
 
 def _number(mention: Mention, want: Wanted) -> int:
-    near = context(mention, want)
-    nature, unit = want.nature, mention.unit.lower()
-    measured = MEASURES.get(unit)
+    near, nature, measured = context(mention, want), want.nature, heading_of("units").get(mention.unit.lower())
     if want.types == ("string",) and nature not in ("quantity", "money", "currency"):
-        return (near + 12 if near >= 24 else 0) + (32 if unit == "#" and nature == "id" else 0)
-    if unit and (unit in want.words or stem(unit) in want.words):
-        return 70
-    if len(unit) > 3 and any(len(word) > 3 and alike(stem(unit), word) for word in want.words):
-        return 62
-    if nature == "currency":
-        return 45 if mention.kind == "money" else 0
-    if mention.kind == "money" and "amount" in want.words:
-        return 48 + near // 2
-    if mention.kind == "money" and "rate" in want.words:
-        return 32
-    if mention.kind == "money":
-        return (
-            58 + near // 2 + role(mention, want) if nature == "money" else 30 if nature in ("number", "") else near - 10
-        )
-    if unit == "#":
-        return 45 + near // 2 if nature == "id" else near - 5
-    if measured and measured == nature:
-        return 50 + near // 2 + role(mention, want)
-    if nature == "number" or (nature == "quantity" and set(want.words) & {"amount", "number", "num"}):
-        return 34 + near // 2 - (4 if mention.kind == "ordinal" else 0)
-    points = near + _by_nature(mention, nature)
-    if measured and nature not in ("money", "", "quantity") and near < 40:
-        points -= 12
-    if _of_other(mention, want) and near < 25:
-        points -= 25
+        return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and nature == "id" else 0)
     told = role(mention, want)
-    points -= 16 if nature in ("quantity", "limit") and not want.role and CUE_ROLES.get(mention.cue) else 0
-    return points + (told + (8 if told > 0 else 0) if points > 0 else 0)
+    for weight, share, with_role, holds in _CLEAR_NUMBERS:
+        if holds(mention, want):
+            return weight + int(near * share) + with_role * told
+    total = near + next((weight for weight, holds in _NUMBER_TYPES.get(nature, ()) if holds(mention)), 2)
+    if measured and nature not in ("money", "", "quantity") and near < 40:
+        total -= 12
+    if near < 25 and _counts_otherwise(mention, want):
+        total -= 25
+    if nature in ("quantity", "limit") and not want.role and ROLE_OF.get(mention.cue):
+        total -= 16
+    return total + (told + (8 if told > 0 else 0) if total > 0 else 0)
 
 
-def _by_nature(mention: Mention, nature: str) -> int:
-    value, unit = mention.value, mention.unit.lower()
-    if nature == "quantity":
-        return 32 if mention.kind == "number" and unit not in MEASURES and _whole(value) else 8
-    if nature == "year":
-        return 36 if _whole(value) and 1500 <= value <= 2200 else -30
-    if nature == "age":
-        return (
-            32
-            if set(mention.after[:2]) & {"old", "year"} or unit in YEARS
-            else 22
-            if unit == "" and _whole(value) and 0 < value < 120
-            else -10
-        )
-    if nature == "limit":
-        return 30 if set(mention.before[:2]) & {"top", "first", "most", "last", "limit", "latest"} else 14
-    if nature == "money":
-        return (24 if mention.cue in ("at", "for") else 16) if unit not in MEASURES else -10
-    if nature == "percent":
-        return 30 if unit == "%" else 8
-    return {"temperature": 10, "id": 8, "height": 6, "weight": 6}.get(nature, 2)
+def _is_in_unit(mention: Mention, want: Wanted) -> bool:
+    return bool(mention.unit) and not {mention.unit.lower(), singular(mention.unit)}.isdisjoint(want.words)
 
 
-def _whole(value: object) -> bool:
-    return isinstance(value, int)
+def _is_in_similar_unit(mention: Mention, want: Wanted) -> bool:
+    unit = singular(mention.unit)
+    return len(mention.unit) > 3 and any(len(word) > 3 and alike(unit, word) for word in want.words)
 
 
-def _of_other(mention: Mention, want: Wanted) -> bool:
+def _measures(mention: Mention, want: Wanted) -> bool:
+    return heading_of("units").get(mention.unit.lower()) == want.nature
+
+
+def _is_plain_number(mention: Mention, want: Wanted) -> bool:
+    return want.nature == "number" or (
+        want.nature == "quantity" and not {"amount", "number", "num"}.isdisjoint(want.words)
+    )
+
+
+def _counts_otherwise(mention: Mention, want: Wanted) -> bool:
     """Whether the word before says that the number is something else: "user id 42", "page 3"."""
     head = mention.before[0] if mention.before else ""
-    nature = "" if head in LEADING or set(want.words) <= _BARE else NATURES.get(head, "")
-    return (
-        bool(nature) and nature not in ("query", "text", "", want.nature, "number", "title") and want.nature != "number"
-    )
+    if want.nature == "number" or _leads(head) or set(want.words) <= _BARE:
+        return False
+    return heading_of("semantic_types").get(head, "") not in {want.nature, *_VAGUE, "title"}
+
+
+def _is_small_count(mention: Mention) -> bool:
+    return mention.kind == "number" and mention.unit.lower() not in heading_of("units") and _whole(mention)
+
+
+def _is_old(mention: Mention) -> bool:
+    return not {"old", "year"}.isdisjoint(mention.after[:2]) or mention.unit.lower() in _YEARS
+
+
+def _whole(mention: Mention, least: float = float("-inf"), most: float = float("inf")) -> bool:
+    return isinstance(mention.value, int) and least <= mention.value <= most
 
 
 def _duration(mention: Mention, want: Wanted) -> int:
     near = context(mention, want)
-    if mention.unit and any(alike(word, mention.unit.removesuffix("s")) for word in want.words if len(word) > 1):
-        return 60
-    if want.nature == "days" and mention.unit.startswith(("d", "w")):
-        return 50
-    if want.nature in ("duration", "days") or set(want.words) & {"second", "minute", "hour"}:
-        return 50 + near // 2
-    return 45 + near // 2 if want.nature == "time" else near - 10 if want.nature else near
+    return next((weight + int(near * share) for weight, share, holds in _DURATIONS if holds(mention, want)), near)
+
+
+def _is_duration_in_unit(mention: Mention, want: Wanted) -> bool:
+    unit = mention.unit.removesuffix("s")
+    return bool(unit) and any(alike(word, unit) for word in want.words if len(word) > 1)
+
+
+Holds = Callable[[Mention, Wanted, int], bool]
+
+ROLE_OF = {
+    **dict.fromkeys(("from", "since", "between", "over"), "from"),
+    **dict.fromkeys(("to", "into", "until", "under"), "to"),
+    "about": "about",
+    "named": "named",
+}
+_KEYED = vocabulary("pair member argument")
+_NUMBERS = vocabulary("number money ordinal")
+_MOMENTS = vocabulary("date time datetime moment")
+_NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
+_LISTED_TYPES = {"language": "languages", "currency": "currencies", "unit": "units"}
+_TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
+_TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
+_PROPER = vocabulary("place person org name country state")
+_VAGUE = ("", "number", "query", "text")  # semantic types that say little
+_LIMITING = vocabulary("top first most last limit latest")
+_BARE = vocabulary("id number no nr")  # names that leave to the text what has the number
+_TOWNS = vocabulary("city town village capital stadt ville ciudad città cidade station airport")
+_STREETS = vocabulary("street address")
+_YEARS = vocabulary("year years año años ans an jahre jahr anni anno jaar anos ano lat лет")
+_MAKING = vocabulary("create make add new open schedule book start set write send post generate file get")
+_VERBS_OF_SUBJECTS = vocabulary(
+    "is was are live work has ha lives works from teach run own lead say said joined plays earn"
+)
+_CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|intern|cook|clerk|ceo|cto|cfo|lead)$")
+
+# For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
+_FEATURES: tuple[tuple[int, str, str, Holds], ...] = (
+    (35, "", "", _is_example),
+    (-30, "", "", lambda mention, want, near: mention.unit == "label"),
+    (-20, "", "", lambda mention, want, near: mention.unit == "lead"),
+    (-12, "name quoted words", "", _is_named_otherwise),
+    (-4, "name words", "", _is_unsupported),
+    (8, "words", "", lambda mention, want, near: mention.unit in ("the", "counted")),
+    (
+        -4,
+        "words",
+        "",
+        lambda mention, want, near: mention.unit not in ("the", "counted") and mention.value.endswith("ing"),
+    ),
+    (18, "", "title", _is_counted),
+    (22, "", "name", _is_counted),
+    (10, "", "", lambda mention, want, near: not want.nature and _is_counted(mention, want, near)),
+    (-30, "name", "", _is_counted_otherwise),
+    (10, "name", "title", lambda mention, want, near: not mention.cue and " " in mention.value),
+    (-14, "name", "title", _describes),
+    (20, "words", "title", _is_object),
+    (14, "name", "person name org", _is_subject),
+    (10, "name", "person name", _opens),
+    (-14, "name", "place", lambda mention, want, near: not near and not _STREETS.isdisjoint(want.words)),
+    (-8, "name", "place", lambda mention, want, near: bool(mention.cue) and _describes(mention, want, near)),
+    (-30, "words name", " ".join(_PROPER), lambda mention, want, near: _is_generic(str(mention.value))),
+)
+# For values with a name, the first row that holds: points, condition on the name's words.
+_KEYS: tuple[tuple[int, Callable[[tuple[str, ...], Wanted], bool]], ...] = (
+    (100, lambda key, want: "".join(key) == "".join(want.words)),
+    (85, _ends_alike),
+    (75, _all_alike),
+    (70, _begins_alike),
+    (50, _is_of_type),
+    (45, _is_name),
+)
+# For numbers, the first row that holds: points, shares of the points for neighbours and for the role, condition.
+_CLEAR_NUMBERS: tuple[tuple[int, float, int, Callable[[Mention, Wanted], bool]], ...] = (
+    (70, 0, 0, _is_in_unit),
+    (62, 0, 0, _is_in_similar_unit),
+    (45, 0, 0, lambda mention, want: want.nature == "currency" and mention.kind == "money"),
+    (0, 0, 0, lambda mention, want: want.nature == "currency"),
+    (48, 0.5, 0, lambda mention, want: mention.kind == "money" and "amount" in want.words),
+    (32, 0, 0, lambda mention, want: mention.kind == "money" and "rate" in want.words),
+    (58, 0.5, 1, lambda mention, want: mention.kind == "money" and want.nature == "money"),
+    (30, 0, 0, lambda mention, want: mention.kind == "money" and want.nature in ("number", "")),
+    (-10, 1, 0, lambda mention, want: mention.kind == "money"),
+    (45, 0.5, 0, lambda mention, want: mention.unit == "#" and want.nature == "id"),
+    (-5, 1, 0, lambda mention, want: mention.unit == "#"),
+    (50, 0.5, 1, _measures),
+    (30, 0.5, 0, lambda mention, want: mention.kind == "ordinal" and _is_plain_number(mention, want)),
+    (34, 0.5, 0, _is_plain_number),
+)
+# For other numbers, by the semantic type of the property, the first row that holds is added; without one, 2 points.
+_NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
+    "quantity": ((32, _is_small_count), (8, lambda mention: True)),
+    "year": ((36, lambda mention: _whole(mention, 1500, 2200)), (-30, lambda mention: True)),
+    "age": (
+        (32, _is_old),
+        (22, lambda mention: not mention.unit and _whole(mention, 1, 119)),
+        (-10, lambda mention: True),
+    ),
+    "limit": ((30, lambda mention: bool(set(mention.before[:2]) & _LIMITING)), (14, lambda mention: True)),
+    "money": (
+        (-10, lambda mention: mention.unit.lower() in heading_of("units")),
+        (24, lambda mention: mention.cue in ("at", "for")),
+        (16, lambda mention: True),
+    ),
+    "percent": ((30, lambda mention: mention.unit == "%"), (8, lambda mention: True)),
+    "temperature": ((10, lambda mention: True),),
+    "id": ((8, lambda mention: True),),
+    "height": ((6, lambda mention: True),),
+    "weight": ((6, lambda mention: True),),
+}
+_DURATIONS: tuple[tuple[int, float, Callable[[Mention, Wanted], bool]], ...] = (
+    (60, 0, _is_duration_in_unit),
+    (50, 0, lambda mention, want: want.nature == "days" and mention.unit.startswith(("d", "w"))),
+    (50, 0.5, lambda mention, want: want.nature in ("duration", "days")),
+    (50, 0.5, lambda mention, want: bool(set(want.words) & {"second", "minute", "hour"})),
+    (45, 0.5, lambda mention, want: want.nature == "time"),
+    (-10, 1, lambda mention, want: bool(want.nature)),
+)

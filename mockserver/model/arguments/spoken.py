@@ -4,24 +4,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from mockserver.core.json import Json
-from mockserver.model.arguments.numbers import CURRENCIES
 from mockserver.model.arguments.properties import Wanted
-from mockserver.model.arguments.scoring import score
-from mockserver.model.arguments.semantic_types import CUE_ROLES, NATURES
+from mockserver.model.arguments.scoring import ROLE_OF, score
 from mockserver.model.arguments.values import Mention
-from mockserver.model.arguments.words import (
-    AFFIRMATIONS,
-    COMMON,
-    LANGUAGES,
-    NEGATIONS,
-    REQUESTS,
-    SPOKEN,
-    TRUTHS,
-    cues,
-    listed,
+from mockserver.model.vocabulary import (
+    heading_of,
     parts,
-    stem,
+    prepositions,
+    singular,
+    truth,
+    vocabulary,
+    word_list,
+    word_set,
 )
 
 _WORD = re.compile(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
@@ -31,8 +25,8 @@ Place = tuple[int, int]
 
 @lru_cache(maxsize=32)
 def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
-    """The words of a text with their places, and where each stem stands among them."""
-    words = tuple((stem(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
+    """The words of a text with their places, and where each singular stands among them."""
+    words = tuple((singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
     places: dict[str, list[int]] = {}
     for at, (word, _, _) in enumerate(words):
         places.setdefault(word, []).append(at)
@@ -55,7 +49,7 @@ def _spoken(text: str, choice: str) -> Iterator[tuple[int, Place]]:
         exact = [(start, end) for start, end in exact if text[start:end] == choice and not choice.islower()]
     elif not exact and len(pieces) > 1:
         exact = list(_runs(text, ("".join(pieces),)))
-    common = len(pieces) == 1 and pieces[0] in COMMON
+    common = len(pieces) == 1 and pieces[0] in word_set("common")
     yield from ((36 if common else 62, place) for place in exact[:20])
     if not exact:
         yield from (
@@ -77,10 +71,10 @@ def _runs(text: str, pieces: tuple[str, ...]) -> Iterator[Place]:
 
 def _others(choice: str) -> Iterator[str]:
     lowered = choice.lower()
-    yield from SPOKEN.get(lowered, ())
-    yield from (name for name, code in LANGUAGES.items() if lowered in (code, f"{code}-{code}"))
+    yield from word_list("choices").get(lowered, ())
+    yield from (name for name, code in heading_of("languages").items() if lowered in (code, f"{code}-{code}"))
     if len(choice) == 3 and choice.isupper():
-        yield from (name for name, code in CURRENCIES.items() if code == choice)
+        yield from (name for name, code in heading_of("currencies").items() if code == choice)
 
 
 def _begun(text: str, piece: str) -> Iterator[Place]:
@@ -88,7 +82,7 @@ def _begun(text: str, piece: str) -> Iterator[Place]:
     words, places = _index(text)
     for word, at in places.items():
         short, long = sorted((word, piece), key=len)
-        if len(short) >= 4 and long.startswith(short) and word not in COMMON and len(long) - len(short) <= 7:
+        if 4 <= len(short) >= len(long) - 7 and long.startswith(short) and word not in word_set("common"):
             yield words[at[0]][1], words[at[0]][2]
 
 
@@ -96,8 +90,8 @@ def _around(text: str, mention: Mention, want: Wanted) -> int:
     """For the property's name close by, or a preposition that fits; against a negation."""
     before = re.findall(r"[\w'’]+", text[max(0, mention.start - 40) : mention.start].lower())[-4:]
     after = re.findall(r"[\w'’]+", text[mention.end : mention.end + 20].lower())[:2]
-    near = {stem(word) for word in (*before, *after)}
-    told = CUE_ROLES.get(cues(text).get(before[-1], ""), "") if before else ""
+    near = {singular(word) for word in (*before, *after)}
+    told = ROLE_OF.get(prepositions(text).get(before[-1], ""), "") if before else ""
     points = 14 if near & set(want.words) else 0
     points += (25 if told == want.role else -22) if want.role in ("from", "to") and told in ("from", "to") else 0
     return points - (40 if before[-1:] and before[-1] in ("not", "no", "nicht", "without", "non") else 0)
@@ -115,12 +109,12 @@ def beside(mention: Mention, want: Wanted) -> Mention | None:
     words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
     if not 1 < len(words) < 6 or len(want.words[-1]) < 3:
         return None
-    if stem(words[0]) == want.words[-1]:
+    if singular(words[0]) == want.words[-1]:
         start = mention.start + len(words[0]) + 1
         return Mention("words", " ".join(words[1:]), start, mention.end) if len(words[1]) > 1 else None
     if (
         mention.kind == "words"
-        and _heads(stem(words[-1]), want)
+        and _heads(singular(words[-1]), want)
         and (mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2))
         and want.nature != "person"
     ):
@@ -131,7 +125,7 @@ def beside(mention: Mention, want: Wanted) -> Mention | None:
 
 def _heads(word: str, want: Wanted) -> bool:
     """Whether a word is what the property is called, or another word for a path."""
-    return word == want.words[-1] or (want.nature == "path" == NATURES.get(word))
+    return word == want.words[-1] or (want.nature == "path" == heading_of("semantic_types").get(word))
 
 
 def affirmed(text: str, want: Wanted) -> tuple[bool, Place] | None:
@@ -142,8 +136,8 @@ def affirmed(text: str, want: Wanted) -> tuple[bool, Place] | None:
     return None
 
 
-_AUXILIARY = frozenset(listed("is has should include enable enabled use with do allow needs need want be are only"))
-_AUXILIARY |= {stem(word) for word in _AUXILIARY}
+_AUXILIARY = vocabulary("is has should include enable enabled use with do allow needs need want be are only")
+_AUXILIARY |= {singular(word) for word in _AUXILIARY}
 
 
 def _named(text: str, words: list[str]) -> Iterator[tuple[Place, int]]:
@@ -172,22 +166,16 @@ def _sense(text: str, place: Place, at: int) -> bool:
     after = re.match(
         r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)", text[place[1] : place[1] + 30]
     )
-    if after and after[1].lower() in TRUTHS and "." not in after[0]:
-        return TRUTHS[after[1].lower()]
+    if after and "." not in after[0] and (meant := truth(after[1])) is not None:
+        return meant
     clause = re.split(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b", text[max(0, place[0] - 40) : place[0]].lower())[-1]
     for word in reversed(re.findall(r"[\w'’]+", clause)[-4:]):
         word = word.replace("’", "'")
-        if word in NEGATIONS:
+        if word in word_set("negations"):
             return False
-        if word in AFFIRMATIONS:
+        if word in word_set("affirmations"):
             return True
     return True
-
-
-def truth(text: str, want: Wanted) -> Json:
-    """What the text says of a property that is true or false, None where it says nothing."""
-    found = affirmed(text, want)
-    return None if found is None else found[0]
 
 
 _REACH = 4_000
@@ -264,8 +252,8 @@ _ORDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     "command": (_COLON, _VERB),
     "": (_COLON, _SAYING, _ASKING, _ABOUT),
 }
-_TOPICS = frozenset(listed("topic subject theme about interest"))
-_TASKS = frozenset(listed("task todo goal objective reminder"))
+_TOPICS = vocabulary("topic subject theme about interest")
+_TASKS = vocabulary("task todo goal objective reminder")
 
 
 RestPlace = tuple[int, int]
@@ -325,7 +313,7 @@ def remainder(text: str, order: str, used: Iterable[Mention]) -> RestPlace | Non
         else:
             verb = _VERB.match(text[polite:end])
             place = _trimmed(text, (polite + (verb.end() if verb else 0), end), taken, whole=False)
-        if place and text[slice(*place)].lower() not in REQUESTS:
+        if place and text[slice(*place)].lower() not in word_set("requests"):
             return place
     return None
 
@@ -393,8 +381,8 @@ LISTED = re.compile(
 _BULLETS = re.compile(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
 _SPLIT = re.compile(r"\s*(?:,|;|、|，)\s*(?:and |und |et |y )?|\s+(?:and|und|et|y|&)\s+")
 _MOST_ITEMS = 100
-_GROUPED = frozenset(
-    listed("number money quoted name words email url id channel date path phone ip host uuid address version color")
+_GROUPED = vocabulary(
+    "number money quoted name words email url id channel date path phone ip host uuid address version color"
 )
 
 

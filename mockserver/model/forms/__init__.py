@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from mockserver.core.seed import Random
-from mockserver.model.arguments.words import excerpt, vocabulary
 from mockserver.model.forms.code import coded
 from mockserver.model.forms.exact import chosen, computed, dictated
 from mockserver.model.forms.extracts import counted, extracted, ordered_anew
@@ -29,6 +28,7 @@ from mockserver.model.forms.pieces import (
 from mockserver.model.forms.prompt import Asked
 from mockserver.model.languages import ENGLISH
 from mockserver.model.prose.topic import Topic
+from mockserver.model.vocabulary import excerpt, vocabulary
 
 Form = Callable[[Asked, Random], str | None]
 Forms = tuple[tuple[frozenset[str], Form], ...]

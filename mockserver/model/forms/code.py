@@ -3,8 +3,8 @@
 import re
 
 from mockserver.core.seed import Random
-from mockserver.model.arguments.words import vocabulary
 from mockserver.model.forms.prompt import Asked
+from mockserver.model.vocabulary import vocabulary
 
 
 def coded(asked: Asked, rng: Random) -> str | None:

@@ -5,9 +5,9 @@ from fractions import Fraction
 from math import isqrt
 
 from mockserver.core.seed import Random
-from mockserver.model.arguments.words import vocabulary
 from mockserver.model.forms.prompt import Asked
 from mockserver.model.languages import ENGLISH, LANGUAGES, language_asked
+from mockserver.model.vocabulary import vocabulary
 
 
 def dictated(asked: Asked, rng: Random) -> str | None:

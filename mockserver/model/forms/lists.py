@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from itertools import islice
 
 from mockserver.core.seed import Random
-from mockserver.model.arguments.words import vocabulary
 from mockserver.model.forms.prompt import NUMBER, Asked, number_of
 from mockserver.model.languages import english
 from mockserver.model.prose.sentences import pick
 from mockserver.model.prose.things import ADJECTIVES
 from mockserver.model.schema.names import known_text
+from mockserver.model.vocabulary import vocabulary
 
 
 def listed(asked: Asked, rng: Random) -> str | None:

@@ -6,13 +6,13 @@ from functools import cache
 from itertools import islice
 
 from mockserver.core.seed import Random
-from mockserver.model.arguments.words import vocabulary
 from mockserver.model.forms.prompt import NUMBER, Asked, number_of
 from mockserver.model.languages import ENGLISH, LANGUAGES, english
 from mockserver.model.languages.courtesy import COURTESIES
 from mockserver.model.languages.english import GREETINGS
 from mockserver.model.prose.questions import SIGNS
 from mockserver.model.prose.sentences import Speaker, blank, pick, sentences
+from mockserver.model.vocabulary import vocabulary
 
 
 def one_word(asked: Asked, rng: Random) -> str | None:

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mockserver.core.call import Call
-from mockserver.model.arguments.words import excerpt, vocabulary
 from mockserver.model.languages import ENGLISH, UNSPACED, frequent, language_of
 from mockserver.model.prose.questions import SIGNS, is_order
 from mockserver.model.prose.topic import Topic
-from mockserver.model.wording import stem, words
+from mockserver.model.vocabulary import excerpt, stem, vocabulary, words
 
 
 def passage(call: Call, about: Topic) -> str | None:

@@ -6,8 +6,8 @@ Knows sentences alone, and English by its form: it has no dictionary.
 import re
 from collections.abc import Callable
 
-from mockserver.model.arguments.words import vocabulary
 from mockserver.model.languages import ENGLISH, LETTERS, UNSPACED, frequent
+from mockserver.model.vocabulary import vocabulary
 
 SIGNS = " \t\n.,;:!?¿¡。，！？；：؟\"'`*#-–—…()[]{}<>«»„“”‘’「」『』/\\|"
 LONGEST = 100  # characters of a subject

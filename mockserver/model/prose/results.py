@@ -10,8 +10,8 @@ from itertools import islice
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import Json, parsed
-from mockserver.model.arguments.words import vocabulary
 from mockserver.model.languages import ENGLISH, language_of
+from mockserver.model.vocabulary import vocabulary
 
 
 def told(call: Call) -> str | None:

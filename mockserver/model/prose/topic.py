@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mockserver.model.arguments.words import excerpt
 from mockserver.model.languages import ENGLISH, UNSPACED, frequent, language_asked, language_of
 from mockserver.model.prose.questions import LONGEST, SIGNS, is_order, question, telling_words
+from mockserver.model.vocabulary import excerpt
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from mockserver.model.arguments import NOTHING, Mentions, mentions
 from mockserver.model.tools.clauses import Clause, Mood, clauses, mood, needs_the_world, ordered, reported, wanting
 from mockserver.model.tools.offers import THRESHOLD, Offer, fitness, named_at, offers, properties_of, required_of
 from mockserver.model.tools.transcript import runner
-from mockserver.model.wording import Keys, keys, leading, mended, reads, roots, stem, weight, words
+from mockserver.model.vocabulary import Keys, keys, leading, mended, reads, roots, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mockserver.core.call import Call
-from mockserver.model.wording import is_deed, leading, words
+from mockserver.model.vocabulary import is_verb, leading, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ def answers(call: Call) -> bool:
     if not _question(call) or len(text) > _LONGEST_ANSWER or _REFUSAL.match(text):
         return False
     said = words(text)
-    return _CONSENT.match(text) is not None or not (is_deed(leading(said)) or "?" in text)
+    return _CONSENT.match(text) is not None or not (is_verb(leading(said)) or "?" in text)
 
 
 def reopened(call: Call) -> Iterator[str]:

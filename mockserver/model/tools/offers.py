@@ -13,7 +13,7 @@ from mockserver.core.call import Tool
 from mockserver.core.json import Json
 from mockserver.model.arguments import Mentions
 from mockserver.model.tools.hosted import allowed
-from mockserver.model.wording import Keys, is_action, is_deed, keys, leading, reads, roots, stem, weight, words
+from mockserver.model.vocabulary import Keys, is_action, is_verb, keys, leading, reads, roots, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _offer(tool: Tool, name: Sequence[str], about: Sequence[str], rarity: Mappin
         parameters,
         frozenset(_choices(properties)),
         _spelling(tool),
-        next((word for word in name if is_deed(word)), ""),
+        next((word for word in name if is_verb(word)), ""),
     )
 
 

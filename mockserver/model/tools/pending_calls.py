@@ -14,12 +14,11 @@ from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, parsed
 from mockserver.core.tool_results import calls, calls_since_last_user, since_last_user
 from mockserver.model.arguments import Mentions, mentions
-from mockserver.model.arguments.words import ends
 from mockserver.model.prose.results import told
 from mockserver.model.tools.choosing import Wish, follow_up, refers, wishes
 from mockserver.model.tools.clauses import answers, reopened, unquoted
 from mockserver.model.tools.offers import properties_of, required_of
-from mockserver.model.wording import keys, stem, weight, words
+from mockserver.model.vocabulary import ends, keys, stem, weight, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.json import Json
 from mockserver.model.arguments.described import read
 from mockserver.model.tools.offers import properties_of
-from mockserver.model.wording import stem, words
+from mockserver.model.vocabulary import stem, words
 
 _CALLING, _OBSERVED = "Calling tools:", "Observation:"
 

@@ -4,7 +4,6 @@ import pytest
 
 from mockserver.core.call import Tool
 from mockserver.model.tools.choosing import wishes
-from mockserver.model.wording import foreign, keys, words
 
 TOOLS = (
     Tool("get_weather", "Get the weather for a city"),
@@ -12,11 +11,6 @@ TOOLS = (
     Tool("translate_text", "Translate a text"),
     Tool("delete_user", "Delete a user"),
 )
-
-
-def test_foreign_words_share_a_key_with_their_english_ones() -> None:
-    for word, english in foreign():
-        assert keys(english) & frozenset().union(*map(keys, words(word))), word
 
 
 @pytest.mark.parametrize(
@@ -38,7 +32,3 @@ def test_foreign_words_share_a_key_with_their_english_ones() -> None:
 )
 def test_tools_are_asked_for_in_other_languages(text: str, tool: str | None) -> None:
     assert [wish.tool.name for wish in wishes(text, TOOLS, {})] == ([tool] if tool else [])
-
-
-def test_english_words_are_not_taken_for_foreign_ones() -> None:
-    assert not keys("wet") & keys("weather")

@@ -3,7 +3,7 @@
 from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING
 from mockserver.model.tools.offers import THRESHOLD, fitness, named_at, offers, properties_of
-from mockserver.model.wording import words
+from mockserver.model.vocabulary import words
 
 WEATHER = Tool("get_weather", "Get the current weather for a city, e.g. Paris.", {"properties": {"city": {}}})
 TICKETS = (Tool("jira_create_ticket", "Create a ticket"), Tool("jira_list_boards", "List the boards"))

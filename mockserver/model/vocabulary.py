@@ -1,0 +1,323 @@
+"""Words: how identifiers and texts are split into them, their stems, their weights, and the lists in `word_lists/`.
+
+Knows no tools and no properties. Word lists are read when they are first needed.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from unicodedata import combining, normalize
+
+Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common key mean the same
+
+
+def vocabulary(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+def ends(text: str, head: int, tail: int) -> str:
+    """Return the text, or its first `head` and last `tail` characters on lines of their own."""
+    return text if len(text) <= head + tail else f"{text[:head]}\n{text[len(text) - tail :]}"
+
+
+def excerpt(text: str, most: int = 10_000) -> str:
+    """Return at most this many characters of a text, most of them from its end."""
+    return ends(text, most // 5, most * 4 // 5)
+
+
+@cache
+def word_list(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Read `word_lists/<name>.txt`: lines of `heading: words`, continued by indented lines; `#` begins a comment.
+
+    Commas separate the entries of a line that has any, blanks those of the others.
+    """
+    text = files(__package__).joinpath("word_lists", f"{name}.txt").read_text(encoding="utf-8")
+    lines = re.sub(r"\n +", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
+    return {heading: _entries(rest) for heading, _, rest in (line.partition(": ") for line in lines)}
+
+
+def _entries(line: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, line.split("," if "," in line else None))))
+
+
+@cache
+def word_set(name: str) -> frozenset[str]:
+    """Return one of the sets in `sets.txt`."""
+    return frozenset(word_list("sets")[name])
+
+
+def truth(word: str) -> bool | None:
+    """Return what `yes` or `disabled` means; None for a word that is neither true nor false."""
+    word = word.lower()
+    return True if word in word_set("yes") else False if word in word_set("no") else None
+
+
+@cache
+def heading_of(name: str) -> Mapping[str, str]:
+    """Return the heading of each word in a list; of a word with several, the last."""
+    return {word: heading for heading, words in word_list(name).items() for word in words}
+
+
+@cache
+def points(name: str) -> Mapping[str, Mapping[str, int]]:
+    """Return a list of points, `place: in 35 at 22`, by heading and word; the heading `-` is the empty text."""
+    return {
+        heading.strip("-"): dict(zip(words[::2], map(int, words[1::2]), strict=True))
+        for heading, words in word_list(name).items()
+    }
+
+
+@cache
+def synonyms(name: str) -> Mapping[str, frozenset[str]]:
+    """Return the groups that each word of a list of synonyms is in, by their first words."""
+    found: dict[str, frozenset[str]] = {}
+    for group, words in word_list(name).items():
+        for word in words:
+            found[word] = found.get(word, frozenset()) | {group}
+    return found
+
+
+def prepositions(text: str) -> Mapping[str, str]:
+    """Return the prepositions of the text's language and of English, each with its meaning in English."""
+    seen = re.findall(r"[^\W\d_]{1,20}", text[:2_000].lower())
+    counted = {language: sum(word in marks for word in seen) for language, marks in word_list("marks").items()}
+    language = max(counted, key=lambda name: counted[name])
+    return prepositions_of(language if counted[language] > counted["en"] else "en")
+
+
+@cache
+def prepositions_of(language: str) -> Mapping[str, str]:
+    headings = [heading.split() for heading in word_list("prepositions")]
+    return {
+        word: meaning
+        for code in ("en", language)
+        for spoken, meaning in headings
+        if spoken == code
+        for word in word_list("prepositions")[f"{code} {meaning}"]
+    }
+
+
+def pieces(text: str) -> list[str]:
+    """Split an identifier or a text into words, numbers and signs: `findOrder_2` has three."""
+    return _PIECE.findall(text)
+
+
+def parts(name: str) -> tuple[str, ...]:
+    """Return the words of a name in the singular: `fromCity` and `from_cities` are from and city."""
+    return _known_parts(name) if len(name) < _LONGEST_NAME else _parts(name)
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(singular(piece) for piece in pieces(name) if piece not in _SIGNS)
+
+
+_known_parts = lru_cache(maxsize=4096)(_parts)
+
+
+@lru_cache(maxsize=8192)
+def singular(word: str) -> str:
+    """Return a word in lower case without its plural ending: "Cities" is "city", "address" stays."""
+    word = word.lower()
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text or an identifier in lower case and without accents.
+
+    Scripts without blanks are cut into pairs of characters.
+    """
+    return _known_words(text) if len(text) < _LONGEST_REMEMBERED else tuple(_words(text))
+
+
+def mended(said: Sequence[str], known: Collection[str]) -> tuple[str, ...]:
+    """Correct words with one slip to the known words that they are meant for: `wether` to `weather`."""
+    by_initial: dict[str, list[str]] = {}
+    for word in sorted(known):
+        if len(word) >= _SHORTEST_SLIP:
+            by_initial.setdefault(word[0], []).append(word)
+    return tuple(_corrected(word, by_initial.get(word[0], ())) if word not in known else word for word in said)
+
+
+def _corrected(word: str, alike: Sequence[str]) -> str:
+    if not _SHORTEST_SLIP <= len(word) <= _LONGEST_SLIP:
+        return word
+    return next((other for other in alike if _is_slip(word, other)), word)
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    """Whether a word is another with one letter more, less or changed, or two exchanged. An ending is no slip."""
+    if abs(len(word) - len(meant)) > 1:
+        return False
+    at = next((at for at, (one, other) in enumerate(zip(word, meant, strict=False)) if one != other), -1)
+    if at < 0:
+        return False
+    if len(word) > len(meant):
+        return word[at + 1 :] == meant[at:]
+    if len(word) < len(meant):
+        return word[at:] == meant[at + 1 :]
+    exchanged = word[at : at + 2] == meant[at : at + 2][::-1] and word[at + 2 :] == meant[at + 2 :]
+    return exchanged or (len(word) > _SHORTEST_SLIP and word[at + 1 :] == meant[at + 1 :] and at < len(word) - 1)
+
+
+@lru_cache(maxsize=4096)
+def keys(word: str) -> Keys:
+    """Return what a word is compared by; nothing for a word that says nothing."""
+    if word in word_set("silent") or (len(word) == 1 and word.isascii() and word not in _SIGNS):
+        return frozenset()
+    meant = roots(word)
+    return meant | {group for each in meant for group in _groups().get(each, ())}
+
+
+def roots(word: str) -> Keys:
+    """Return the stem of a word, and of each English word that it translates to."""
+    return frozenset({stem(word), *_translated().get(word, ())})
+
+
+@lru_cache(maxsize=4096)
+def weight(word: str) -> float:
+    """How much a word tells of what is wanted, from 0 to 1: `weather` more than `send`, that more than `get`."""
+    if not keys(word):
+        return 0.0
+    return min(_weights().get(root, 1.0) for root in roots(word))
+
+
+def is_verb(word: str) -> bool:
+    """Whether a word says what to do, even if no more than to look at something."""
+    return is_action(word) or reads(word)
+
+
+def reads(word: str) -> bool:
+    """Whether a word asks for what is there, rather than for a change."""
+    return not _reading().isdisjoint(roots(word))
+
+
+def is_action(word: str) -> bool:
+    """Whether a word says what to do, rather than with what."""
+    return weight(word) == _WEIGHT_OF_ACTION
+
+
+def leading(said: Sequence[str]) -> str:
+    """Return the first word that tells anything, if it may be a verb: not `schedule` of `my schedule`."""
+    at = next((at for at, word in enumerate(said) if keys(word)), None)
+    return "" if at is None or (at and said[at - 1] in word_set("determiners")) else said[at]
+
+
+def stem(word: str) -> str:
+    """Return a word without its ending: `bookings`, `booking` and `book` have one stem."""
+    for _ in range(3):
+        shorter = _without_ending(word)
+        if shorter == word:
+            break
+        word = shorter
+    if len(word) > 3 and word[-1] == "e":
+        word = word[:-1]
+    if len(word) > 2 and word[-1] == "y":
+        word = word[:-1] + "i"
+    return word[:-1] if len(word) > 2 and word[-1] == word[-2] and word[-1] not in "aeiou" else word
+
+
+def _without_ending(word: str) -> str:
+    for ending, replacement, least in _endings():
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            return word[: -len(ending)] + replacement
+    return word
+
+
+@lru_cache(maxsize=4096)
+def _known_words(text: str) -> tuple[str, ...]:
+    """The same for names and descriptions, which come with every request of a client."""
+    return tuple(_words(text))
+
+
+def _words(text: str) -> Iterator[str]:
+    for piece in pieces(_plain(text)):
+        if _UNSPACED.match(piece):
+            yield from (piece[at : at + 2] for at in range(max(1, len(piece) - 1)))
+        else:
+            yield piece.lower()
+
+
+def _plain(text: str) -> str:
+    """A text without accents, and with one word for what takes several: `3 times 4` is no time."""
+    bare = text.replace("’", "'")
+    if not bare.isascii():
+        bare = normalize("NFC", "".join(sign for sign in normalize("NFKD", bare) if not combining(sign)))
+    for phrase, word in _PHRASES:
+        bare = phrase.sub(word, bare)
+    return bare
+
+
+@cache
+def _groups() -> Mapping[str, tuple[str, ...]]:
+    """The groups of synonyms that each stem is in."""
+    found: dict[str, tuple[str, ...]] = {}
+    for name, group in word_list("tool_synonyms").items():
+        for word in group:
+            found[stem(word)] = (*found.get(stem(word), ()), f"~{name}")
+    return found
+
+
+@cache
+def _translated() -> Mapping[str, tuple[str, ...]]:
+    """The stems of the English words that each foreign one stands for, which has no English endings itself."""
+    found: dict[str, tuple[str, ...]] = {}
+    for english, foreign in word_list("translations").items():
+        for piece in (piece for word in foreign for piece in _words(word)):
+            found[piece] = (*found.get(piece, ()), stem(english))
+    return found
+
+
+@cache
+def _weights() -> Mapping[str, float]:
+    return {stem(word): float(weight) for weight, words in word_list("word_weights").items() for word in words}
+
+
+@cache
+def _reading() -> frozenset[str]:
+    return frozenset(map(stem, word_set("reading")))
+
+
+@cache
+def _endings() -> tuple[tuple[str, str, int], ...]:
+    return tuple((ending, "".join(rest), int(least)) for ending, (least, *rest) in word_list("suffixes").items())
+
+
+_LONGEST_NAME, _LONGEST_REMEMBERED = 200, 1_000  # characters
+_SHORTEST_SLIP, _LONGEST_SLIP = 5, 24  # letters
+_WEIGHT_OF_ACTION = 0.6
+_SIGNS = "+*×÷"
+_ASIAN = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_UNSPACED = re.compile(f"[{_ASIAN}]")
+_SMALL = rf"[^\W\d_A-Z{_ASIAN}]"
+_PIECE = re.compile(rf"[{_ASIAN}]+|[A-Z]+(?!{_SMALL})|[A-Z]?{_SMALL}+|\d+|[{_SIGNS}]")
+# What is said in several words or signs, and the word that stands for it.
+_PHRASES = tuple(
+    (re.compile(phrase), word)
+    for phrase, word in (
+        (r"(?<=[A-Za-z])'(?:s|re|ll|ve|d|m)\b", ""),
+        (r"\b[eE]-(?=mail)", "e"),
+        (r"\b(?=(?:[Ee]?mail|[Mm]essage|[Tt]ext)\s+(?:it|them|him|her|me|us|the|[A-Z]\w|\S{1,64}@))", "send "),
+        (r"(?<=\d )(?:times|x)(?= \d)", "×"),
+        (r"\b[Ll]ook(?:ing|ed)?\s+up\b", "lookup"),
+        (r"\b[Hh]ow\s+(?:much|many)\b(?=[^.?!\n]{0,24}\d[^.?!\n]{0,30}\b(?:in|to)\b)", "convert"),
+        (r"\b[Hh]ow\s+many\s+\w{1,20}\s+(?:is|are|are\s+in|are\s+there\s+in|in)(?=\s+(?:an?\s|\d))", "convert"),
+        (r"\b[Hh]ow\s+much\s+(?:money|cash)\b", "balance money"),
+        (r"\b[Hh]ow\s+much\s+(?:is|are|does|do|for)\b", "price"),
+        (r"\b[Gg]et\s+(?:from|to)\b", "route"),
+        (r"\b[Mm]oney\s+back\b", "refund"),
+        (r"\b[Ll]og(?:ging)?[\s-]+in\b", "login"),
+        (r"\b[Ss]ign(?:ing)?[\s-]+up\b", "register"),
+        (r"\b[Ss]et(?:ting)?[\s-]+up\b", "create"),
+        (r"\b[Pp]ut\s+on\b", "play"),
+        (r"\b[Hh]ow\s+(?:do|does|would|can)\s+(?:you|I|we|one)\s+say\b", "translate"),
+        (r"(?<!\S)(?:[\w./-]{0,64}/)?\*{1,2}(?:/\*)?\.\w{1,8}\b", " glob file pattern "),
+        (r"\bhttps?://\S+", " url "),
+        (r"(?<!\S)~?/[\w.-]+(?:/[\w.-]*)*", " file "),
+        (r"\b[\w-]{1,64}\.(?:txt|md|py|csv|json|ya?ml|log|pdf|html?|js|ts|toml|ini|xml|xlsx?|docx?)\b", " file "),
+    )
+)

@@ -1,0 +1,188 @@
+"""Words: how names and texts are split, their stems and weights, and the word lists."""
+
+import pytest
+
+from mockserver.model.vocabulary import (
+    ends,
+    excerpt,
+    is_action,
+    keys,
+    mended,
+    parts,
+    points,
+    prepositions,
+    singular,
+    stem,
+    truth,
+    weight,
+    word_list,
+    word_set,
+    words,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "head", "tail", "read"),
+    [
+        ("", 0, 0, ""),
+        ("abcd", 2, 2, "abcd"),
+        ("abcde", 2, 2, "ab\nde"),
+        ("abcde", 1, 3, "a\ncde"),
+        ("abcde", 1, 0, "a\n"),
+        ("abcde", 0, 1, "\ne"),
+    ],
+)
+def test_both_ends_are_read(text: str, head: int, tail: int, read: str) -> None:
+    assert ends(text, head, tail) == read
+
+
+def test_of_a_huge_text_the_end_is_read_above_all() -> None:
+    assert excerpt("a" * 5000 + "b" * 50_000 + "c" * 9000) == "a" * 2000 + "\n" + "c" * 8000
+    assert excerpt("short") == "short"
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("Cities", "city"),
+        ("days", "day"),
+        ("address", "address"),
+        ("addresses", "address"),
+        ("status", "status"),
+        ("is", "is"),
+    ],
+)
+def test_singulars(word: str, expected: str) -> None:
+    assert singular(word) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("fromCity", ("from", "city")),
+        ("check_in_dates", ("check", "in", "date")),
+        ("URLPath", ("url", "path")),
+        ("número", ("número",)),
+        ("_", ()),
+    ],
+)
+def test_names_are_split_into_words(name: str, expected: tuple[str, ...]) -> None:
+    assert parts(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("lookUp_order2", ("look", "up", "order", "2")),
+        ("HTTPServer", ("http", "server")),
+        ("What's the weather?", ("what", "the", "weather")),
+        ("Crème brûlée", ("creme", "brulee")),
+        ("an e-mail", ("an", "email")),
+        ("look it up; looked up", ("look", "it", "up", "lookup")),
+        ("3 times 4", ("3", "×", "4")),
+        ("the first time", ("the", "first", "time")),
+        ("查询天气", ("查询", "询天", "天气")),
+        ("read notes.txt", ("read", "file")),
+        ("", ()),
+    ],
+)
+def test_texts_are_split_into_words(text: str, found: tuple[str, ...]) -> None:
+    assert words(text) == found
+
+
+def test_a_megabyte_is_read_in_linear_time() -> None:
+    assert len(words("a'b " * 250_000)) == 500_000
+    assert len(words("天" * 100_000)) == 99_999
+
+
+@pytest.mark.parametrize(
+    ("text", "word", "meaning"),
+    [
+        ("ein Flug nach Rom bitte", "nach", "to"),
+        ("un vuelo de Madrid a Lima para mi", "a", "to"),
+        ("a flight to Rome", "named", "named"),
+        ("book me a flight to the city", "a", None),
+    ],
+)
+def test_prepositions_are_those_of_the_language_and_of_english(text: str, word: str, meaning: str | None) -> None:
+    assert prepositions(text).get(word) == meaning
+
+
+@pytest.mark.parametrize(("word", "value"), [("Yes", True), ("disabled", False), ("ja", True), ("maybe", None)])
+def test_words_for_true_and_false(word: str, value: bool | None) -> None:
+    assert truth(word) is value
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        ("book", "booking", "bookings", "booked"),
+        ("calculate", "calculator", "calculation", "calculating"),
+        ("translate", "translation", "translates"),
+        ("currency", "currencies"),
+        ("reserve", "reservation", "reservations"),
+        ("notify", "notification"),
+        ("search", "searches", "searching"),
+        ("ship", "shipping", "shipment"),
+        ("remind", "reminder"),
+        ("summarise", "summarize"),
+        ("plan", "planning"),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(family: tuple[str, ...]) -> None:
+    assert len({stem(word) for word in family}) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [("user", "use"), ("news", "new"), ("add", "address"), ("order", "old")])
+def test_other_words_have_other_stems(one: str, other: str) -> None:
+    assert stem(one) != stem(other)
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("wether", "weather"),
+        ("wheather", "weather"),
+        ("waether", "weather"),
+        ("weathee", "weathee"),
+        ("feather", "feather"),
+        ("adress", "address"),
+        ("at", "at"),
+    ],
+)
+def test_one_slip_is_read_as_the_known_word(word: str, meant: str) -> None:
+    assert mended((word,), {"weather", "address", "cat"}) == (meant,)
+
+
+def test_words_of_every_group_of_synonyms_share_a_key() -> None:
+    for first, group in word_list("tool_synonyms").items():
+        assert len(group) > 1
+        assert all(f"~{first}" in keys(word) for word in group)
+    assert not keys("forecast") & keys("ticket")
+
+
+def test_translations_share_a_key_with_their_english_words() -> None:
+    for english, foreign in word_list("translations").items():
+        for word in foreign:
+            assert keys(english) & frozenset().union(*map(keys, words(word))), word
+    assert not keys("wet") & keys("weather")
+
+
+def test_subjects_tell_more_than_verbs_and_those_more_than_getting() -> None:
+    assert weight("weather") > weight("delete") > weight("get") > weight("the") == 0
+    assert keys("the") == keys("x") == frozenset()
+    assert is_action("deletes")
+    assert not is_action("weather")
+
+
+def test_places_are_in_lower_case_and_of_one_kind() -> None:
+    places = [word_set(name) for name in ("countries", "states", "nationalities")]
+    assert all(name == name.strip().lower() != "" for names in places for name in names)
+    assert {"france", "new zealand", "usa"} <= places[0]
+    assert {"texas", "new south wales"} <= places[1]
+    assert not places[0] & places[2]
+
+
+def test_points_are_numbers_by_heading_and_word() -> None:
+    assert points("preposition_points")["place"]["in"] > 0 > points("preposition_points")["place"]["by"]
+    assert "quoted" in points("kind_points")[""]

@@ -138,7 +138,7 @@ class Wanted(Protocol):
     def fits(self, call: Call | None) -> bool:
         """Whether a call is so."""
 
-    def findings(self, call: Call) -> tuple[ConditionResult, ...]:
+    def results(self, call: Call) -> tuple[ConditionResult, ...]:
         """What of it holds for a call, and what does not."""
 
 
@@ -228,14 +228,14 @@ def _path(  # size: two rows, and two tables over both
 
 def _held(calls: Sequence[Came], wanted: Wanted) -> Iterator[str]:
     """The calls that come nearest to what is wanted, each with what holds of it."""
-    held = ((call, wanted.findings(call.asked)) for call in calls if call.asked is not None)
+    held = ((call, wanted.results(call.asked)) for call in calls if call.asked is not None)
     for call, found in ranked(held)[:NEAREST]:
         yield f"  {line(call)}"
         yield from (f"    {text}" for text in findings(found, call.secrets))
 
 
 def _findings(call: Came, wanted: Wanted) -> Iterator[str]:
-    return iter(()) if call.asked is None else findings(wanted.findings(call.asked), call.secrets)
+    return iter(()) if call.asked is None else findings(wanted.results(call.asked), call.secrets)
 
 
 def _with(wanted: Wanted) -> str:

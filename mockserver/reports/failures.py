@@ -74,7 +74,7 @@ def unmet(rule: Rule, wanted: int, came: int, calls: Sequence[Came]) -> Problem:
     if not calls:
         return problem(head, [NONE_CAME])
     others = [call for call in calls if rule.source not in sources(call)]
-    held = [(call, rule.when.findings(call.asked)) for call in others if call.asked is not None]
+    held = [(call, rule.when.results(call.asked)) for call in others if call.asked is not None]
     told = [] if held else [f"no other call came that it could have answered; {many(len(calls))} came in all"]
     for call, found in ranked(held)[:NEAREST]:
         told.append(line(call))

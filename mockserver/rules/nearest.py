@@ -76,7 +76,7 @@ def nearest(rules: Sequence[R], call: Call, *, limit: int = 3) -> tuple[Near[R],
     if len(ties) > _POOL:
         words = cache(_words)  # of the request: many rules look at the same few texts
         ties = nlargest(_POOL, ties, key=lambda tie: (tie[0], _shared_words(rules[-tie[1]].when, call, words), tie[1]))
-    ranked = [(share, row, rules[-row].when.findings(call)) for share, row in ties]
+    ranked = [(share, row, rules[-row].when.results(call)) for share, row in ties]
     best = nlargest(limit, ranked, key=lambda entry: (entry[0], closeness(entry[2]), entry[1]))
     return tuple(Near(rules[-row], findings) for _, row, findings in best)
 

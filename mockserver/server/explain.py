@@ -288,7 +288,7 @@ async def _held(engine: Engine, call: Call) -> tuple[Held, ...]:
     for rule in engine.rules:
         counters = await _counters(engine, rule, call.http.namespace)
         verdict = _verdict(rule, call) if all(finding.ok for finding in counters) else "does not hold"
-        held.append(Held(rule, verdict, rule.when.findings(call), counters))
+        held.append(Held(rule, verdict, rule.when.results(call), counters))
         if not len(held) % each:
             await asyncio.sleep(0)
     return tuple(held)

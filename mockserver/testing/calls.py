@@ -37,9 +37,9 @@ class Wanted:
         """Whether a call is so; one that was not read is not."""
         return call is not None and self.condition.holds(call) is not None
 
-    def findings(self, call: CoreCall) -> tuple[ConditionResult, ...]:
+    def results(self, call: CoreCall) -> tuple[ConditionResult, ...]:
         """What of it holds for a call, and what does not."""
-        return self.condition.findings(call)
+        return self.condition.results(call)
 
 
 def wanted(when: Mapping[str, Any]) -> Wanted:

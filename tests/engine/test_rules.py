@@ -86,10 +86,10 @@ def test_without_operation_or_path_a_rule_is_for_answers(when, expected):
 
 def test_that_a_call_is_for_an_answer_is_told_only_where_it_is_not():
     (rule,) = loaded("rules: [{when: {model: x}, then: {text: a}}]")
-    assert [finding.field for finding in rule.when.findings(call("hi"))] == ["model"]
+    assert [finding.field for finding in rule.when.results(call("hi"))] == ["model"]
     assert rule.when.share(call("hi", model="x")) == (1, 1)
     other = call("hi", model="x", operation="models")
-    assert [(finding.field, finding.ok) for finding in rule.when.findings(other)] == [
+    assert [(finding.field, finding.ok) for finding in rule.when.results(other)] == [
         ("model", True),
         ("operation", False),
     ]

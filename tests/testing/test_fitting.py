@@ -16,7 +16,7 @@ def test_keywords_are_a_condition() -> None:
     assert not asked.fits(None)
     assert not wanted({"model": "o3"}).fits(CALL)
     assert asked.when == {"model": "gpt*", "not": {"stream": True}}
-    assert [finding.ok for finding in wanted({"model": "o3", "stream": False}).findings(CALL)] == [False, True]
+    assert [finding.ok for finding in wanted({"model": "o3", "stream": False}).results(CALL)] == [False, True]
 
 
 def test_without_any_every_call_fits() -> None:

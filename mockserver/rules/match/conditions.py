@@ -1,6 +1,6 @@
-"""What a rule wants of a call, as a tree: leaves that test one field, joined by all and any. It reads no YAML.
+"""Conditions: a tree of leaves that each test one field, joined by `All` and `Either`. Reads no YAML.
 
-A `not` never stands in the tree: it is pushed down to the leaves, so that each finding can be read by itself.
+The tree holds no `not`: negation is pushed down to the leaves, so that each result can be read by itself.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ NO_GROUPS: Groups = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One predicate held against one field. Nobody wrote an `implied` one."""
+    """One predicate applied to one field. An `implied` leaf was not written by the user."""
 
     field: Field
     predicate: str
@@ -32,23 +32,26 @@ class Leaf:
 
     @property
     def leaves(self) -> tuple["Leaf", ...]:
-        """This one."""
+        """Return this leaf alone."""
         return (self,)
 
     @property
     def uses(self) -> frozenset[str]:
-        """The field (or its family, as `header`) that is looked at."""
+        """Return the field that is read, or its family, such as `header`."""
         return frozenset((self.field.family,))
 
     def holds(self, call: Call) -> Groups | None:
-        """The named groups of its pattern (often none) if it holds, else None; RuleError if that takes too long."""
+        """Return the pattern's named groups (often none) if the leaf holds, else None.
+
+        Raises RuleError if the pattern exceeds its time limit.
+        """
         found = self.test(self.field.read(call))
         if found is True:
             return NO_GROUPS
         return found or None
 
-    def findings(self, call: Call) -> tuple[ConditionResult, ...]:
-        """What was wanted, what stood there, whether it held; a pattern that takes too long does not."""
+    def results(self, call: Call) -> tuple[ConditionResult, ...]:
+        """Return what was expected, what was found and whether it held; a pattern that times out does not hold."""
         actual = self.field.read(call)
         ok = self._ok(actual)
         if ok and self.implied:
@@ -58,12 +61,12 @@ class Leaf:
         return (ConditionResult(self.field.name, predicate, self.expected, actual, ok, ignoring),)
 
     def share(self, call: Call) -> tuple[int, int]:
-        """How many of its conditions hold, and how many there are."""
+        """Return how many conditions hold, and how many there are."""
         ok = self._ok(self.field.read(call))
         return (0, 0) if ok and self.implied else (int(ok), 1)
 
     def negated(self) -> "Leaf":
-        """The leaf that holds when this one does not."""
+        """Return the leaf that holds when this one does not."""
         test = self.test
         return replace(self, test=lambda actual: not test(actual), negative=not self.negative)
 
@@ -76,13 +79,13 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Every part must hold; without parts it always does."""
+    """Holds if every part does; without parts it always holds."""
 
     parts: tuple["Condition", ...] = ()
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves of every part, in order."""
+        """Return the leaves of every part, in order."""
         leaves: tuple[Leaf, ...] = ()
         for part in self.parts:
             leaves += part.leaves
@@ -90,11 +93,11 @@ class All:
 
     @property
     def uses(self) -> frozenset[str]:
-        """The fields that are looked at."""
+        """Return the fields that are read."""
         return frozenset(leaf.field.family for leaf in self.leaves)
 
     def holds(self, call: Call) -> Groups | None:
-        """The named groups of all patterns if every part holds, else None."""
+        """Return the named groups of all patterns if every part holds, else None."""
         groups = NO_GROUPS
         for part in self.parts:
             found = part.holds(call)
@@ -104,12 +107,12 @@ class All:
                 groups = {**groups, **found}
         return groups
 
-    def findings(self, call: Call) -> tuple[ConditionResult, ...]:
-        """The findings of every part."""
-        return tuple(finding for part in self.parts for finding in part.findings(call))
+    def results(self, call: Call) -> tuple[ConditionResult, ...]:
+        """Return the results of every part."""
+        return tuple(result for part in self.parts for result in part.results(call))
 
     def share(self, call: Call) -> tuple[int, int]:
-        """How many of its conditions hold, and how many there are."""
+        """Return how many conditions hold, and how many there are."""
         held = total = 0
         for part in self.parts:
             part_held, part_total = part.share(call)
@@ -118,45 +121,45 @@ class All:
         return held, total
 
     def negated(self) -> "Condition":
-        """The condition that holds when this one does not."""
+        """Return the condition that holds when this one does not."""
         return Either(tuple(part.negated() for part in self.parts))
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """At least one branch must hold; without branches it never does."""
+    """Holds if at least one branch does; without branches it never holds."""
 
     branches: tuple["Condition", ...] = ()
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """The leaves of every branch, in order."""
+        """Return the leaves of every branch, in order."""
         return tuple(leaf for branch in self.branches for leaf in branch.leaves)
 
     @property
     def uses(self) -> frozenset[str]:
-        """The fields that are looked at."""
+        """Return the fields that are read."""
         return frozenset(leaf.field.family for leaf in self.leaves)
 
     def holds(self, call: Call) -> Groups | None:
-        """The named groups of the first branch that holds, or None."""
+        """Return the named groups of the first branch that holds, or None."""
         for branch in self.branches:
             found = branch.holds(call)
             if found is not None:
                 return found
         return None
 
-    def findings(self, call: Call) -> tuple[ConditionResult, ...]:
-        """The findings of the branch that comes nearest."""
-        return max(self.branches, key=lambda branch: _nearness(branch, call)).findings(call) if self.branches else ()
+    def results(self, call: Call) -> tuple[ConditionResult, ...]:
+        """Return the results of the nearest branch."""
+        return max(self.branches, key=lambda branch: _nearness(branch, call)).results(call) if self.branches else ()
 
     def share(self, call: Call) -> tuple[int, int]:
-        """How many conditions of the branch that comes nearest hold, and how many it has."""
+        """Return how many conditions of the nearest branch hold, and how many it has."""
         best = max(self.branches, key=lambda branch: _nearness(branch, call), default=None)
         return (0, 1) if best is None else best.share(call)
 
     def negated(self) -> "Condition":
-        """The condition that holds when no branch does."""
+        """Return the condition that holds when no branch does."""
         return All(tuple(branch.negated() for branch in self.branches))
 
 
@@ -164,7 +167,7 @@ Condition = Leaf | All | Either
 
 
 def implied(condition: Condition) -> Condition:
-    """The same, as nobody wrote it: reports speak of it only where it fails."""
+    """Mark a condition as not written by the user: reports mention it only if it fails."""
     match condition:
         case Leaf():
             return replace(condition, implied=True)

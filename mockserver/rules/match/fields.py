@@ -1,6 +1,6 @@
-"""What a rule can look at: each field reads one value out of a Call. It knows no predicates and no rules.
+"""The fields of `when`: each reads one value from a Call. Knows no predicates and no rules.
 
-A field that the request does not have reads as None.
+A field that the request lacks reads as None.
 """
 
 import json
@@ -25,9 +25,9 @@ FORMATS = ("text", "json_object", "json_schema")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of `when`: its kind (text, number, boolean, list or json) says which predicates apply.
+    """One field of `when`; its kind (text, number, boolean, list or json) decides which predicates apply.
 
-    A field with `members` is written as a table of these; one with `values` can be nothing else.
+    A field with `members` is written as a table of them. `values` lists all the values a field can have, if known.
     """
 
     name: str
@@ -35,17 +35,17 @@ class Field:
     read: Read = field(compare=False)
     doc: str = field(compare=False)
     members: Mapping[str, "Field"] = field(default_factory=dict, compare=False)
-    values: tuple[str, ...] = field(default=(), compare=False)  # all that it can be, where that is known
+    values: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def family(self) -> str:
-        """The part of the name that the user cannot choose: `header` for `header.x-id`."""
+        """Return the fixed part of the name: `header` for `header.x-id`."""
         return self.name.partition(".")[0].partition(" ")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Fields that share a prefix: `reader(name)` reads the one of that name, or raises ValueError with the reason."""
+    """Fields that share a prefix. `reader(name)` returns the reader of one, or raises ValueError with the reason."""
 
     prefix: str
     kind: str
@@ -53,12 +53,12 @@ class Family:
     doc: str
 
     def member(self, name: str) -> Field:
-        """The field `<prefix><name>`."""
+        """Return the field `<prefix><name>`."""
         return Field(f"{self.prefix}{name}", self.kind, self.reader(name), self.doc)
 
 
 def find(name: str) -> Field | None:
-    """The field that stands under this key of `when`, or None; raises ValueError where its name cannot be."""
+    """Return the field for a key of `when`, or None if unknown. Raises ValueError for an impossible name."""
     match FIELDS.get(name):
         case Field() as found:
             return found
@@ -70,12 +70,12 @@ def find(name: str) -> Field | None:
 
 
 def expression(text: str) -> Field:
-    """The field that a JMESPath expression reads from the request's body; raises ValueError where it cannot be read."""
+    """Return a field that reads the request body with a JMESPath expression. Raises ValueError if it is invalid."""
     return Field(f"body {json.dumps(text, ensure_ascii=False)}", "json", _search(text), "")
 
 
 def _kept(read: Read) -> Read:
-    # As cached_property does: what is costly to read is kept with the call it was read from.
+    # Like cached_property: a value that is costly to read is cached on its call.
     key = f"{read.__name__} read"
 
     def kept(call: Call) -> Json:
@@ -199,7 +199,7 @@ def _search(text: str) -> Read:
     def read(call: Call) -> Json:
         try:
             return compiled.search(call.raw)
-        except (ValueError, ArithmeticError):  # it does not fit what this client sent: `length` of null, for one
+        except (ValueError, ArithmeticError):  # the expression does not fit this body, for example `length` of null
             return None
 
     return read
@@ -213,7 +213,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _check_functions(node: Json) -> None:
-    # JMESPath itself finds these mistakes only when a request comes that leads there.
+    # JMESPath itself finds these mistakes only when a request reaches the function.
     from jmespath.functions import Functions
 
     if not isinstance(node, dict):

@@ -1,8 +1,8 @@
-"""Finds the few rules that can answer a call among many, without trying each.
+"""An index of rules: finds the few that can match a call without trying them all.
 
-A condition has clauses: sets of keys of which at least one must be in a call for the condition to hold. Keys are looked
-up in dicts (whole values, elements of lists) and automata (pieces of text). Of a rule's clauses the rarest stands for
-it; a rule without one is always tried. What comes out is a superset, so holding is still the condition's own word.
+A condition has clauses: sets of keys, at least one of which a call must contain for the condition to hold. Keys are
+looked up in dicts (whole values, list elements) and in automata (pieces of text). Each rule is indexed under its rarest
+clause; a rule without clauses is always tried. The result is a superset: each condition still has to be evaluated.
 """
 
 from collections import Counter, defaultdict
@@ -18,12 +18,12 @@ from mockserver.rules.match.conditions import All, Condition, Either, Leaf
 from mockserver.rules.match.fields import Field
 from mockserver.rules.match.predicates import Lens, is_pattern, listed, literals, pieces
 
-MIN_PIECE = 3  # shorter pieces of text stand almost everywhere
-_WINDOW = 32_768  # characters given to an automaton at once, so that its hits never fill the memory
+MIN_PIECE = 3  # shorter pieces occur in almost every text
+_WINDOW = 32_768  # characters given to an automaton at once, which bounds the memory its hits take
 
 
-class Look(NamedTuple):
-    """Where a key is looked for: a field's whole value, its elements, or pieces of its text, seen through a lens."""
+class Lookup(NamedTuple):
+    """Where a key is looked up: a field's whole value, its elements, or pieces of its normalised text."""
 
     how: str  # whole | element | piece
     field: Field
@@ -31,9 +31,9 @@ class Look(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A value that a call must show at one place."""
+    """A value that a call must have in one place."""
 
-    look: Look
+    look: Lookup
     value: str | float | bool
 
 
@@ -43,12 +43,12 @@ Find = Callable[[Json], Iterable[Rows]]
 
 
 class RuleIndex:
-    """Which of many conditions can hold for a call."""
+    """Finds which of many conditions can hold for a call."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         clauses = [tuple(clauses_of(condition)) for condition in conditions]
         common = Counter(chain.from_iterable(chain.from_iterable(clauses)))
-        tables: dict[Look, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
+        tables: dict[Lookup, dict[str | float | bool, list[int]]] = defaultdict(lambda: defaultdict(list))
         always = []
         for row, choices in enumerate(clauses):
             if not choices:
@@ -60,7 +60,7 @@ class RuleIndex:
         self._finders = tuple((look.field.read, _finder(look, table)) for look, table in tables.items())
 
     def candidates(self, call: Call) -> Iterable[int]:
-        """The numbers of all conditions that can hold, ascending, each once; some of them may not hold."""
+        """Return the numbers of all conditions that may hold, ascending, without duplicates."""
         found: set[int] = set()
         for read, find in self._finders:
             value = read(call)
@@ -73,24 +73,24 @@ class RuleIndex:
 
 
 class FewIndex:
-    """No index: of a few conditions each is tried, as it takes longer to index them."""
+    """No index: a few conditions are tried faster than they are indexed."""
 
     def __init__(self, size: int) -> None:
         self._all = range(size)
 
     def candidates(self, call: Call) -> Iterable[int]:
-        """The numbers of all conditions."""
+        """Return the numbers of all conditions."""
         return self._all
 
 
 class JoinedIndex:
-    """Two indexes as one: the conditions of the first, so many, and after them those of the other."""
+    """Two indexes as one: `size` conditions of the first, followed by those of the other."""
 
     def __init__(self, first: "Index", size: int, other: "Index") -> None:
         self._first, self._size, self._other = first, size, other
 
     def candidates(self, call: Call) -> Iterator[int]:
-        """The numbers of all conditions that can hold, ascending, each once; some of them may not hold."""
+        """Return the numbers of all conditions that may hold, ascending, without duplicates."""
         yield from self._first.candidates(call)
         yield from (self._size + row for row in self._other.candidates(call))
 
@@ -99,7 +99,7 @@ Index = RuleIndex | FewIndex | JoinedIndex
 
 
 def clauses_of(condition: Condition) -> Iterator[Clause]:
-    """Sets of keys: the condition can only hold for a call that shows at least one key of every set."""
+    """Yield sets of keys: the condition can hold only for a call that has at least one key of every set."""
     match condition:
         case Leaf(negative=False):
             anchor = ANCHORS.get(condition.predicate)
@@ -115,7 +115,7 @@ def clauses_of(condition: Condition) -> Iterator[Clause]:
 
 
 def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
-    """The values of which the field must have one for the condition to hold, or None where it is free."""
+    """Return the values that the field may have if the condition holds, or None if any will do."""
     match condition:
         case All(parts):
             known = [values for part in parts if (values := pinned(part, field)) is not None]
@@ -128,7 +128,7 @@ def pinned(condition: Condition, field: str) -> frozenset[Json] | None:
 
 
 def _cost(common: Counter[Key], clause: Clause) -> tuple[int, int, bool]:
-    # Few rules that share the keys first, then long values, then a dict before an automaton.
+    # Prefer keys that few rules share, then long values, then a dict over an automaton.
     shortest, is_quick = _weight(clause)
     return sum(common[key] for key in clause), -shortest, not is_quick
 
@@ -145,7 +145,7 @@ def _whole(leaf: Leaf) -> Iterator[Clause]:
 
 def _whole_key(leaf: Leaf, value: str | float) -> Key:
     seen = leaf.lens(value) if isinstance(value, str) else value
-    return Key(Look("whole", leaf.field, leaf.lens), seen)
+    return Key(Lookup("whole", leaf.field, leaf.lens), seen)
 
 
 def _one_of(leaf: Leaf) -> Iterator[Clause]:
@@ -187,27 +187,27 @@ def _pattern(leaf: Leaf) -> Iterator[Clause]:
 def _elements(leaf: Leaf) -> Iterator[Clause]:
     for value in listed(leaf.expected):
         if isinstance(value, str) and not is_pattern(value):
-            yield frozenset([Key(Look("element", leaf.field, leaf.lens), leaf.lens(value))])
+            yield frozenset([Key(Lookup("element", leaf.field, leaf.lens), leaf.lens(value))])
 
 
 def _piece(leaf: Leaf, text: str) -> Clause:
-    # A squeezed text has the words of the true one, but not its white space: a word is looked for in the true one.
+    # Squeezing changes only white space, so a single word can be looked up in the original text.
     words = leaf.lens(text).split() if leaf.lens.squeeze else [leaf.lens(text)]
     longest = max(words, key=len, default="")
     if len(longest) < MIN_PIECE or not _is_unicode(longest):
         return frozenset()
-    return frozenset([Key(Look("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
+    return frozenset([Key(Lookup("piece", leaf.field, Lens(fold=leaf.lens.fold)), longest)])
 
 
 def _is_unicode(text: str) -> bool:
     try:
         text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which the automaton cannot take
+    except UnicodeEncodeError:  # a lone surrogate, which the automaton rejects
         return False
     return True
 
 
-def _finder(look: Look, table: Mapping[Json, list[int]]) -> Find:
+def _finder(look: Lookup, table: Mapping[Json, list[int]]) -> Find:
     rows = {value: tuple(dict.fromkeys(found)) for value, found in table.items()}
     match look.how:
         case "whole":
@@ -233,7 +233,7 @@ def _find_elements(rows: Mapping[Json, Rows], lens: Lens, value: Json) -> Iterab
 
 
 def _find_pieces(rows: Mapping[Json, Rows], lens: Lens) -> Find:
-    import ahocorasick_rs  # only where there are pieces to look for
+    import ahocorasick_rs  # imported only if there are pieces to look for
 
     automaton = ahocorasick_rs.AhoCorasick(list(rows))
     found = tuple(rows.values())

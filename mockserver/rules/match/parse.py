@@ -1,6 +1,6 @@
-"""Reads `when`: a table of fields and what each must be becomes a Condition. All mistakes are reported, not the first.
+"""Compiles `when`: a table of fields and predicates becomes a Condition. Reports all mistakes, not just the first.
 
-FIELDS and PREDICATES say what can stand there; F fields and P predicates give F x P matchers.
+FIELDS and PREDICATES define what a rule can say; F fields and P predicates give F x P matchers.
 """
 
 import json
@@ -18,10 +18,10 @@ Report = Callable[[str, Path], None]  # a message, and the path from the `when` 
 
 
 def compile_when(spec: Json, report: Report) -> Condition:
-    """The condition that a `when` table states; what is wrong with the table goes to `report`.
+    """Compile a `when` table; mistakes go to `report`.
 
-    A bare value is compared whole, with `*` as wildcard in text; a bare list means one of its values (for `tools`:
-    exactly this list); a bare text for `tools` means that it is offered. Everything else is a table of predicates.
+    A bare value is compared whole, with `*` as wildcard in text. A bare list means one of its values (for `tools`:
+    exactly this list). A bare text for `tools` means that the tool is offered. Anything else is a table of predicates.
     """
     if not isinstance(spec, Mapping):
         report(f"expected a table of fields, not {_shown(spec)}", ())
@@ -71,7 +71,7 @@ def _field(key: str, value: Json, report: Report) -> Iterator[Condition]:
 
 
 def _meant(key: str) -> str:
-    """What somebody who wrote this unknown field may have meant."""
+    """Suggest what the author of an unknown field may have meant."""
     if key in _INSTEAD:
         return f'; write "{_INSTEAD[key]}"'
     in_body = f'; a field of the request\'s body is "param.{key}"' if key.isidentifier() else ""
@@ -122,7 +122,7 @@ def _tests(field: Field, spec: Json, report: Report) -> Iterator[Condition]:
     if isinstance(spec, Mapping):
         yield from _predicates(field, spec, report)
     elif spec is None:
-        report("nothing stands here; {exists: false} is the way to say that a field is absent", ())
+        report("no value here; to match an absent field write {exists: false}", ())
     else:
         name = _bare(field, spec)
         yield from _leaf(field, name, {name: spec}, report)
@@ -144,7 +144,7 @@ def _predicates(field: Field, table: Mapping[str, Json], report: Report) -> Iter
     for name in names:
         yield from _leaf(field, name, table, _within(report, name))
     if table.get("exists") is False and len(names) > 1:
-        report('where "exists" is false, nothing else can hold', ("exists",))
+        report('if "exists" is false, no other predicate can hold', ("exists",))
     _check_range(table, report)
     if isinstance(length := table.get("length"), Mapping):
         _check_range(length, _within(report, "length"))
@@ -158,7 +158,7 @@ def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) ->
         if not isinstance(table[name], bool):
             report(f'"{name}" expects true or false, not {_shown(table[name])}', (name,))
         elif field.kind in ("number", "boolean") or not textual:
-            report(f'"{name}" changes nothing here, where no text is compared', (name,))
+            report(f'"{name}" has no effect here: no text is compared', (name,))
 
 
 def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) -> Iterator[Condition]:
@@ -176,7 +176,7 @@ def _leaf(field: Field, name: str, table: Mapping[str, Json], report: Report) ->
 
 
 def _misfit(field: Field, name: str, expected: Json) -> str | None:
-    """Why this predicate cannot stand here, if it cannot."""
+    """Say why this predicate cannot be used here, or return None."""
     if name not in PREDICATES:
         hint = did_you_mean(name, (*PREDICATES, *MODIFIERS))
         return f'unknown predicate "{name}"{hint or _instead(field, name)}'
@@ -195,7 +195,7 @@ def _misfit(field: Field, name: str, expected: Json) -> str | None:
 
 
 def _instead(field: Field, name: str) -> str:
-    """What an unknown predicate may have meant, where no known one is spelled like it."""
+    """Suggest what an unknown predicate may have meant if no known one has a similar name."""
     if name in GROUPS:
         return f"; put it around the field: {name}: {{{field.name}: ...}}"
     if field.kind == "json":
@@ -204,7 +204,7 @@ def _instead(field: Field, name: str) -> str:
 
 
 def _never(field: Field, name: str, expected: Json) -> str | None:
-    """Why the field can never be what is wanted, where all that it can be is known."""
+    """Say why a field with known values can never have the expected one, or return None."""
     wanted = expected if name == "in" else [expected] if name == "equals" else []
     for value in wanted:
         if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):
@@ -257,7 +257,7 @@ MODIFIERS: Mapping[str, str] = {
 
 WORDS: Mapping[str, str] = {"lt": "less than", "lte": "at most", "gt": "more than", "gte": "at least"}
 
-# What a field of each kind is called, and which values it can be compared with.
+# The name of each kind of field, and which values it can be compared with.
 KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
     "text": ("text", _is_text),
     "number": ("a number", is_number),
@@ -266,7 +266,7 @@ KINDS: Mapping[str, tuple[str, Callable[[Json], bool]]] = {
     "json": ("JSON", lambda value: value is not None),
 }
 
-# What a predicate of each shape expects, and the check of it, which is given the check of the field's kind.
+# What a predicate of each shape expects, and the check for it, which receives the check of the field's kind.
 SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]] = {
     "value": ("{kind}", lambda value, of_kind: of_kind(value)),
     "values": ("a list of values, each {kind}", _some),
@@ -286,7 +286,7 @@ SHAPES: Mapping[str, tuple[str, Callable[[Json, Callable[[Json], bool]], bool]]]
     "schema": ("a JSON Schema", lambda value, _: isinstance(value, Mapping | bool)),
 }
 
-# Fields by the names that the APIs have for what they read.
+# Fields by the names that providers' APIs use for them.
 _INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("input", "prompt", "content", "text"), "last_user"),
     "messages": "conversation",

@@ -1,7 +1,7 @@
-"""How a rule can compare: each predicate turns what a rule expects into a test of one value. It knows no fields.
+"""The predicates of `when`: each turns what a rule expects into a test of one value. Knows no fields.
 
-A test never raises for a value that it cannot compare: that value does not hold. An absent value (None) holds for
-`exists: false` alone.
+A test never raises for a value that it cannot compare; it returns False. An absent value (None) passes `exists: false`
+only.
 """
 
 import json
@@ -15,7 +15,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.json import Json
 from mockserver.core.pattern_size import bounded
 
-# One element of a pattern. What none of these reads, such as (?i), \p{L} or a nested set, is not simple.
+# One element of a pattern. Anything else, such as (?i), \p{L} or a nested set, counts as unknown.
 _ELEMENT = re.compile(
     r"""
       (?P<open>    \( (?: \?: | \?P?<[A-Za-z_]\w*> )? (?!\?) )
@@ -31,7 +31,7 @@ _ELEMENT = re.compile(
 
 
 def literals(pattern: str) -> tuple[str, ...]:
-    """Pieces of text that stand in every text in which the pattern is found; none where that is not plain."""
+    """Return literal texts that every match of the pattern must contain; none if that is not obvious."""
     elements = list(_elements(pattern))
     if not elements or elements[-1][0] == "unknown":
         return ()
@@ -53,7 +53,7 @@ def _elements(pattern: str) -> Iterator[tuple[str, str]]:
 
 
 def _outside(elements: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The elements outside of all groups; a group is a break."""
+    """Yield the elements outside of all groups; a group counts as a break."""
     depth = 0
     for kind, text in elements:
         if kind == "open":
@@ -66,28 +66,28 @@ def _outside(elements: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def _runs(elements: list[tuple[str, str]]) -> Iterator[str]:
-    """Letters that stand side by side and must all be there."""
+    """Yield runs of adjacent letters that must all be present."""
     run = ""
     for kind, text in [*elements, ("break", "")]:
         if kind in ("letter", "escaped"):
             run += text[-1]
             continue
         if kind == "quantity" and text != "+":
-            run = run[:-1]  # perhaps it is not there at all
+            run = run[:-1]  # the last letter is optional
         if run:
             yield run
         run = ""
 
 
-Test = Callable[[Json], bool | Mapping[str, str]]  # a mapping: it holds, and these are the named groups
+Test = Callable[[Json], bool | Mapping[str, str]]  # a mapping means that it holds, and gives the named groups
 
-REGEX_SECONDS = 0.1  # for every million characters begun
+REGEX_SECONDS = 0.1  # for every million characters or part of it
 _STAR = re.compile(r"(?<!\\)\*")
 _SPACE = re.compile(r"\s+")
 
 
 class UnfitError(ValueError):
-    """What a rule expects cannot be compared; `path` leads from the predicate to the culprit."""
+    """The expected value cannot be compared; `path` leads from the predicate to the cause."""
 
     def __init__(self, message: str, *path: str | int) -> None:
         super().__init__(message)
@@ -96,13 +96,13 @@ class UnfitError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """How text is looked at before it is compared: `fold` blurs case, `squeeze` how much white space there is."""
+    """Normalises text before comparing: `fold` ignores case, `squeeze` collapses white space."""
 
     fold: bool = False
     squeeze: bool = False
 
     def __call__(self, text: str) -> str:
-        """The text as it is seen through this lens."""
+        """Return the normalised text."""
         if self.squeeze:
             text = _SPACE.sub(" ", text).strip(" ")
         return text.casefold() if self.fold else text
@@ -113,40 +113,40 @@ PLAIN = Lens()
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """One way to compare: the kinds of field it applies to, the shape it expects (a key of SHAPES), how it is built.
+    """One way to compare: the kinds of field it applies to, the shape it expects (a key of SHAPES), and its test.
 
-    `build(expected, lens)` raises UnfitError where nothing can ever be compared with what is expected.
+    `build(expected, lens)` raises UnfitError if nothing can be compared with the expected value.
     """
 
     kinds: tuple[str, ...]
     shape: str
     build: Callable[[Json, Lens], Test]
     doc: str
-    textual: bool = False  # compares text, so that ignore_case and ignore_space mean something
+    textual: bool = False  # compares text, so ignore_case and ignore_space apply
 
 
 def is_number(value: Json) -> bool:
-    """Whether a value is a number; true and false are none."""
+    """Return whether a value is a number; booleans are not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_pattern(value: Json) -> bool:
-    """Whether a bare value is text in which a star stands, so that it is read as a pattern."""
+    """Return whether a bare value is text with a star, which makes it a wildcard pattern."""
     return isinstance(value, str) and "*" in value
 
 
 def pieces(pattern: str) -> tuple[str, ...]:
-    r"""The literal pieces between the wildcards of a pattern; `\*` is a star."""
+    r"""Split a pattern at its wildcards; `\*` is a literal star."""
     return tuple(piece.replace("\\*", "*") for piece in _STAR.split(pattern))
 
 
 def listed(expected: Json) -> tuple[Json, ...]:
-    """One value or a list of values as a tuple."""
+    """Return one value, or a list of values, as a tuple."""
     return tuple(expected) if isinstance(expected, list | tuple) else (expected,)
 
 
 def same(expected: Json, actual: Json) -> bool:
-    """Whether two JSON values are equal; true is not 1 here."""
+    """Compare two JSON values; true does not equal 1."""
     match expected:
         case str():
             return isinstance(actual, str) and actual == expected
@@ -162,7 +162,7 @@ def same(expected: Json, actual: Json) -> bool:
 
 
 def part_of(expected: Json, actual: Json) -> bool:
-    """Whether all that is expected stands in the value: keys of objects, and elements of lists in any order."""
+    """Return whether a value contains all that is expected: keys of objects, elements of lists in any order."""
     match expected:
         case Mapping():
             known = isinstance(actual, Mapping) and actual.keys() >= expected.keys()
@@ -200,7 +200,7 @@ def _glob(expected: str, lens: Lens) -> Test:
     first, *middle, last = pieces(lens(expected))
     if lens != PLAIN:
         return lambda actual: isinstance(actual, str) and _in_order(lens(actual), first, middle, last)
-    # The two common shapes have a test of their own, because they are tried most.
+    # The two most common shapes have faster tests of their own.
     if not middle and not last:
         return lambda actual: isinstance(actual, str) and actual.startswith(first)
     if len(middle) == 1 and not first and not last:
@@ -209,7 +209,7 @@ def _glob(expected: str, lens: Lens) -> Test:
 
 
 def _in_order(text: str, first: str, middle: list[str], last: str) -> bool:
-    # Taking each piece at its first place is enough, and keeps the time linear whatever the text.
+    # Taking each piece at its first occurrence suffices, and keeps the time linear.
     at, end = len(first), len(text) - len(last)
     if at > end or not text.startswith(first) or not text.endswith(last):
         return False
@@ -242,7 +242,7 @@ def _affix(fits: Callable[[str, str], bool]) -> Callable[[Json, Lens], Test]:
 
 
 def _regex(expected: str, lens: Lens) -> Test:
-    import regex  # type: ignore[import-untyped]  # slow to import, and many files have no pattern
+    import regex  # type: ignore[import-untyped]  # slow to import, and many rules files have no pattern
 
     try:
         pattern = regex.compile(bounded(expected), regex.IGNORECASE if lens.fold else 0)
@@ -254,11 +254,11 @@ def _regex(expected: str, lens: Lens) -> Test:
     def search(actual: Json) -> bool | Mapping[str, str]:
         if not isinstance(actual, str):
             return False
-        if required not in (text := spaces(actual)):  # much quicker than the pattern's own search
+        if required not in (text := spaces(actual)):  # much faster than a search by the pattern
             return False
         try:
             found = pattern.search(text, timeout=REGEX_SECONDS * (1 + len(text) // 1_000_000))
-        except (TimeoutError, MemoryError):  # memory: the library's own way to fail on some
+        except (TimeoutError, MemoryError):  # the library raises MemoryError for some patterns
             raise RuleError(_ran_out(expected)) from None
         return found is not None and ({name: text or "" for name, text in found.groupdict().items()} or True)
 
@@ -267,7 +267,7 @@ def _regex(expected: str, lens: Lens) -> Test:
 
 def _ran_out(pattern: str) -> str:
     shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
-    return f"the pattern {shown} takes over {REGEX_SECONDS} s, or all memory, on this request; make it simpler"
+    return f"the pattern {shown} took over {REGEX_SECONDS} s, or ran out of memory, on this request; simplify it"
 
 
 def _compare(holds: Callable[[Json, Json], bool]) -> Callable[[Json, Lens], Test]:
@@ -284,7 +284,7 @@ def _includes(expected: Json, lens: Lens) -> Test:
 
 
 def _exists(expected: bool, _lens: Lens) -> Test:
-    return lambda actual: (actual is not None and actual != ()) is expected  # offering no tools is having none
+    return lambda actual: (actual is not None and actual != ()) is expected  # an empty list of tools counts as absent
 
 
 def _length(expected: Json, lens: Lens) -> Test:
@@ -313,14 +313,14 @@ def _schema(expected: Json, _lens: Lens) -> Test:
     def validates(actual: Json) -> bool:
         try:
             return actual is not None and bool(validator.is_valid(actual))
-        except ValueError:  # text that is no Unicode
+        except ValueError:  # not valid Unicode
             return False
 
     return validates
 
 
 def _no_retrieving(uri: str) -> Json:
-    raise ValueError(f"{uri} is outside of this schema, and nothing is fetched")
+    raise ValueError(f"{uri} is not part of this schema, and external schemas are not fetched")
 
 
 _TEXTS = ("text", "json")

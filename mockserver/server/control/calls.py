@@ -145,7 +145,7 @@ def _why(row: Exchange, call: Call | None) -> dict[str, Json]:
     tried = [rule for rule in row.rules if isinstance(rule, Rule)]
     answered = next((rule for rule in tried if rule.source == row.source), None)
     if answered is not None:
-        return {"findings": list(map(finding_as_json, answered.when.findings(call)))}
+        return {"findings": list(map(finding_as_json, answered.when.results(call)))}
     near = nearest(answering(tried), call)
     return {
         "nearest": [

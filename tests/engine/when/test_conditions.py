@@ -49,8 +49,8 @@ def test_holds(when: dict[str, Any], groups: dict[str, str] | None) -> None:
     condition = compiled(when)
     assert condition.holds(ASKED) == groups
     held, total = condition.share(ASKED)
-    findings = condition.findings(ASKED)
-    assert (held, total) == (sum(finding.ok for finding in findings), len(findings))
+    results = condition.results(ASKED)
+    assert (held, total) == (sum(finding.ok for finding in results), len(results))
     assert (held == total) == (groups is not None)
 
 
@@ -61,8 +61,8 @@ def test_groups_cannot_be_changed_by_who_gets_them() -> None:
 
 
 def test_findings_are_all_there_without_a_short_cut() -> None:
-    findings = compiled({**NO, "tools": {"includes": "get_weather"}, "header.x": "1"}).findings(ASKED)
-    assert findings == (
+    results = compiled({**NO, "tools": {"includes": "get_weather"}, "header.x": "1"}).results(ASKED)
+    assert results == (
         ConditionResult("model", "equals", "o3", "gpt-4o", False),
         ConditionResult("tools", "includes", "get_weather", ("get_weather",), True),
         ConditionResult("header.x", "equals", "1", None, False),
@@ -70,21 +70,21 @@ def test_findings_are_all_there_without_a_short_cut() -> None:
 
 
 def test_findings_of_not_are_read_by_themselves() -> None:
-    assert compiled({"not": {**YES, "stream": False}}).findings(ASKED) == (
+    assert compiled({"not": {**YES, "stream": False}}).results(ASKED) == (
         ConditionResult("model", "not equals", "gpt-4o", "gpt-4o", False),
     )
-    assert compiled({"not": {"any": [YES, NO]}}).findings(ASKED) == (
+    assert compiled({"not": {"any": [YES, NO]}}).results(ASKED) == (
         ConditionResult("model", "not equals", "gpt-4o", "gpt-4o", False),
         ConditionResult("model", "not equals", "o3", "gpt-4o", True),
     )
-    assert compiled({"not": {"not": YES}}).findings(ASKED) == (
+    assert compiled({"not": {"not": YES}}).results(ASKED) == (
         ConditionResult("model", "equals", "gpt-4o", "gpt-4o", True),
     )
 
 
 def test_findings_of_any_are_those_of_the_nearest_branch() -> None:
     branches = [NO, {**NO, "stream": False}, {**NO, "stream": True}, {**NO, "operation": "chat"}]
-    assert compiled({"any": branches}).findings(ASKED) == (
+    assert compiled({"any": branches}).results(ASKED) == (
         ConditionResult("model", "equals", "o3", "gpt-4o", False),
         ConditionResult("stream", "equals", False, False, True),
     )
@@ -94,16 +94,16 @@ def test_what_nobody_wrote_is_told_only_where_it_fails() -> None:
     for when, told in (({"all": [YES, CITY]}, 0), ({"any": [NO, YES]}, 0), ({**YES, **NO}, 1), ({"any": [NO, NO]}, 1)):
         unwritten = implied(compiled(when))
         assert unwritten.holds(ASKED) == compiled(when).holds(ASKED)
-        assert len(unwritten.findings(ASKED)) == told
+        assert len(unwritten.results(ASKED)) == told
         assert unwritten.share(ASKED) == (0, told)
 
 
 def test_a_pattern_that_takes_too_long_is_loud_when_matching_and_a_miss_when_explaining() -> None:
     condition = compiled({"last_user": {"regex": "(?:(?:a|aa)+)+c"}})
     asked = call("a" * 60 + "bc")
-    with pytest.raises(RuleError, match="takes over"):
+    with pytest.raises(RuleError, match="took over"):
         condition.holds(asked)
-    (finding,) = condition.findings(asked)
+    (finding,) = condition.results(asked)
     assert not finding.ok
     assert condition.share(asked) == (0, 1)
 
@@ -127,7 +127,7 @@ def test_uses(when: dict[str, Any], uses: set[str]) -> None:
 def test_nothing_holds_where_there_is_no_branch() -> None:
     empty = Either()
     assert empty.holds(ASKED) is None
-    assert empty.findings(ASKED) == ()
+    assert empty.results(ASKED) == ()
     assert empty.share(ASKED) == (0, 1)
     assert empty.negated() == All()
 

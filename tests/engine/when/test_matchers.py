@@ -115,7 +115,7 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
         (
             {"model": None},
             ("model",),
-            "nothing stands here; {exists: false} is the way to say that a field is absent",
+            "no value here; to match an absent field write {exists: false}",
         ),
         ({"model": {"contain": "x"}}, ("model", "contain"), 'unknown predicate "contain"; did you mean "contains"?'),
         (
@@ -172,12 +172,12 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
         (
             {"model": {"exists": True, "ignore_case": True}},
             ("model", "ignore_case"),
-            '"ignore_case" changes nothing here, where no text is compared',
+            '"ignore_case" has no effect here: no text is compared',
         ),
         (
             {"turn": {"equals": 1, "ignore_space": True}},
             ("turn", "ignore_space"),
-            '"ignore_space" changes nothing here, where no text is compared',
+            '"ignore_space" has no effect here: no text is compared',
         ),
         (
             {"model": {"equals": "a", "ignore_case": "yes"}},
@@ -187,7 +187,7 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
         (
             {"header.x": {"exists": False, "equals": "a"}},
             ("header.x", "exists"),
-            'where "exists" is false, nothing else can hold',
+            'if "exists" is false, no other predicate can hold',
         ),
         ({"turn": {"gt": 3, "lt": 2}}, ("turn", "lt"), "no number is more than 3 and less than 2"),
         ({"turn": {"gte": 2, "lt": 2}}, ("turn", "lt"), "no number is at least 2 and less than 2"),

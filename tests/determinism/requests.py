@@ -27,9 +27,21 @@ import yaml
 
 from mockserver.dialects import discover
 from tests.determinism.unruled import unruled
-from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, Feature, request, spoken
-from tests.dialects.response_features import RESPONSE_FEATURES, RESPONSE_URLS, response_request
-from tests.dialects.text_features import TEXT_FEATURES, TEXT_URLS, text_request
+from tests.dialects.features import (
+    FAILURES,
+    FEATURES,
+    HEADERS,
+    RESPONSE_FEATURES,
+    RESPONSE_URLS,
+    TEXT_FEATURES,
+    TEXT_URLS,
+    URLS,
+    Feature,
+    request,
+    response_request,
+    spoken,
+    text_request,
+)
 from tests.kit.asgi import app
 
 GOLDEN = Path(__file__).with_name("golden.json")

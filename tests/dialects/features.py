@@ -1,15 +1,18 @@
-"""What a chat can do, as data: for each feature what a rule answers and what the request asks beside the messages.
+"""What chats, text completions and responses can do, as data: what a rule answers, and what the request adds.
 
-The model's name is the feature's, and the rule is found by it. Knows no dialect but for how each is reached.
+The model's name is the feature's, and the rule is found by it. Every kind of item and every action of a computer is
+there by the example that its own table gives.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
 from mockserver.dialects import discover
+from mockserver.rules.item_schema import Action
+from mockserver.rules.items import ItemSpec, SaidSpec
 
 Json = Any
 
@@ -22,6 +25,17 @@ URLS = {
     "tzafon": "/tzafon/v1/chat/completions",
     "azure_openai": "/azure-openai/openai/v1/chat/completions",
 }
+TEXT_URLS = {
+    "openai": "/openai/v1/completions",
+    "azure_openai": "/azure-openai/openai/v1/completions",
+    "fireworks": "/fireworks/inference/v1/completions",
+}
+RESPONSE_URLS = {
+    "openai": "/openai/v1/responses",
+    "azure_openai": "/azure-openai/openai/v1/responses",
+    "tzafon": "/tzafon/v1/responses",
+}
+PROMPT = "Say something about the sea."
 # Azure's own API knows neither `n` nor `stream_options`: they are the model's business.
 HEADERS: Mapping[str, Mapping[str, str]] = {"azure": {"extra-parameters": "pass-through"}}
 
@@ -58,12 +72,30 @@ def spoken(dialects: Iterable[str], features: Mapping[str, Feature]) -> list[tup
 def request(name: str, *, stream: bool = False, usage: bool = False) -> dict[str, Json]:
     """The body that asks for a feature or a failure."""
     added = FEATURES[name].body if name in FEATURES else {}
-    body = {"model": name, "messages": [{"role": "user", "content": "Say something about the sea."}], **added}
+    body = {"model": name, "messages": [{"role": "user", "content": PROMPT}], **added}
     if stream:
         body["stream"] = True
     if usage:
         body["stream_options"] = {"include_usage": True}
     return body
+
+
+def text_request(name: str, *, stream: bool = False, usage: bool = False) -> dict[str, Json]:
+    """The body that asks for a feature or a failure."""
+    added = TEXT_FEATURES[name].body if name in TEXT_FEATURES else {}
+    body: dict[str, Json] = {"model": name, "prompt": PROMPT, **added}
+    if stream:
+        body["stream"] = True
+    if usage:
+        body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def response_request(name: str, *, stream: bool = False) -> dict[str, Json]:
+    """The body that asks for a feature or a failure."""
+    added = RESPONSE_FEATURES[name].body if name in RESPONSE_FEATURES else {}
+    body: dict[str, Json] = {"model": name, "input": PROMPT, **added}
+    return {**body, "stream": True} if stream else body
 
 
 _CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -267,3 +299,201 @@ FAILURES: Mapping[str, Mapping[str, Json]] = {
         "error": {"status": 418, "code": "teapot", "type": "tea", "message": "I'm a teapot.", "param": "cup"}
     },
 }
+
+
+def _as_in_chat(*names: str, body: Mapping[str, Json] | None = None) -> dict[str, Feature]:
+    """Features that a rule states as it does for a chat, with what else asks for them."""
+    return {name: Feature(FEATURES[name].then, body or {}, needs=FEATURES[name].needs) for name in names}
+
+
+def _like_chat(*names: str) -> dict[str, Feature]:
+    return {name: FEATURES[name] for name in names}
+
+
+_OPENAI = frozenset({"openai", "azure_openai"})
+_FIREWORKS = frozenset({"fireworks"})
+
+TEXT_FEATURES: Mapping[str, Feature] = {
+    **_like_chat("text", "empty-text", "odd-text", "words", "characters", "sized", "pieces", "reasoning", "json"),
+    **_like_chat("n", "fewer-choices-than-n", "stop", "stops", "stop-at-once"),
+    **_like_chat("max-tokens", "max-tokens-of-n", "max-tokens-of-pieces", "max-tokens-of-reasoning"),
+    **_like_chat("finish", "usage", "resolved-model", "headers"),
+    **_like_chat("filtered", "filtered-at-once", "filtered-material", "annotated"),
+    **_like_chat("echo", "prose", "lorem", "template", "one-of", "generated", "generated-n", "generated-short"),
+    "choices": Feature({"choices": [{"text": "A short one."}, {"text": _SEA}]}, {"n": 2}),
+    "prompt-of-tokens": Feature({"text": _SEA}, {"prompt": [791, 9581, 374]}),
+    "prompts": Feature({"text": "{{ last_user }} Yes."}, {"prompt": ["One", "Two", "Three"]}),
+    "prompts-of-tokens": Feature({"text": _SEA}, {"prompt": [[791, 9581], [374]]}),
+    "prompts-times-n": Feature({"text": _SEA}, {"prompt": ["One", "Two"], "n": 2}),
+    "repeated": Feature({"text": _SEA}, {"echo": True}),
+    "repeated-prompts": Feature({"text": _SEA}, {"echo": True, "prompt": ["One", "Two words"]}),
+    "repeated-alone": Feature({"text": _SEA}, {"echo": True, "max_tokens": 0}),
+    "repeated-with-logprobs": Feature({"text": _SEA}, {"echo": True, "logprobs": 2}),
+    "repeated-of-nothing": Feature({"text": _SEA}, {"prompt": "", "echo": True, "logprobs": 1}),
+    "repeated-in-characters": Feature({"text": "Œuvre 🌊", "chunks": "char"}, {"echo": True, "logprobs": 2}),
+    "repeated-with-filter": Feature(FEATURES["filtered"].then, {"echo": True, "logprobs": 1}, needs="content_filter"),
+    "repeated-in-part": Feature({"text": _SEA}, {"echo_last": 2, "logprobs": 1}, only=_FIREWORKS),
+    "logprobs": Feature({"text": _SEA}, {"logprobs": 2}),
+    "logprobs-alone": Feature({"text": _SEA}, {"logprobs": 0}),
+    "logprobs-in-words": Feature({"text": _SEA, "chunks": "word"}, {"logprobs": 1}),
+    "logprobs-in-characters": Feature({"text": "Œuvre 🌊", "chunks": "char"}, {"logprobs": 1}),
+    "logprobs-of-n": Feature({"text": _SEA}, {"logprobs": 1, "n": 2, "prompt": ["One", "Two"]}),
+    "logprobs-stated": Feature({"text": "Yes.", "logprobs": [-0.25]}, {"logprobs": 1}),
+    "logprobs-unasked": Feature({"text": _SEA, "logprobs": [-0.5]}),
+    "logprobs-of-a-refusal": Feature({"refusal": "I can't help with that."}, {"logprobs": 1}),
+    "logprobs-of-parts": Feature({"parts": [{"text": "One. "}, {"text": "Two."}]}, {"logprobs": 1}),
+    "logprobs-after-reasoning": Feature({"reasoning": "The user wants the sea.", "text": _SEA}, {"logprobs": 1}),
+    "logprobs-of-odd-text": Feature(FEATURES["odd-text"].then, {"logprobs": 1}),
+    "logprobs-and-stop": Feature({"text": _SEA}, {"stop": [", deep"], "logprobs": 1}),
+    "tool-call": Feature({"tool_calls": [{"name": "look", "arguments": {}}]}),
+    "top-logprobs-win": Feature({"text": _SEA}, {"logprobs": 1, "top_logprobs": 3}, only=_FIREWORKS),
+    "repeated-as-content": Feature({"text": _SEA}, {"logprobs": True, "echo": True}, only=_FIREWORKS),
+    "repeated-in-part-of-all": Feature({"text": _SEA}, {"echo_last": 99, "logprobs": 1}, only=_FIREWORKS),
+    "logprobs-as-content": Feature({"text": _SEA}, {"logprobs": True, "top_logprobs": 2}, only=_FIREWORKS),
+    "token-ids-of-words": Feature(
+        {"text": _SEA, "chunks": "word"}, {"return_token_ids": True, "echo": True, "n": 2}, only=_FIREWORKS
+    ),
+    "token-ids-of-nothing": Feature({"text": ""}, {"return_token_ids": True}, only=_FIREWORKS),
+    "raw-output-and-more": Feature(
+        {"text": _SEA}, {"raw_output": True, "logprobs": True, "echo": True}, only=_FIREWORKS
+    ),
+    "perf-metrics": Feature(
+        {"text": _SEA}, {"perf_metrics_in_response": True, "prediction": " The sea"}, only=_FIREWORKS
+    ),
+    "ignore-eos": Feature(body={"ignore_eos": True, "max_tokens": 200}, only=_FIREWORKS),
+    "json-object": Feature(body={"response_format": {"type": "json_object"}, "logprobs": 1}, only=_FIREWORKS),
+    "token-ids": Feature({"text": _SEA}, {"return_token_ids": True, "logprobs": 1}, only=_FIREWORKS),
+    "raw-output": Feature({"text": _SEA}, {"raw_output": True}, only=_FIREWORKS),
+    "suffix": Feature({"text": _SEA}, {"suffix": "The end."}, only=_OPENAI),
+    "best-of-as-many": Feature({"text": _SEA}, {"n": 1, "best_of": 1}, only=_OPENAI),
+    "generated-with-logprobs": Feature(body={"logprobs": 1, "max_tokens": 3}),
+    "generated-prompts": Feature(body={"prompt": ["One", "Two"]}),
+}
+
+_FLAT_WEATHER = {"type": "function", "name": "get_weather", "parameters": _CITY, "strict": False}
+_FLAT_TIME = {
+    "type": "function",
+    "name": "get_time",
+    "parameters": {"type": "object", "properties": {}},
+    "strict": False,
+}
+_FLAT_TOOLS = {"tools": [_FLAT_WEATHER, _FLAT_TIME]}
+_LOGPROBS = {"include": ["message.output_text.logprobs"]}
+_FLAT_CITATION = {
+    "type": "url_citation",
+    "start_index": 0,
+    "end_index": 5,
+    "title": "Sea",
+    "url": "https://example.org/sea",
+}
+_FLAT_TOLD = [
+    {"role": "user", "content": "How is the weather in Oslo?"},
+    {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city":"Oslo"}'},
+    {"type": "function_call_output", "call_id": "call_1", "output": '{"sky": "clear"}'},
+]
+_FLAT_NOTE = {"type": "custom", "name": "take_note"}
+_SCREEN = {"type": "computer_use_preview", "display_width": 800, "display_height": 600, "environment": "browser"}
+_OWN_TOOLS: list[dict[str, Json]] = [
+    {"type": "web_search"},
+    {"type": "file_search", "vector_store_ids": ["vs_1"]},
+    {"type": "code_interpreter", "container": {"type": "auto"}},
+    {"type": "image_generation", "size": "1024x1024", "partial_images": 1},
+    {"type": "mcp", "server_label": "wiki", "server_url": "https://example.org", "allowed_tools": ["ask"]},
+    {"type": "local_shell"},
+    {"type": "shell"},
+    {"type": "apply_patch"},
+]
+_INCLUDED = [
+    *("file_search_call.results", "web_search_call.action.sources", "code_interpreter_call.outputs"),
+    "web_search_call.results",
+]
+
+
+def _examples(union: Any) -> Iterator[tuple[str, Json]]:
+    """Each member of a union of tables by its type, with its example."""
+    for member in get_args(get_args(union)[0]):
+        example = yaml.safe_load(get_args(member)[0].example)
+        yield example["type"], example
+
+
+_SAID = {get_args(spec.model_fields["type"].annotation)[0] for spec in get_args(SaidSpec)}
+_ITEMS = dict(_examples(ItemSpec))
+
+RESPONSE_FEATURES: Mapping[str, Feature] = {
+    **_as_in_chat("text", "empty-text", "odd-text", "words", "characters", "sized", "pieces", "reasoning", "refusal"),
+    **_as_in_chat("json", "finish", "resolved-model", "headers", "echo", "prose", "lorem", "template", "one-of"),
+    **_as_in_chat("usage", "generated", "filtered", "filtered-at-once", "filtered-material", "annotated"),
+    **_as_in_chat("tool-call", "tool-call-in-characters", "tool-calls", "tool-call-auto", body=_FLAT_TOOLS),
+    **_as_in_chat("text-and-tool-call", "parts", body=_FLAT_TOOLS),
+    **_as_in_chat("one-tool-call", body={**_FLAT_TOOLS, "parallel_tool_calls": False}),
+    **_as_in_chat("tool-result", body={**_FLAT_TOOLS, "input": _FLAT_TOLD}),
+    **_as_in_chat("max-tokens", "max-tokens-of-pieces", "max-tokens-of-reasoning", body={"max_output_tokens": 16}),
+    "no-input": Feature({"text": _SEA}, {"input": []}, only=_OPENAI),
+    "input-of-messages": Feature({"text": "{{ last_user }}!"}, {"input": [{"role": "user", "content": "Look"}]}),
+    "instructions": Feature({"text": _SEA}, {"instructions": "Be brief."}),
+    "cut-short": Feature({"text": _SEA * 4}, {"max_output_tokens": 16}),
+    "cut-short-in-a-call": Feature(
+        {"tool_calls": [{"name": "get_weather", "arguments": {"city": _SEA * 4}}]},
+        {**_FLAT_TOOLS, "max_output_tokens": 16},
+    ),
+    "noted": Feature({"text": _SEA, "annotations": [_FLAT_CITATION]}, needs="annotations"),
+    "logprobs": Feature({"text": _SEA}, {**_LOGPROBS, "top_logprobs": 2}),
+    "logprobs-alone": Feature({"text": _SEA}, _LOGPROBS),
+    "logprobs-in-words": Feature({"text": _SEA, "chunks": "word"}, {**_LOGPROBS, "top_logprobs": 1}),
+    "logprobs-stated": Feature({"text": "Yes.", "logprobs": [-0.25]}, _LOGPROBS),
+    "summarised": Feature({"reasoning": "The user wants the sea.", "text": _SEA}, {"reasoning": {"summary": "auto"}}),
+    "schema": Feature(body={"text": {"format": {"type": "json_schema", "name": "place", "schema": _CITY}}}),
+    "generated-call": Feature(body={**_FLAT_TOOLS, "tool_choice": "required"}),
+    "generated-calls": Feature(body={**_FLAT_TOOLS, "input": "How is the weather in Oslo and in Rome?"}),
+    "generated-calls-one-by-one": Feature(
+        body={**_FLAT_TOOLS, "input": "How is the weather in Oslo and in Rome?", "parallel_tool_calls": False}
+    ),
+    "generated-call-cut": Feature(
+        body={**_FLAT_TOOLS, "input": f"How is the weather in '{_SEA * 4}'?", "max_output_tokens": 16}
+    ),
+    "generated-call-after-thinking": Feature(
+        body={**_FLAT_TOOLS, "input": "How is the weather in Oslo?", "reasoning": {"effort": "low", "summary": "auto"}}
+    ),
+    "generated-after-sealed-thinking": Feature(
+        body={"reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]}
+    ),
+    "generated-thinking-cut": Feature(body={"reasoning": {"effort": "high"}, "max_output_tokens": 16}),
+    "generated-of-results": Feature(body={**_FLAT_TOOLS, "input": _FLAT_TOLD}),
+    "generated-custom-call": Feature(
+        body={"tools": [_FLAT_NOTE], "tool_choice": {"type": "custom", "name": "take_note"}}, needs="custom_tools"
+    ),
+    "generated-object": Feature(body={"text": {"format": {"type": "json_object"}}}),
+    "auto-of-a-rule": Feature({"generate": "auto"}, {**_FLAT_TOOLS, "input": "How is the weather in Oslo?"}),
+    **{
+        f"generated-{tool['type']}": Feature(
+            body={"tools": [tool], "tool_choice": "required", "include": _INCLUDED}, only=_OPENAI
+        )
+        for tool in _OWN_TOOLS
+    },
+    "generated-computer": Feature(body={"tools": [_SCREEN], "input": "Click the button.", "tool_choice": "required"}),
+    "background": Feature({"text": _SEA}, {"background": False}),
+    "not-kept": Feature({"text": _SEA}, {"store": False}),
+    "custom-tool-call": Feature(
+        {"tool_calls": [{"name": "take_note", "input": "the sea"}]},
+        {"tools": [{"type": "custom", "name": "take_note"}]},
+        needs="custom_tools",
+    ),
+    "messages": Feature({"items": [{"type": "message", "text": "One."}, {"type": "message", "text": "Two."}]}),
+    **{
+        f"item-{kind}": Feature(
+            {"items": [example]}, needs="custom_tools" if "custom" in kind else None if kind in _SAID else "items"
+        )
+        for kind, example in _ITEMS.items()
+    },
+    **{
+        f"action-{kind}": Feature({"items": [{"type": "computer_call", "action": action}]}, needs="items")
+        for kind, action in _examples(Action)
+    },
+    "items-and-text": Feature(
+        {"items": [_ITEMS["reasoning"], _ITEMS["web_search_call"], {"type": "message", "text": _SEA}]}, needs="items"
+    ),
+    "failed": Feature({"failed": True}, needs="failed"),
+    "failed-midway": Feature({"text": _SEA, "failed": {"code": "server_error", "message": "Oh."}}, needs="failed"),
+}
+# What ends in a bare event `error`, of which a plain answer knows nothing.
+BROKEN_OFF = Feature({"text": _SEA, "failed": {"event": "error", "message": "Oh."}}, needs="failed")

@@ -10,10 +10,24 @@ import pytest
 
 from mockserver.dialects import discover
 from tests.dialects import invariants
-from tests.dialects.features import FAILURES, FEATURES, HEADERS, URLS, Feature, request, rules, spoken
+from tests.dialects.features import (
+    BROKEN_OFF,
+    FAILURES,
+    FEATURES,
+    HEADERS,
+    RESPONSE_FEATURES,
+    RESPONSE_URLS,
+    TEXT_FEATURES,
+    TEXT_URLS,
+    URLS,
+    Feature,
+    request,
+    response_request,
+    rules,
+    spoken,
+    text_request,
+)
 from tests.dialects.invariants import Events, Stream, has_shape
-from tests.dialects.response_features import BROKEN_OFF, RESPONSE_FEATURES, RESPONSE_URLS, response_request
-from tests.dialects.text_features import TEXT_FEATURES, TEXT_URLS, text_request
 from tests.kit.asgi import App, app
 from tests.kit.local import Answered
 from tests.kit.strict import WITH_PREAMBLE, check_chunk, check_completion, check_text, check_text_chunk, frames

@@ -7,9 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.dialects.features import FEATURES, request
-from tests.dialects.response_features import RESPONSE_FEATURES, response_request
-from tests.dialects.text_features import TEXT_FEATURES, text_request
+from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, request, response_request, text_request
 
 Json = Any
 

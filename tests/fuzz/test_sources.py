@@ -22,9 +22,7 @@ from mockserver.rules.load import Rule, load
 from mockserver.server.handler import Endpoint
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import find, places
-from tests.dialects.features import FEATURES, Feature
-from tests.dialects.response_features import RESPONSE_FEATURES
-from tests.dialects.text_features import TEXT_FEATURES
+from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, Feature
 from tests.fuzz.amount import thrown
 from tests.fuzz.bodies import TEXTS, spoil
 from tests.fuzz.wire import PATIENCE

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.call import Message, ToolChoice
+from mockserver.core.call import Message
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure, Models
 
@@ -87,19 +87,6 @@ def test_extra_parameters_are_passed_through(azure: Any) -> None:
         {"reasoning_effort": "low", "verbosity": "high"}, headers={"extra-parameters": "pass-through"}
     )
     assert (thinking.effort, thinking.verbosity) == ("low", "high")
-
-
-def test_extra_parameters_otherwise(azure: Any) -> None:
-    body = json.loads(azure.refuses({}, headers={"extra-parameters": "maybe"}).body)
-    assert (body["status"], body["param"]) == (400, "extra-parameters")
-    assert body["message"] == (
-        "The extra-parameters header is 'maybe'; it may be 'error', 'pass-through', 'drop' or 'ignore'."
-    )
-
-
-def test_named_choice(azure: Any) -> None:
-    choice = {"type": "function", "function": {"name": "f"}}
-    assert azure.parse({"tools": [TOOL], "tool_choice": choice}).tool_choice == ToolChoice("named", ("f",))
 
 
 def test_both_forms_of_parts(azure: Any) -> None:
@@ -186,14 +173,3 @@ def test_info_wants_a_version(azure: Any, path: str) -> None:
     operation = next(operation for operation in azure.dialect.operations if operation.path == path)
     with pytest.raises(Failure, match="api-version query parameter"):
         operation.parse(HttpRequest("GET", path), False)
-
-
-def test_info_of_several_models_is_refused(azure: Any) -> None:
-    operation = next(operation for operation in azure.dialect.operations if operation.path == "/models/info")
-    with pytest.raises(Failure) as caught:
-        operation.parse(HttpRequest("GET", "/models/info", query={"api-version": "2024-05-01"}), False)
-    reply = azure.fail(caught.value)
-    assert (reply.status, json.loads(reply.body)["message"]) == (
-        404,
-        "An endpoint that serves several models has no /info: it tells about one model. Ask for /info instead.",
-    )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import REASONS, Answer, Failure, Verdict
+from mockserver.core.plan import REASONS, Answer, Failure
 from mockserver.dialects import Operation
 from mockserver.dialects.azure_openai import DIALECT
 
@@ -113,32 +113,3 @@ def test_the_gateway_has_a_body_of_its_own(azure_openai: Any, reason: str) -> No
 def test_a_type_makes_a_failure_of_the_gateway_one_of_the_model(azure_openai: Any) -> None:
     error = json.loads(azure_openai.fail(Failure("rate_limit", "Wait.", kind="tokens")).body)["error"]
     assert error == {"message": "Wait.", "type": "tokens", "param": None, "code": "429"}
-
-
-def test_the_filter_tells_what_it_saw(azure_openai: Any) -> None:
-    seen = (Verdict("violence", "high", filtered=True),)
-    error = json.loads(azure_openai.fail(Failure("content_filter", details={"safety": seen})).body)["error"]
-    assert list(error) == ["message", "type", "param", "code", "status", "innererror"]
-    assert (error["type"], error["param"], error["code"], error["status"]) == (None, "prompt", "content_filter", 400)
-    assert error["innererror"]["code"] == "ResponsibleAIPolicyViolation"
-    found = error["innererror"]["content_filter_result"]
-    assert found["violence"] == {"filtered": True, "severity": "high"}
-    assert [name for name, of in found.items() if of["filtered"]] == ["violence"]
-
-
-def test_the_preamble_is_no_choice(azure_openai: Any, answer: Callable[..., Answer]) -> None:
-    before, opens, *_ = azure_openai.chunks(answer("Hi", prompt_safety=(Verdict("hate", "low"),)))
-    assert before["prompt_filter_results"][0]["content_filter_results"]["hate"]["severity"] == "low"
-    assert {key: before[key] for key in before if key != "prompt_filter_results"} == {
-        "choices": [],
-        "created": 0,
-        "id": "",
-        "model": "",
-        "object": "",
-    }
-    assert opens["choices"][0]["delta"]["role"] == "assistant"
-
-
-def test_strictness_is_the_live_services(azure_openai: Any) -> None:
-    azure_openai.parse({"temprature": 1})
-    assert json.loads(azure_openai.refuses({"temprature": 1}, strict=True).body)["error"]["param"] == "temprature"

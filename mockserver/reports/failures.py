@@ -206,7 +206,7 @@ def _no_rule(group: Sequence[Came], what: Call, rules: Sequence[Rule], used: Con
     told.append("the nearest rules:" if near else "there are no rules that answer")
     for each in near:
         told.append(f"  {_rule(each.rule)}: {_verdict(each)}")
-        told += [f"    {line}" for line in findings(each.findings, secrets)]
+        told += [f"    {line}" for line in findings(each.results, secrets)]
     if (late := _late(call, what, rules)) is not None:
         told.append(f"{late.where} would have answered it, but was declared after it came")
     else:
@@ -238,12 +238,12 @@ def _nearest(near: Near[Rule] | None) -> str:
     """In a few words, what comes nearest and what it misses."""
     if near is None:
         return "there are no rules"
-    missed = dict.fromkeys(plain(finding.field) for finding in near.findings if not finding.ok)
+    missed = dict.fromkeys(plain(finding.field) for finding in near.results if not finding.ok)
     return f"nearest {plain(near.where)}: {', '.join(missed) or _used_up(near.rule)}"
 
 
 def _verdict(near: Near[Rule]) -> str:
-    total = len(near.findings)
+    total = len(near.results)
     if near.held == total:
         return f"its conditions hold, but {_used_up(near.rule)}"
     return f"{near.held} of {total} condition{'s' * (total != 1)} hold{'s' * (total == 1)}"

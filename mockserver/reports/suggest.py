@@ -64,7 +64,7 @@ def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestio
 
 def change(near: Near[Rule], call: Call, secrets: Secrets) -> str | None:
     """What to write in a rule that misses by one condition; None where it misses by more, or that is no help."""
-    rule, missed, when = near.rule, [finding for finding in near.findings if not finding.ok], near.rule.spec.get("when")
+    rule, missed, when = near.rule, [finding for finding in near.results if not finding.ok], near.rule.spec.get("when")
     if not missed and rule.times is not None:
         return f"{rule.where} has answered its {many(rule.times)}: let it answer more with times, or say what follows"
     if len(missed) != 1 or not isinstance(when, Mapping) or missed[0].field not in when or _is_another(missed[0]):

@@ -1,4 +1,4 @@
-"""What a reader of rules files wants to be told: rules that can never answer, and rules that count.
+"""Lints rules: finds those that can never answer and those that depend on the order of calls.
 
 Knows only how rules were written; no request is needed.
 """
@@ -19,14 +19,14 @@ from mockserver.rules.match.index import pinned
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a rule that may not be meant."""
+    """Something about a rule that may be unintended."""
 
     rule: Rule
     text: str
 
 
 def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
-    """Remarks on shadowed rules and on rules that depend on the order of arrival, in file order."""
+    """Return remarks on shadowed rules and on rules that depend on the order of calls, in file order."""
     seen = _Seen(rules)
     return tuple(remark for rule in rules for remark in _remarks(rule, seen))
 
@@ -34,11 +34,9 @@ def review(rules: Sequence[Rule]) -> tuple[Remark, ...]:
 def _remarks(rule: Rule, seen: "_Seen") -> Iterator[Remark]:
     before = seen.wider(rule)
     if before is not None:
-        yield Remark(
-            rule, f'never answers: "{before.name}" ({before.where}) stands before it and holds whenever it does'
-        )
+        yield Remark(rule, f'never answers: the earlier rule "{before.name}" ({before.where}) matches whenever it does')
     if why := _counts(rule):
-        yield Remark(rule, f"depends on the order of arrival: it uses {', '.join(why)}")
+        yield Remark(rule, f"depends on the order of calls: it uses {', '.join(why)}")
     if not rule.counts and all(rule.then.answers):
         seen.add(rule)
 
@@ -49,7 +47,7 @@ def _counts(rule: Rule) -> list[str]:
 
 
 class _Wanted(NamedTuple):
-    """One condition that a rule states, as it is written; `text` where it is a bare text."""
+    """One condition of a rule as written; `text` if it is bare text."""
 
     field: str
     written: str
@@ -57,14 +55,14 @@ class _Wanted(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[str] | None:
-        """What its text fits, where that is plain to see: a text with stars and no other sign of a pattern."""
+        """Return the pattern of a text that has stars as its only special characters, else None."""
         if self.text is None or "*" not in self.text or set("\\[?") & set(self.text):
             return None
         return _compiled(self.text)
 
 
 class _Seen:
-    """Rules that may shadow later ones, each kept under the one of its conditions that the fewest rules share."""
+    """Rules that may shadow later ones, each under the condition that the fewest rules share."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self._common = Counter(wanted for rule in rules for wanted in _conditions(rule.spec))
@@ -73,7 +71,7 @@ class _Seen:
         self._patterns: dict[str, dict[_Wanted, re.Pattern[str]]] = defaultdict(dict)
 
     def add(self, rule: Rule) -> None:
-        """A rule that stands before those to come."""
+        """Add a rule that later ones may be shadowed by."""
         rarest = min(_conditions(rule.spec), key=lambda wanted: self._common[wanted], default=None)
         if rarest is None:
             self._unconditional.append(rule)
@@ -83,7 +81,7 @@ class _Seen:
             self._patterns[rarest.field][rarest] = pattern
 
     def wider(self, rule: Rule) -> Rule | None:
-        """A rule that holds whenever this one does, as far as the words tell."""
+        """Return an earlier rule that matches whenever this one does, as far as their text shows."""
         given = list(_conditions(rule.spec))
         known = [*self._unconditional, *(other for wanted in given for other in self._by_condition.get(wanted, ()))]
         for field, _, text in given:
@@ -95,7 +93,7 @@ class _Seen:
 
 
 def _covers(general: Rule, special: Rule, given: Sequence[_Wanted]) -> bool:
-    """Whether each condition of the one is implied by a condition of the other."""
+    """Return whether each condition of one rule is implied by a condition of the other."""
     if any(leaf.implied for leaf in general.when.leaves):
         operations, answered = pinned(special.when, "operation"), pinned(general.when, "operation")
         if operations is None or answered is None or not operations <= answered:
@@ -104,7 +102,7 @@ def _covers(general: Rule, special: Rule, given: Sequence[_Wanted]) -> bool:
 
 
 def _conditions(spec: Mapping[str, Json]) -> Iterator[_Wanted]:
-    """The conditions that must all hold, one predicate each where nothing modifies it."""
+    """Yield the conditions that must all hold, one predicate each unless a modifier applies."""
     for field, wanted in (spec.get("when") or {}).items():
         plain = isinstance(wanted, dict) and not {"ignore_case", "ignore_space"} & set(wanted)
         if plain and field not in ("tool_result", "body", "not"):

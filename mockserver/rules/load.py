@@ -1,4 +1,4 @@
-"""Rules: what the rules files say, read, checked and compiled. All mistakes of all files are told at once."""
+"""Loads rules files: reads, checks and compiles them. Reports all mistakes of all files at once."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ _NONE: Faults = {}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A scenario: the rule answers in one state, and leads to another."""
+    """A scenario step: the rule answers in state `is_` and moves to `becomes`."""
 
     is_: str
     becomes: str
@@ -34,7 +34,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule, ready to be tried. `where` is `rules.yaml:14`, `spec` the rule as it was written."""
+    """One compiled rule. `where` is `rules.yaml:14`; `spec` is the rule as written."""
 
     name: str
     where: str
@@ -48,19 +48,19 @@ class Rule:
 
     @property
     def counts(self) -> bool:
-        """Whether it remembers calls, so that the next one may be answered otherwise."""
+        """Return whether it counts calls, so that its answer depends on earlier ones."""
         return self.times is not None or self.state is not None
 
     @property
     def source(self) -> str:
-        """How reports and headers name what this rule answers: `rule rules.yaml:14 weather`."""
+        """Return the source that reports and headers show: `rule rules.yaml:14 weather`."""
         return f"rule {self.where} {self.name}" if "name" in self.spec else f"rule {self.where}"
 
 
 def load(
     documents: Sequence[Document], known: Known, *, faults: Faults = _NONE, profiles: Profiles | None = PROFILES
 ) -> tuple[Rule, ...]:
-    """The rules of several files, in order; `known` names the dialects and their features.
+    """Load the rules of several files, in order; `known` maps dialects to their features.
 
     `faults` are those of delivery, `profiles` the timings that have names. Raises RuleError with every mistake of every
     file.
@@ -73,17 +73,17 @@ def load(
 
 
 def answering(rules: Sequence[Rule]) -> Sequence[Rule]:
-    """The rules without those that only say how answers of others go out."""
+    """Return the rules that answer, without those that only change how later rules' answers are delivered."""
     return [rule for rule in rules if any(rule.then.answers)]
 
 
 class _Loader:
-    """Reads one document after the other; names are unique across all of them."""
+    """Compiles one document after the other; names are unique across all of them."""
 
     def __init__(self, known: Known, faults: Faults, profiles: Profiles | None) -> None:
         self.known, self.faults, self.profiles = known, faults, profiles
         self.templates = Templates()
-        self.names: dict[str, str] = {}  # and where each stands
+        self.names: dict[str, str] = {}  # and where each is defined
         self.mistakes: list[Mistakes] = []
         self.count = 0
 
@@ -102,7 +102,7 @@ class _Loader:
         try:
             return self._compiled(spec, context)
         except RecursionError:
-            context.refuse("this rule is nested too deeply; make it flatter")
+            context.refuse("this rule is nested too deeply; flatten it")
             return None
 
     def _compiled(self, spec: Json, context: CompileContext) -> Rule | None:
@@ -133,7 +133,7 @@ class _Loader:
         )
 
     def _name(self, name: str | None, context: CompileContext) -> str:
-        """What a rule is called: counters and random choices go by it, so that no two may share it."""
+        """Return the rule's name, which must be unique: counters and random choices are keyed by it."""
         called, here = (context.rule, context) if name is None else (name, context.at("name"))
         if called in self.names:
             nobody = "" if name else "; a rule without a name is called by its number"
@@ -144,7 +144,7 @@ class _Loader:
 
 
 def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
-    """The rules of a document, as they were written."""
+    """Return the rules of a document as written."""
     content = document.data
     if content is None:
         return ()
@@ -153,7 +153,7 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
         return ()
     rules = content.get("rules") if isinstance(content, Mapping) else None
     is_list = isinstance(rules, list | tuple)
-    # Each rule is checked by itself, so that a mistake in one does not hide those of another.
+    # Each rule is checked on its own, so that a mistake in one does not hide those in another.
     head = {**content, "rules": []} if is_list else content
     try:
         RulesFile.model_validate(head)
@@ -164,7 +164,7 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
 
 
 def _checked(spec: Json, context: CompileContext) -> RuleSpec | None:
-    """The rule as a model, or None where its shape is wrong, which is told to `context`."""
+    """Return the rule as a model, or None after reporting to `context` what is wrong."""
     try:
         return RuleSpec.model_validate(spec)
     except ValidationError as error:
@@ -180,7 +180,7 @@ def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:
 
 
 def _groups(when: Json) -> Iterator[str]:
-    """The names of the groups in all regular expressions of a `when`."""
+    """Yield the names of the groups in all regular expressions of a `when`."""
     match when:
         case str():
             yield from _GROUP.findall(when)

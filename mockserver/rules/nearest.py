@@ -1,4 +1,4 @@
-"""Which rules come nearest to a call that none of them answers, and how that is told to people.
+"""Near misses: the rules nearest to an unmatched call, and the report that explains them.
 
 What the request says is shown cut and escaped, so that no request can write lines of its own into a report.
 """
@@ -17,27 +17,27 @@ from mockserver.core.exchange import ConditionResult
 from mockserver.rules.match.conditions import Condition
 
 SHOWN = 80  # characters of a value
-MOST_LINES = 12  # findings of one rule
-_POOL = 24  # rules whose texts are compared letter by letter
-_COMPARED = 200  # letters of each of these texts
-_EFFORT = 20_000_000  # letters that may be searched: a huge request is held against fewer rules
+MOST_LINES = 12  # results shown of one rule
+_POOL = 24  # rules whose texts are compared in detail
+_COMPARED = 200  # characters compared of each text
+_EFFORT = 20_000_000  # characters searched at most: a huge request is compared with fewer rules
 _WORD = re.compile(r"\w+")
 
 
 class Named(Protocol):
-    """A rule, as far as this module looks at it."""
+    """The parts of a rule that near misses need."""
 
     @property
     def name(self) -> str:
-        """What its author calls it, or nothing."""
+        """Return its name, or an empty string."""
 
     @property
     def where(self) -> str:
-        """The file and line where it stands."""
+        """Return its file and line."""
 
     @property
     def when(self) -> Condition:
-        """What it wants of a call."""
+        """Return its condition."""
 
 
 R = TypeVar("R", bound=Named)
@@ -45,62 +45,62 @@ R = TypeVar("R", bound=Named)
 
 @dataclass(frozen=True, slots=True)
 class Near(Generic[R]):
-    """A rule that came near to a call, and what each of its conditions found."""
+    """A rule near to a call, with the result of each condition."""
 
     rule: R
-    findings: tuple[ConditionResult, ...]
+    results: tuple[ConditionResult, ...]
 
     @property
     def name(self) -> str:
-        """What the rule's author calls it, or nothing."""
+        """Return the rule's name, or an empty string."""
         return self.rule.name
 
     @property
     def where(self) -> str:
-        """The file and line where it stands."""
+        """Return its file and line."""
         return self.rule.where
 
     @property
     def held(self) -> int:
-        """How many of its conditions hold."""
-        return sum(finding.ok for finding in self.findings)
+        """Return how many of its conditions hold."""
+        return sum(result.ok for result in self.results)
 
 
 def nearest(rules: Sequence[R], call: Call, *, limit: int = 3) -> tuple[Near[R], ...]:
-    """The rules of which the greatest share of conditions holds; among equals those with the closest texts go first."""
+    """Return the rules with the greatest share of conditions that hold; ties go to the closest texts."""
     letters = 1_000 + sum(len(message.text) for message in call.messages)
     looked_at = max(limit, _EFFORT // letters)
     shares = [(_share(rule.when, call), -row) for row, rule in enumerate(islice(rules, looked_at))]
     worst = min(nlargest(limit, shares), default=(0.0, 0))[0]
     ties = [entry for entry in shares if entry[0] >= worst]
     if len(ties) > _POOL:
-        words = cache(_words)  # of the request: many rules look at the same few texts
+        words = cache(_words)  # of the request: many rules read the same few texts
         ties = nlargest(_POOL, ties, key=lambda tie: (tie[0], _shared_words(rules[-tie[1]].when, call, words), tie[1]))
     ranked = [(share, row, rules[-row].when.results(call)) for share, row in ties]
     best = nlargest(limit, ranked, key=lambda entry: (entry[0], closeness(entry[2]), entry[1]))
-    return tuple(Near(rules[-row], findings) for _, row, findings in best)
+    return tuple(Near(rules[-row], results) for _, row, results in best)
 
 
 def report(near: Sequence[Near[R]]) -> str:
-    """The nearest rules as text for people: what of each held, what did not, and what stood there instead."""
+    """Render the nearest rules as text: what held, what did not, and the actual values."""
     if not near:
         return "no rule answers this request: there are no rules that answer"
     told = [line for rule in near for line in _told(rule)]
     return "\n".join(("no rule answers this request; the nearest:", *told))
 
 
-def lines(findings: Iterable[ConditionResult]) -> Iterator[str]:
-    """A line for each: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
-    for finding in findings:
-        wanted = f"{plain(finding.field)} {finding.predicate} {shown(finding.expected)}"
-        if finding.ok:
+def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
+    """Render one line per result: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
+    for result in results:
+        wanted = f"{plain(result.field)} {result.predicate} {shown(result.expected)}"
+        if result.ok:
             yield f"ok    {wanted}"
         else:
-            yield f"MISS  {wanted}: got {'nothing' if finding.actual is None else shown(finding.actual)}"
+            yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}"
 
 
 def shown(value: object) -> str:
-    """A value as JSON on one line: cut, and with every character escaped that would not show as itself."""
+    """Render a value as JSON on one line, shortened, with invisible characters escaped."""
     text = ""
     for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(_cut(value)):
         text += piece
@@ -114,7 +114,7 @@ def _cut(value: object) -> object:
 
 
 def plain(text: str) -> str:
-    """A text on one line, in which every character shows as itself or is escaped."""
+    """Render a text on one line, with invisible characters escaped."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
@@ -122,17 +122,17 @@ def plain(text: str) -> str:
 
 def _told(rule: Near[R]) -> Iterator[str]:
     yield f"  {plain(rule.where)}{f' {shown(rule.name)}' if rule.name else ''}: {_verdict(rule)}"
-    findings = rule.findings
-    if len(findings) > MOST_LINES:
-        findings = tuple(sorted(findings, key=lambda finding: finding.ok)[:MOST_LINES])
-    for line in lines(findings):
+    results = rule.results
+    if len(results) > MOST_LINES:
+        results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
+    for line in lines(results):
         yield f"    {line}"
-    if len(rule.findings) > MOST_LINES:
-        yield f"    ... and {len(rule.findings) - MOST_LINES} more"
+    if len(rule.results) > MOST_LINES:
+        yield f"    ... and {len(rule.results) - MOST_LINES} more"
 
 
 def _verdict(rule: Near[R]) -> str:
-    total = len(rule.findings)
+    total = len(rule.results)
     if rule.held == total:
         return "its conditions hold, but its times are used up or its state is another"
     return f"{rule.held} of {total} condition{'s' * (total != 1)} hold{'s' * (total == 1)}"
@@ -144,14 +144,14 @@ def _share(condition: Condition, call: Call) -> float:
 
 
 def _shared_words(condition: Condition, call: Call, words: Callable[[str], frozenset[str]]) -> float:
-    """Of the words that a text of the condition wants, the part that stands in the request; of several texts the least.
+    """Return the share of a condition's expected words that occur in the request; of several texts the lowest share.
 
     This is rough, but quick.
     """
     least = 1.0
     for leaf in condition.leaves:
         if isinstance(leaf.expected, str) and not leaf.negative:
-            wanted = leaf.expected.lower().replace("*", " ").split()  # a pattern of words costs twice as much
+            wanted = leaf.expected.lower().replace("*", " ").split()  # faster than a regular expression
             actual = leaf.field.read(call)
             if wanted and isinstance(actual, str):
                 least = min(least, sum(map(words(actual).__contains__, wanted)) / len(wanted))
@@ -162,18 +162,18 @@ def _shared_words(condition: Condition, call: Call, words: Callable[[str], froze
 
 def _words(text: str) -> frozenset[str]:
     text = text.lower()
-    return frozenset((*text.split(), *_WORD.findall(text)))  # with the marks beside them, and without
+    return frozenset((*text.split(), *_WORD.findall(text)))  # with and without adjacent punctuation
 
 
-def closeness(findings: Iterable[ConditionResult]) -> float:
-    """How alike the missed texts are to what stands there, from 0 to 1."""
-    from difflib import SequenceMatcher  # only misses need it
+def closeness(results: Iterable[ConditionResult]) -> float:
+    """Return how similar the expected texts are to the actual ones, from 0 to 1."""
+    from difflib import SequenceMatcher  # only needed for misses
 
     texts = [
-        (finding.expected[:_COMPARED], finding.actual[:_COMPARED])
-        for finding in findings
-        if not finding.ok and isinstance(finding.expected, str) and isinstance(finding.actual, str)
-        if not finding.predicate.startswith("not ")  # whose text is only too close
+        (result.expected[:_COMPARED], result.actual[:_COMPARED])
+        for result in results
+        if not result.ok and isinstance(result.expected, str) and isinstance(result.actual, str)
+        if not result.predicate.startswith("not ")  # a negated text is too similar by definition
     ]
     ratios = [SequenceMatcher(None, wanted.lower(), actual.lower()).ratio() for wanted, actual in texts]
     return sum(ratios) / len(ratios) if ratios else 0.0

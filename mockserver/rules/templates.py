@@ -1,4 +1,4 @@
-"""Text that is a template: compiled when the rules are loaded, rendered for a call, sandboxed.
+"""Templates in rules: compiled when the rules are loaded, rendered for each call, sandboxed.
 
 What a client sends is only ever a value in here, never a template.
 """
@@ -29,13 +29,13 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class Compiled(Generic[T]):
-    """Makes a value for a scope; `known` holds the value itself where it is the same for every call."""
+    """Makes a value for each call; `known` holds the value if it is the same for every call."""
 
     make: Callable[[RenderContext], T]
     known: tuple[T, ...] = ()
 
     def into(self, build: Callable[[T], U]) -> "Compiled[U]":
-        """The compiled for what `build` turns the value into."""
+        """Apply `build` to the value."""
         if self.known:
             return constant(build(self.known[0]))
         make = self.make
@@ -43,12 +43,12 @@ class Compiled(Generic[T]):
 
 
 def constant(value: T) -> Compiled[T]:
-    """The compiled for a value that is the same for every call."""
+    """Compile a value that is the same for every call."""
     return Compiled(lambda _: value, (value,))
 
 
 def combined(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) -> Compiled[V]:
-    """The compiled for what `build` makes of two values."""
+    """Combine two values with `build`."""
     if one.known and other.known:
         return constant(build(one.known[0], other.known[0]))
     first, second = one.make, other.make
@@ -56,7 +56,7 @@ def combined(one: Compiled[T], other: Compiled[U], build: Callable[[T, U], V]) -
 
 
 def gathered(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
-    """The compiled for all the values."""
+    """Gather the values of all in a tuple."""
     parts = tuple(all_compiled)
     if all(part.known for part in parts):
         return constant(tuple(part.known[0] for part in parts))
@@ -65,7 +65,7 @@ def gathered(all_compiled: Iterable[Compiled[T]]) -> Compiled[tuple[T, ...]]:
 
 
 class Table(Mapping[str, Json]):
-    """A read-only view of a table, and of what it holds; as text it is JSON."""
+    """A read-only view of a table and its values; renders as JSON."""
 
     __slots__ = ("_table",)
 
@@ -86,7 +86,7 @@ class Table(Mapping[str, Json]):
 
 
 def plain(value: Json) -> Json:
-    """The value as a template sees it."""
+    """Return the value as a template sees it."""
     match value:
         case str() | None | bool() | int() | float() | Table():
             return value
@@ -98,7 +98,7 @@ def plain(value: Json) -> Json:
 
 
 def shown(value: Json) -> str:
-    """A value as it stands in the text: text as it is, everything else as JSON."""
+    """Return a value as it is rendered: text unchanged, anything else as JSON."""
     if isinstance(value, str):
         return value
     try:
@@ -146,7 +146,7 @@ CALL: Mapping[str, Callable[[Call], Json]] = {
     "prompt_tokens": lambda call: call.prompt_tokens,
 }
 
-# The variables of a template; one that is None for a call is not defined there.
+# The variables of a template; a variable that is None for a call is undefined.
 CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "match": lambda scope: scope.match,
     "call": lambda scope: _call(scope.call),
@@ -160,12 +160,12 @@ CONTEXT: Mapping[str, Callable[[RenderContext], Json]] = {
     "body": lambda scope: scope.call.raw,
 }
 
-# What stands inside these variables, so that a slip is found when the rules are loaded.
+# The keys of these variables, so that a typo is found when the rules are loaded.
 MEMBERS: Mapping[str, tuple[str, ...]] = {"call": tuple(CALL), "tool_result": ("name", "text", "json")}
 
 
 class Fake:
-    """What a template calls `fake`: the same words for the same call, rule and place."""
+    """The variable `fake` of a template: the same values for the same call, rule and position."""
 
     __slots__ = ("_drawn", "_labels", "_moment")
 
@@ -184,7 +184,7 @@ class Fake:
 
 @cache
 def providers() -> Mapping[str, Callable[[], Json]]:
-    """Every value that Faker can make without being told more, by name."""
+    """Return every Faker provider that needs no arguments, by name."""
     source = generator()
     found = {}
     for provider in reversed(source.providers):
@@ -212,39 +212,39 @@ _HIDDEN = frozenset((
     *("generator", "enum", "bothify", "hexify", "lexify", "numerify", "locale", "language_code", "current_country"),
     *("binary", "csv", "dsv", "fixed_width", "image", "json", "json_bytes", "psv", "tar", "tsv", "xml", "zip"),
     *("passport_dates", "passport_full", "passport_gender", "profile", "simple_profile", "time_series", "time_delta"),
-    *("color", "color_hsl", "color_hsv", "color_rgb", "color_rgb_float"),  # have a chance of their own
+    *("color", "color_hsl", "color_hsv", "color_rgb", "color_rgb_float"),  # draw from their own random generator
     *("uuid1", "uuid7", "timezone_object"),
 ))  # fmt: skip
 
 
-FUEL = 100_000  # instructions of one rendering
-MAX_INDENT = 16  # blanks for each level of JSON
+FUEL = 100_000  # instructions per rendering
+MAX_INDENT = 16  # spaces per level of JSON
 MAX_OUTPUT = 1_000_000  # characters
-_LONGEST = 200  # characters of an error
+_LONGEST = 200  # characters of an error message
 
-Where = Callable[[int], str]  # a line of the text (from 1) as a line of its file
+Where = Callable[[int], str]  # maps a line of the text (from 1) to file and line
 
 
 class Origin(Protocol):
-    """The place in a rule where a template stands."""
+    """Where in a rule a template is written."""
 
     @property
     def rule(self) -> str:
-        """The rule's name."""
+        """Return the rule's name."""
 
     @property
     def label(self) -> str:
-        """The path of the text inside the rule."""
+        """Return the path of the text inside the rule."""
 
     @property
     def groups(self) -> frozenset[str]:
-        """The named groups of the rule's regular expressions."""
+        """Return the named groups of the rule's regular expressions."""
 
     def refuse_line(self, message: str, line: int) -> None:
-        """Note a mistake in a line (from 1) of the text."""
+        """Report a mistake in a line (from 1) of the text."""
 
     def where(self) -> Where:
-        """How the lines of the text are called."""
+        """Return the function that names the lines of the text."""
 
 
 class Templates:
@@ -255,10 +255,10 @@ class Templates:
 
     @cached_property
     def _environment(self) -> Environment:
-        return _environment()  # most rules have no templates, and it takes as long to make as they do
+        return _environment()  # made when first needed: most rules have no templates
 
     def compile(self, source: str, origin: Origin) -> Compiled[str]:
-        """The compiled for a text; whatever is wrong with it as a template is told to its origin."""
+        """Compile a text that may be a template; mistakes are reported to its origin."""
         if not is_template(source):
             return constant(source)
         self._count += 1
@@ -293,7 +293,7 @@ class Templates:
         return Compiled(make)
 
     def _complaints(self, source: str, variables: Iterable[str], origin: Origin) -> Iterator[tuple[str, str]]:
-        """What compiles but must fail on every call, and the word that is to blame."""
+        """Yield what compiles but would fail on every call, and the word that causes it."""
         for variable in sorted(variables):
             root, _, member = variable.partition(".")
             member = member.partition(".")[0]
@@ -309,7 +309,7 @@ class Templates:
         yield from self._slips(_INERT.sub("", source))
 
     def _slips(self, source: str) -> Iterator[tuple[str, str]]:
-        """The same of names that are no variables; comments and raw text are no part of the source."""
+        """Do the same for names other than variables; comments and raw blocks are already removed."""
         code = " ".join(_QUOTED.sub('""', part) for part in _CODE.findall(source))
         for name in dict.fromkeys(_FILTER.findall(code)):
             if self._lacks(f"''|{name}", "UnknownFilter"):
@@ -331,7 +331,7 @@ class Templates:
 
 
 def is_template(source: str) -> bool:
-    """Whether a text holds anything that a template would replace."""
+    """Return whether a text contains template syntax."""
     return "{{" in source or "{%" in source or "{#" in source
 
 
@@ -343,24 +343,24 @@ def _environment() -> Environment:
         auto_escape_callback=lambda _: False,
         finalizer=_final,
     )
-    environment.remove_global("debug")  # prints all that is known
-    environment.remove_global("namespace")  # a text that doubles in a loop outgrows any machine
-    environment.remove_filter("format")  # a width of 2,000,000,000 costs as much
-    environment.remove_filter("indent")  # and so does an indent of as much
+    environment.remove_global("debug")  # prints the whole context
+    environment.remove_global("namespace")  # allows text that doubles in a loop
+    environment.remove_filter("format")  # allows a width of 2,000,000,000
+    environment.remove_filter("indent")  # allows an indent of the same size
     environment.add_filter("replace", _replace)
     environment.add_filter("tojson", _tojson)
     return environment
 
 
 def _replace(text: str, old: str = "", new: str = "") -> str:
-    """`replace` within the bounds of a text: the client's words may stand on both sides."""
+    """Replace text within MAX_OUTPUT: the client's words may be on both sides."""
     if len(text) + text.count(old) * len(new) > MAX_OUTPUT:
         raise ValueError(f"replace makes a text of more than {MAX_OUTPUT:,} characters")
     return text.replace(old, new)
 
 
 def _tojson(value: Json, indent: int | bool | None = None) -> Json:
-    """`tojson` as the engine has it, with an indent that fits on a page."""
+    """Render JSON as minijinja does, with a bounded indent."""
     if indent is not None and not 0 <= indent <= MAX_INDENT:
         raise ValueError(f"tojson takes an indent of 0 to {MAX_INDENT}")
     return Environment().eval_expr("value|tojson(indent)", value=value, indent=indent)
@@ -377,7 +377,7 @@ def _rendered(render: Callable[[], str], where: Where) -> str:
         raise _failure(where(error.line or 1), _detail(error)) from None
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # the engine's own panics are no Exceptions
+    except BaseException as error:  # minijinja's panics are not Exceptions
         raise _failure(where(1), _short(str(error))) from None
     if len(text) > MAX_OUTPUT:
         raise _failure(where(1), f"it makes a text of more than {MAX_OUTPUT:,} characters")
@@ -393,7 +393,7 @@ def _detail(error: TemplateError) -> str:
 
 
 def _line_of(culprit: str, source: str) -> int:
-    """The line (from 1) of a text where a word stands first; the first line where it is written in another way."""
+    """Return the line (from 1) where a word first occurs, or 1 if it is written differently."""
     found = re.search(rf"\b{re.escape(culprit)}\b", source)
     return source.count("\n", 0, found.start() if found else 0) + 1
 
@@ -426,7 +426,7 @@ def _listed(names: Iterable[str]) -> str:
 
 VARIABLES = (*CONTEXT, "fake")
 
-# Comments, and what stands as it is.
+# Comments and raw blocks.
 _INERT = re.compile(r"\{#.*?#\}|\{%[-+]?\s*raw\s*[-+]?%\}.*?\{%[-+]?\s*endraw\s*[-+]?%\}", re.DOTALL)
 _CODE = re.compile(r"\{[{%](.*?)[%}]\}", re.DOTALL)
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|' r"'(?:[^'\\]|\\.)*'")
@@ -435,7 +435,7 @@ _TEST = re.compile(r"\bis\s+(?:not\s+)?([A-Za-z_]\w*)")
 _FAKE_CALL = re.compile(r"\b(fake\.\w+)\(")
 _LOADS = re.compile(r"\{%[-+]?\s*(extends|from|import|include)\b")
 _WORDS = {"OutOfFuel": f"it takes more than {FUEL:,} steps"}
-# For did-you-mean only: the engine does not tell which filters and tests it has.
+# For "did you mean" only: minijinja does not list its filters and tests.
 _FILTERS = (
     *("abs", "batch", "bool", "capitalize", "default", "dictsort", "first", "float", "groupby", "indent", "int"),
     *("items", "join", "last", "length", "lines", "list", "lower", "map", "max", "min", "pprint", "reject"),

@@ -31,7 +31,7 @@ def remarks(*rules: str) -> list[str]:
     ],
 )
 def test_a_rule_behind_a_wider_one_never_answers(earlier: str, later: str) -> None:
-    assert remarks(earlier, later) == ['r1 never answers: "r0"']
+    assert remarks(earlier, later) == ['r1 never answers: the earlier rule "r0"']
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_a_rule_that_leaves_the_answer_to_others_shadows_none(then: str, shadows
 
 
 def test_a_rule_that_steps_aside_shadows_nothing() -> None:
-    assert remarks("when: {}, times: 1", "when: {}") == ["r0 depends on the order of arrival: it uses times"]
+    assert remarks("when: {}, times: 1", "when: {}") == ["r0 depends on the order of calls: it uses times"]
 
 
 def test_everything_that_counts_is_named() -> None:
     state = "state: {is: a, becomes: b}, times: 2, when: {attempt: 1}"
-    assert remarks(state) == ["r0 depends on the order of arrival: it uses times, state, attempt"]
+    assert remarks(state) == ["r0 depends on the order of calls: it uses times, state, attempt"]
 
 
 def test_thousands_of_rules_take_no_ages() -> None:
@@ -90,4 +90,4 @@ def test_faults_that_count_are_named() -> None:
     then = "{text: a, faults: [cut, {reset: {probability: 30%, times: 2}}]}"
     (remark,) = review(local(f"rules: [{{then: {then}}}]").live.engine.rules)
     why = "probability of the fault reset, times of the fault reset"
-    assert remark.text == f"depends on the order of arrival: it uses {why}"
+    assert remark.text == f"depends on the order of calls: it uses {why}"

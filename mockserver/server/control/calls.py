@@ -149,7 +149,7 @@ def _why(row: Exchange, call: Call | None) -> dict[str, Json]:
     near = nearest(answering(tried), call)
     return {
         "nearest": [
-            {"name": rule.name, "where": rule.where, "findings": list(map(finding_as_json, rule.findings))}
+            {"name": rule.name, "where": rule.where, "findings": list(map(finding_as_json, rule.results))}
             for rule in near
         ]
     }

@@ -20,11 +20,11 @@ from mockserver.core.plan import (
     Forward,
     Item,
     Moderations,
+    Outcome,
     Part,
     Raw,
     Reasoning,
     Refusal,
-    Success,
     Text,
     ToolUse,
 )
@@ -52,16 +52,16 @@ def command(  # size: click gives each flag a parameter
     """
     live = start(sources(rules, flags))
     body = {"model": model, **BODIES[operation](text), **({"stream": True} if stream else {})}
-    endpoint, reached = put(Described(usual_path(live.settings.dialect, operation), body), live)
+    handler, reached = put(Described(usual_path(live.settings.dialect, operation), body), live)
     if as_json or stream:
-        served = asyncio.run(endpoint.handle(reached.http))
-        click.echo(_wire(served.reply))
-        click.echo(f"({served.source}{befallen(served.faults)})", err=True)
+        prepared = asyncio.run(handler.respond(reached.http))
+        click.echo(_wire(prepared.reply))
+        click.echo(f"({prepared.plan.source}{befallen(prepared.plan.faults)})", err=True)
         return
     call = reached.call(strict=live.settings.strict)
     plan = planned(call, live)
     if isinstance(plan.outcome, Failure):
-        reply = endpoint.dialect.fail(reached.http, plan.outcome, call)
+        reply = handler.dialect.fail(reached.http, plan.outcome, call)
         click.echo(f"error {reply.status}: {reply.body.decode()}")
     else:
         click.echo("\n".join(_shown(plan.outcome, call)))
@@ -76,7 +76,7 @@ def _wire(reply: Reply) -> str:
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
 
 
-def _shown(outcome: Success | Raw | Recorded | Forward, call: Call) -> Iterator[str]:
+def _shown(outcome: Outcome, call: Call) -> Iterator[str]:
     match outcome:
         case Raw():
             yield _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from mockserver.core.call import Call
 from mockserver.core.http import Headers
-from mockserver.core.plan import Usage
+from mockserver.core.plan import Plan, Rendered, Usage
 from mockserver.core.seed import monotonic, wall
 
 Piece = tuple[float, bytes]  # when bytes left, and these
@@ -120,17 +120,13 @@ class Exchange:
     call: Call | None = None  # until it is closed, unless its journal keeps calls
     operation: str = ""
     model: str = ""
-    source: str = ""
-    modified_by: tuple[str, ...] = ()  # rules that said how the answer goes out, and not what it is
-    trace: tuple[str, ...] = ()  # steps, branches and faults of rules that made it what it is
+    plan: Plan | None = None  # without its outcome, once there is a reply
     rules: Sequence[object] = ()
     status: int = 0
     reply_headers: Headers = ()
-    faults: tuple[str, ...] = ()
     recorded: str = ""  # where the answer was put that its provider gave: `cassette chat.yaml#3`
     unrecorded: str = ""  # why it was not, where it should have been
     asked: float | None = None  # when the request was whole, on the clock of `monotonic`
-    usage: Usage | None = None
     sent: list[Piece] = field(default_factory=list)
     size: int = 0
     unkept: int = 0  # frames that have left and are not kept
@@ -140,6 +136,32 @@ class Exchange:
     unweighed: int = 0  # bytes that are kept and that its book does not count yet
     weight: int = 0  # those that it does
     kept: bool = True  # there is room for it in its book
+
+    @property
+    def source(self) -> str:
+        """What answered: `rule rules.yaml:14 weather`, `generated`, `invalid`...; empty until that is decided."""
+        return "" if self.plan is None else self.plan.source
+
+    @property
+    def modified_by(self) -> tuple[str, ...]:
+        """The rules that did not answer, and changed how the answer is delivered."""
+        return () if self.plan is None else self.plan.modified_by
+
+    @property
+    def trace(self) -> tuple[str, ...]:
+        """The steps, branches and faults of rules that made the answer."""
+        return () if self.plan is None else self.plan.trace
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The names of the faults that were applied."""
+        return () if self.plan is None or not self.plan.faults else tuple([fault.name for fault in self.plan.faults])
+
+    @property
+    def usage(self) -> Usage | None:
+        """The tokens of the answer, if it states any."""
+        outcome = None if self.plan is None else self.plan.outcome
+        return outcome.usage if isinstance(outcome, Rendered) else None
 
     def take(self, body: bytes) -> None:
         """The request's body has come."""

@@ -367,8 +367,15 @@ class Forward:
     cassette: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a plan keeps of its outcome once that is rendered to a reply: the tokens of an answer."""
+
+    usage: Usage | None = None
+
+
 Success = Answer | Models | Embeddings | Moderations | Stored | Listing
-Outcome = Success | Failure | Raw | Recorded | Forward
+Outcome = Success | Failure | Raw | Recorded | Forward | Rendered
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,3 +394,19 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     modified_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
+
+    @property
+    def rendered(self) -> "Plan":
+        """The plan without what only a reply needs: a journal keeps it, and must not keep whole answers."""
+        usage = self.outcome.usage if isinstance(self.outcome, Answer) else None
+        return Plan(
+            _NOTHING if usage is None else Rendered(usage),
+            self.source,
+            cacheable=self.cacheable,
+            faults=self.faults,
+            modified_by=self.modified_by,
+            trace=self.trace,
+        )
+
+
+_NOTHING = Rendered()

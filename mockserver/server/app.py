@@ -9,7 +9,7 @@ from starlette.types import Lifespan, Receive, Scope, Send
 from mockserver.dialects import discover
 from mockserver.server.access import CONTROL, Guard
 from mockserver.server.control import Control
-from mockserver.server.handler import Conduct, Endpoint
+from mockserver.server.handler import Handler
 from mockserver.server.live import Live
 from mockserver.server.namespaces import LONGEST, allowed
 from mockserver.server.routes import Place, Straight, nearest, owner, places, tidy
@@ -19,7 +19,7 @@ from mockserver.server.snapshot import path_of
 def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
     """Every dialect at its mounts, the default one at the bare paths, all again under `/ns/…`; the control paths."""
     known = places(discover(), live.settings.dialect)
-    routes = [Route(place.path, Conduct(Endpoint(live, place.dialect, place.operations))) for place in known]
+    routes = [Route(place.path, Handler(live, place.dialect, place.operations)) for place in known]
     unknown = Unknown(live, known)
     inner = Router(routes, redirect_slashes=False, default=unknown)
     named = Mount("/ns/{namespace}", Named(live, inner))
@@ -59,8 +59,8 @@ class Named:
             await self.inner(scope, receive, send)
             return
         dialect = owner(path_of(scope), discover(), self.live.settings.dialect)
-        endpoint = Endpoint(self.live, dialect, {}, refusal=_BAD_NAME)
-        await Conduct(endpoint)({**scope, "path_params": {}}, receive, send)
+        handler = Handler(self.live, dialect, {}, refusal=_BAD_NAME)
+        await handler({**scope, "path_params": {}}, receive, send)
 
 
 @dataclass(slots=True, eq=False)
@@ -86,8 +86,8 @@ class Unknown:
             return
         path = path_of(scope)
         dialect = owner(path, discover(), self.live.settings.dialect)
-        endpoint = Endpoint(self.live, dialect, {}, nearest(scope["method"], path, self.known))
-        await Conduct(endpoint)({**scope, "path_params": scope.get("path_params", {})}, receive, send)
+        handler = Handler(self.live, dialect, {}, nearest(scope["method"], path, self.known))
+        await handler({**scope, "path_params": scope.get("path_params", {})}, receive, send)
 
 
 _OF_THE_SERVER = ((b"allow", b"GET, HEAD, POST, DELETE, OPTIONS"),)

@@ -1,6 +1,6 @@
-"""Limits that users configure, held against each request: how much its key may ask of its model, and how many at once.
+"""The configured limits, applied to each request: how much a key may ask of a model, and how many requests at once.
 
-They are held before anything is planned, so that a refused request has used up nothing. Knows no provider's words.
+They apply before an answer is planned, so a refused request uses nothing. Knows no provider's words and no engine.
 """
 
 import asyncio
@@ -12,319 +12,274 @@ from typing import Any
 from starlette.types import Receive
 
 from mockserver.config.access import Key
-from mockserver.config.settings import Settings
-from mockserver.core.call import Call, fingerprint
+from mockserver.core.call import fingerprint
 from mockserver.core.http import Headers
-from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Plan, Raw
+from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
 from mockserver.core.seed import monotonic
 from mockserver.core.store import Buckets, Draw
 from mockserver.delivery.connection import departure
-from mockserver.engine.answer import counted
 from mockserver.engine.catalogue import Catalogue
-from mockserver.engine.engine import Engine
-from mockserver.engine.offload import apart
 from mockserver.rules.answer.checks import ASKED
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.memory import MemoryBuckets
 
-_Place = asyncio.Future[None]  # in the queue
+LIMITED = frozenset((*ASKED, "compact_response"))  # look-ups are free
+REFUSALS = frozenset({"rate_limit", "over_limit", "overloaded"})
+
+RateHeaders = Callable[[Standings], Headers]
 
 
-class CrowdedError(Exception):
-    """A request may not wait for a slot, or no longer."""
-
-
-class GoneError(Exception):
-    """The client has left while its request waited for a slot."""
+class QueueFullError(Exception):
+    """A request may not wait for a slot, or has waited too long."""
 
 
 @dataclass(slots=True)
-class Slots:
-    """Who is at work and who waits, in each namespace; `limits` may change meanwhile."""
+class Concurrency:
+    """The requests that are served and those that wait, in each namespace; `limits` may change meanwhile."""
 
-    limits: Limits
-    _at_work: dict[str, int] = field(default_factory=dict)
-    _waiting: dict[str, dict[_Place, None]] = field(default_factory=dict)  # in order of arrival
+    limits: Limits = field(default_factory=Limits)
+    _active: dict[str, int] = field(default_factory=dict)
+    _waiting: dict[str, dict[asyncio.Future[None], None]] = field(default_factory=dict)  # in order of arrival
 
-    def begin(self, namespace: str) -> bool:
-        """Take a slot if one is free and nobody waits for it; `end` gives it back."""
-        count = self._at_work.get(namespace, 0)
-        if count >= self._most() or namespace in self._waiting:
+    def acquire(self, namespace: str) -> bool:
+        """Take a slot if one is free and no request waits for it."""
+        count = self._active.get(namespace, 0)
+        if count >= self._limit or namespace in self._waiting:
             return False
-        self._at_work[namespace] = count + 1
+        self._active[namespace] = count + 1
         return True
 
     def full(self, namespace: str) -> bool:
-        """Whether a request that comes now may not even wait."""
-        if self._at_work.get(namespace, 0) < self._most() and namespace not in self._waiting:
+        """Whether a new request may not even wait."""
+        if self._active.get(namespace, 0) < self._limit and namespace not in self._waiting:
             return False
         return len(self._waiting.get(namespace, ())) >= self.limits.queue
 
-    async def wait(self, namespace: str, gone: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Wait for a slot behind those who wait already; `end` gives it back.
+    async def wait(self, namespace: str, departed: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Wait for a slot behind earlier requests.
 
-        Raises CrowdedError and GoneError (`gone()` is over), and then there is no slot to give back.
+        Raises QueueFullError, or ClientLeftError when `departed()` returns; neither leaves a slot to release.
         """
-        if self.begin(namespace):  # one has become free since the caller asked
+        if self.acquire(namespace):  # a slot was released since the caller tried
             return
         if self.full(namespace):
-            raise CrowdedError
-        place = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(namespace, {})[place] = None
-        left = asyncio.create_task(gone())
+            raise QueueFullError
+        slot = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(namespace, {})[slot] = None
+        left = asyncio.create_task(departed())
         try:
-            await asyncio.wait({place, left}, timeout=self.limits.patience, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({slot, left}, timeout=self.limits.patience, return_when=asyncio.FIRST_COMPLETED)
             if left.done():
-                raise GoneError
-            if not place.done():
-                raise CrowdedError
+                raise ClientLeftError
+            if not slot.done():
+                raise QueueFullError
         except BaseException:
-            self._give_up(namespace, place)
+            if slot.done():  # it came at the same moment
+                self.release(namespace)
+            else:
+                self._remove(namespace, slot)
             raise
         finally:
             left.cancel()
 
-    def end(self, namespace: str) -> None:
-        """Give a slot back, to whoever has waited longest."""
-        count = self._at_work[namespace] - 1
+    def release(self, namespace: str) -> None:
+        """Give a slot back; the request that has waited longest gets it."""
+        count = self._active[namespace] - 1
         waiting = self._waiting.get(namespace)
-        while waiting and count < self._most():
-            place = next(iter(waiting))
-            self._forget(namespace, place)
-            place.set_result(None)
+        while waiting and count < self._limit:
+            slot = next(iter(waiting))
+            self._remove(namespace, slot)
+            slot.set_result(None)
             count += 1
         if count:
-            self._at_work[namespace] = count
+            self._active[namespace] = count
         else:
-            del self._at_work[namespace]
+            del self._active[namespace]
 
-    def _give_up(self, namespace: str, place: _Place) -> None:
-        """Leave the queue, or give back the slot that came just then."""
-        if place.done():
-            self.end(namespace)
-        else:
-            self._forget(namespace, place)
-
-    def _forget(self, namespace: str, place: _Place) -> None:
+    def _remove(self, namespace: str, slot: asyncio.Future[None]) -> None:
         waiting = self._waiting[namespace]
-        del waiting[place]
+        del waiting[slot]
         if not waiting:
             del self._waiting[namespace]
 
-    def _most(self) -> float:
+    @property
+    def _limit(self) -> float:
         return math.inf if self.limits.concurrent is None else self.limits.concurrent
 
 
-LIMITED = frozenset((*ASKED, "compact_response"))  # to look up what there is costs nothing
-REFUSALS = frozenset({"rate_limit", "over_limit", "overloaded"})
+class Limiter:
+    """The limits for keys and models, and what is used of them. A reload configures it again and keeps what is used."""
 
-Tell = Callable[[Standings], Headers]
+    def __init__(self, buckets: Buckets | None = None) -> None:
+        self.buckets: Buckets = MemoryBuckets() if buckets is None else buckets
+        self.concurrency = Concurrency()
+        self.active = False  # there are limits at all
+        self._keys: Mapping[str, Key] = {}
+        self._models = Catalogue()
 
+    def configure(self, limits: Limits, keys: Mapping[str, Key] | None, models: Catalogue) -> None:
+        """Apply these limits from now on."""
+        self.concurrency.limits, self._keys, self._models = limits, keys or {}, models
+        stated = (limits.rates, *(key.limits for key in self._keys.values()))
+        stated += tuple(model.limits for model in (models.entries or {}).values())
+        self.active = limits.concurrent is not None or any(stated)
 
-@dataclass(slots=True)
-class Ledger:
-    """What requests have used of their limits, and who is at work or waits; a reload leaves it as it is."""
-
-    buckets: Buckets = field(default_factory=MemoryBuckets)
-    slots: Slots = field(default_factory=lambda: Slots(Limits()))
+    def charge(self, key: str | None, model: str) -> "Charge":
+        """The buckets that a request of this key to this model draws from; all names of a model share theirs."""
+        known, entry = self._models.find(model), self._keys.get(key or "")
+        rates = layered(self.concurrency.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
+        name = fingerprint(key or "", known.name)
+        return Charge(rates, tuple(f"{rate.kind} {rate.window} {name}" for rate in rates))
 
     async def clear(self, namespace: str) -> None:
-        """Forget what requests of a namespace have used; who is at work stays so."""
+        """Forget what requests of a namespace have used; requests that are being served keep their slots."""
         await self.buckets.clear(namespace)
 
 
 @dataclass(frozen=True, slots=True)
-class Limiter:
-    """The limits of the settings, for keys and models, and what is used of them."""
+class Charge:
+    """What a request draws each time it is sent: `needed` tokens must be available, `spent` are taken.
 
-    limits: Limits
-    keys: Mapping[str, Key]
-    models: Catalogue
-    ledger: Ledger = field(default_factory=Ledger)
-
-    def bill(self, key: str | None, model: str) -> "Bill":
-        """What a request of this key to this model draws on; a model is the same under all its names."""
-        known, entry = self.models.find(model), self.keys.get(key or "")
-        rates = layered(self.limits.rates, known.stated.limits or (), (entry and entry.limits) or ())
-        name = fingerprint(key or "", known.name)
-        return Bill(rates, tuple(f"{rate.kind} {rate.window} {name}" for rate in rates))
-
-
-def limiter(settings: Settings, models: Catalogue, ledger: Ledger) -> Limiter | None:
-    """The limits that settings state anywhere; None where they state none."""
-    ledger.slots.limits = settings.limits
-    keys = settings.keys or {}
-    stated = settings.limits.rates or settings.limits.concurrent is not None
-    stated = stated or any(key.limits for key in keys.values())
-    stated = stated or any(model.limits for model in (models.entries or {}).values())
-    return Limiter(settings.limits, keys, models, ledger) if stated else None
-
-
-@dataclass(frozen=True, slots=True)
-class Bill:
-    """What a request draws each time that it is made: `asked` tokens must be there, `spent` are taken.
-
-    `stated`: the headers that its answer states itself, whatever is true.
+    `stated`: the limit headers that its answer sets itself.
     """
 
     rates: Rates
     buckets: tuple[str, ...]
-    asked: int = 0
+    needed: int = 0
     spent: int = 0
     draws: tuple[Draw, ...] = ()
-    too_large: Rate | None = None  # the rate that could never give so much at once
+    too_large: Rate | None = None  # the rate that never allows so many tokens at once
     stated: frozenset[str] = frozenset()
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether it matters how many tokens there are."""
+        """Whether any limit is one of tokens."""
         return any(rate.kind == "tokens" for rate in self.rates)
 
-    def of(self, asked: int, spent: int, stated: Headers = ()) -> "Bill":
-        """The bill for a prompt of so many tokens, which with its answer takes so many."""
-        draws = tuple(self._drawn({"requests": (1, 1), "tokens": (asked, spent)}))
+    def of(self, needed: int, spent: int, stated: Headers = ()) -> "Charge":
+        """The charge for a prompt of `needed` tokens that takes `spent` with its answer."""
+        draws = self._draws({"requests": (1, 1), "tokens": (needed, spent)})
         names = frozenset(name.lower() for name, _ in stated)
-        too_large = next((rate for rate in self.rates if rate.kind == "tokens" and asked > rate.limit), None)
-        return replace(self, asked=asked, spent=spent, draws=draws, too_large=too_large, stated=names)
+        too_large = next((rate for rate in self.rates if rate.kind == "tokens" and needed > rate.limit), None)
+        return replace(self, needed=needed, spent=spent, draws=draws, too_large=too_large, stated=names)
 
     def more(self, tokens: int, requests: int = 0) -> tuple[Draw, ...]:
-        """Draws of so much on top, whatever is there; less than nothing gives back."""
-        return tuple(self._drawn({"requests": (-math.inf, requests), "tokens": (-math.inf, tokens)}))
+        """Draws of this much more, whatever is available; negative amounts give back."""
+        return self._draws({"requests": (-math.inf, requests), "tokens": (-math.inf, tokens)})
 
-    def _drawn(self, amounts: Mapping[Kind, tuple[float, int]]) -> "list[Draw]":
-        return [
-            Draw(bucket, rate.seconds, needed * rate.refill(1), rate.refill(taken))
-            for rate, bucket in zip(self.rates, self.buckets, strict=True)
-            for needed, taken in (amounts[rate.kind],)
-        ]
+    def _draws(self, amounts: Mapping[Kind, tuple[float, int]]) -> tuple[Draw, ...]:
+        pairs = [(rate, bucket, *amounts[rate.kind]) for rate, bucket in zip(self.rates, self.buckets, strict=True)]
+        return tuple(
+            [
+                Draw(bucket, rate.seconds, needed * rate.refill(1), rate.refill(taken))
+                for rate, bucket, needed, taken in pairs
+            ]
+        )
 
 
 @dataclass(slots=True)
-class Visit:
-    """One request's way through the limits; `headers` then tell its client how it stands, if it gets an answer.
+class Reservation:
+    """One request's share of the limits. `headers` tell its client what remains, once something is drawn.
 
-    `waited_until`: when it got a turn that it had to wait for, on the clock of `monotonic`. `patient`: whether it can
-    wait for one at all.
+    `waited_until`: when it got a slot that it waited for, in seconds of `monotonic`. `patient`: whether it can wait.
     """
 
     limiter: Limiter
     namespace: str
-    tell: Tell
+    rate_headers: RateHeaders
     receive: Receive
     headers: Headers = ()
     waited_until: float | None = None
     patient: bool = True
-    _at_work: bool = False
+    _has_slot: bool = False
 
-    async def enter(self, bill: Bill) -> None:
-        """Draw what the bill says and wait for a slot.
+    async def take(self, charge: Charge) -> None:
+        """Draw a charge and wait for a slot.
 
-        Raises Failure where there is not enough or too many wait, ClientLeftError when the client leaves meanwhile.
+        Raises Failure if too little is available or too many requests wait, ClientLeftError if the client leaves.
         """
-        ledger, limited = self.limiter.ledger, self.limiter.limits.concurrent is not None
+        limiter, namespace = self.limiter, self.namespace
+        concurrency = limiter.concurrency
+        limited = concurrency.limits.concurrent is not None
         if limited:
-            self._at_work = ledger.slots.begin(self.namespace)
-            if not self._at_work and (not self.patient or ledger.slots.full(self.namespace)):
+            self._has_slot = concurrency.acquire(namespace)
+            if not self._has_slot and (not self.patient or concurrency.full(namespace)):
                 raise Failure("overloaded")
-        if bill.draws:
-            draws = bill.draws if bill.too_large is None else bill.more(0)
-            drawn, waits = await ledger.buckets.draw(self.namespace, draws)
-            self._tell(bill, waits, drawn=drawn)
-        if self._at_work or not limited:
+        if charge.draws:
+            draws = charge.draws if charge.too_large is None else charge.more(0)
+            drawn, waits = await limiter.buckets.draw(namespace, draws)
+            self._report(charge, waits, drawn=drawn)
+        if self._has_slot or not limited:
             return
         try:
-            await ledger.slots.wait(self.namespace, lambda: departure(self.receive))
-        except (CrowdedError, GoneError) as why:
+            await concurrency.wait(namespace, lambda: departure(self.receive))
+        except (QueueFullError, ClientLeftError) as why:
             self.headers = ()
-            await ledger.buckets.draw(self.namespace, bill.more(-bill.spent, -1))
-            raise ClientLeftError if isinstance(why, GoneError) else Failure("overloaded") from why
-        self._at_work, self.waited_until = True, monotonic()
+            await limiter.buckets.draw(namespace, charge.more(-charge.spent, -1))
+            raise why if isinstance(why, ClientLeftError) else Failure("overloaded") from why
+        self._has_slot, self.waited_until = True, monotonic()
 
-    async def planned(self, call: Call, key: str | None, engine: Engine) -> tuple[Plan, Bill]:
-        """What to answer within the limits, and the bill for it.
+    async def settle(self, charge: Charge, outcome: Outcome) -> Charge:
+        """Draw what the answer took beyond its prompt; return the charge for the same request from now on."""
+        spent = _spent(outcome, charge.needed)
+        if spent != charge.needed:
+            _, waits = await self.limiter.buckets.draw(self.namespace, charge.more(spent - charge.needed))
+            self.headers = self.rate_headers(_standings(charge.rates, waits))
+        verbatim = isinstance(outcome, Failure | Raw)  # a rule's error, for example, has the headers that it states
+        stated = self.headers if verbatim else getattr(outcome, "headers", ())
+        charge = charge.of(charge.needed, spent, stated)
+        self._hide(charge.stated)
+        return charge
 
-        What is refused for its model counts for nothing, any other failure does. Raises Failure, ClientLeftError.
-        """
-        engine.policy.models.admit(call.model)
-        bill, tokens = self.limiter.bill(key, call.model), 0
-        if bill.counts_tokens:
-            call = counted(call, engine.policy.tokenizer(call.model))
-            tokens = await apart(call, lambda: call.prompt_tokens)
-        bill = bill.of(tokens, tokens)
-        await self.enter(bill)
-        try:
-            plan = await engine.plan(call)
-        except Failure as failure:
-            plan = Plan(failure, "invalid")
-        return plan, await self.settle(bill, plan.outcome)
+    def release(self) -> None:
+        """Give the slot back, if there is one: the answer is sent, or never will be."""
+        if self._has_slot:
+            self._has_slot = False
+            self.limiter.concurrency.release(self.namespace)
 
-    async def settle(self, bill: Bill, outcome: Outcome) -> Bill:
-        """Draw what the answer took beyond its prompt; the bill for the same request from now on."""
-        spent = _spent(outcome, bill.asked)
-        if spent != bill.asked:
-            _, waits = await self.limiter.ledger.buckets.draw(self.namespace, bill.more(spent - bill.asked))
-            self.headers = self.tell(_standings(bill.rates, waits))
-        as_made = isinstance(outcome, Failure | Raw)  # by a rule, say, which wants it so
-        stated = self.headers if as_made else getattr(outcome, "headers", ())
-        bill = bill.of(bill.asked, spent, stated)
-        self._hide(bill.stated)
-        return bill
-
-    def leave(self) -> None:
-        """The answer has gone out, or never will: its slot is another's."""
-        if self._at_work:
-            self._at_work = False
-            self.limiter.ledger.slots.end(self.namespace)
-
-    def _tell(self, bill: Bill, waits: Sequence[float], *, drawn: bool) -> None:
-        """Have headers tell how the client stands now, or be part of the failure."""
-        headers, larger = self.tell(_standings(bill.rates, waits)), bill.too_large
+    def _report(self, charge: Charge, waits: Sequence[float], *, drawn: bool) -> None:
+        """Set the headers that tell what remains; raise Failure, with these headers, if nothing was drawn."""
+        headers, larger = self.rate_headers(_standings(charge.rates, waits)), charge.too_large
         if larger is not None:
-            details = {"kind": larger.kind, "window": larger.window, "most": larger.limit, "asked": bill.asked}
+            details = {"kind": larger.kind, "window": larger.window, "most": larger.limit, "asked": charge.needed}
             raise Failure("over_limit", details=details, headers=headers)
         if not drawn:
-            raise _refused(bill, waits, headers)
+            raise _refused(charge, waits, headers)
         self.headers = headers
-        if bill.stated:
-            self._hide(bill.stated)
+        if charge.stated:
+            self._hide(charge.stated)
 
     def _hide(self, names: frozenset[str]) -> None:
-        """Leave to the answer what it states itself."""
+        """Leave out the headers that the answer sets itself."""
         self.headers = tuple(header for header in self.headers if header[0] not in names)
 
 
-def _refused(bill: Bill, waits: Sequence[float], headers: Headers) -> Failure:
-    """The failure that names the limit for which there is longest to wait."""
+def _refused(charge: Charge, waits: Sequence[float], headers: Headers) -> Failure:
+    """The failure that names the limit with the longest wait."""
     wait, at = max(
-        (wait + draw.needed - draw.window, -at) for at, (wait, draw) in enumerate(zip(waits, bill.draws, strict=True))
+        (wait + draw.needed - draw.window, -at) for at, (wait, draw) in enumerate(zip(waits, charge.draws, strict=True))
     )
-    rate = bill.rates[-at]
-    asked = bill.asked if rate.kind == "tokens" else 1
+    rate = charge.rates[-at]
+    asked = charge.needed if rate.kind == "tokens" else 1
     used = rate.limit - rate.standing(waits[-at]).left
     details = {"kind": rate.kind, "window": rate.window, "most": rate.limit, "used": used, "asked": asked}
-    # In whole milliseconds, as headers tell it, and never too short.
+    # Rounded up to whole milliseconds, the unit of the headers: a shorter wait would be refused again.
     return Failure("rate_limit", retry_after=math.ceil(wait * 1000) / 1000, details=details, headers=headers)
 
 
 def _standings(rates: Rates, waits: Sequence[float]) -> Standings:
-    """How a client stands: by minute and day, whichever leaves it less."""
-    requests = tokens = None
+    """What remains of requests and of tokens; of minute and day the one that leaves less."""
+    found: dict[Kind, Standing] = {}
     for rate, wait in zip(rates, waits, strict=True):
-        standing = rate.standing(wait)
-        if rate.kind == "requests":
-            requests = standing if requests is None else _narrower(requests, standing)
-        else:
-            tokens = standing if tokens is None else _narrower(tokens, standing)
-    return Standings(requests, tokens)
+        standing, other = rate.standing(wait), found.get(rate.kind)
+        if other is None or (standing.left, -standing.reset) < (other.left, -other.reset):
+            found[rate.kind] = standing
+    return Standings(found.get("requests"), found.get("tokens"))
 
 
-def _narrower(one: Standing, other: Standing) -> Standing:
-    return min(one, other, key=lambda standing: (standing.left, -standing.reset))
-
-
-def _spent(outcome: Outcome, asked: int) -> int:
-    """The tokens that an outcome takes: none if it is a failure, those of the prompt if it does not say."""
+def _spent(outcome: Outcome, needed: int) -> int:
+    """The tokens that an outcome takes: 0 if it is a failure, those of the prompt if it does not say."""
     match outcome:
         case Answer():
             return outcome.usage.total
@@ -332,4 +287,4 @@ def _spent(outcome: Outcome, asked: int) -> int:
             return outcome.prompt_tokens
         case Failure():
             return 0
-    return asked
+    return needed

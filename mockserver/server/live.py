@@ -12,12 +12,11 @@ from mockserver.config.errors import ConfigError, Mistake, MockserverError
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles
-from mockserver.core.action import ErrorFrame, Fault
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.http import HttpRequest, Reply, is_loopback
 from mockserver.core.json import Json
-from mockserver.core.plan import Forward, Stored, Usage
+from mockserver.core.plan import Plan, Stored
 from mockserver.core.seed import Clock, Seed, monotonic, token
 from mockserver.core.store import Shelf, Store
 from mockserver.delivery.faults import FAULTS
@@ -28,7 +27,7 @@ from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
 from mockserver.rules.load import Rule, load
 from mockserver.server.cassette_store import Libraries, Opening, Reels, check, in_folder
-from mockserver.server.limits import Bill, Ledger, Limiter, limiter
+from mockserver.server.limits import Charge, Limiter
 from mockserver.server.namespaces import Namespaces
 from mockserver.server.recorder import keeping
 from mockserver.server.replay import Player
@@ -60,30 +59,21 @@ class Memo(Generic[Value]):
             self._entries.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A reply to a call (None: it was none); `cacheable`: the same request will get the same, and leave `kept` behind.
+@dataclass(slots=True)
+class Prepared:
+    """A reply that is ready to be sent, once or, if its plan is cacheable, to every equal request.
 
-    `timed`: whether the request itself wants timings to make it wait; None: it does not say.
-    `bill` is what it draws from the limits each time; None: nothing.
-    `forward`: the upstream is to reply instead, to the request `asked`, as it came.
+    `timed`: the timing override of the request, if it has one. `kept` is stored and `charge` drawn again each time.
     """
 
+    plan: Plan
     reply: Reply
-    source: str
     call: Call | None = None
     pace: Pace = AT_ONCE
-    faults: tuple[Fault, ...] = ()
-    cacheable: bool = False
-    kept: Stored | None = None
     timed: bool | None = None
-    usage: Usage | None = None
-    bill: Bill | None = None
-    modified_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
-    trace: tuple[str, ...] = ()  # steps, branches and faults of rules that made it
-    error: ErrorFrame | None = None  # how the provider tells an error amid this reply; None: nobody will ask
-    forward: Forward | None = None
-    asked: HttpRequest | None = None
+    kept: Stored | None = None
+    charge: Charge | None = None
+    request: HttpRequest | None = None  # as it came, where the upstream is to reply
 
 
 Keep = Callable[[str, Episode], Awaitable[str]]  # says where in the cassette of a name an episode is, once it is
@@ -126,17 +116,16 @@ class Live:
     engine: Engine
     journal: Journal
     store: Store
-    memo: Memo[Served] = field(default_factory=Memo)
+    memo: Memo[Prepared] = field(default_factory=Memo)
     sources: Sources = field(default_factory=Sources)
     namespaces: Namespaces = field(default_factory=Namespaces)
-    ledger: Ledger = field(default_factory=Ledger)
     now: Callable[[], float] = monotonic  # the clock that limits go by, once the server has begun anew
     upstreams: Upstreams = field(default_factory=Upstreams)
     keep: Keep | None = None
     changing: Lock = field(default_factory=Lock)  # held while rules are compiled that are to be swapped in
     made_token: str = field(default_factory=token)  # for control paths that want one where nobody gave one
-    _limiter: Limiter | None = None
-    _limited: Settings | None = None  # whose limits these are
+    _limiter: Limiter = field(default_factory=Limiter)
+    _limited: Settings | None = None  # those that the limiter is configured by
 
     @property
     def control_token(self) -> str | None:
@@ -159,7 +148,7 @@ class Live:
         `timed`: whether answers take their time, unless a namespace or a request wants it otherwise.
         """
         self.namespaces, self.memo = Namespaces(timed=timed), Memo()
-        self.ledger = Ledger(MemoryBuckets(self.now))
+        self._limiter = Limiter(MemoryBuckets(self.now))
         self.settings, self.engine, self.store, self.journal = settings, engine, engine.store, journal
         self._limited = None
 
@@ -171,14 +160,14 @@ class Live:
         """Forget all that has come together in a namespace: its rules, counters, scenario, answers and calls."""
         self.namespaces.drop(namespace)
         self.journal.clear(namespace)
-        await self.ledger.clear(namespace)
+        await self._limiter.clear(namespace)
         await self.store.clear(namespace)
         await self.engine.memory.shelf.clear(namespace)
 
-    async def forget_outcasts(self) -> None:
+    async def forget_evicted(self) -> None:
         """Forget the namespaces for which there is no more room."""
-        while self.namespaces.outcasts:
-            await self.forget(self.namespaces.outcasts.pop())
+        while self.namespaces.evicted:
+            await self.forget(self.namespaces.evicted.pop())
 
     def way(self, dialect: Dialect) -> Way:
         """The way to the upstream of a dialect. Raises Failure where there is none."""
@@ -186,10 +175,12 @@ class Live:
 
     @property
     def limiter(self) -> Limiter | None:
-        """What holds requests against the limits of the settings; None where there are no limits."""
-        if self._limited is not self.settings:
-            self._limiter, self._limited = limiter(self.settings, self.engine.policy.models, self.ledger), self.settings
-        return self._limiter
+        """What applies the limits of the settings; None where there are none."""
+        settings, limiter = self.settings, self._limiter
+        if self._limited is not settings:
+            limiter.configure(settings.limits, settings.keys, self.engine.policy.models)
+            self._limited = settings
+        return limiter if limiter.active else None
 
 
 def start(sources: Sources) -> Live:

@@ -1,6 +1,6 @@
 """Namespaces: what each has of its own in front of what the files say, for a bounded number of them.
 
-Counters, kept answers and the journal go by a namespace's name in places of their own; `outcasts` names those that
+Counters, kept answers and the journal go by a namespace's name in places of their own; `evicted` names those that
 must be forgotten there.
 """
 
@@ -82,7 +82,7 @@ class Namespaces:
         self._spaces: OrderedDict[str, Namespace] = OrderedDict()
         self._timed = timed  # whether answers of a new one take their time
         self._limit = limit
-        self.outcasts: list[str] = []
+        self.evicted: list[str] = []
 
     def touch(self, name: str) -> Namespace:
         """The namespace of this name, which is in use now."""
@@ -121,4 +121,4 @@ class Namespaces:
             if name == DEFAULT:
                 self._spaces[DEFAULT] = space
             else:
-                self.outcasts.append(name)
+                self.evicted.append(name)

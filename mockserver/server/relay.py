@@ -15,12 +15,12 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Sent
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest
-from mockserver.core.plan import Failure
+from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
 from mockserver.delivery.connection import Line, departure
 from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, drive
 from mockserver.dialects import Dialect
-from mockserver.server.live import Live, Served
+from mockserver.server.live import Live, Prepared
 from mockserver.server.recorder import Recorder, Take
 from mockserver.server.upstreams import PASSED_BY, Way, onward
 
@@ -43,7 +43,7 @@ class Relay:
 
     live: Live
     dialect: Dialect
-    served: Served
+    prepared: Prepared
     line: Line
     exchange: Exchange
     _recorder: Recorder | None = None
@@ -68,8 +68,8 @@ class Relay:
     async def _relayed(self, scope: Scope, more: Headers) -> str:
         from httpx2 import HTTPError
 
-        asked, call, forward = self.served.asked, self.served.call, self.served.forward
-        assert asked is not None and call is not None and forward is not None  # noqa: PT018, S101
+        asked, call, forward = self.prepared.request, self.prepared.call, self.prepared.plan.outcome
+        assert asked is not None and call is not None and isinstance(forward, Forward)  # noqa: PT018, S101
         way, keep = self.live.way(self.dialect), self.live.keep
         if forward.cassette is not None and keep is not None and asked.method != "HEAD":  # which has not all of it
             take = Take(forward.cassette, call.dialect, call, self._sent(asked, call), self.live.settings.record_errors)

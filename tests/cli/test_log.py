@@ -9,9 +9,11 @@ import pytest
 
 from mockserver.cli.log import Careful, log
 from mockserver.core.exchange import Exchange
+from mockserver.core.plan import Plan, Rendered
 
 ROW = Exchange(3, "POST", "/v1/ø\n", "openai", "default")
-ROW.source, ROW.status, ROW.ended, ROW.elapsed = "rule rules.yaml:1 é\r\x1b[2J", 200, "complete", 0.0012
+ROW.plan = Plan(Rendered(), "rule rules.yaml:1 é\r\x1b[2J")
+ROW.status, ROW.ended, ROW.elapsed = 200, "complete", 0.0012
 
 
 @pytest.mark.parametrize("err", [False, True])
@@ -63,7 +65,7 @@ def test_no_credential_of_a_coded_body_is_logged(capsys: pytest.CaptureFixture[s
     assert shown is not None
     row = Exchange(1, "GET", "/v1/models/SK-PROJ-0A1B2C", "openai", "default")
     row.headers, row.body = [(b"content-encoding", b"gzip")], gzip.compress(b'{"api_key": "sk-proj-0a1b2c"}')
-    row.source = "rule of-sk-proj-0a1b2c"
+    row.plan = Plan(Rendered(), "rule of-sk-proj-0a1b2c")
     shown(row)
     assert "/v1/models/sk-...(masked) -> 0 rule of-sk-...(masked)," in capsys.readouterr().out
 

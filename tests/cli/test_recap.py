@@ -8,6 +8,7 @@ from mockserver.cli.recap import MOST_TOLD, Recap
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
+from mockserver.core.plan import Plan, Rendered
 from mockserver.server.replay import Choice
 from tests.kit.calls import call
 from tests.kit.episodes import chat
@@ -18,7 +19,7 @@ RULES = "rules: [{name: weather, when: {last_user: '*weather*'}, then: {text: su
 
 def exchange(number: int, source: str, text: str = "hello", path: str = "/v1/chat/completions") -> Exchange:
     row = Exchange(number, "POST", path, "openai", "default")
-    row.source, row.status = source, 400 if source == "invalid" else 200
+    row.plan, row.status = Plan(Rendered(), source), 400 if source == "invalid" else 200
     row.operation = "chat"
     row.call = None if source == "invalid" else call(text)
     return row

@@ -19,7 +19,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
 from mockserver.rules.load import Rule, load
-from mockserver.server.handler import Endpoint
+from mockserver.server.handler import Handler
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import find, places
 from tests.dialects.features import FEATURES, RESPONSE_FEATURES, TEXT_FEATURES, Feature
@@ -227,9 +227,9 @@ def _answer(text: str | bytes) -> None:
             continue
         place, parameters = found
         asked = HttpRequest("POST", path, body=json.dumps(body).encode(), path_params=parameters)
-        served = asyncio.run(Endpoint(live, place.dialect, place.operations).handle(asked))
-        b"".join(map(sse, served.reply.frames or ()))
-        assert served.reply.status < 500 or served.source.startswith("rule "), served
+        answer = asyncio.run(Handler(live, place.dialect, place.operations).respond(asked))
+        b"".join(map(sse, answer.reply.frames or ()))
+        assert answer.reply.status < 500 or answer.plan.source.startswith("rule "), answer
 
 
 def _started(text: str | bytes) -> Live | None:

@@ -1,6 +1,7 @@
 """Rules of which some were used, as the reports of coverage see them."""
 
 from mockserver.core.exchange import Exchange
+from mockserver.core.plan import Plan, Rendered
 from mockserver.reports.coverage import Coverage
 from mockserver.reports.coverage_watch import Watch
 from tests.kit.rules import loaded
@@ -33,7 +34,7 @@ FILE = "/project/tests/rules.yaml"
 def exchange(source: str, *through: str, modified_by: tuple[str, ...] = ()) -> Exchange:
     """One that is over."""
     row = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
-    row.source, row.modified_by, row.trace = source, modified_by, tuple(f"{source}: {path}" for path in through)
+    row.plan = Plan(Rendered(), source, modified_by=modified_by, trace=tuple(f"{source}: {path}" for path in through))
     return row
 
 

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.delivery.script import sse
 from mockserver.dialects import discover
-from mockserver.server.handler import Endpoint
+from mockserver.server.handler import Handler
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.routes import find, places
 
@@ -67,8 +67,8 @@ class Local:
             path_params=params,
             namespace=namespace,
         )
-        served = asyncio.run(Endpoint(self.live, place.dialect, place.operations).handle(http))
-        return _answered(served.reply, served.source)
+        prepared = asyncio.run(Handler(self.live, place.dialect, place.operations).respond(http))
+        return _answered(prepared.reply, prepared.plan.source)
 
 
 def local(rules: str = "", **settings: Any) -> Local:

@@ -14,8 +14,8 @@ from pydantic import TypeAdapter
 from mockserver.config.access import LimitsSetting
 from mockserver.core.http import HttpRequest
 from mockserver.dialects import discover
-from mockserver.server.handler import Endpoint
-from mockserver.server.limits import Ledger, Limiter, Visit
+from mockserver.server.handler import Handler
+from mockserver.server.limits import Limiter, Reservation
 from mockserver.server.routes import find, places
 from mockserver.state.memory import MemoryBuckets
 from tests.kit.clock import HandClock
@@ -57,16 +57,17 @@ class Asking:
         found = find(discover()[self.dialect].mounts[0] + "/chat/completions", places(discover(), "openai"))
         assert found is not None
         place, params = found
-        visit = Visit(self.limiter, "default", place.dialect.rates, asyncio.Future)
+        reservation = Reservation(self.limiter, "default", place.dialect.rates, asyncio.Future)
         http = HttpRequest("POST", "/chat/completions", body=self.body, path_params=params)
-        served = await Endpoint(answering().live, place.dialect, place.operations).handle(http, visit)
-        visit.leave()
-        return served.reply.status, float(dict(served.reply.headers).get("retry-after", 0))
+        answer = await Handler(answering().live, place.dialect, place.operations).respond(http, reservation)
+        reservation.release()
+        return answer.reply.status, float(dict(answer.reply.headers).get("retry-after", 0))
 
 
 def asking(stated: dict[str, Any], dialect: str, body: dict[str, Any], clock: HandClock) -> Asking:
     limits = TypeAdapter(LimitsSetting).validate_python(stated)
-    limiter = Limiter(limits, {}, answering().live.engine.policy.models, Ledger(MemoryBuckets(clock.time)))
+    limiter = Limiter(MemoryBuckets(clock.time))
+    limiter.configure(limits, {}, answering().live.engine.policy.models)
     return Asking(limiter, dialect, json.dumps({"model": "m", **body}).encode())
 
 

@@ -8,7 +8,7 @@ import pytest
 from tests.kit.trace import BODY, CHAT, request
 
 from mockserver.server.app import build_app
-from mockserver.server.handler import Conduct
+from mockserver.server.handler import Handler
 from mockserver.server.live import Live
 from tests.kit.local import local
 
@@ -134,7 +134,7 @@ async def test_a_fault_of_our_own_amid_an_answer_is_no_leaving_of_the_client(mon
         raise ZeroDivisionError
         yield
 
-    monkeypatch.setattr(Conduct, "_actions", broken)
+    monkeypatch.setattr(Handler, "_actions", broken)
     live = local("rules: [{then: {text: a b, timing: {total: 1ms}}}]").live
     with pytest.raises(ZeroDivisionError):
         await Wire().ask(live)

@@ -1,7 +1,7 @@
 """A fault of our own is told with its place, without credentials, and without a line that could pass for another."""
 
 from mockserver.core.http import HttpRequest
-from mockserver.server.handler import LONGEST, crash
+from mockserver.server.handler import MAX_TRACEBACK, crash
 
 KEY = "sk-proj-0a1b2c3d4e"
 
@@ -35,4 +35,4 @@ def test_no_line_can_be_forged() -> None:
 
 
 def test_of_a_huge_one_the_end_is_told() -> None:
-    assert len(told("x\n" * 100_000)) < 3 * LONGEST
+    assert len(told("x\n" * 100_000)) < 3 * MAX_TRACEBACK

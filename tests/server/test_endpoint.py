@@ -5,6 +5,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,8 +16,8 @@ from mockserver.core.plan import Timing
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import script
 from mockserver.dialects import discover
-from mockserver.server.handler import LARGE, Conduct, Endpoint, timed_by
-from mockserver.server.live import Live, Served
+from mockserver.server.handler import LARGE, Handler, timed_by
+from mockserver.server.live import Live, Prepared
 from mockserver.server.routes import find, places
 from tests.kit.local import Local, local
 from tests.kit.served import served
@@ -51,17 +52,17 @@ LIMITS = {"/v1/responses": {"max_output_tokens": 16}}
 JITTERY: dict[str, Any] = {"first_token": 1, "per_token": 1, "jitter": {"lognormal": 0.5}}
 
 
-def asked(server: Local, path: str, body: Any, **headers: str) -> Served:
+def asked(server: Local, path: str, body: Any, **headers: str) -> Prepared:
     found = find(path, places(discover(), "openai"))
     assert found is not None
     place, params = found
     named = tuple((name.replace("_", "-").encode(), value.encode()) for name, value in headers.items())
     body = json.dumps({"model": "gpt-4o", **body}).encode()
     http = HttpRequest("POST", path, body=body, headers=named, path_params=params)
-    return asyncio.run(Endpoint(server.live, place.dialect, place.operations).handle(http))
+    return asyncio.run(Handler(server.live, place.dialect, place.operations).respond(http))
 
 
-def waits(answer: Served) -> list[float]:
+def waits(answer: Prepared) -> list[float]:
     return [action.seconds for action in script(answer.reply, answer.pace) if isinstance(action, Wait)]
 
 
@@ -88,7 +89,7 @@ def test_equal_calls_wait_alike_and_others_otherwise(jittery: Local) -> None:
     assert waits(first) == waits(second)
     assert len(set(waits(first))) > 5
     assert waits(strange)[:3] != waits(first)[:3]
-    assert first.cacheable
+    assert first.plan.cacheable
 
 
 async def test_a_reload_amid_a_request_is_for_the_next() -> None:
@@ -96,13 +97,13 @@ async def test_a_reload_amid_a_request_is_for_the_next() -> None:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * LARGE}]}).encode()
     openai = discover()["openai"]
     operations = {each.method: each for each in openai.operations if each.name == "chat"}
-    endpoint = Endpoint(live, openai, operations)
-    task = asyncio.create_task(endpoint.handle(HttpRequest("POST", CHAT, body=body)))
+    handler = Handler(live, openai, operations)
+    task = asyncio.create_task(handler.respond(HttpRequest("POST", CHAT, body=body)))
     await asyncio.sleep(0)
     live.engine = other.engine
     assert not task.done()
     assert b'"before"' in (await task).reply.body
-    assert b'"after"' in (await endpoint.handle(HttpRequest("POST", CHAT, body=body))).reply.body
+    assert b'"after"' in (await handler.respond(HttpRequest("POST", CHAT, body=body))).reply.body
 
 
 def test_what_is_no_answer_waits_too() -> None:
@@ -137,8 +138,8 @@ def test_a_rules_usage_is_what_the_prompt_weighs() -> None:
     assert waits(asked(local(rules), CHAT, PATHS[CHAT]("x"))) == [pytest.approx(5.0)]
 
 
-def delivered(server: Local, answer: Served) -> Pace:
-    return Conduct(Endpoint(server.live, discover()["openai"], {}))._paced(answer, "default")
+def delivered(server: Local, answer: Prepared) -> Pace:
+    return Handler(server.live, discover()["openai"], {})._paced(answer, "default")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +157,7 @@ def test_a_request_may_switch_its_waits_off(header: str | None, timed: bool | No
 def test_a_namespace_may_switch_waits_off_but_for_requests_that_want_them(monkeypatch: pytest.MonkeyPatch) -> None:
     server = local(RULES)
     plain, insisting = (
-        Served(asked(server, CHAT, PATHS[CHAT]("thinks")).reply, "", pace=SLOW, timed=timed) for timed in (None, True)
+        replace(asked(server, CHAT, PATHS[CHAT]("thinks")), pace=SLOW, timed=timed) for timed in (None, True)
     )
     assert delivered(server, plain) is SLOW
     monkeypatch.setattr(Live, "timed", lambda self, namespace: False)

@@ -1,4 +1,4 @@
-"""Requests held against limits, by a clock that is set by hand; what clients see of it stands in tests/limits."""
+"""Requests limiter against limits, by a clock that is set by hand; what clients see of it stands in tests/limits."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from mockserver.core.plan import Usage as Used
 from mockserver.core.rates import Limits, Rate, Standings
 from mockserver.dialects import discover
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.server.limits import Bill, Ledger, Limiter, Visit, limiter
+from mockserver.server.limits import Charge, Limiter, Reservation
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.state.memory import MemoryBuckets
 from tests.state.test_buckets import Hand
@@ -21,10 +21,9 @@ MODELS = Catalogue({"*": Model(), "o3": Model(aliases=("o",)), "gpt": Model(limi
 
 
 def limits(*rates: Rate, clock: Hand | None = None, **more: Any) -> Limiter:
-    held = Limits(rates, **more)
-    ledger = Ledger(MemoryBuckets(clock or Hand()))
-    ledger.slots.limits = held
-    return Limiter(held, {}, MODELS, ledger)
+    limiter = Limiter(MemoryBuckets(clock or Hand()))
+    limiter.configure(Limits(rates, **more), {}, MODELS)
+    return limiter
 
 
 async def stay() -> Any:
@@ -35,17 +34,17 @@ async def left() -> Any:
     return {"type": "http.disconnect"}
 
 
-def visit(held: Limiter, receive: Any = stay) -> Visit:
-    return Visit(held, "n", discover()["openai"].rates, receive)
+def reserve(limiter: Limiter, receive: Any = stay) -> Reservation:
+    return Reservation(limiter, "n", discover()["openai"].rates, receive)
 
 
 def answer(prompt: int, completion: int, **more: Any) -> Answer:
     return Answer("1", 1, "m", (Choice((Text("x"),)),), Used(prompt, completion), **more)
 
 
-async def refused(held: Limiter, bill: Bill) -> Failure:
+async def refused(limiter: Limiter, charge: Charge) -> Failure:
     with pytest.raises(Failure) as raised:
-        await visit(held).enter(bill)
+        await reserve(limiter).take(charge)
     return raised.value
 
 
@@ -64,38 +63,43 @@ async def refused(held: Limiter, bill: Bill) -> Failure:
 def test_without_limits_there_is_no_limiter(settings: Any, any_: bool) -> None:
     made = Settings.model_validate(settings)
     entries = {name: Model(limits=model.limits) for name, model in (made.models or {}).items()}
-    assert (limiter(made, Catalogue(entries), Ledger()) is not None) is any_
+    limiter = Limiter()
+    limiter.configure(made.limits, made.keys, Catalogue(entries))
+    assert limiter.active is any_
 
 
 def test_what_a_key_says_wins_over_its_model_and_that_over_all() -> None:
     rich = Settings.model_validate({"keys": {"k": {"limits": {"requests_per_minute": 7}}}}).keys
     assert rich is not None
-    held = Limiter(Limits((RPM, TPM)), rich, MODELS)
-    assert held.bill(None, "x").rates == (RPM, TPM)
-    assert held.bill("other", "gpt").rates == (Rate("requests", "minute", 9), TPM)
-    assert held.bill("k", "gpt").rates == (Rate("requests", "minute", 7), TPM)
+    limiter = Limiter()
+    limiter.configure(Limits((RPM, TPM)), rich, MODELS)
+    assert limiter.charge(None, "x").rates == (RPM, TPM)
+    assert limiter.charge("other", "gpt").rates == (Rate("requests", "minute", 9), TPM)
+    assert limiter.charge("k", "gpt").rates == (Rate("requests", "minute", 7), TPM)
 
 
 def test_buckets_are_those_of_a_key_and_a_model_by_any_name() -> None:
-    held = limits(RPM, TPM)
-    bills = [held.bill(*of).buckets for of in ((None, "m"), ("k", "m"), ("k", "o3"), ("k", "o"), ("sk-secret", "m"))]
-    assert bills[2] == bills[3]
-    assert len({bucket for bill in bills for bucket in bill}) == 8
-    assert "secret" not in str(bills)
+    limiter = limits(RPM, TPM)
+    charges = [
+        limiter.charge(*of).buckets for of in ((None, "m"), ("k", "m"), ("k", "o3"), ("k", "o"), ("sk-secret", "m"))
+    ]
+    assert charges[2] == charges[3]
+    assert len({bucket for charge in charges for bucket in charge}) == 8
+    assert "secret" not in str(charges)
 
 
 async def test_refusals_name_the_limit_with_the_longest_wait() -> None:
     clock = Hand()
-    held = limits(RPM, TPM, clock=clock)
-    bill = held.bill("k", "m").of(40, 40)
+    limiter = limits(RPM, TPM, clock=clock)
+    charge = limiter.charge("k", "m").of(40, 40)
     for _ in range(2):
-        await visit(held).enter(bill)
+        await reserve(limiter).take(charge)
     clock.at += 1
-    failure = await refused(held, bill)
+    failure = await refused(limiter, charge)
     assert failure.details == {"kind": "tokens", "window": "minute", "most": 100, "used": 79, "asked": 40}
     assert failure.retry_after == pytest.approx(11.0)
-    await visit(held).enter(held.bill("k", "m").of(0, 0))
-    failure = await refused(held, held.bill("k", "m").of(0, 0))
+    await reserve(limiter).take(limiter.charge("k", "m").of(0, 0))
+    failure = await refused(limiter, limiter.charge("k", "m").of(0, 0))
     assert (failure.reason, failure.details["kind"], failure.details["used"]) == ("rate_limit", "requests", 3)
     assert failure.retry_after == pytest.approx(19.0)
 
@@ -103,17 +107,17 @@ async def test_refusals_name_the_limit_with_the_longest_wait() -> None:
 async def test_the_wait_that_is_told_is_enough_to_the_millisecond() -> None:
     for limit in (3, 7, 11, 60, 997):
         clock = Hand()
-        held = limits(Rate("requests", "minute", limit), clock=clock)
-        bill = held.bill("k", "m").of(0, 0)
+        limiter = limits(Rate("requests", "minute", limit), clock=clock)
+        charge = limiter.charge("k", "m").of(0, 0)
         for _ in range(limit):
-            await visit(held).enter(bill)
+            await reserve(limiter).take(charge)
         clock.at += 0.0123
-        wait = (await refused(held, bill)).retry_after
+        wait = (await refused(limiter, charge)).retry_after
         assert wait is not None
         clock.at += wait * 0.9
-        await refused(held, bill)
+        await refused(limiter, charge)
         clock.at += wait * 0.1 + 1e-9
-        await visit(held).enter(bill)
+        await reserve(limiter).take(charge)
 
 
 @pytest.mark.parametrize(
@@ -128,41 +132,41 @@ async def test_the_wait_that_is_told_is_enough_to_the_millisecond() -> None:
     ids=["answer", "less than asked", "embeddings", "failure", "raw"],
 )
 async def test_what_an_outcome_takes(outcome: Outcome, spent: int) -> None:
-    held = limits(TPM)
-    one = visit(held)
-    bill = held.bill("k", "m").of(10, 10)
-    await one.enter(bill)
-    cacheable = await one.settle(bill, outcome)
-    assert (cacheable.asked, cacheable.spent) == (10, spent)
+    limiter = limits(TPM)
+    one = reserve(limiter)
+    charge = limiter.charge("k", "m").of(10, 10)
+    await one.take(charge)
+    settled = await one.settle(charge, outcome)
+    assert (settled.needed, settled.spent) == (10, spent)
     standings = list[Standings]()
-    other = Visit(held, "n", lambda found: standings.append(found) or (), stay)  # type: ignore[func-returns-value]
-    await other.enter(held.bill("k", "m").of(0, 0))
+    other = Reservation(limiter, "n", lambda found: standings.append(found) or (), stay)  # type: ignore[func-returns-value]
+    await other.take(limiter.charge("k", "m").of(0, 0))
     assert standings[0].tokens is not None
     assert standings[0].tokens.left == 100 - spent
 
 
-async def test_a_settled_bill_draws_the_same_again_but_needs_only_its_prompt() -> None:
-    held = limits(TPM)
-    one = visit(held)
-    bill = held.bill("k", "m").of(10, 10)
-    await one.enter(bill)
-    bill = await one.settle(bill, answer(10, 30))
+async def test_a_settled_charge_draws_the_same_again_but_needs_only_its_prompt() -> None:
+    limiter = limits(TPM)
+    one = reserve(limiter)
+    charge = limiter.charge("k", "m").of(10, 10)
+    await one.take(charge)
+    charge = await one.settle(charge, answer(10, 30))
     for remaining in ("20", "0"):
-        again = visit(held)
-        await again.enter(bill)
+        again = reserve(limiter)
+        await again.take(charge)
         assert dict(again.headers)["x-ratelimit-remaining-tokens"] == remaining
-    await refused(held, bill)
+    await refused(limiter, charge)
 
 
 async def test_headers_that_an_answer_states_stand_every_time() -> None:
-    held = limits(RPM, TPM)
-    one = visit(held)
-    bill = held.bill("k", "m").of(1, 1)
-    await one.enter(bill)
+    limiter = limits(RPM, TPM)
+    one = reserve(limiter)
+    charge = limiter.charge("k", "m").of(1, 1)
+    await one.take(charge)
     stated = answer(1, 1, headers=(("X-RateLimit-Limit-Tokens", "5"),))
-    bill = await one.settle(bill, stated)
-    again = visit(held)
-    await again.enter(bill)
+    charge = await one.settle(charge, stated)
+    again = reserve(limiter)
+    await again.take(charge)
     for names in (dict(one.headers), dict(again.headers)):
         assert "x-ratelimit-limit-tokens" not in names
         assert "x-ratelimit-remaining-tokens" in names
@@ -170,40 +174,40 @@ async def test_headers_that_an_answer_states_stand_every_time() -> None:
 
 @pytest.mark.parametrize("outcome", [Failure("server_error"), Raw(200, ())])
 async def test_failures_and_raw_answers_carry_no_headers_of_limits(outcome: Outcome) -> None:
-    held = limits(RPM)
-    one = visit(held)
-    bill = held.bill("k", "m").of(0, 0)
-    await one.enter(bill)
-    await one.settle(bill, outcome)
+    limiter = limits(RPM)
+    one = reserve(limiter)
+    charge = limiter.charge("k", "m").of(0, 0)
+    await one.take(charge)
+    await one.settle(charge, outcome)
     assert one.headers == ()
 
 
 async def test_who_leaves_the_queue_gets_back_what_was_drawn() -> None:
-    held = limits(RPM, concurrent=1, queue=1)
-    bill = held.bill("k", "m").of(0, 0)
-    working = visit(held)
-    await working.enter(bill)
+    limiter = limits(RPM, concurrent=1, queue=1)
+    charge = limiter.charge("k", "m").of(0, 0)
+    working = reserve(limiter)
+    await working.take(charge)
     with pytest.raises(ClientLeftError):
-        await visit(held, left).enter(bill)
-    working.leave()
-    working.leave()
-    last = visit(held)
-    await last.enter(bill)
+        await reserve(limiter, left).take(charge)
+    working.release()
+    working.release()
+    last = reserve(limiter)
+    await last.take(charge)
     assert dict(last.headers)["x-ratelimit-remaining-requests"] == "1"
 
 
 async def test_a_refusal_for_a_rate_keeps_no_turn() -> None:
-    held = limits(RPM, concurrent=1)
-    bill = held.bill("k", "m").of(0, 0)
+    limiter = limits(RPM, concurrent=1)
+    charge = limiter.charge("k", "m").of(0, 0)
     for _ in range(3):
-        one = visit(held)
-        await one.enter(bill)
-        one.leave()
-    one = visit(held)
+        one = reserve(limiter)
+        await one.take(charge)
+        one.release()
+    one = reserve(limiter)
     with pytest.raises(Failure, match="rate_limit"):
-        await one.enter(bill)
-    one.leave()
-    other = visit(held)
-    await other.enter(held.bill("k", "another").of(0, 0))
+        await one.take(charge)
+    one.release()
+    other = reserve(limiter)
+    await other.take(limiter.charge("k", "another").of(0, 0))
     with pytest.raises(Failure, match="overloaded"):
-        await visit(held).enter(held.bill("k", "another").of(0, 0))
+        await reserve(limiter).take(limiter.charge("k", "another").of(0, 0))

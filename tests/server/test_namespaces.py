@@ -24,7 +24,7 @@ def test_the_longest_idle_go_but_never_the_default_one() -> None:
     spaces = Namespaces(limit=3)
     for name in (DEFAULT, "a", "b", "a", "c", "d"):
         spaces.touch(name)
-    assert (set(spaces.names()), spaces.outcasts) == ({DEFAULT, "c", "d"}, ["b", "a"])
+    assert (set(spaces.names()), spaces.evicted) == ({DEFAULT, "c", "d"}, ["b", "a"])
 
 
 def test_what_is_only_looked_at_is_not_in_use() -> None:

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from mockserver.core.rates import Limits
-from mockserver.server.limits import CrowdedError, GoneError, Slots
+from mockserver.server.limits import Concurrency, QueueFullError
+from mockserver.server.snapshot import ClientLeftError
 
 
 async def stay() -> None:
@@ -18,65 +19,65 @@ async def leave() -> None:
 
 
 async def test_so_many_are_at_work_and_others_may_not_even_wait() -> None:
-    slots = Slots(Limits(concurrent=2))
-    assert [slots.begin("n") for _ in range(3)] == [True, True, False]
-    assert (slots.full("n"), slots.full("m"), slots.begin("m")) == (True, False, True)
-    with pytest.raises(CrowdedError):
+    slots = Concurrency(Limits(concurrent=2))
+    assert [slots.acquire("n") for _ in range(3)] == [True, True, False]
+    assert (slots.full("n"), slots.full("m"), slots.acquire("m")) == (True, False, True)
+    with pytest.raises(QueueFullError):
         await slots.wait("n", stay)
-    slots.end("n")
-    assert slots.begin("n")
+    slots.release("n")
+    assert slots.acquire("n")
 
 
 async def test_those_who_wait_come_in_order_and_nobody_overtakes() -> None:
-    slots, came = Slots(Limits(concurrent=1, queue=3)), list[int]()
+    slots, came = Concurrency(Limits(concurrent=1, queue=3)), list[int]()
 
     async def work(number: int) -> None:
         await slots.wait("n", stay)
         came.append(number)
 
-    assert slots.begin("n")
+    assert slots.acquire("n")
     waiting = [asyncio.create_task(work(number)) for number in range(3)]
     await asyncio.sleep(0)
     assert slots.full("n")
     for number in range(3):
-        slots.end("n")
-        assert not slots.begin("n")
+        slots.release("n")
+        assert not slots.acquire("n")
         await waiting[number]
     assert came == [0, 1, 2]
-    slots.end("n")
-    assert slots.begin("n")
+    slots.release("n")
+    assert slots.acquire("n")
 
 
 async def test_what_has_become_free_since_somebody_asked_is_taken_at_once() -> None:
-    slots = Slots(Limits(concurrent=1, queue=1))
-    slots.begin("n")
-    assert not slots.begin("n")
-    slots.end("n")
+    slots = Concurrency(Limits(concurrent=1, queue=1))
+    slots.acquire("n")
+    assert not slots.acquire("n")
+    slots.release("n")
     await asyncio.wait_for(slots.wait("n", stay), 5)
-    assert not slots.begin("n")
+    assert not slots.acquire("n")
 
 
 async def test_who_leaves_makes_room_at_once() -> None:
-    slots = Slots(Limits(concurrent=1, queue=1))
-    slots.begin("n")
-    with pytest.raises(GoneError):
+    slots = Concurrency(Limits(concurrent=1, queue=1))
+    slots.acquire("n")
+    with pytest.raises(ClientLeftError):
         await slots.wait("n", leave)
     assert not slots.full("n")
-    slots.end("n")
-    assert slots.begin("n")
+    slots.release("n")
+    assert slots.acquire("n")
 
 
 async def test_nobody_waits_longer_than_the_patience() -> None:
-    slots = Slots(Limits(concurrent=1, queue=1, patience=0.01))
-    slots.begin("n")
-    with pytest.raises(CrowdedError):
+    slots = Concurrency(Limits(concurrent=1, queue=1, patience=0.01))
+    slots.acquire("n")
+    with pytest.raises(QueueFullError):
         await slots.wait("n", stay)
     assert not slots.full("n")
 
 
 async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None:
-    slots = Slots(Limits(concurrent=1, queue=2))
-    slots.begin("n")
+    slots = Concurrency(Limits(concurrent=1, queue=2))
+    slots.acquire("n")
     gone = asyncio.Event()
 
     async def left() -> None:
@@ -87,29 +88,29 @@ async def test_a_slot_that_comes_as_the_client_leaves_goes_to_the_next() -> None
     await asyncio.sleep(0.01)
     gone.set()
     await asyncio.sleep(0)  # now the client has left
-    slots.end("n")
-    with pytest.raises(GoneError):
+    slots.release("n")
+    with pytest.raises(ClientLeftError):
         await first
     await asyncio.wait_for(second, 5)
 
 
 async def test_a_wait_that_is_cancelled_leaves_nothing() -> None:
-    slots = Slots(Limits(concurrent=1, queue=1))
-    slots.begin("n")
+    slots = Concurrency(Limits(concurrent=1, queue=1))
+    slots.acquire("n")
     waiting = asyncio.create_task(slots.wait("n", stay))
     await asyncio.sleep(0.01)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    slots.end("n")
-    assert slots.begin("n")
+    slots.release("n")
+    assert slots.acquire("n")
 
 
 async def test_limits_may_be_lifted_while_some_wait() -> None:
-    slots = Slots(Limits(concurrent=1, queue=2))
-    slots.begin("n")
+    slots = Concurrency(Limits(concurrent=1, queue=2))
+    slots.acquire("n")
     waiting = [asyncio.create_task(slots.wait("n", stay)) for _ in range(2)]
     await asyncio.sleep(0)
     slots.limits = Limits()
-    slots.end("n")
+    slots.release("n")
     await asyncio.gather(*waiting)

@@ -3,6 +3,7 @@
 import pytest
 
 from mockserver.core.exchange import Exchange
+from mockserver.core.plan import Plan, Rendered
 from mockserver.server.explain import unruled
 
 
@@ -21,5 +22,5 @@ from mockserver.server.explain import unruled
 )
 def test_what_no_rule_answered(source: str, operation: str, is_unruled: bool) -> None:
     row = Exchange(1, "POST", "/", "openai", "default")
-    row.source, row.operation = source, operation
+    row.plan, row.operation = Plan(Rendered(), source), operation
     assert unruled(row) is is_unruled

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.exchange import MOST_KEPT, UNWEIGHED, Exchange
+from mockserver.core.plan import Plan, Rendered
 from mockserver.state.journal import BARE, PAGES_IN_FULL, Journal
 
 PATH = "/v1/chat/completions"
@@ -13,7 +14,7 @@ def served(journal: Journal, namespace: str = "default", *, body: bytes = b"", s
     """One request, from its beginning to its end."""
     exchange = journal.open("POST", PATH, "openai", namespace)
     exchange.take(body)
-    exchange.source = "rule r.yaml:1 a"
+    exchange.plan = Plan(Rendered(), "rule r.yaml:1 a")
     exchange.note(sent)
     journal.close(exchange, "complete")
     return exchange

@@ -1,15 +1,18 @@
 """What was served, summed up by the way that it went."""
 
+from mockserver.core.action import Fault
 from mockserver.core.exchange import Exchange
-from mockserver.core.plan import Usage
+from mockserver.core.plan import Plan, Rendered, Usage
 from mockserver.state.tally import BOUNDS, MOST_SOURCES, OTHER, Tally, Way
 
 
-def closed(source: str = "generated", *, elapsed: float = 0.0, first: float = 0.0, size: int = 0) -> Exchange:
+def closed(
+    source: str = "generated", *faults: str, elapsed: float = 0.0, first: float = 0.0, size: int = 0
+) -> Exchange:
     exchange = Exchange(1, "POST", "/v1/chat/completions", "openai", "default")
     exchange.operation, exchange.status, exchange.ended = "chat", 200, "complete"
-    exchange.source, exchange.elapsed, exchange.first, exchange.size = source, elapsed, first, size
-    exchange.usage = Usage(3, 4)
+    exchange.elapsed, exchange.first, exchange.size = elapsed, first, size
+    exchange.plan = Plan(Rendered(Usage(3, 4)), source, faults=tuple(map(Fault, faults)))
     return exchange
 
 
@@ -27,8 +30,7 @@ def test_requests_that_went_the_same_way_are_one_sum() -> None:
 
 
 def test_faults_are_counted_by_name() -> None:
-    tally, exchange = Tally(), closed()
-    exchange.faults = ("cut", "slow")
+    tally, exchange = Tally(), closed("generated", "cut", "slow")
     tally.add(exchange)
     tally.add(exchange)
     assert tally.faults == {"cut": 2, "slow": 2}

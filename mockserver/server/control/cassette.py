@@ -57,7 +57,7 @@ async def remove(asked: Asked) -> Response:
 async def _playing(asked: Asked, choice: Choice | None) -> str:
     namespace, live = asked.one_namespace, asked.live
     live.namespaces.touch(namespace).play(choice)
-    await live.forget_outcasts()
+    await live.forget_evicted()
     return namespace
 
 

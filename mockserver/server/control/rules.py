@@ -138,7 +138,7 @@ async def _added(asked: Asked, *, replace: bool) -> Response:
     names = {rule.name for rule in rules}
     gone = [rule for rule in space.rules if rule.name in names]
     space = live.namespaces.touch(name)
-    await live.forget_outcasts()
+    await live.forget_evicted()
     space.named += named
     space.put((*rules, *(rule for rule in space.rules if rule.name not in names)))
     await _uncount(asked, gone)

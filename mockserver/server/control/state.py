@@ -78,7 +78,7 @@ async def reload_files(asked: Asked) -> Response:
 async def _in_use(asked: Asked) -> str:
     namespace = asked.one_namespace
     asked.live.namespaces.touch(namespace)
-    await asked.live.forget_outcasts()
+    await asked.live.forget_evicted()
     return namespace
 
 

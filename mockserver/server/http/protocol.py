@@ -15,7 +15,7 @@ from uvicorn import Config
 from uvicorn.server import ServerState
 
 from mockserver.core.http import HttpRequest, Reply
-from mockserver.core.plan import Failure
+from mockserver.core.plan import Failure, Plan, Rendered
 from mockserver.delivery.connection import SHORT, WIRE
 from mockserver.delivery.drive import COMPLETE
 from mockserver.dialects import discover
@@ -36,7 +36,8 @@ def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
         dialect = owner(inner, discover(), live.settings.dialect)
         exchange = live.journal.open(method, inner, dialect.name, namespace)
         reply = dialect.fail(HttpRequest(method, inner, namespace=namespace), failure, None)
-        exchange.source, exchange.status, exchange.reply_headers = "invalid", reply.status, reply.headers
+        exchange.plan = Plan(Rendered(), "invalid")
+        exchange.status, exchange.reply_headers = reply.status, reply.headers
         live.journal.close(exchange, COMPLETE)
         return reply
 

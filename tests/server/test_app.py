@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.kit.trace import CHAT, request
+from tests.kit.through import CHAT, request
 
 from mockserver.server.live import Live
 from tests.kit.local import local

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.kit.trace import BODY, CHAT, request
+from tests.kit.through import BODY, CHAT, request
 
 from mockserver.server.app import build_app
 from mockserver.server.handler import Handler

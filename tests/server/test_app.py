@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from tests.kit.through import CHAT, request
 
 from mockserver.server.live import Live
 from tests.kit.local import local
+from tests.kit.through import CHAT, request
 
 RULES = """
 rules:

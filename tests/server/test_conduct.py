@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.kit.through import BODY, CHAT, request
 
 from mockserver.server.app import build_app
 from mockserver.server.handler import Handler
 from mockserver.server.live import Live
 from tests.kit.local import local
+from tests.kit.through import BODY, CHAT, request
 
 RULES = """
 rules:

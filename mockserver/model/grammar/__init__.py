@@ -1,7 +1,6 @@
-"""Texts that a client's grammar allows, for custom tools: taken from the prompt where it has one, else derived.
+"""Texts that a client's grammar allows, for custom tools: taken from the prompt if it has one, else derived.
 
-Every text is held against the grammar before it leaves; every grammar, however large or mean, is done with in bounded
-time, or refused.
+Every text is checked against the grammar, and every grammar, however large, is handled in bounded time or refused.
 """
 
 from functools import lru_cache
@@ -9,9 +8,9 @@ from functools import lru_cache
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.grammar.notation import Grammar, grammar_of
-from mockserver.model.grammar.recognition import best_phrase, best_span, derivation, derives, layouts, phrases
-from mockserver.model.grammar.wishes import Wish, wishes
+from mockserver.model.grammar.derivation import PromptToken, derive_tokens, find_prompt_tokens, layouts
+from mockserver.model.grammar.earley import best_phrase, best_span, derives, phrases
+from mockserver.model.grammar.notation import Grammar, load_grammar
 from mockserver.model.patterns import (
     InvalidPatternError,
     Pattern,
@@ -23,16 +22,16 @@ from mockserver.model.patterns import (
 )
 
 _VARIANTS = 6
-_LONGEST_PATTERN = 8_000  # characters
+_MAX_PATTERN = 8_000  # characters
 
 
 def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) -> str:
-    """A text that a grammar derives: of what was said where it can be.
+    """Return a text that a grammar derives, from the prompt if possible.
 
-    `syntax` is `regex` or `lark`, `definition` what the client wrote. Raises Failure where that is broken, or nothing
-    is found that it derives.
+    `syntax` is `regex` or `lark`, `definition` what the client wrote. Raises Failure if that is invalid, or if no text
+    is found.
     """
-    for known in (said, NOTHING):  # what was said may be what takes so long
+    for known in (said, NOTHING):  # matching the prompt may be what takes so long
         try:
             return (
                 _matching(definition, seed, known) if syntax == "regex" else _derived(syntax, definition, seed, known)
@@ -42,18 +41,10 @@ def text_of(syntax: str, definition: str, seed: Seed, said: Mentions = NOTHING) 
     raise Failure("bad_parameter", "Invalid grammar: a regular expression in it takes too long to match.")
 
 
-def check(syntax: str, definition: str) -> None:
-    """Raise Failure, with the place where there is one, if a grammar is broken."""
-    if syntax == "regex":
-        _pattern(definition)
-    else:
-        _grammar(syntax, definition)
-
-
 @lru_cache(maxsize=64)
 def _pattern(definition: str) -> Pattern:
-    if len(definition) > _LONGEST_PATTERN:
-        raise Failure("bad_parameter", f"Invalid grammar: it has more than {_LONGEST_PATTERN:,} characters.")
+    if len(definition) > _MAX_PATTERN:
+        raise Failure("bad_parameter", f"Invalid grammar: it has more than {_MAX_PATTERN:,} characters.")
     try:
         return compile_pattern(definition)
     except InvalidPatternError as error:
@@ -66,11 +57,11 @@ def _pattern(definition: str) -> Pattern:
 def _grammar(syntax: str, definition: str) -> Grammar:
     if syntax != "lark":
         raise Failure("bad_parameter", f"Invalid grammar: its syntax is 'lark' or 'regex', not {syntax[:50]!r}.")
-    return grammar_of(definition)
+    return load_grammar(definition)
 
 
 def _matching(definition: str, seed: Seed, said: Mentions) -> str:
-    """A text for a regular expression. Raises PatternTimeoutError."""
+    """A text that a regular expression matches. Raises PatternTimeoutError."""
     pattern = _pattern(definition)
     mentioned = (phrase for phrase in phrases(said) if fullmatch(pattern, phrase))
     text = next(mentioned, None) or max(find_whole_words(definition, said.text), key=len, default=None)
@@ -82,25 +73,25 @@ def _matching(definition: str, seed: Seed, said: Mentions) -> str:
 
 
 def _derived(syntax: str, definition: str, seed: Seed, said: Mentions) -> str:
-    """A text for a grammar. Raises PatternTimeoutError."""
+    """A text that a grammar derives. Raises PatternTimeoutError."""
     grammar = _grammar(syntax, definition)
-    if grammar.start not in grammar.sizes:
+    if grammar.start not in grammar.min_sizes:
         raise Failure("bad_parameter", "Invalid grammar: rule 'start' derives no text.")
-    wanted = wishes(grammar, said)
+    prompt_tokens = find_prompt_tokens(grammar, said)
     phrase, tokens = best_phrase(grammar, said)
-    if tokens and tokens >= len(wanted):
+    if tokens and tokens >= len(prompt_tokens):
         return phrase
     span, tokens = best_span(grammar, said.text)
-    if tokens >= len(wanted) and (tokens > 1 or any(map(str.isdigit, span))):
+    if tokens >= len(prompt_tokens) and (tokens > 1 or any(map(str.isdigit, span))):
         return span
-    return _written(grammar, wanted, seed)
+    return _composed(grammar, prompt_tokens, seed)
 
 
-def _written(grammar: Grammar, wanted: tuple[Wish, ...], seed: Seed) -> str:
-    """A derived text that is read as it was meant; the first there was, where the grammar has none of these."""
+def _composed(grammar: Grammar, prompt_tokens: tuple[PromptToken, ...], seed: Seed) -> str:
+    """A text that the grammar reads with the tokens it was made of; if there is none, the first one made."""
     first = None
     for variant in range(_VARIANTS):
-        tokens = derivation(grammar, wanted, seed.stream("lark", str(variant)))
+        tokens = derive_tokens(grammar, prompt_tokens, seed.stream("lark", str(variant)))
         for text in layouts(grammar, tokens):
             if derives(grammar, text):
                 return text

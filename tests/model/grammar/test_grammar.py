@@ -13,7 +13,7 @@ from lark.exceptions import GrammarError
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.grammar import check, text_of
+from mockserver.model.grammar import text_of
 
 LARK = {
     "arithmetic": """
@@ -123,7 +123,7 @@ def test_patterns_match_every_text(pattern: str) -> None:
         ("settings", "set HOST=localhost and PORT=80", "HOST=localhost\nPORT=80\n"),
     ],
 )
-def test_what_the_prompt_says_comes_first(name: str, prompt: str, text: str) -> None:
+def test_the_prompt_comes_first(name: str, prompt: str, text: str) -> None:
     assert text_of("lark", LARK[name], Seed(5), mentions(prompt)) == text
 
 
@@ -137,7 +137,7 @@ def test_what_the_prompt_says_comes_first(name: str, prompt: str, text: str) -> 
         (r"[a-z ]+", 'say "good morning"', "good morning"),
     ],
 )
-def test_what_the_prompt_says_matches_first(pattern: str, prompt: str, text: str) -> None:
+def test_a_match_in_the_prompt_comes_first(pattern: str, prompt: str, text: str) -> None:
     assert text_of("regex", pattern, Seed(5), mentions(prompt)) == text
 
 
@@ -154,22 +154,14 @@ def test_what_the_prompt_says_matches_first(pattern: str, prompt: str, text: str
         ("gbnf", 'root ::= "a"', "its syntax is 'lark' or 'regex', not 'gbnf'."),
     ],
 )
-def test_broken_grammars_are_the_clients_mistake(syntax: str, definition: str, message: str) -> None:
+def test_broken_grammars_are_client_errors(syntax: str, definition: str, message: str) -> None:
     with pytest.raises(Failure) as caught:
         text_of(syntax, definition, Seed(0))
     assert caught.value == Failure("bad_parameter", f"Invalid grammar: {message}")
 
 
-def test_a_grammar_can_be_checked_without_a_text() -> None:
-    check("lark", LARK["sql"])
-    check("regex", REGEX[0])
-    for syntax in ("lark", "regex"):
-        with pytest.raises(Failure):
-            check(syntax, "(")
-
-
 ENDLESS = "".join(f"a{at}: a{at + 1} | a{at + 1} a{at + 1}\n" for at in range(500))
-MEAN = {
+HOSTILE = {
     "options": "start: " + " ".join(f'["o{at}"]' for at in range(300)),
     "repetitions": 'start: (("a"~0..900)~0..900)~0..900',
     "alternatives": "start: " + " | ".join(f'"word{at}"' for at in range(4000)),
@@ -182,11 +174,11 @@ MEAN = {
 }
 
 
-@pytest.mark.parametrize("name", MEAN)
+@pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("prompt", ["", "a" * 60 + " '" + "a " * 5_000 + "' " + '"' * 1_000 + "7 " * 5_000])
-def test_mean_grammars_are_done_with(name: str, prompt: str) -> None:
+def test_hostile_grammars_take_bounded_time(name: str, prompt: str) -> None:
     said, start = mentions(prompt), process_time()
-    text_of("lark", MEAN[name], Seed(0), said)
+    text_of("lark", HOSTILE[name], Seed(0), said)
     assert process_time() - start < 20  # most take milliseconds
 
 

@@ -25,8 +25,10 @@ from typing import Any
 
 import yaml
 
+from mockserver.dialects import discover
+
 FILES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
-MOUNTS = {"azure": "/azure", "azure_openai": "/azure-openai/openai"}
+PREFIXES = {"azure_openai": "/openai"}  # of every path
 CHATS = {  # the path of a request that names none
     "azure": "/chat/completions?api-version=2024-05-01-preview",
     "azure_openai": "/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
@@ -71,7 +73,7 @@ class Case:
     @property
     def path(self) -> str:
         path = self._request.get("path", CHATS.get(self.dialect, "/chat/completions"))
-        return MOUNTS.get(self.dialect, f"/{self.dialect}/v1") + str(path)
+        return f"{discover()[self.dialect].mounts[-1]}{PREFIXES.get(self.dialect, '')}{path}"
 
     @property
     def method(self) -> str:

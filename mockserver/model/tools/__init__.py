@@ -14,7 +14,7 @@ from mockserver.core.tool_results import calls, calls_since_last_user
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.schema import instance
 from mockserver.model.tools.choosing import best
-from mockserver.model.tools.hosted import free_text, hosted_use, meant
+from mockserver.model.tools.hosted import chosen, free_text, hosted_use
 from mockserver.model.tools.offers import properties_of
 from mockserver.model.tools.pending_calls import OF_CLIENT, Errand, closing, concluding, errands, known, same, whole
 
@@ -63,7 +63,7 @@ def recalled(call: Call, seed: Seed) -> Call:
 def _offered(call: Call) -> tuple[Tool, ...]:
     """The tools that may be called."""
     choice = call.tool_choice
-    named = (meant(tool, choice) for tool in call.tools if tool.name in choice.names)
+    named = (chosen(tool, choice) for tool in call.tools if tool.name in choice.names)
     return tuple(tool for tool in named if tool is not None) if choice.names else call.tools
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.seed import Seed
-from mockserver.model.tools.hosted import Screen, actions, next_step
+from mockserver.model.tools.hosted import Screen, actions, hosted_use
 from tests.kit.calls import call
 
 SCREEN = {"display_width": 640, "display_height": 480}
@@ -16,7 +16,7 @@ LOOK = {"type": "screenshot"}
 
 def step(conversation: Call, kind: str = "computer_use_preview") -> Any:
     tool = Tool(kind, kind=kind, options={"type": kind, **SCREEN})
-    made = next_step(tool, conversation, Seed(2))
+    made = hosted_use(tool, conversation, Seed(2))
     return made.body if made else None
 
 

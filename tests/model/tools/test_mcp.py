@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.model.tools.hosted import allowed, mcp_use, meant
+from mockserver.model.tools.hosted import allowed, chosen, hosted_use
 from tests.kit.calls import call
 
 NAMED = {"allowed_tools": ["read_wiki", "ask_question"]}
@@ -15,7 +15,7 @@ REQUEST = Message("assistant", tool_calls=(ToolCall("mcpr_1", "ask_question", "{
 
 
 def use(conversation: Call, **options: Any) -> Item | None:
-    return mcp_use(Tool("mcp", kind="mcp", options={"server_label": "wiki", **options}), conversation, Seed(1))
+    return hosted_use(Tool("mcp", kind="mcp", options={"server_label": "wiki", **options}), conversation, Seed(1))
 
 
 def test_a_server_of_unknown_tools_is_only_listed_once() -> None:
@@ -39,9 +39,9 @@ def test_a_choice_means_a_server_or_one_of_its_tools(
     servers: tuple[tuple[str, str], ...], tools: list[str] | None
 ) -> None:
     server = Tool("mcp", kind="mcp", options={"server_label": "wiki", "allowed_tools": ["a", "b"]})
-    found = meant(server, ToolChoice("named", ("mcp",), servers))
+    found = chosen(server, ToolChoice("named", ("mcp",), servers))
     assert (found and allowed(found)) == tools
-    assert meant(Tool("web_search"), ToolChoice("required", (), servers)) == Tool("web_search")
+    assert chosen(Tool("web_search"), ToolChoice("required", (), servers)) == Tool("web_search")
 
 
 def test_a_tool_that_needs_no_approval_is_called() -> None:

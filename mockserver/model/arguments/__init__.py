@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.assigning import Assignment, Fits, assign, wants
+from mockserver.model.arguments.assigning import Assignment, Fits, assign, read_properties
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.records import parted, records
 from mockserver.model.arguments.values import Mention
@@ -42,13 +42,15 @@ class Mentions:
         if not self.text or not properties:
             return {}, self
         assignment = Assignment(self.text, fits, used=list(self.used))
-        assign(assignment, self.found, wants(properties))
+        assign(assignment, self.found, read_properties(properties))
         later = tuple(other._more(properties, assignment) for other in self.later)
         missing = tuple(
-            want for want in wants(properties, required) if want.required and want.name not in assignment.given
+            prop
+            for prop in read_properties(properties, required)
+            if prop.required and prop.name not in assignment.given
         )
         if missing:  # only now: what a later text says clearly is better than what the first one might mean
-            assign(assignment, _left(self.found, assignment.used), missing, among=wants(properties))
+            assign(assignment, _left(self.found, assignment.used), missing, among=read_properties(properties))
         return assignment.given, replace(self._without(assignment.used), later=later)
 
     def _more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
@@ -59,7 +61,7 @@ class Mentions:
 
         rest = {name: schema for name, schema in properties.items() if name not in earlier.given}
         own = Assignment(self.text, fits, used=list(self.used))
-        assign(own, self.found, wants(rest), among=wants(properties))
+        assign(own, self.found, read_properties(rest), among=read_properties(properties))
         earlier.given |= own.given
         return self._without(own.used)
 
@@ -71,7 +73,7 @@ class Mentions:
         taken = [
             mention
             for properties in items
-            for record in records(self.text, self.found, wants(properties))
+            for record in records(self.text, self.found, read_properties(properties))
             for _, mention in record.taken
         ]
         return self._without((*self.used, *taken)) if taken else self

@@ -11,7 +11,7 @@ from mockserver.core.json import Json
 from mockserver.model.arguments import spoken
 from mockserver.model.arguments.converting import values
 from mockserver.model.arguments.numbers import portion_of
-from mockserver.model.arguments.properties import Wanted, in_order, item_of, peers, wanted
+from mockserver.model.arguments.properties import Property, in_order, item_of, peers, read_property
 from mockserver.model.arguments.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
 from mockserver.model.arguments.spoken import (
     affirmed,
@@ -43,7 +43,7 @@ class Match:
     """What may become the value of a property, in points; several mentions make a list."""
 
     points: int
-    want: Wanted
+    prop: Property
     mentions: tuple[Mention, ...]
     many: bool = False
 
@@ -51,7 +51,7 @@ class Match:
     def rank(self) -> tuple[int, int, int, int]:
         """What sorts the best first: points, then the order of the text, then of the schema."""
         first = self.mentions[0]
-        return (first.source, -self.points, first.start, self.want.order)
+        return (first.source, -self.points, first.start, self.prop.order)
 
 
 @dataclass(slots=True)
@@ -66,70 +66,70 @@ class Assignment:
 
     def take(self, match: Match) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
-        if match.want.name in self.given or any(self._is_used(mention, match.want) for mention in match.mentions):
+        if match.prop.name in self.given or any(self._is_used(mention, match.prop) for mention in match.mentions):
             return False
         for value in _values(self.text, match):
-            if self.fits(match.want.name, value):
-                self.given[match.want.name] = value
+            if self.fits(match.prop.name, value):
+                self.given[match.prop.name] = value
                 self.used.extend(match.mentions)
-                self.taken[match.want.name] = match
+                self.taken[match.prop.name] = match
                 return True
         return False
 
-    def settle(self, group: Sequence[Wanted]) -> None:
+    def settle(self, group: Sequence[Property]) -> None:
         """Let properties that are alike but for their place have what they got in the order of the text."""
-        got = [self.taken[want.name] for want in group if want.name in self.taken]
+        got = [self.taken[prop.name] for prop in group if prop.name in self.taken]
         if len(got) < 2 or any(match.many or match.mentions[0].kind in _TOLD or _is_named(match) for match in got):
             return
         anew = {}
-        for want, mention in in_order([(match.want, match.mentions[0]) for match in got]):
-            value = next((value for value in values(self.text, mention, want) if self.fits(want.name, value)), None)
+        for prop, mention in in_order([(match.prop, match.mentions[0]) for match in got]):
+            value = next((value for value in values(self.text, mention, prop) if self.fits(prop.name, value)), None)
             if value is None:
                 return
-            anew[want.name] = value
+            anew[prop.name] = value
         self.given |= anew
 
-    def _is_used(self, mention: Mention, want: Wanted) -> bool:
-        if want.nature == "currency" and mention.kind in ("currency", "money"):
+    def _is_used(self, mention: Mention, prop: Property) -> bool:
+        if prop.semantic_type == "currency" and mention.kind in ("currency", "money"):
             return any(mention.overlaps(other) and other.kind in ("currency", "money") for other in self.used)
         return any(mention.overlaps(other) for other in self.used)
 
 
 def _is_named(match: Match) -> bool:
     """Whether the word before says which property is meant."""
-    return bool(set(match.mentions[0].before[:1]) & set(match.want.words[-1:]) - UNTOLD)
+    return bool(set(match.mentions[0].before[:1]) & set(match.prop.words[-1:]) - UNTOLD)
 
 
 def _values(text: str, match: Match) -> Iterator[Json]:
     if not match.many:
-        yield from values(text, match.mentions[0], match.want)
+        yield from values(text, match.mentions[0], match.prop)
         return
-    item = item_of(match.want)
+    item = item_of(match.prop)
     made = [next(values(text, mention, item), None) for mention in match.mentions]
     yield [value for value in made if value is not None]
 
 
-def wants(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Wanted, ...]:
+def read_properties(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Property, ...]:
     """What each property asks for, in the schema's order; of few properties that is found out once."""
     needed = frozenset(required).intersection(properties)
     if len(properties) > _FEW:
-        return tuple(_wants(properties, needed))
-    return _known_wants(to_json(properties, inf_nan_mode="constants"), needed)
+        return tuple(_read_properties(properties, needed))
+    return _known_properties(to_json(properties, inf_nan_mode="constants"), needed)
 
 
 @lru_cache(maxsize=1024)
-def _known_wants(written: bytes, required: frozenset[str]) -> tuple[Wanted, ...]:
+def _known_properties(written: bytes, required: frozenset[str]) -> tuple[Property, ...]:
     """The same of properties that come with every request of a client: by what they say, for each is an object anew."""
-    return tuple(_wants(json.loads(written), required))
+    return tuple(_read_properties(json.loads(written), required))
 
 
-def _wants(properties: Mapping[str, Json], required: frozenset[str]) -> Iterator[Wanted]:
+def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -> Iterator[Property]:
     for order, (name, schema) in enumerate(properties.items()):
-        yield wanted(name, schema, order, required=name in required)
+        yield read_property(name, schema, order, required=name in required)
 
 
 def assign(
-    assignment: Assignment, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
+    assignment: Assignment, found: Sequence[Mention], asked: Sequence[Property], *, among: Sequence[Property] = ()
 ) -> None:
     """Fill what the mentions tell of the properties, which may be some `among` others."""
     ranked = sorted(matches(assignment.text, found, asked, among=among), key=lambda match: match.rank)
@@ -139,7 +139,7 @@ def assign(
     _affirm(assignment, asked)
     _fill_free(assignment, asked)
     for match in ranked:
-        if match.want.required and match.points >= ENOUGH_FOR_REQUIRED:
+        if match.prop.required and match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
     _fill_required(assignment, ranked, asked)
     for group in peers(among or asked):
@@ -147,29 +147,29 @@ def assign(
 
 
 def matches(
-    text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, among: Sequence[Wanted] = ()
+    text: str, found: Sequence[Mention], asked: Sequence[Property], *, among: Sequence[Property] = ()
 ) -> Iterator[Match]:
     """The pairs of property and mention that say anything at all for each other."""
     found = _looked_at(found, max(20, _MOST_PAIRS // max(1, len(asked))))
-    known = frozenset(word for want in among or asked for word in want.words)
+    known = frozenset(word for prop in among or asked for word in prop.words)
     heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
-    for want in asked:
-        if want.choices:
-            yield from (Match(points, want, (mention,)) for points, mention in chosen(text, want))
-            yield from (Match(p, want, (m,)) for m in found if (p := _choice(m, want)) > 0)
+    for prop in asked:
+        if prop.choices:
+            yield from (Match(points, prop, (mention,)) for points, mention in chosen(text, prop))
+            yield from (Match(p, prop, (m,)) for m in found if (p := _choice(m, prop)) > 0)
             continue
-        if "array" in want.types:
-            yield from _lists(text, found, want)
-        portion = portion_of(want.words, known)
+        if "array" in prop.types:
+            yield from _lists(text, found, prop)
+        portion = portion_of(prop.words, known)
         for mention in found:
-            points = 62 if mention.kind == portion else score(mention, want)
-            if points > 0 and _of_other(mention, heads, want):
+            points = 62 if mention.kind == portion else score(mention, prop)
+            if points > 0 and _of_other(mention, heads, prop):
                 points -= _ELSEWHERE
-            if points > 0 and not (mention.kind == "words" and _names_only(mention, heads, want)):
-                yield Match(points, want, (mention,))
-        if _takes_text(want):
-            yield from (Match(_HINTED, want, (mention,)) for mention in hinted(text, want))
-            yield from (Match(_NAMED, want, (part,)) for m in found if (part := beside(m, want)))
+            if points > 0 and not (mention.kind == "words" and _names_only(mention, heads, prop)):
+                yield Match(points, prop, (mention,))
+        if _takes_text(prop):
+            yield from (Match(_HINTED, prop, (mention,)) for mention in hinted(text, prop))
+            yield from (Match(_NAMED, prop, (part,)) for m in found if (part := beside(m, prop)))
 
 
 def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
@@ -183,92 +183,94 @@ def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
     return sorted((*named, *kept), key=lambda mention: (mention.start, -mention.end))
 
 
-def _of_other(mention: Mention, heads: Collection[str], want: Wanted) -> bool:
+def _of_other(mention: Mention, heads: Collection[str], prop: Property) -> bool:
     """Whether the word before a mention, or what it counts, is what another property is called."""
     counted = singular(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
-    return any(word in heads and word not in want.words for word in (*mention.before[:1], counted))
+    return any(word in heads and word not in prop.words for word in (*mention.before[:1], counted))
 
 
-def _names_only(mention: Mention, heads: Collection[str], want: Wanted) -> bool:
+def _names_only(mention: Mention, heads: Collection[str], prop: Property) -> bool:
     """Whether words say no more than what properties are called."""
     said = str(mention.value).split(" ")
-    return all(word in heads or word in want.words for word in map(singular, said))
+    return all(word in heads or word in prop.words for word in map(singular, said))
 
 
-def _choice(mention: Mention, want: Wanted) -> int:
+def _choice(mention: Mention, prop: Property) -> int:
     """A listed value is only taken from what is said to be it, or from a number."""
-    return score(mention, want) if mention.kind in ("pair", "member", "argument", "number") else 0
+    return score(mention, prop) if mention.kind in ("pair", "member", "argument", "number") else 0
 
 
-def _lists(text: str, found: Sequence[Mention], want: Wanted) -> Iterator[Match]:
-    item = item_of(want)
+def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Match]:
+    item = item_of(prop)
     if "object" in item.types:
         return
     if item.choices:
         said = [(points, mention) for points, mention in chosen(text, item) if points >= ENOUGH]
         for points, group in enumerated(text, said, item):
-            yield Match(points, want, group, many=True)
+            yield Match(points, prop, group, many=True)
         return
     for mention in found:
-        if mention.kind == "pair" and (points := score(mention, want)) >= 50 and (pieces := after_key(text, mention)):
-            yield Match(points + 5, want, pieces, many=True)
+        if mention.kind == "pair" and (points := score(mention, prop)) >= 50 and (pieces := after_key(text, mention)):
+            yield Match(points + 5, prop, pieces, many=True)
     if "string" in item.types and (lines := bulleted(text)):
-        yield Match(80, want, lines, many=True)
-    for points, group in enumerated(text, list(candidates(found, item, want)), item):
-        yield Match(points, want, group, many=True)
+        yield Match(80, prop, lines, many=True)
+    for points, group in enumerated(text, list(candidates(found, item, prop)), item):
+        yield Match(points, prop, group, many=True)
 
 
-def _affirm(assignment: Assignment, asked: Iterable[Wanted]) -> None:
-    for want in asked:
-        if want.name in assignment.given or "boolean" not in want.types:
+def _affirm(assignment: Assignment, asked: Iterable[Property]) -> None:
+    for prop in asked:
+        if prop.name in assignment.given or "boolean" not in prop.types:
             continue
-        told = affirmed(assignment.text, want)
-        if told and assignment.fits(want.name, told[0]):
-            assignment.given[want.name] = told[0]
+        told = affirmed(assignment.text, prop)
+        if told and assignment.fits(prop.name, told[0]):
+            assignment.given[prop.name] = told[0]
 
 
-def _fill_free(assignment: Assignment, asked: Iterable[Wanted]) -> None:
+def _fill_free(assignment: Assignment, asked: Iterable[Property]) -> None:
     """Phrases that the text announces: what to search for, what to say."""
-    for want in asked:
-        if want.name in assignment.given or not _takes_text(want) or want.nature not in _FREE:
+    for prop in asked:
+        if prop.name in assignment.given or not _takes_text(prop) or prop.semantic_type not in _FREE:
             continue
-        order = spoken.order_of(want.nature, want.words)
-        _take_place(assignment, want, spoken.phrase(assignment.text, order, assignment.used))
+        order = spoken.order_of(prop.semantic_type, prop.words)
+        _take_place(assignment, prop, spoken.phrase(assignment.text, order, assignment.used))
 
 
-def _takes_text(want: Wanted) -> bool:
-    return ("string" in want.types or not want.types) and not want.choices and not want.format
+def _takes_text(prop: Property) -> bool:
+    return ("string" in prop.types or not prop.types) and not prop.choices and not prop.format
 
 
-def _take_place(assignment: Assignment, want: Wanted, place: tuple[int, int] | None) -> None:
+def _take_place(assignment: Assignment, prop: Property, place: tuple[int, int] | None) -> None:
     if place:
         mention = Mention("free", assignment.text[slice(*place)], *place)
         value = mention.value
-        if assignment.fits(want.name, value):
-            assignment.given[want.name] = value
+        if assignment.fits(prop.name, value):
+            assignment.given[prop.name] = value
             assignment.used.append(mention)
 
 
-def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Sequence[Wanted]) -> None:
+def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Sequence[Property]) -> None:
     """The weaker evidence that is enough for what must be given."""
-    missing = [want for want in asked if want.required and want.name not in assignment.given]
-    for want in missing:
-        if want.nature == "title" and any(
-            assignment.take(match) for match in ranked if match.want is want and match.points > 5
+    missing = [prop for prop in asked if prop.required and prop.name not in assignment.given]
+    for prop in missing:
+        if prop.semantic_type == "title" and any(
+            assignment.take(match) for match in ranked if match.prop is prop and match.points > 5
         ):
             continue
-        if _takes_text(want) and want.nature in _FREE:
-            order = spoken.order_of(want.nature, want.words)
-            _take_place(assignment, want, spoken.remainder(assignment.text, order, assignment.used))
+        if _takes_text(prop) and prop.semantic_type in _FREE:
+            order = spoken.order_of(prop.semantic_type, prop.words)
+            _take_place(assignment, prop, spoken.remainder(assignment.text, order, assignment.used))
     for numeric in (True, False):
-        left = [want for want in missing if want.name not in assignment.given and want.numeric == numeric]
+        left = [prop for prop in missing if prop.name not in assignment.given and prop.numeric == numeric]
         if len(left) == 1 and not left[0].choices:
-            floor = 6 if not numeric and left[0].nature == "" else 0  # a phrase serves it better than a stray word
-            _ = any(assignment.take(match) for match in ranked if match.want is left[0] and match.points > floor)
+            floor = (
+                6 if not numeric and left[0].semantic_type == "" else 0
+            )  # a phrase serves it better than a stray word
+            _ = any(assignment.take(match) for match in ranked if match.prop is left[0] and match.points > floor)
     for match in ranked:
-        if match.want in missing and match.mentions[0].kind in _NAMING and match.points >= _WEAK and not match.many:
+        if match.prop in missing and match.mentions[0].kind in _NAMING and match.points >= _WEAK and not match.many:
             assignment.take(match)
-    left = [want for want in missing if want.name not in assignment.given and _takes_text(want)]
-    if len(left) == 1 and left[0].nature in ("", *_FREE):
+    left = [prop for prop in missing if prop.name not in assignment.given and _takes_text(prop)]
+    if len(left) == 1 and left[0].semantic_type in ("", *_FREE):
         place = spoken.remainder(assignment.text, "", assignment.used)
         _take_place(assignment, left[0], place)

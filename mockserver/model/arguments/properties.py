@@ -10,7 +10,7 @@ from mockserver.model.vocabulary import heading_of, parts, singular, vocabulary
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Property:
     """One property; `nature` is what kind of thing it is (place, person, money...), `role` from or to, if it is."""
 
     name: str
@@ -18,7 +18,7 @@ class Wanted:
     schema: Mapping[str, Json]
     types: tuple[str, ...]
     words: tuple[str, ...]
-    nature: str
+    semantic_type: str
     role: str
     choices: tuple[Json, ...]  # all that is allowed, where the schema lists it
     hints: frozenset[str]  # examples in the description, in lower case
@@ -35,19 +35,19 @@ class Wanted:
         return bool(self.types) and set(self.types) <= {"integer", "number", "null"}
 
 
-def wanted(name: str, schema: Json, order: int, *, required: bool = False) -> Wanted:
+def read_property(name: str, schema: Json, order: int, *, required: bool = False) -> Property:
     """What a property asks for; alternatives of `anyOf` and `oneOf` are taken together."""
     flat = _flat(schema if isinstance(schema, Mapping) else {})
     types = _types(flat)
     words, roles = parts(name) or (singular(name),), heading_of("roles")
     described = " ".join(str(flat.get(key) or "") for key in ("title", "description"))[:600]
-    return Wanted(
+    return Property(
         name=name,
         order=order,
         schema=flat,
         types=types,
         words=words,
-        nature=_nature(flat, types, words, described),
+        semantic_type=_semantic_type(flat, types, words, described),
         role=next(filter(None, map(roles.get, words)), "") or _role_of(described),
         choices=_choices(flat),
         hints=frozenset(_hints(described)),
@@ -55,12 +55,12 @@ def wanted(name: str, schema: Json, order: int, *, required: bool = False) -> Wa
     )
 
 
-def item_of(list_: Wanted) -> Wanted:
+def item_of(list_: Property) -> Property:
     """What an array property asks of its items; they are named as the array is."""
     items = list_.schema.get("items")
     first = list_.schema.get("prefixItems")
     items = items if isinstance(items, Mapping) else first[0] if isinstance(first, list) and first else {}
-    return wanted(list_.name, items, list_.order, required=list_.required)
+    return read_property(list_.name, items, list_.order, required=list_.required)
 
 
 def _flat(schema: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -98,7 +98,7 @@ _FORMATS |= {"idn-email": "email", "uri": "url", "iri": "url", "uri-reference": 
 _FORMATS |= {"ipv4": "ip", "ipv6": "ip", "uuid": "uuid", "phone": "phone", "url": "url"}
 
 
-def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str, ...], described: str) -> str:
+def _semantic_type(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str, ...], described: str) -> str:
     if isinstance(form := schema.get("format"), str) and form in _FORMATS:
         return _FORMATS[form]
     numeric = bool(types) and set(types) <= {"integer", "number"}
@@ -106,13 +106,13 @@ def _nature(schema: Mapping[str, Json], types: tuple[str, ...], words: tuple[str
     known = [_adapted(types_of[word], numeric=numeric) for word in words if word in types_of]
     if named := _PERSONAL.get(words[:2]) or _HOUSE.get(words[-2:]):
         return named
-    named = "job" if "job" in known else next((nature for nature in reversed(known) if nature), "")
+    named = "job" if "job" in known else next((semantic_type for semantic_type in reversed(known) if semantic_type), "")
     if numeric:
         return named or _described(described, numeric=True)
     if words[-1] == "code" and len(words) > 1 and named == "code" and "source" not in words:
-        return next((nature for nature in known[:-1] if nature), "id")
+        return next((semantic_type for semantic_type in known[:-1] if semantic_type), "id")
     if named in ("", "name", "title", "quantity") and len(known) > 1 and "job" not in known:
-        named = next((nature for nature in reversed(known) if nature not in ("", "name")), named)
+        named = next((semantic_type for semantic_type in reversed(known) if semantic_type not in ("", "name")), named)
     if not named and words[-1] in ("start", "end", "begin", "until", "due", "since", "deadline"):
         return _described(described, numeric=False) or "moment"
     return named or _described(described, numeric=False)
@@ -133,11 +133,11 @@ _HOUSE: dict[tuple[str, ...], str] = dict.fromkeys(
 )
 
 
-def _adapted(nature: str, *, numeric: bool) -> str:
+def _adapted(semantic_type: str, *, numeric: bool) -> str:
     if numeric:
-        nature = _AS_NUMBER.get(nature, nature)
-        return nature if nature in _NUMERIC else ""
-    return _AS_STRING.get(nature, nature)
+        semantic_type = _AS_NUMBER.get(semantic_type, semantic_type)
+        return semantic_type if semantic_type in _NUMERIC else ""
+    return _AS_STRING.get(semantic_type, semantic_type)
 
 
 def _described(described: str, *, numeric: bool) -> str:
@@ -145,7 +145,14 @@ def _described(described: str, *, numeric: bool) -> str:
     words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
     types_of = heading_of("semantic_types")
     known = (_adapted(types_of[word], numeric=numeric) for word in words if word in types_of and len(word) > 2)
-    return next((nature for nature in known if nature not in ("", "query", "text", "number", "title", "name")), "")
+    return next(
+        (
+            semantic_type
+            for semantic_type in known
+            if semantic_type not in ("", "query", "text", "number", "title", "name")
+        ),
+        "",
+    )
 
 
 def _role_of(described: str) -> str:
@@ -168,17 +175,17 @@ def _hints(described: str) -> Iterator[str]:
                 yield example
 
 
-Taken = tuple[Wanted, Mention]
+Taken = tuple[Property, Mention]
 
 
-def peers(asked: Iterable[Wanted]) -> list[tuple[Wanted, ...]]:
+def peers(asked: Iterable[Property]) -> list[tuple[Property, ...]]:
     """The groups of properties that are alike but for a letter, a number or such a word; each in its order."""
-    groups: dict[tuple[str, ...], list[tuple[int, Wanted]]] = {}
-    for want in asked:
-        for family, rank, rest in _readings(want):
-            groups.setdefault((family, *want.types, "", *rest), []).append((rank, want))
+    groups: dict[tuple[str, ...], list[tuple[int, Property]]] = {}
+    for prop in asked:
+        for family, rank, rest in _readings(prop):
+            groups.setdefault((family, *prop.types, "", *rest), []).append((rank, prop))
     return [
-        tuple(want for _, want in sorted(group, key=lambda pair: (pair[0], pair[1].order)))
+        tuple(prop for _, prop in sorted(group, key=lambda pair: (pair[0], pair[1].order)))
         for group in groups.values()
         if len(group) > 1
     ]
@@ -189,13 +196,13 @@ def in_order(taken: Sequence[Taken]) -> list[Taken]:
     mentions = sorted((mention for _, mention in taken), key=lambda mention: mention.start)
     if len(mentions) == 2 and mentions[1].cue == "from" and mentions[0].cue != "from":
         mentions.reverse()
-    return [(want, mention) for (want, _), mention in zip(taken, mentions, strict=True)]
+    return [(prop, mention) for (prop, _), mention in zip(taken, mentions, strict=True)]
 
 
-def _readings(want: Wanted) -> Iterable[tuple[str, int, tuple[str, ...]]]:
+def _readings(prop: Property) -> Iterable[tuple[str, int, tuple[str, ...]]]:
     """The family of the word that tells a property's place, the place, and the words beside it."""
-    for at, word in enumerate(want.words):
-        rest = (*want.words[:at], *want.words[at + 1 :])
+    for at, word in enumerate(prop.words):
+        rest = (*prop.words[:at], *prop.words[at + 1 :])
         if len(word) == 1 and word.isalpha():
             yield "letter", ord(word), rest
         elif word.isdecimal() and len(word) < 4:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mockserver.core.json import Json
-from mockserver.model.arguments.assigning import Match, matches, wants
-from mockserver.model.arguments.properties import Wanted
+from mockserver.model.arguments.assigning import Match, matches, read_properties
+from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import vocabulary
 
@@ -45,16 +45,16 @@ class Record:
         return frozenset(name for name, _ in self.taken)
 
 
-def records(text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, strict: bool = False) -> list[Record]:
+def records(text: str, found: Sequence[Mention], asked: Sequence[Property], *, strict: bool = False) -> list[Record]:
     """The records of a text, two at least, or none: the parting in which most is told of each.
 
     Where they are to be `strict`, all tell the same, and there is nothing that the text tells once for all.
     """
     if len(asked) < 2 or len(found) < 4:
         return []
-    scalar = [want for want in asked if not set(want.types) & {"array", "object"}]
+    scalar = [prop for prop in asked if not set(prop.types) & {"array", "object"}]
     ranked = sorted(
-        (match for match in matches(text, found, scalar) if match.points >= (1 if match.want.numeric else _LIKELY)),
+        (match for match in matches(text, found, scalar) if match.points >= (1 if match.prop.numeric else _LIKELY)),
         key=lambda match: match.rank,
     )
     if not _may_repeat(ranked):
@@ -68,7 +68,7 @@ def records(text: str, found: Sequence[Mention], asked: Sequence[Wanted], *, str
 
 def _may_repeat(ranked: Sequence[Match]) -> bool:
     """Whether two properties at least have more than one mention each."""
-    places = {(match.want.name, match.mentions[0].start) for match in ranked}
+    places = {(match.prop.name, match.mentions[0].start) for match in ranked}
     return sum(count > 1 for count in Counter(name for name, _ in places).values()) > 1
 
 
@@ -112,8 +112,8 @@ def _taken(within: Sequence[Match]) -> tuple[tuple[str, Mention], ...]:
     taken: dict[str, Mention] = {}
     for match in sorted(within, key=lambda match: match.rank):
         mention = match.mentions[0]
-        if match.want.name not in taken and not any(mention.overlaps(other) for other in taken.values()):
-            taken[match.want.name] = mention
+        if match.prop.name not in taken and not any(mention.overlaps(other) for other in taken.values()):
+            taken[match.prop.name] = mention
     return tuple(taken.items())
 
 
@@ -142,7 +142,7 @@ def parted(
     given = _calls(found) or _objects(found, properties)
     if given:
         return [(part, ()) for part in given]
-    asked = wants(properties)
+    asked = read_properties(properties)
     told = _of_records(records(text, found, asked, strict=not listed), found)
     return told or _repeated(text, found, asked) or [(tuple(found), ())]
 
@@ -196,8 +196,8 @@ def _members(start: int, value: Mapping[str, Json]) -> Iterator[Mention]:
         yield Mention("member", inner, at, at + 1, key=key)
 
 
-def _repeated(text: str, found: Sequence[Mention], asked: Sequence[Wanted]) -> list[Parted]:
-    scalar = [want for want in asked if not set(want.types) & {"array", "object", "boolean"}]
+def _repeated(text: str, found: Sequence[Mention], asked: Sequence[Property]) -> list[Parted]:
+    scalar = [prop for prop in asked if not set(prop.types) & {"array", "object", "boolean"}]
     series = _series(text, [match for match in matches(text, found, scalar) if match.points >= _SETS_LIKELY])
     count = max(map(len, series), default=0)
     if count < 2:
@@ -224,18 +224,18 @@ def _series(text: str, found: Sequence[Match]) -> list[Series]:
             best[place] = match
     claims: dict[str, list[Match]] = {}
     for match in best.values():
-        claims.setdefault(match.want.name, []).append(match)
+        claims.setdefault(match.prop.name, []).append(match)
     return [run for matched in claims.values() if (run := _run(text, matched, found))]
 
 
 def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
     top = max(matched, key=lambda match: match.points)
-    if top.points < 20 and top.want.nature not in ("id", ""):
+    if top.points < 20 and top.prop.semantic_type not in ("id", ""):
         return ()
     alike = [match for match in matched if _like(match, top)]
     ordered = _apart([match.mentions[0] for match in sorted(alike, key=lambda m: m.mentions[0].start)])
     peers = sum(
-        other.mentions[0] == top.mentions[0] and other.points >= top.points - 3 and other.want.role == top.want.role
+        other.mentions[0] == top.mentions[0] and other.points >= top.points - 3 and other.prop.role == top.prop.role
         for other in found
     )
     if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from mockserver.model.arguments.properties import Wanted
+from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
     heading_of,
@@ -25,70 +25,70 @@ ENOUGH, ENOUGH_FOR_REQUIRED = 30, 20
 UNTOLD = vocabulary("id name number value is has to from the of key code type string text")
 
 
-def score(mention: Mention, want: Wanted) -> int:
+def score(mention: Mention, prop: Property) -> int:
     """Return the points of a mention for a property; below ENOUGH it does not count."""
     if mention.kind in _KEYED:
-        return _by_key(mention, want)
+        return _by_key(mention, prop)
     if mention.kind == "json":
-        return _json(mention, want)
+        return _json(mention, prop)
     if mention.kind in _NUMBERS and (
-        want.numeric or not want.types or want.types == ("string",) or want.nature in _TYPES_OF_NUMBERS
+        prop.numeric or not prop.types or prop.types == ("string",) or prop.semantic_type in _TYPES_OF_NUMBERS
     ):
-        return _number(mention, want)
+        return _number(mention, prop)
     if mention.kind == "one":
-        return 12 if want.numeric and set(want.words) & {"quantity", "qty", "amount", "count"} else 0
-    if mention.kind == "duration" and (want.numeric or want.nature == "duration"):
-        return _duration(mention, want)
-    if want.numeric or (want.types and "string" not in want.types):
+        return 12 if prop.numeric and set(prop.words) & {"quantity", "qty", "amount", "count"} else 0
+    if mention.kind == "duration" and (prop.numeric or prop.semantic_type == "duration"):
+        return _duration(mention, prop)
+    if prop.numeric or (prop.types and "string" not in prop.types):
         return 0
-    return _text(mention, want)
+    return _text(mention, prop)
 
 
-def _text(mention: Mention, want: Wanted) -> int:
-    nature = want.nature
-    if mention.kind in _MOMENTS and nature not in _MOMENTS:
-        return context(mention, want) + (15 + role(mention, want) if want.role else 0) if nature == "" else 0
-    if nature == "" and mention.kind in ("unit", "currency") and not want.role:
+def _text(mention: Mention, prop: Property) -> int:
+    semantic_type = prop.semantic_type
+    if mention.kind in _MOMENTS and semantic_type not in _MOMENTS:
+        return context(mention, prop) + (15 + role(mention, prop) if prop.role else 0) if semantic_type == "" else 0
+    if semantic_type == "" and mention.kind in ("unit", "currency") and not prop.role:
         return 0
-    near = context(mention, want) if mention.unit != "lead" else 0
-    if nature == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
+    near = context(mention, prop) if mention.unit != "lead" else 0
+    if semantic_type == "text" and mention.unit == "counted" and mention.kind in ("name", "words"):
         return 0 if is_measure(str(mention.value)) else 34
-    fitness = _kind_points(mention, want)
+    fitness = _kind_points(mention, prop)
     if fitness is None:
         return near - 15 if mention.kind in _NAMED_BY_NEIGHBOURS and near > 30 else 0
-    features = sum(weight for weight, holds in _features(mention.kind, nature) if holds(mention, want, near))
-    return fitness + near + role(mention, want) + _preposition_points(mention, nature) + features
+    features = sum(weight for weight, holds in _features(mention.kind, semantic_type) if holds(mention, prop, near))
+    return fitness + near + role(mention, prop) + _preposition_points(mention, semantic_type) + features
 
 
-def _kind_points(mention: Mention, want: Wanted) -> int | None:
+def _kind_points(mention: Mention, prop: Property) -> int | None:
     """The points for the kind of a mention; None where it never suits such a property."""
-    if want.nature == "job" and mention.kind in ("words", "name") and is_calling(str(mention.value)):
+    if prop.semantic_type == "job" and mention.kind in ("words", "name") and is_calling(str(mention.value)):
         return 30 if " " in str(mention.value) else 26
-    if want.nature == "place" and mention.kind == "address":
-        return 58 if set(want.words) & _STREETS else -20 if set(want.words) & _TOWNS else 28
+    if prop.semantic_type == "place" and mention.kind == "address":
+        return 58 if set(prop.words) & _STREETS else -20 if set(prop.words) & _TOWNS else 28
     table = points("kind_points")
-    return table.get(want.nature, table[""]).get(_kind(mention, want))
+    return table.get(prop.semantic_type, table[""]).get(_kind(mention, prop))
 
 
-def _preposition_points(mention: Mention, nature: str) -> int:
-    return points("preposition_points").get(nature, {}).get(mention.cue, 0)
+def _preposition_points(mention: Mention, semantic_type: str) -> int:
+    return points("preposition_points").get(semantic_type, {}).get(mention.cue, 0)
 
 
 @lru_cache(maxsize=1024)
-def _features(kind: str, nature: str) -> Sequence[tuple[int, "Holds"]]:
+def _features(kind: str, semantic_type: str) -> Sequence[tuple[int, "Holds"]]:
     """The rows of the table of features for such mentions and properties."""
     return [
         (weight, holds)
-        for weight, kinds, natures, holds in _FEATURES
-        if (not kinds or kind in kinds.split()) and (not natures or nature in natures.split())
+        for weight, kinds, semantic_types, holds in _FEATURES
+        if (not kinds or kind in kinds.split()) and (not semantic_types or semantic_type in semantic_types.split())
     ]
 
 
-def context(mention: Mention, want: Wanted) -> int:
+def context(mention: Mention, prop: Property) -> int:
     """Return the points for words around a mention that the property is named by."""
     if not mention.before and not mention.after:
         return 0
-    telling, best = _telling(want.words), 0
+    telling, best = _telling(prop.words), 0
     for near, step, top in ((mention.before, 10, 42), (mention.after, 14, 40)):
         for distance, word in enumerate(near[:4]):
             if near is mention.after and _parts_clauses(word):
@@ -125,36 +125,36 @@ def alike(one: str, other: str) -> bool:
     return one == other or not groups.get(one, frozenset()).isdisjoint(groups.get(other, ()))
 
 
-def role(mention: Mention, want: Wanted) -> int:
+def role(mention: Mention, prop: Property) -> int:
     """Return the points for a preposition that tells from what or to what, where the property asks for one of them."""
-    if want.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
+    if prop.role == "from" and not mention.cue and mention.kind not in _NUMBERS:
         return 8
     said = ROLE_OF.get(mention.cue, "")
-    if not want.role or not said:
+    if not prop.role or not said:
         return 0
-    return 25 if want.role == said else -22 if {want.role, said} == {"from", "to"} else 0
+    return 25 if prop.role == said else -22 if {prop.role, said} == {"from", "to"} else 0
 
 
-def _kind(mention: Mention, want: Wanted) -> str:
+def _kind(mention: Mention, prop: Property) -> str:
     """The kind of a mention; of words that stand in the list of the property's type, the name of that list."""
     if mention.kind not in ("name", "words", "quoted", "id") or not isinstance(mention.value, str):
         return mention.kind
     word = mention.value.lower()
-    if want.nature in _LISTED_TYPES:
-        return want.nature if word in heading_of(_LISTED_TYPES[want.nature]) else "other"
-    if want.nature == "color":
+    if prop.semantic_type in _LISTED_TYPES:
+        return prop.semantic_type if word in heading_of(_LISTED_TYPES[prop.semantic_type]) else "other"
+    if prop.semantic_type == "color":
         return "hue" if word in word_set("colors") else mention.kind
-    if want.nature in ("country", "place", "state", "nationality", "person"):
-        return _region(word, mention.kind, want)
-    if want.nature == "ticker":
+    if prop.semantic_type in ("country", "place", "state", "nationality", "person"):
+        return _region(word, mention.kind, prop)
+    if prop.semantic_type == "ticker":
         return "ticker" if mention.value.isupper() and 1 <= len(word) <= 5 else mention.kind
     return mention.kind
 
 
-def _region(word: str, kind: str, want: Wanted) -> str:
+def _region(word: str, kind: str, prop: Property) -> str:
     """The kind of a mention where countries, their states and their people differ from other names."""
-    any_place = want.nature == "place" and not set(want.words) & _TOWNS
-    if word in word_set("countries") and not (want.nature == "state" and word in word_set("states")):
+    any_place = prop.semantic_type == "place" and not set(prop.words) & _TOWNS
+    if word in word_set("countries") and not (prop.semantic_type == "state" and word in word_set("states")):
         return kind if any_place else "country"
     if word in word_set("states") or (len(word) == 2 and kind == "state"):
         return kind if any_place else "state"
@@ -183,96 +183,105 @@ def _is_generic(words: str) -> bool:
     return all(heading_of("semantic_types").get(singular(word)) in _PROPER for word in words.split(" "))
 
 
-def _is_example(mention: Mention, want: Wanted, near: int = 0) -> bool:
-    return isinstance(mention.value, str) and mention.value.lower() in want.hints
+def _is_example(mention: Mention, prop: Property, near: int = 0) -> bool:
+    return isinstance(mention.value, str) and mention.value.lower() in prop.hints
 
 
-def _describes(mention: Mention, want: Wanted, near: int) -> bool:
+def _describes(mention: Mention, prop: Property, near: int) -> bool:
     """Whether a name only describes the noun after it: the Olympic final."""
     return bool(mention.after) and mention.after[0] not in word_set("stops") and not _leads(mention.after[0])
 
 
-def _is_subject(mention: Mention, want: Wanted, near: int) -> bool:
+def _is_subject(mention: Mention, prop: Property, near: int) -> bool:
     """Whether a sentence says something about it: Ann lives in Rome."""
     return not mention.cue and bool(mention.after) and mention.after[0] in _VERBS_OF_SUBJECTS
 
 
-def _opens(mention: Mention, want: Wanted, near: int) -> bool:
-    return not mention.before and " " in str(mention.value) and not _is_subject(mention, want, near)
+def _opens(mention: Mention, prop: Property, near: int) -> bool:
+    return not mention.before and " " in str(mention.value) and not _is_subject(mention, prop, near)
 
 
-def _is_object(mention: Mention, want: Wanted, near: int) -> bool:
+def _is_object(mention: Mention, prop: Property, near: int) -> bool:
     """Whether a request is about it: "move my appointment"; what a request makes is named by other words."""
     verb = mention.before[0] if mention.before else ""
     return mention.unit == "the" and not mention.cue and verb in word_set("requests") and verb not in _MAKING
 
 
-def _is_unsupported(mention: Mention, want: Wanted, near: int) -> bool:
+def _is_unsupported(mention: Mention, prop: Property, near: int) -> bool:
     return (
-        want.nature not in ("title", "name", "person")
-        and not (near or _is_example(mention, want))
-        and _preposition_points(mention, want.nature) <= 0
+        prop.semantic_type not in ("title", "name", "person")
+        and not (near or _is_example(mention, prop))
+        and _preposition_points(mention, prop.semantic_type) <= 0
     )
 
 
-def _is_named_otherwise(mention: Mention, want: Wanted, near: int) -> bool:
+def _is_named_otherwise(mention: Mention, prop: Property, near: int) -> bool:
     """Whether the word before it says that it is something else: "company Initech" is no city."""
-    if near or mention.cue or not mention.before or mention.before[0] in want.words:
+    if near or mention.cue or not mention.before or mention.before[0] in prop.words:
         return False
-    return heading_of("semantic_types").get(mention.before[0], "") not in {want.nature, *_VAGUE, "quantity", "name"}
+    return heading_of("semantic_types").get(mention.before[0], "") not in {
+        prop.semantic_type,
+        *_VAGUE,
+        "quantity",
+        "name",
+    }
 
 
-def _is_counted(mention: Mention, want: Wanted, near: int) -> bool:
+def _is_counted(mention: Mention, prop: Property, near: int) -> bool:
     return mention.unit == "counted" and not is_measure(str(mention.value).lower())
 
 
-def _is_counted_otherwise(mention: Mention, want: Wanted, near: int) -> bool:
-    return mention.unit == "counted" and not (want.nature in ("title", "name", "") and _is_counted(mention, want, near))
+def _is_counted_otherwise(mention: Mention, prop: Property, near: int) -> bool:
+    return mention.unit == "counted" and not (
+        prop.semantic_type in ("title", "name", "") and _is_counted(mention, prop, near)
+    )
 
 
 def _leads(word: str) -> bool:
     return word in prepositions_of("en")
 
 
-def _by_key(mention: Mention, want: Wanted) -> int:
+def _by_key(mention: Mention, prop: Property) -> int:
     """The points of a value that the text gives by name, or by position in a call."""
     if mention.key.startswith("#"):
-        return 90 if mention.key == f"#{want.order}" and want.nature not in ("code", "command", "expression") else 0
+        return (
+            90 if mention.key == f"#{prop.order}" and prop.semantic_type not in ("code", "command", "expression") else 0
+        )
     key = parts(mention.key)
-    if not key or key[0] == "for" or (want.nature in ("forename", "surname") and key == ("name",)):
+    if not key or key[0] == "for" or (prop.semantic_type in ("forename", "surname") and key == ("name",)):
         return 0  # "for rent: a flat" says no rent, and a name is more than its half
-    weight = next((weight for weight, holds in _KEYS if holds(key, want)), 0)
+    weight = next((weight for weight, holds in _KEYS if holds(key, prop)), 0)
     return weight + {"argument": 10, "member": 5}.get(mention.kind, 0) if weight > 45 else weight
 
 
-def _all_alike(key: tuple[str, ...], want: Wanted) -> bool:
-    return len(want.words) == len(key) and all(map(alike, key, want.words))
+def _all_alike(key: tuple[str, ...], prop: Property) -> bool:
+    return len(prop.words) == len(key) and all(map(alike, key, prop.words))
 
 
-def _ends_alike(key: tuple[str, ...], want: Wanted) -> bool:
-    return key[-1] == want.words[-1] and (set(key) <= set(want.words) or set(want.words) <= set(key))
+def _ends_alike(key: tuple[str, ...], prop: Property) -> bool:
+    return key[-1] == prop.words[-1] and (set(key) <= set(prop.words) or set(prop.words) <= set(key))
 
 
-def _begins_alike(key: tuple[str, ...], want: Wanted) -> bool:
-    return bool(set(key) & set(want.words) - UNTOLD) and key[0] in want.words and len(key) <= len(want.words)
+def _begins_alike(key: tuple[str, ...], prop: Property) -> bool:
+    return bool(set(key) & set(prop.words) - UNTOLD) and key[0] in prop.words and len(key) <= len(prop.words)
 
 
-def _is_of_type(key: tuple[str, ...], want: Wanted) -> bool:
+def _is_of_type(key: tuple[str, ...], prop: Property) -> bool:
     types = heading_of("semantic_types")
-    natures = {types.get(word, "") for word in key} - {"", "title", "text", "query", "name"}
-    return want.nature in natures and not want.role
+    semantic_types = {types.get(word, "") for word in key} - {"", "title", "text", "query", "name"}
+    return prop.semantic_type in semantic_types and not prop.role
 
 
-def _is_name(key: tuple[str, ...], want: Wanted) -> bool:
-    same_type = heading_of("semantic_types").get(key[-1]) == want.nature
-    return same_type and want.nature in ("title", "name", "person") and want.words[-1] in ("name", "title")
+def _is_name(key: tuple[str, ...], prop: Property) -> bool:
+    same_type = heading_of("semantic_types").get(key[-1]) == prop.semantic_type
+    return same_type and prop.semantic_type in ("title", "name", "person") and prop.words[-1] in ("name", "title")
 
 
-def _json(mention: Mention, want: Wanted) -> int:
+def _json(mention: Mention, prop: Property) -> int:
     if isinstance(mention.value, list):
-        return 60 if "array" in want.types or not want.types else 0
-    shape = want.schema.get("properties")
-    if "object" not in want.types or not isinstance(mention.value, dict):
+        return 60 if "array" in prop.types or not prop.types else 0
+    shape = prop.schema.get("properties")
+    if "object" not in prop.types or not isinstance(mention.value, dict):
         return 0
     if not isinstance(shape, dict) or not shape:
         return 50
@@ -280,49 +289,53 @@ def _json(mention: Mention, want: Wanted) -> int:
     return 60 + known if known and known * 2 >= len(mention.value) else 0
 
 
-def _number(mention: Mention, want: Wanted) -> int:
-    near, nature, measured = context(mention, want), want.nature, heading_of("units").get(mention.unit.lower())
-    if want.types == ("string",) and nature not in ("quantity", "money", "currency"):
-        return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and nature == "id" else 0)
-    told = role(mention, want)
+def _number(mention: Mention, prop: Property) -> int:
+    near, semantic_type, measured = (
+        context(mention, prop),
+        prop.semantic_type,
+        heading_of("units").get(mention.unit.lower()),
+    )
+    if prop.types == ("string",) and semantic_type not in ("quantity", "money", "currency"):
+        return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
+    told = role(mention, prop)
     for weight, share, with_role, holds in _CLEAR_NUMBERS:
-        if holds(mention, want):
+        if holds(mention, prop):
             return weight + int(near * share) + with_role * told
-    total = near + next((weight for weight, holds in _NUMBER_TYPES.get(nature, ()) if holds(mention)), 2)
-    if measured and nature not in ("money", "", "quantity") and near < 40:
+    total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
+    if measured and semantic_type not in ("money", "", "quantity") and near < 40:
         total -= 12
-    if near < 25 and _counts_otherwise(mention, want):
+    if near < 25 and _counts_otherwise(mention, prop):
         total -= 25
-    if nature in ("quantity", "limit") and not want.role and ROLE_OF.get(mention.cue):
+    if semantic_type in ("quantity", "limit") and not prop.role and ROLE_OF.get(mention.cue):
         total -= 16
     return total + (told + (8 if told > 0 else 0) if total > 0 else 0)
 
 
-def _is_in_unit(mention: Mention, want: Wanted) -> bool:
-    return bool(mention.unit) and not {mention.unit.lower(), singular(mention.unit)}.isdisjoint(want.words)
+def _is_in_unit(mention: Mention, prop: Property) -> bool:
+    return bool(mention.unit) and not {mention.unit.lower(), singular(mention.unit)}.isdisjoint(prop.words)
 
 
-def _is_in_similar_unit(mention: Mention, want: Wanted) -> bool:
+def _is_in_similar_unit(mention: Mention, prop: Property) -> bool:
     unit = singular(mention.unit)
-    return len(mention.unit) > 3 and any(len(word) > 3 and alike(unit, word) for word in want.words)
+    return len(mention.unit) > 3 and any(len(word) > 3 and alike(unit, word) for word in prop.words)
 
 
-def _measures(mention: Mention, want: Wanted) -> bool:
-    return heading_of("units").get(mention.unit.lower()) == want.nature
+def _measures(mention: Mention, prop: Property) -> bool:
+    return heading_of("units").get(mention.unit.lower()) == prop.semantic_type
 
 
-def _is_plain_number(mention: Mention, want: Wanted) -> bool:
-    return want.nature == "number" or (
-        want.nature == "quantity" and not {"amount", "number", "num"}.isdisjoint(want.words)
+def _is_plain_number(mention: Mention, prop: Property) -> bool:
+    return prop.semantic_type == "number" or (
+        prop.semantic_type == "quantity" and not {"amount", "number", "num"}.isdisjoint(prop.words)
     )
 
 
-def _counts_otherwise(mention: Mention, want: Wanted) -> bool:
+def _counts_otherwise(mention: Mention, prop: Property) -> bool:
     """Whether the word before says that the number is something else: "user id 42", "page 3"."""
     head = mention.before[0] if mention.before else ""
-    if want.nature == "number" or _leads(head) or set(want.words) <= _BARE:
+    if prop.semantic_type == "number" or _leads(head) or set(prop.words) <= _BARE:
         return False
-    return heading_of("semantic_types").get(head, "") not in {want.nature, *_VAGUE, "title"}
+    return heading_of("semantic_types").get(head, "") not in {prop.semantic_type, *_VAGUE, "title"}
 
 
 def _is_small_count(mention: Mention) -> bool:
@@ -337,17 +350,17 @@ def _whole(mention: Mention, least: float = float("-inf"), most: float = float("
     return isinstance(mention.value, int) and least <= mention.value <= most
 
 
-def _duration(mention: Mention, want: Wanted) -> int:
-    near = context(mention, want)
-    return next((weight + int(near * share) for weight, share, holds in _DURATIONS if holds(mention, want)), near)
+def _duration(mention: Mention, prop: Property) -> int:
+    near = context(mention, prop)
+    return next((weight + int(near * share) for weight, share, holds in _DURATIONS if holds(mention, prop)), near)
 
 
-def _is_duration_in_unit(mention: Mention, want: Wanted) -> bool:
+def _is_duration_in_unit(mention: Mention, prop: Property) -> bool:
     unit = mention.unit.removesuffix("s")
-    return bool(unit) and any(alike(word, unit) for word in want.words if len(word) > 1)
+    return bool(unit) and any(alike(word, unit) for word in prop.words if len(word) > 1)
 
 
-Holds = Callable[[Mention, Wanted, int], bool]
+Holds = Callable[[Mention, Property, int], bool]
 
 ROLE_OF = {
     **dict.fromkeys(("from", "since", "between", "over"), "from"),
@@ -378,33 +391,33 @@ _CALLING = re.compile(r"(?:er|or|ist|ian|eer|ant|man|yst|chef|head|chief|nurse|i
 # For texts, every row that holds is added: points, kinds of the mention, types of the property, condition.
 _FEATURES: tuple[tuple[int, str, str, Holds], ...] = (
     (35, "", "", _is_example),
-    (-30, "", "", lambda mention, want, near: mention.unit == "label"),
-    (-20, "", "", lambda mention, want, near: mention.unit == "lead"),
+    (-30, "", "", lambda mention, prop, near: mention.unit == "label"),
+    (-20, "", "", lambda mention, prop, near: mention.unit == "lead"),
     (-12, "name quoted words", "", _is_named_otherwise),
     (-4, "name words", "", _is_unsupported),
-    (8, "words", "", lambda mention, want, near: mention.unit in ("the", "counted")),
+    (8, "words", "", lambda mention, prop, near: mention.unit in ("the", "counted")),
     (
         -4,
         "words",
         "",
-        lambda mention, want, near: mention.unit not in ("the", "counted") and mention.value.endswith("ing"),
+        lambda mention, prop, near: mention.unit not in ("the", "counted") and mention.value.endswith("ing"),
     ),
     (18, "", "title", _is_counted),
     (22, "", "name", _is_counted),
-    (10, "", "", lambda mention, want, near: not want.nature and _is_counted(mention, want, near)),
+    (10, "", "", lambda mention, prop, near: not prop.semantic_type and _is_counted(mention, prop, near)),
     (-30, "name", "", _is_counted_otherwise),
-    (10, "name", "title", lambda mention, want, near: not mention.cue and " " in mention.value),
+    (10, "name", "title", lambda mention, prop, near: not mention.cue and " " in mention.value),
     (-14, "name", "title", _describes),
     (20, "words", "title", _is_object),
     (14, "name", "person name org", _is_subject),
     (10, "name", "person name", _opens),
-    (-14, "name", "place", lambda mention, want, near: not near and not _STREETS.isdisjoint(want.words)),
-    (-8, "name", "place", lambda mention, want, near: bool(mention.cue) and _describes(mention, want, near)),
-    (-30, "words name", " ".join(_PROPER), lambda mention, want, near: _is_generic(str(mention.value))),
+    (-14, "name", "place", lambda mention, prop, near: not near and not _STREETS.isdisjoint(prop.words)),
+    (-8, "name", "place", lambda mention, prop, near: bool(mention.cue) and _describes(mention, prop, near)),
+    (-30, "words name", " ".join(_PROPER), lambda mention, prop, near: _is_generic(str(mention.value))),
 )
 # For values with a name, the first row that holds: points, condition on the name's words.
-_KEYS: tuple[tuple[int, Callable[[tuple[str, ...], Wanted], bool]], ...] = (
-    (100, lambda key, want: "".join(key) == "".join(want.words)),
+_KEYS: tuple[tuple[int, Callable[[tuple[str, ...], Property], bool]], ...] = (
+    (100, lambda key, prop: "".join(key) == "".join(prop.words)),
     (85, _ends_alike),
     (75, _all_alike),
     (70, _begins_alike),
@@ -412,20 +425,20 @@ _KEYS: tuple[tuple[int, Callable[[tuple[str, ...], Wanted], bool]], ...] = (
     (45, _is_name),
 )
 # For numbers, the first row that holds: points, shares of the points for neighbours and for the role, condition.
-_CLEAR_NUMBERS: tuple[tuple[int, float, int, Callable[[Mention, Wanted], bool]], ...] = (
+_CLEAR_NUMBERS: tuple[tuple[int, float, int, Callable[[Mention, Property], bool]], ...] = (
     (70, 0, 0, _is_in_unit),
     (62, 0, 0, _is_in_similar_unit),
-    (45, 0, 0, lambda mention, want: want.nature == "currency" and mention.kind == "money"),
-    (0, 0, 0, lambda mention, want: want.nature == "currency"),
-    (48, 0.5, 0, lambda mention, want: mention.kind == "money" and "amount" in want.words),
-    (32, 0, 0, lambda mention, want: mention.kind == "money" and "rate" in want.words),
-    (58, 0.5, 1, lambda mention, want: mention.kind == "money" and want.nature == "money"),
-    (30, 0, 0, lambda mention, want: mention.kind == "money" and want.nature in ("number", "")),
-    (-10, 1, 0, lambda mention, want: mention.kind == "money"),
-    (45, 0.5, 0, lambda mention, want: mention.unit == "#" and want.nature == "id"),
-    (-5, 1, 0, lambda mention, want: mention.unit == "#"),
+    (45, 0, 0, lambda mention, prop: prop.semantic_type == "currency" and mention.kind == "money"),
+    (0, 0, 0, lambda mention, prop: prop.semantic_type == "currency"),
+    (48, 0.5, 0, lambda mention, prop: mention.kind == "money" and "amount" in prop.words),
+    (32, 0, 0, lambda mention, prop: mention.kind == "money" and "rate" in prop.words),
+    (58, 0.5, 1, lambda mention, prop: mention.kind == "money" and prop.semantic_type == "money"),
+    (30, 0, 0, lambda mention, prop: mention.kind == "money" and prop.semantic_type in ("number", "")),
+    (-10, 1, 0, lambda mention, prop: mention.kind == "money"),
+    (45, 0.5, 0, lambda mention, prop: mention.unit == "#" and prop.semantic_type == "id"),
+    (-5, 1, 0, lambda mention, prop: mention.unit == "#"),
     (50, 0.5, 1, _measures),
-    (30, 0.5, 0, lambda mention, want: mention.kind == "ordinal" and _is_plain_number(mention, want)),
+    (30, 0.5, 0, lambda mention, prop: mention.kind == "ordinal" and _is_plain_number(mention, prop)),
     (34, 0.5, 0, _is_plain_number),
 )
 # For other numbers, by the semantic type of the property, the first row that holds is added; without one, 2 points.
@@ -449,11 +462,11 @@ _NUMBER_TYPES: dict[str, tuple[tuple[int, Callable[[Mention], bool]], ...]] = {
     "height": ((6, lambda mention: True),),
     "weight": ((6, lambda mention: True),),
 }
-_DURATIONS: tuple[tuple[int, float, Callable[[Mention, Wanted], bool]], ...] = (
+_DURATIONS: tuple[tuple[int, float, Callable[[Mention, Property], bool]], ...] = (
     (60, 0, _is_duration_in_unit),
-    (50, 0, lambda mention, want: want.nature == "days" and mention.unit.startswith(("d", "w"))),
-    (50, 0.5, lambda mention, want: want.nature in ("duration", "days")),
-    (50, 0.5, lambda mention, want: bool(set(want.words) & {"second", "minute", "hour"})),
-    (45, 0.5, lambda mention, want: want.nature == "time"),
-    (-10, 1, lambda mention, want: bool(want.nature)),
+    (50, 0, lambda mention, prop: prop.semantic_type == "days" and mention.unit.startswith(("d", "w"))),
+    (50, 0.5, lambda mention, prop: prop.semantic_type in ("duration", "days")),
+    (50, 0.5, lambda mention, prop: bool(set(prop.words) & {"second", "minute", "hour"})),
+    (45, 0.5, lambda mention, prop: prop.semantic_type == "time"),
+    (-10, 1, lambda mention, prop: bool(prop.semantic_type)),
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from mockserver.model.arguments.properties import Wanted
+from mockserver.model.arguments.properties import Property
 from mockserver.model.arguments.scoring import ROLE_OF, score
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import (
@@ -33,13 +33,13 @@ def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, li
     return words, places
 
 
-def chosen(text: str, want: Wanted) -> Iterator[tuple[int, Mention]]:
+def chosen(text: str, prop: Property) -> Iterator[tuple[int, Mention]]:
     """The values of an enumeration that the text says, each with its points."""
-    for choice in want.choices[:_MOST_CHOICES]:
+    for choice in prop.choices[:_MOST_CHOICES]:
         if isinstance(choice, str) and choice:
             for points, (start, end) in _spoken(text, choice):
                 mention = Mention("choice", choice, start, end)
-                yield points + _around(text, mention, want), mention
+                yield points + _around(text, mention, prop), mention
 
 
 def _spoken(text: str, choice: str) -> Iterator[tuple[int, Place]]:
@@ -86,51 +86,51 @@ def _begun(text: str, piece: str) -> Iterator[Place]:
             yield words[at[0]][1], words[at[0]][2]
 
 
-def _around(text: str, mention: Mention, want: Wanted) -> int:
+def _around(text: str, mention: Mention, prop: Property) -> int:
     """For the property's name close by, or a preposition that fits; against a negation."""
     before = re.findall(r"[\w'’]+", text[max(0, mention.start - 40) : mention.start].lower())[-4:]
     after = re.findall(r"[\w'’]+", text[mention.end : mention.end + 20].lower())[:2]
     near = {singular(word) for word in (*before, *after)}
     told = ROLE_OF.get(prepositions(text).get(before[-1], ""), "") if before else ""
-    points = 14 if near & set(want.words) else 0
-    points += (25 if told == want.role else -22) if want.role in ("from", "to") and told in ("from", "to") else 0
+    points = 14 if near & set(prop.words) else 0
+    points += (25 if told == prop.role else -22) if prop.role in ("from", "to") and told in ("from", "to") else 0
     return points - (40 if before[-1:] and before[-1] in ("not", "no", "nicht", "without", "non") else 0)
 
 
-def hinted(text: str, want: Wanted) -> Iterator[Mention]:
+def hinted(text: str, prop: Property) -> Iterator[Mention]:
     """The examples of a description that the text says, as it says them."""
-    for hint in sorted(want.hints)[:_MOST_HINTS]:
+    for hint in sorted(prop.hints)[:_MOST_HINTS]:
         for start, end in _runs(text, parts(hint) or (hint,)):
             yield Mention("words", text[start:end], start, end)
 
 
-def beside(mention: Mention, want: Wanted) -> Mention | None:
+def beside(mention: Mention, prop: Property) -> Mention | None:
     """The rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
     words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
-    if not 1 < len(words) < 6 or len(want.words[-1]) < 3:
+    if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
         return None
-    if singular(words[0]) == want.words[-1]:
+    if singular(words[0]) == prop.words[-1]:
         start = mention.start + len(words[0]) + 1
         return Mention("words", " ".join(words[1:]), start, mention.end) if len(words[1]) > 1 else None
     if (
         mention.kind == "words"
-        and _heads(singular(words[-1]), want)
+        and _heads(singular(words[-1]), prop)
         and (mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2))
-        and want.nature != "person"
+        and prop.semantic_type != "person"
     ):
         end = mention.end - len(words[-1]) - 1
         return Mention("words", " ".join(words[:-1]), mention.start, end)
     return None
 
 
-def _heads(word: str, want: Wanted) -> bool:
+def _heads(word: str, prop: Property) -> bool:
     """Whether a word is what the property is called, or another word for a path."""
-    return word == want.words[-1] or (want.nature == "path" == heading_of("semantic_types").get(word))
+    return word == prop.words[-1] or (prop.semantic_type == "path" == heading_of("semantic_types").get(word))
 
 
-def affirmed(text: str, want: Wanted) -> tuple[bool, Place] | None:
+def affirmed(text: str, prop: Property) -> tuple[bool, Place] | None:
     """What the text says of a property that is true or false, if anything, and where."""
-    words = [word for word in want.words if word not in _AUXILIARY] or list(want.words)
+    words = [word for word in prop.words if word not in _AUXILIARY] or list(prop.words)
     for place, at in _named(text, words):
         return _sense(text, place, at), place
     return None
@@ -259,7 +259,7 @@ _TASKS = vocabulary("task todo goal objective reminder")
 RestPlace = tuple[int, int]
 
 
-def order_of(nature: str, words: Iterable[str]) -> str:
+def order_of(semantic_type: str, words: Iterable[str]) -> str:
     """Which kind of free text a property takes: text, reason, task, topic, query, expression..."""
     named = set(words)
     if named & {"reason", "cause", "justification"}:
@@ -270,9 +270,9 @@ def order_of(nature: str, words: Iterable[str]) -> str:
         return "topic"
     if named & {"question"}:
         return "question"
-    if nature == "text" and named & {"text", "input", "content", "sentence", "phrase", "paragraph", "document"}:
+    if semantic_type == "text" and named & {"text", "input", "content", "sentence", "phrase", "paragraph", "document"}:
         return "text"
-    return "message" if nature == "text" else nature
+    return "message" if semantic_type == "text" else semantic_type
 
 
 def phrase(text: str, order: str, used: Iterable[Mention]) -> RestPlace | None:
@@ -386,7 +386,7 @@ _GROUPED = vocabulary(
 )
 
 
-def enumerated(text: str, scored: Sequence[Scored], item: Wanted) -> Iterator[tuple[int, tuple[Mention, ...]]]:
+def enumerated(text: str, scored: Sequence[Scored], item: Property) -> Iterator[tuple[int, tuple[Mention, ...]]]:
     """Groups of mentions that stand one after the other, with the points of each group."""
     run: list[Scored] = []
     for points, mention in sorted(scored, key=lambda pair: (pair[1].start, -pair[0])):
@@ -400,8 +400,8 @@ def enumerated(text: str, scored: Sequence[Scored], item: Wanted) -> Iterator[tu
         yield _group(run)
 
 
-def _follows(text: str, last: Mention, mention: Mention, item: Wanted) -> bool:
-    if item.numeric and item.nature in ("number", "", "quantity") and mention.start - last.end < 30:
+def _follows(text: str, last: Mention, mention: Mention, item: Property) -> bool:
+    if item.numeric and item.semantic_type in ("number", "", "quantity") and mention.start - last.end < 30:
         return True
     return LISTED.fullmatch(text, last.end, mention.start) is not None
 
@@ -411,7 +411,7 @@ def _group(run: Sequence[Scored]) -> tuple[int, tuple[Mention, ...]]:
     return best + (24 if len(run) > 1 else 0), tuple(mention for _, mention in run)
 
 
-def candidates(found: Sequence[Mention], item: Wanted, named: Wanted) -> Iterator[Scored]:
+def candidates(found: Sequence[Mention], item: Property, named: Property) -> Iterator[Scored]:
     """The mentions that may be items, with their points."""
     for said in found:
         if said.kind not in _GROUPED:
@@ -421,10 +421,10 @@ def candidates(found: Sequence[Mention], item: Wanted, named: Wanted) -> Iterato
         numeric = item.numeric and mention.kind in ("number", "money")
         wordy = (
             "string" in item.types
-            and item.nature in ("", "title", "text", "query")
+            and item.semantic_type in ("", "title", "text", "query")
             and mention.kind in ("words", "name")
         )
-        if points >= 10 or (wordy and points > -10) or (numeric and item.nature in ("number", "")):
+        if points >= 10 or (wordy and points > -10) or (numeric and item.semantic_type in ("number", "")):
             yield max(points, 10), mention
 
 

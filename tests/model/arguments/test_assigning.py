@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments import mentions
-from mockserver.model.arguments.assigning import Assignment, assign, matches, wants
+from mockserver.model.arguments.assigning import Assignment, assign, matches, read_properties
 from mockserver.model.arguments.reading import read
 
 
 def given(text: str, properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> dict[str, Any]:
     assignment = Assignment(text, lambda name, value: True)
-    assign(assignment, read(text), wants(properties, required))
+    assign(assignment, read(text), read_properties(properties, required))
     return assignment.given
 
 
@@ -47,14 +47,14 @@ def test_weaker_evidence_is_enough_for_what_is_required() -> None:
 
 def test_the_next_form_is_given_where_the_first_does_not_fit() -> None:
     assignment = Assignment("at 10:30", lambda name, value: value == "10:30")
-    assign(assignment, read("at 10:30"), wants({"time": {"type": "string", "format": "time"}}))
+    assign(assignment, read("at 10:30"), read_properties({"time": {"type": "string", "format": "time"}}))
     assert assignment.given == {"time": "10:30"}
 
 
 def test_work_is_bounded_by_pairs() -> None:
     text = "in Rome, " * 400
     properties = {f"city{at}": STRING for at in range(2_000)}
-    assert sum(1 for _ in matches(text, read(text), wants(properties))) <= 45_000
+    assert sum(1 for _ in matches(text, read(text), read_properties(properties))) <= 45_000
 
 
 def _weighing(count: int, properties: int) -> float:

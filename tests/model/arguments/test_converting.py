@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.model.arguments.converting import values
-from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.properties import read_property
 from mockserver.model.arguments.values import Mention
 
 
@@ -41,9 +41,11 @@ from mockserver.model.arguments.values import Mention
 )
 def test_values(mention: tuple[Any, ...], name: str, schema: Any, expected: Any) -> None:
     kind, value, *unit = mention
-    made = values("3 km", Mention(kind, value, 0, 4, unit="".join(unit)), wanted(name, schema, 0))
+    made = values("3 km", Mention(kind, value, 0, 4, unit="".join(unit)), read_property(name, schema, 0))
     assert next(made, None) == expected
 
 
 def test_the_sign_of_a_number_is_no_part_of_its_text() -> None:
-    assert next(values("#17", Mention("number", 17, 0, 3, unit="#"), wanted("id", {"type": "string"}, 0))) == "17"
+    assert (
+        next(values("#17", Mention("number", 17, 0, 3, unit="#"), read_property("id", {"type": "string"}, 0))) == "17"
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.arguments.properties import item_of, wanted
+from mockserver.model.arguments.properties import item_of, read_property
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.spoken import after_key, bulleted, candidates, enumerated
 from mockserver.model.arguments.values import Mention
@@ -18,8 +18,8 @@ from mockserver.model.arguments.values import Mention
     ],
 )
 def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
-    want = wanted("things", {"type": "array", "items": {"type": kind}}, 0)
-    groups = enumerated(text, list(candidates(read(text), item_of(want), want)), item_of(want))
+    prop = read_property("things", {"type": "array", "items": {"type": kind}}, 0)
+    groups = enumerated(text, list(candidates(read(text), item_of(prop), prop)), item_of(prop))
     assert [mention.value for mention in max(groups)[1]] == expected
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.assigning import wants
+from mockserver.model.arguments.assigning import read_properties
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.records import records
 
@@ -12,7 +12,7 @@ TEXT, WHOLE, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"
 
 
 def told(text: str, properties: dict[str, Any], **options: bool) -> list[dict[str, Any]]:
-    found = records(text, read(text), wants(properties), **options)
+    found = records(text, read(text), read_properties(properties), **options)
     return [{name: mention.value for name, mention in record.taken} for record in found]
 
 

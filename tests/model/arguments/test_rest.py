@@ -57,5 +57,5 @@ def test_the_text_ends_before_what_is_used() -> None:
         ("query", ("q",), "query"),
     ],
 )
-def test_orders(nature: str, words: tuple[str, ...], order: str) -> None:
-    assert order_of(nature, words) == order
+def test_orders(semantic_type: str, words: tuple[str, ...], order: str) -> None:
+    assert order_of(semantic_type, words) == order

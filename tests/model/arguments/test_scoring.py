@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.properties import read_property
 from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.scoring import ENOUGH, alike, context, is_calling, is_measure, role, score
 from mockserver.model.arguments.values import Mention
@@ -13,8 +13,8 @@ STRING = {"type": "string"}
 
 
 def points(text: str, value: Any, name: str, kind: str) -> int:
-    want = wanted(name, {"type": kind}, 0)
-    return max(score(mention, want) for mention in read(text) if mention.value == value)
+    prop = read_property(name, {"type": kind}, 0)
+    return max(score(mention, prop) for mention in read(text) if mention.value == value)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_not_enough(text: str, value: Any, name: str, kind: str) -> None:
 
 
 def text_points(name: str, kind: str, value: str, **said: Any) -> int:
-    return score(Mention(kind, value, 0, len(value), **said), wanted(name, STRING, 0))
+    return score(Mention(kind, value, 0, len(value), **said), read_property(name, STRING, 0))
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_measures_are_no_things() -> None:
     ],
 )
 def test_words_around_a_mention_name_the_property_up_to_a_preposition(around: Any, named: bool) -> None:
-    assert (context(Mention("name", "Ann", 0, 3, **around), wanted("patient", STRING, 0)) > 0) is named
+    assert (context(Mention("name", "Ann", 0, 3, **around), read_property("patient", STRING, 0)) > 0) is named
 
 
 def test_prepositions_tell_from_and_to() -> None:
-    origin = wanted("origin", STRING, 0)
+    origin = read_property("origin", STRING, 0)
     assert role(Mention("name", "Rome", 0, 4, cue="from"), origin) > 0
     assert role(Mention("name", "Rome", 0, 4, cue="to"), origin) < 0
 
@@ -132,6 +132,6 @@ def test_forms_of_one_word_are_alike() -> None:
 
 
 def test_the_nearer_a_word_the_more_it_counts() -> None:
-    want = wanted("priority", {"type": "integer"}, 0)
+    prop = read_property("priority", {"type": "integer"}, 0)
     near, far = (read(text)[-1] for text in ("priority 3", "priority of about 3"))
-    assert context(near, want) > context(far, want) > 0
+    assert context(near, prop) > context(far, prop) > 0

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.properties import wanted
+from mockserver.model.arguments.properties import read_property
 from mockserver.model.arguments.spoken import affirmed, beside, chosen, hinted
 from mockserver.model.arguments.values import Mention
 
@@ -28,7 +28,7 @@ from mockserver.model.arguments.values import Mention
     ],
 )
 def test_choices(text: str, choices: list[str], expected: str | None) -> None:
-    found = sorted(chosen(text, wanted("x", {"enum": choices}, 0)), key=lambda pair: -pair[0])
+    found = sorted(chosen(text, read_property("x", {"enum": choices}, 0)), key=lambda pair: -pair[0])
     assert (found[0][1].value if found else None) == expected
 
 
@@ -50,13 +50,13 @@ def test_choices(text: str, choices: list[str], expected: str | None) -> None:
     ],
 )
 def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
-    found = affirmed(text, wanted(name, {"type": "boolean"}, 0))
+    found = affirmed(text, read_property(name, {"type": "boolean"}, 0))
     assert (found[0] if found else None) == expected
 
 
 def test_examples_of_the_description_are_taken_as_they_are_said() -> None:
-    want = wanted("genre", {"type": "string", "description": "e.g. rock, jazz"}, 0)
-    assert [mention.value for mention in hinted("some Jazz music", want)] == ["Jazz"]
+    prop = read_property("genre", {"type": "string", "description": "e.g. rock, jazz"}, 0)
+    assert [mention.value for mention in hinted("some Jazz music", prop)] == ["Jazz"]
 
 
 @pytest.mark.parametrize(
@@ -64,6 +64,8 @@ def test_examples_of_the_description_are_taken_as_they_are_said() -> None:
     [("namespace prod", "", "prod"), ("web namespace", "the", "web"), ("web namespace", "", None), ("prod", "", None)],
 )
 def test_a_phrase_with_the_name_in_it(phrase: str, unit: str, expected: Any) -> None:
-    found = beside(Mention("words", phrase, 0, len(phrase), unit=unit), wanted("namespace", {"type": "string"}, 0))
+    found = beside(
+        Mention("words", phrase, 0, len(phrase), unit=unit), read_property("namespace", {"type": "string"}, 0)
+    )
     assert (found.value if found else None) == expected
     assert found is None or phrase[found.start : found.end] == expected

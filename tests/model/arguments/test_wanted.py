@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.properties import item_of, wanted
+from mockserver.model.arguments.properties import item_of, read_property
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ from mockserver.model.arguments.properties import item_of, wanted
         ("frobnicator", {"type": "string"}, ""),
     ],
 )
-def test_natures(name: str, schema: Any, nature: str) -> None:
-    assert wanted(name, schema, 0).nature == nature
+def test_natures(name: str, schema: Any, semantic_type: str) -> None:
+    assert read_property(name, schema, 0).semantic_type == semantic_type
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_natures(name: str, schema: Any, nature: str) -> None:
     [("from_city", "from"), ("origin", "from"), ("destination", "to"), ("end_date", "to"), ("city", "")],
 )
 def test_roles(name: str, role: str) -> None:
-    assert wanted(name, {"type": "string"}, 0).role == role
+    assert read_property(name, {"type": "string"}, 0).role == role
 
 
 @pytest.mark.parametrize(
@@ -49,22 +49,22 @@ def test_roles(name: str, role: str) -> None:
     ],
 )
 def test_types_and_choices(schema: Any, types: tuple[str, ...], choices: tuple[Any, ...]) -> None:
-    want = wanted("x", schema, 0)
-    assert (want.types, want.choices) == (types, choices)
+    prop = read_property("x", schema, 0)
+    assert (prop.types, prop.choices) == (types, choices)
 
 
 def test_examples_of_a_description_are_hints() -> None:
-    want = wanted("genre", {"type": "string", "description": "Music genre, e.g. rock, jazz or `pop`"}, 0)
-    assert {"rock", "jazz", "pop"} <= want.hints
+    prop = read_property("genre", {"type": "string", "description": "Music genre, e.g. rock, jazz or `pop`"}, 0)
+    assert {"rock", "jazz", "pop"} <= prop.hints
 
 
 def test_numbers_and_formats_are_told() -> None:
-    assert wanted("x", {"type": ["integer", "null"]}, 0).numeric
-    assert not wanted("x", {"type": ["integer", "string"]}, 0).numeric
-    assert wanted("x", {"format": "uri"}, 0).format == "uri"
+    assert read_property("x", {"type": ["integer", "null"]}, 0).numeric
+    assert not read_property("x", {"type": ["integer", "string"]}, 0).numeric
+    assert read_property("x", {"format": "uri"}, 0).format == "uri"
 
 
 def test_items_are_named_as_their_array() -> None:
-    item = item_of(wanted("emails", {"type": "array", "items": {"type": "string"}}, 0))
-    assert (item.nature, item.types) == ("email", ("string",))
-    assert item_of(wanted("x", {"type": "array", "prefixItems": [{"type": "integer"}]}, 0)).types == ("integer",)
+    item = item_of(read_property("emails", {"type": "array", "items": {"type": "string"}}, 0))
+    assert (item.semantic_type, item.types) == ("email", ("string",))
+    assert item_of(read_property("x", {"type": "array", "prefixItems": [{"type": "integer"}]}, 0)).types == ("integer",)

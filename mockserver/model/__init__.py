@@ -21,9 +21,9 @@ from mockserver.model.prose.passages import passage
 from mockserver.model.prose.reasoning import after, reasoning
 from mockserver.model.prose.results import told
 from mockserver.model.structured import json, ordered, schema
-from mockserver.model.tools import recalled, tool_use, tool_uses, waits
+from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results
 from mockserver.model.tools.offers import properties_of
-from mockserver.model.tools.transcript import retold
+from mockserver.model.tools.transcript import with_quoted_calls
 from mockserver.model.vocabulary import excerpt
 
 Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
@@ -35,13 +35,13 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     A prompt may ask for JSON of a shape, for its own words, an option, a sum, a list, a table, code or verses; all
     else is answered in prose.
     """
-    call = retold(call)
+    call = with_quoted_calls(call)
     thoughts = reasoning(call, seed)
     left = after(call, thoughts)
     uses = tool_uses(left, seed)
     if any(map(waits, uses)):
         return DraftChoice((*thoughts, *uses))
-    answer = _OF_FORMAT.get(call.response_format, reply)(recalled(left, seed), seed, options)
+    answer = _OF_FORMAT.get(call.response_format, reply)(with_earlier_results(left, seed), seed, options)
     return DraftChoice((*thoughts, *uses, *answer.parts))
 
 

@@ -1,6 +1,6 @@
-"""Which tools a model would call next, and with which arguments; nothing where it would answer in text.
+"""Which tools a model would call next, and with which arguments; none where it would answer in text.
 
-Knows the conversation and the tools that it offers, no wire shape.
+Knows the conversation and its tools, no wire shape.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,24 +16,33 @@ from mockserver.model.schema import instance
 from mockserver.model.tools.choosing import best
 from mockserver.model.tools.hosted import chosen, free_text, hosted_use
 from mockserver.model.tools.offers import properties_of
-from mockserver.model.tools.pending_calls import OF_CLIENT, Errand, closing, concluding, errands, known, same, whole
+from mockserver.model.tools.pending_calls import (
+    CLIENT_KINDS,
+    PendingCall,
+    calls_of,
+    earlier_call,
+    ending_call,
+    ending_tools,
+    pending_calls,
+    same_arguments,
+)
 
 Use = ToolUse | Item
 
 
 def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
-    """The calls that come next, in order; none where the model answers in text."""
+    """Return the calls that come next, in order; none where the model answers in text."""
     mode, offered = call.tool_choice.mode, _offered(call)
     if mode not in ("auto", "required", "named") or not offered:
         return ()
-    found = () if mode == "named" else tuple(_next(call, errands(call, offered), seed))
+    found = () if mode == "named" else tuple(_next(call, pending_calls(call, offered), seed))
     if not found and mode != "auto":
         found = tuple(_demanded(call, offered, seed))
     return found if call.parallel_tool_calls else tuple(_up_to_one(found))
 
 
 def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
-    """A call of one tool without an id, its arguments taken from what was said, and made up where nothing was."""
+    """Return a call of one tool without an id; arguments that no text mentions are generated."""
     if tool.kind == "custom":
         return ToolUse(ToolCall("", tool.name, free_text(tool, said, seed), kind="custom"))
     made = instance(tool.parameters, seed.branch("arguments", tool.name), said) if tool.parameters else {}
@@ -41,23 +50,22 @@ def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:
 
 
 def waits(use: Use) -> bool:
-    """Whether the model goes on only when the client has answered a use; the provider carries out the others itself."""
+    """Whether the model continues only when the client has answered; the provider runs other tools itself."""
     return isinstance(use, ToolUse) or use.kind in CARRIED_OUT or use.kind == "mcp_approval_request"
 
 
-def recalled(call: Call, seed: Seed) -> Call:
-    """The call, with the results of earlier turns behind a message that asks for them again."""
+def with_earlier_results(call: Call, seed: Seed) -> Call:
+    """Return the call, with results of earlier turns after a message that asks for them again."""
     if call.tool_choice.mode != "auto" or not calls(call) or call.messages[-1].role != "user":
         return call
-    wanted = [(each, _use(call, each, seed)) for each in errands(call, _offered(call)) if each.tool.kind in OF_CLIENT]
-    found = [old for each, use in wanted if isinstance(use, ToolUse) and (old := known(call, each, use.call))]
-    of = {old.id for old in found}
-    results = (message for message in call.messages if message.tool_call_id in of)
-    return (
-        replace(call, messages=(*call.messages, Message("assistant", tool_calls=tuple(found)), *results))
-        if of
-        else call
-    )
+    pending = [each for each in pending_calls(call, _offered(call)) if each.tool.kind in CLIENT_KINDS]
+    uses = [(each, tool_use(each.tool, each.said, seed)) for each in pending]
+    found = [old for each, use in uses if (old := earlier_call(call, each, use.call))]
+    if not found:
+        return call
+    ids = {old.id for old in found}
+    results = (message for message in call.messages if message.tool_call_id in ids)
+    return replace(call, messages=(*call.messages, Message("assistant", tool_calls=tuple(found)), *results))
 
 
 def _offered(call: Call) -> tuple[Tool, ...]:
@@ -75,54 +83,54 @@ def _up_to_one(uses: Iterable[Use]) -> Iterator[Use]:
             return
 
 
-def _next(call: Call, open_errands: Sequence[Errand], seed: Seed) -> Iterator[Use]:
-    """The calls of the first stage in which there is one that was not made before."""
+def _next(call: Call, pending: Sequence[PendingCall], seed: Seed) -> Iterator[Use]:
+    """The calls of the first stage that has a new one."""
     made, stage = list[ToolUse](), None
-    for at, errand in enumerate(open_errands):
-        if stage not in (None, errand.stage):
+    for at, each in enumerate(pending):
+        if stage not in (None, each.stage):
             return
-        use = _use(call, errand, _of(seed, at))
+        use = _use(call, each, _seed_of(seed, at))
         if isinstance(use, ToolUse):
-            if known(call, errand, use.call) or _is_among(use.call, made):
+            if earlier_call(call, each, use.call) or _is_among(use.call, made):
                 continue
             made.append(use)
         if use is not None:
-            stage = errand.stage if waits(use) else stage
+            stage = each.stage if waits(use) else stage
             yield use
 
 
-def _use(call: Call, errand: Errand, seed: Seed) -> Use | None:
-    """One errand done; None where nothing is known of such a tool."""
-    if errand.tool.kind in OF_CLIENT:
-        return tool_use(errand.tool, errand.said, seed)
-    return hosted_use(errand.tool, _hearing(call, errand.said.text), seed)
+def _use(call: Call, pending: PendingCall, seed: Seed) -> Use | None:
+    """A pending call with its arguments; None for a hosted tool that is unknown or has nothing to do."""
+    if pending.tool.kind in CLIENT_KINDS:
+        return tool_use(pending.tool, pending.said, seed)
+    return hosted_use(pending.tool, _with_last_text(call, pending.said.text), seed)
 
 
-def _hearing(call: Call, text: str) -> Call:
-    """The call as if the user had said no more than this, whatever else there was to do."""
+def _with_last_text(call: Call, text: str) -> Call:
+    """The call as if the user had said only this."""
     *before, last = call.messages[: len(call.messages) - len(call.since_user)] or (None,)
     if last is None or not text:
         return call
     return replace(call, messages=(*before, replace(last, text=text), *call.since_user))
 
 
-def _of(seed: Seed, at: int) -> Seed:
+def _seed_of(seed: Seed, at: int) -> Seed:
     """The first call draws from the seed itself, so that a further one does not change it."""
     return seed.branch("call", str(at)) if at else seed
 
 
 def _is_among(made: ToolCall, uses: Iterable[ToolUse]) -> bool:
-    return any(use.call.name == made.name and same(use.call.arguments, made.arguments) for use in uses)
+    return any(use.call.name == made.name and same_arguments(use.call.arguments, made.arguments) for use in uses)
 
 
 def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
-    """A call that the tool choice demands, whether or not there is anything to do: one that is new, if there is any."""
+    """A call that the tool choice demands, whether or not there is anything to do; a new one, if there is any."""
     for tool in (_likeliest(call, offered), *offered):
-        candidates = [concluding(call, tool)] if tool in closing(offered) else whole(call, tool)
+        candidates = [ending_call(call, tool)] if tool in ending_tools(offered) else calls_of(call, tool)
         first: Use | None = None
-        for at, errand in enumerate(candidates):
-            use = _use(call, errand, _of(seed, at))
-            if use is not None and (isinstance(use, Item) or not known(call, errand, use.call)):
+        for at, each in enumerate(candidates):
+            use = _use(call, each, _seed_of(seed, at))
+            if use is not None and (isinstance(use, Item) or not earlier_call(call, each, use.call)):
                 yield use
                 return
             first = first or use
@@ -132,12 +140,11 @@ def _demanded(call: Call, offered: Sequence[Tool], seed: Seed) -> Iterator[Use]:
 
 
 def _likeliest(call: Call, offered: Sequence[Tool]) -> Tool:
-    """The tool that a model would call which has to call one: one that ends the turn, where there is nothing else."""
-    ends, made = closing(offered), [old.name for old in calls_since_last_user(call)]
-    spent = {*made, *(tool.name for tool in ends)}
-    work = [tool for tool in offered if tool.name not in spent]
+    """The tool for a model that has to call one: the best for the text, else one that ends the turn, else a new one."""
+    ending, made = ending_tools(offered), [old.name for old in calls_since_last_user(call)]
+    work = [tool for tool in offered if tool.name not in {*made, *(tool.name for tool in ending)}]
     if not made and (fitting := best(call.last_user, work, {})) is not None:
         return fitting
     said = mentions(call.last_user)
-    spoken_of = sorted(ends, key=lambda tool: -said.evidence(properties_of(tool)))
-    return next(iter((*spoken_of, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))
+    mentioned = sorted(ending, key=lambda tool: -said.evidence(properties_of(tool)))
+    return next(iter((*mentioned, *work)), None) or min(offered, key=lambda tool: made.count(tool.name))

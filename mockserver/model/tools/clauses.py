@@ -1,10 +1,7 @@
-"""Parts what somebody says into clauses: what is asked for, what is not wanted, and what is to come later.
-
-Knows English words for order and denial, no tools.
-"""
+"""Splits a text into clauses: what they ask for, what they deny, what comes later, and their mood. Knows no tools."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,10 +11,10 @@ from mockserver.model.vocabulary import is_verb, leading, words
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A piece of a text, from `start` up to `end`, quoted parts blanked.
+    """A piece of a text, from `start` up to `end`, with quoted parts blanked.
 
-    `denied` is what the piece says is not wanted; `later` says that it comes after what stands before it; `idle` that
-    it asks for nothing: it thanks, greets, or asks about the tools themselves; `first` that a sentence begins with it.
+    `denied` is what the clause does not want; `later` says that it waits for the clause before it; `idle` that it asks
+    for nothing: it thanks, greets, or asks about the tools themselves; `first` that a sentence begins with it.
     """
 
     text: str
@@ -30,22 +27,18 @@ class Clause:
 
 
 def clauses(text: str) -> tuple[Clause, ...]:
-    """The clauses of a text, in order; of a long one those at its two ends."""
-    found = [_clause(*piece) for piece in _pieces(unquoted(text)) if piece[0].strip()]
-    return tuple(found if len(found) <= 2 * _MOST_AT_AN_END else _ends(found))
-
-
-def _ends(found: Sequence[Clause]) -> list[Clause]:
-    return [*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:]]
+    """Return the clauses of a text, in order; of a long one those at both ends."""
+    found = tuple(_clause(*piece) for piece in _pieces(unquoted(text)) if piece[0].strip())
+    return found if len(found) <= 2 * _MOST_AT_AN_END else (*found[:_MOST_AT_AN_END], *found[-_MOST_AT_AN_END:])
 
 
 def unquoted(text: str) -> str:
-    """The text, what stands in quotes or fences replaced by blanks: it is said of, not asked for. Names stay."""
+    """Return the text with blanks for what stands in quotes or fences: it asks for nothing. Names stay."""
     return _QUOTED.sub(lambda found: found[0] if _NAME.fullmatch(found[0][1:-1]) else " " * len(found[0]), text)
 
 
 def _pieces(text: str) -> Iterator[tuple[str, int, str]]:
-    """Pieces between signs and joining words, where they start, and what stands before them."""
+    """The pieces between signs and conjunctions, where they start, and what precedes them."""
     start, joint = 0, "."
     for found in _JOINT.finditer(text):
         yield text[start : found.start()], start, joint
@@ -54,14 +47,14 @@ def _pieces(text: str) -> Iterator[tuple[str, int, str]]:
 
 
 def _clause(piece: str, start: int, joint: str) -> Clause:
-    wanted, denied = _parted(piece)
+    wanted, denied = _split_denial(piece)
     later = _LATER.search(joint) is not None or _BEGINS_LATER.match(piece) is not None
     first = not joint[:1].isalpha() and joint[:1] not in ",，、"
     return Clause(wanted, start, start + len(piece), denied, later, _IDLE.search(piece) is not None, first)
 
 
-def _parted(piece: str) -> tuple[str, str]:
-    """What a piece wants and what it denies: all that follows a word of denial, up to `just` and its kin."""
+def _split_denial(piece: str) -> tuple[str, str]:
+    """What a piece wants and what it denies: all that follows a word of denial, up to a word such as `just`."""
     found = _DENIAL.search(piece)
     if found is None:
         return piece, ""
@@ -108,7 +101,7 @@ Mood = Literal["order", "question", "report"]
 
 
 def mood(clause: str) -> Mood:
-    """The mood of a clause; `can you …` and `I want to …` are orders."""
+    """Return the mood of a clause; `can you …` and `I want to …` are orders."""
     if _ASKED_FOR.match(clause):
         return "order"
     if _QUESTION.match(clause):
@@ -117,23 +110,23 @@ def mood(clause: str) -> Mood:
 
 
 def reported(clause: str) -> str:
-    """The deed that somebody reports to have done: `cancelled` of `I have already cancelled it`."""
+    """Return the verb of what somebody has done: `cancelled` of `I have already cancelled it`."""
     found = _DONE.match(clause)
-    return found["deed"].lower() if found else ""
+    return found["verb"].lower() if found else ""
 
 
 def needs_the_world(clause: str) -> bool:
-    """Whether something is asked that no model knows by itself: what is somebody's own, or so at present."""
+    """Whether a clause asks what no model knows by itself: what is somebody's own, or true at present."""
     return _OWN.search(clause) is not None
 
 
 def wanting(clause: str) -> bool:
-    """Whether somebody says what is wanted: `I need …`, `could you …`."""
+    """Whether a clause says what somebody wants: `I need …`, `could you …`."""
     return _ASKED_FOR.match(clause) is not None or _WANTING.match(clause) is not None
 
 
 def ordered(clause: str) -> str:
-    """An order from its verb on: without what is polite, or says only that something is wanted."""
+    """Return an order from its verb on, without polite words or `I want to`."""
     return _BEFORE_AN_ORDER.sub("", clause, count=1)
 
 
@@ -159,12 +152,12 @@ _QUESTION = re.compile(
 _DONE = re.compile(
     _COURTESY
     + r"(?:I|we|he|she|they|you)(?:['’]ve|\s+have|['’]d|\s+had)?\s+(?:already\s+|just\s+|recently\s+|once\s+)?"
-    r"(?P<deed>\w{2,20}ed|sent|bought|made|wrote|written|found|read|set|paid|sold|got|had|took|did|done|ran|drew|drawn|"
+    r"(?P<verb>\w{2,20}ed|sent|bought|made|wrote|written|found|read|set|paid|sold|got|had|took|did|done|ran|drew|drawn|"
     r"spoke|told|gave|put|built|drove|flew|ate|met|went|saw|seen|came|left)\b",
     re.IGNORECASE,
 )
 _REPORT = re.compile(
-    rf"(?:{_DONE.pattern.replace('?P<deed>', '?:')}"
+    rf"(?:{_DONE.pattern.replace('?P<verb>', '?:')}"
     r"|\s*(?:the|my|our|his|her|their|it|that|this|there)\s*(?:[\w-]{1,30}\s+){0,4}(?:was|were|has\s+been|had\s+been)\b)",
     re.IGNORECASE,
 )
@@ -178,7 +171,7 @@ _OWN = re.compile(
 
 
 def answers(call: Call) -> bool:
-    """Whether the user's last message is but an answer to a question of the assistant: a value, or consent."""
+    """Whether the user's last message only answers a question of the assistant: with a value, or with consent."""
     text = call.last_user
     if not _question(call) or len(text) > _LONGEST_ANSWER or _REFUSAL.match(text):
         return False
@@ -187,7 +180,7 @@ def answers(call: Call) -> bool:
 
 
 def reopened(call: Call) -> Iterator[str]:
-    """The texts that say what is to be done now that the user has answered, the best first."""
+    """The texts that say what to do now that the user has answered, the best first."""
     if not answers(call):
         return
     if _CONSENT.match(call.last_user):
@@ -197,7 +190,7 @@ def reopened(call: Call) -> Iterator[str]:
 
 
 def _question(call: Call) -> str:
-    """The question that the assistant asked right before the user spoke last; empty where it asked none."""
+    """The question that the assistant asked right before the user's last message; empty where it asked none."""
     last = max((at for at, message in enumerate(call.messages) if message.role == "user"), default=0)
     before = call.messages[last - 1] if last else None
     if before is None or before.role != "assistant" or before.tool_calls:

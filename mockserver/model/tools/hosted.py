@@ -181,8 +181,8 @@ def _computer_step(tool: Tool, call: Call, seed: Seed) -> Item | None:
     looked = len(earlier) > len(done)  # before the user spoke last
     screen = Screen.of(tool.options, seed.stream("computer"))
     steps = [*([] if looked else [{"type": "screenshot"}]), *actions(call.last_user[:_MOST_READ], screen)]
-    known = [parsed(arguments) for arguments in earlier]
-    action = next((step for step in steps[len(done) :] if step not in known), None)
+    earlier_call = [parsed(arguments) for arguments in earlier]
+    action = next((step for step in steps[len(done) :] if step not in earlier_call), None)
     if action is None:
         return None
     several = tool.kind == "computer"  # the newest takes lists

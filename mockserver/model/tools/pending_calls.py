@@ -1,6 +1,6 @@
-"""What is still to be done in a turn: the calls that instructions and the user ask for, less those that were made.
+"""The calls of a turn that are still to be made: those that instructions and the user ask for, without those made.
 
-Knows the conversation and the tools that it offers; which arguments are made up for a call is not its concern.
+Knows the conversation and its tools, not how arguments are generated.
 """
 
 import json
@@ -15,7 +15,7 @@ from mockserver.core.json import Json, parsed
 from mockserver.core.tool_results import calls, calls_since_last_user, since_last_user
 from mockserver.model.arguments import Mentions, mentions
 from mockserver.model.prose.results import told
-from mockserver.model.tools.choosing import Wish, follow_up, refers, wishes
+from mockserver.model.tools.choosing import ToolRequest, is_follow_up, refers_back, tool_requests
 from mockserver.model.tools.clauses import answers, reopened, unquoted
 from mockserver.model.tools.offers import properties_of, required_of
 from mockserver.model.vocabulary import ends, keys, stem, weight, words
@@ -23,7 +23,7 @@ from mockserver.model.vocabulary import ends, keys, stem, weight, words
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two tools of which one is called before the other, whenever `cause` (one of the two) is called."""
+    """Two tools of which the first is called before the second, whenever `cause` (one of the two) is called."""
 
     first: Tool
     second: Tool
@@ -31,8 +31,8 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
-    """`always` are called in every turn, in this order; `never` may not be; `hints` say when a tool is to be called."""
+class Instructions:
+    """`always` are called in every turn, in order; `never` are not; `hints` say when to call a tool, by its name."""
 
     always: tuple[Tool, ...] = ()
     pairs: tuple[Pair, ...] = ()
@@ -40,27 +40,27 @@ class Orders:
     hints: Mapping[str, str] = field(default_factory=dict)
 
 
-def orders(call: Call, tools: Sequence[Tool]) -> Orders:
-    """What the instructions of a call order of these tools."""
-    found = [_Order(sentence, named) for sentence in _sentences(call) if (named := tuple(_named(sentence, tools)))]
+def instructions(call: Call, tools: Sequence[Tool]) -> Instructions:
+    """Return what the system messages of a call say about these tools."""
+    found = [
+        _Instruction(sentence, named) for sentence in _sentences(call) if (named := tuple(_named(sentence, tools)))
+    ]
     pairs = tuple(pair for order in found if order.kind == "pair" for pair in _pairs(order))
-    return Orders(
+    forbidden = [tool for order in found if order.kind == "never" for tool in order.tools]
+    return Instructions(
         always=_once(tool for order in found if order.kind == "always" for tool in order.tools),
         pairs=pairs,
-        never=frozenset(tool.name for order in found if order.kind == "never" for tool in order.tools)
-        | _all(call, tools),
+        never=frozenset(tool.name for tool in (tools if _forbids_all(call) else forbidden)),
         hints=_hints(order for order in found if order.kind == "hint"),
     )
 
 
-def _all(call: Call, tools: Sequence[Tool]) -> frozenset[str]:
-    """The names of all tools, where none may be called at all."""
-    forbidden = any(_NO_TOOLS.search(sentence) and not _CONDITION.search(sentence) for sentence in _sentences(call))
-    return frozenset(tool.name for tool in tools) if forbidden else frozenset()
+def _forbids_all(call: Call) -> bool:
+    return any(_NO_TOOLS.search(sentence) and not _CONDITION.search(sentence) for sentence in _sentences(call))
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class _Instruction:
     """A sentence, and the tools that it names."""
 
     sentence: str
@@ -68,7 +68,6 @@ class _Order:
 
     @property
     def kind(self) -> Literal["never", "pair", "always", "hint"]:
-        """What the sentence means for its tools."""
         if _FORBIDDEN.search(self.sentence):
             return "hint" if _CONDITION.search(self.sentence) else "never"
         if len(self.tools) == 2 and _JOINT.search(self.sentence):
@@ -77,7 +76,7 @@ class _Order:
         return "always" if obliged else "hint"
 
 
-def _pairs(order: _Order) -> Iterator[Pair]:
+def _pairs(order: _Instruction) -> Iterator[Pair]:
     joint = _JOINT.search(order.sentence)
     one, other = order.tools
     if joint is None:
@@ -88,7 +87,7 @@ def _pairs(order: _Order) -> Iterator[Pair]:
     yield Pair(first, second, cause=(second if before else first).name)
 
 
-def _hints(found: Iterable[_Order]) -> dict[str, str]:
+def _hints(found: Iterable[_Instruction]) -> dict[str, str]:
     hints: dict[str, str] = {}
     for order in found:
         for tool in order.tools:
@@ -97,7 +96,7 @@ def _hints(found: Iterable[_Order]) -> dict[str, str]:
 
 
 def _sentences(call: Call) -> Iterator[str]:
-    """The sentences of all instructions, of long ones those at the beginning and at the end."""
+    """The sentences of all system messages, of long ones those at the beginning and at the end."""
     for message in call.messages:
         if message.role in ("system", "developer"):
             text = ends(message.text, _LONGEST_END, _LONGEST_END)
@@ -105,7 +104,7 @@ def _sentences(call: Call) -> Iterator[str]:
 
 
 def _named(sentence: str, tools: Sequence[Tool]) -> Iterator[Tool]:
-    """The tools that a sentence names, in its order: as written, or by all the words of their names."""
+    """The tools that a sentence names, in its order: as they are written, or by all words of their names."""
     said = words(sentence)
     heard = frozenset().union(*map(keys, said))
     places = [(at, index) for index, tool in enumerate(tools) if (at := _place(tool, sentence, said)) is not None]
@@ -158,14 +157,14 @@ _CALLING = re.compile(
 )
 
 
-def closing(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    """The tools that end a turn, by what they say of themselves; or else those named as things among deeds."""
+def ending_tools(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """Return the tools that end a turn: those that say so, or else those named by a noun where others have verbs."""
     said = tuple(filter(_says_so, tools))
     if said or len(tools) < 2:
         return said
-    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _is_deed(tool.name))
-    deeds = tuple(tool for tool in tools if not _SHAPE.fullmatch(tool.name))
-    return shapes if deeds else ()
+    shapes = tuple(tool for tool in tools if _SHAPE.fullmatch(tool.name) and not _begins_with_verb(tool.name))
+    others = tuple(tool for tool in tools if not _SHAPE.fullmatch(tool.name))
+    return shapes if others else ()
 
 
 def _says_so(tool: Tool) -> bool:
@@ -176,7 +175,7 @@ def _says_so(tool: Tool) -> bool:
     return bool(telling) or _ENDS.search(tool.description[:_LONGEST]) is not None
 
 
-def _is_deed(name: str) -> bool:
+def _begins_with_verb(name: str) -> bool:
     return stem(words(name)[0]) in _VERBS
 
 
@@ -190,163 +189,164 @@ _ENDS = re.compile(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.I
 )
 _SHAPE = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
-_DEEDS = (
+_VERBS_OF_NAMES = (
     "get fetch search find look check list show read write create make add delete remove update set send book cancel "
     "buy order pay run execute compute calculate convert translate open close start stop multiply divide sum subtract "
     "query ask call transfer move copy lookup schedule reserve submit generate draw play save load edit"
 )
-_VERBS = frozenset(map(stem, _DEEDS.split()))
+_VERBS = frozenset(map(stem, _VERBS_OF_NAMES.split()))
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """One call to make and what was said of its arguments; errands of one `stage` need not wait for each other."""
+class PendingCall:
+    """A call to make, and the texts with its arguments; calls of one `stage` need not wait for each other."""
 
     tool: Tool
     said: Mentions
     stage: int = 0
 
 
-def errands(call: Call, tools: Sequence[Tool]) -> tuple[Errand, ...]:
-    """What is still to be done with these tools before the user is answered, in order."""
-    ordered = orders(call, tools)
+def pending_calls(call: Call, tools: Sequence[Tool]) -> tuple[PendingCall, ...]:
+    """Return the calls of these tools to make before the user is answered, in order."""
+    ordered = instructions(call, tools)
     free = tuple(tool for tool in tools if tool.name not in ordered.never)
     asked = _wanted(call, free, ordered)
-    staged = tuple(_staged(_with_orders(asked, ordered, closing(tools), call.last_user)))
-    return tuple(_left([each for wish, stage in staged for each in _each(call, wish, stage)], call))
+    staged = tuple(_staged(_with_orders(asked, ordered, ending_tools(tools), call.last_user)))
+    return tuple(_left([each for request, stage in staged for each in _each(call, request, stage)], call))
 
 
-def whole(call: Call, tool: Tool) -> tuple[Errand, ...]:
-    """The errands of one tool, where all that the user said is meant for it; those that were not done come first."""
-    every = tuple(_each(call, Wish(tool, call.last_user), 0))
+def calls_of(call: Call, tool: Tool) -> tuple[PendingCall, ...]:
+    """Return the calls of one tool, where all that the user said is meant for it; those not made yet come first."""
+    every = tuple(_each(call, ToolRequest(tool, call.last_user), 0))
     return (*_left(every, call), *every)
 
 
-def concluding(call: Call, tool: Tool) -> Errand:
-    """A call that ends the turn: made of what the tools gave, then of what the user said."""
-    return Errand(tool, mentions(*filter(None, (_content(call, tool), *_results(call), call.last_user))))
+def ending_call(call: Call, tool: Tool) -> PendingCall:
+    """Return a call that ends the turn, with arguments from the results first, then from what the user said."""
+    return PendingCall(tool, mentions(*filter(None, (_content(call, tool), *_results(call), call.last_user))))
 
 
-def _wanted(call: Call, tools: Sequence[Tool], ordered: Orders) -> tuple[Wish, ...]:
-    """What the user asks for of tools that do work; a bare `and in Rome?` asks what was asked before."""
-    ends = {tool.name for tool in closing(tools)}
+def _wanted(call: Call, tools: Sequence[Tool], ordered: Instructions) -> tuple[ToolRequest, ...]:
+    """What the user asks for, apart from ending the turn; a bare `and in Rome?` repeats an earlier request."""
+    ends = {tool.name for tool in ending_tools(tools)}
     work = [tool for tool in tools if tool.name not in ends]
-    found = wishes(call.last_user, work, ordered.hints)
+    found = tool_requests(call.last_user, work, ordered.hints)
     for text in () if found and not answers(call) else reopened(call):
-        if asked := wishes(text, work, ordered.hints):
-            return tuple(replace(wish, text=f"{wish.text}. {call.last_user}") for wish in asked)
-    if found or not follow_up(call.last_user):
+        if asked := tool_requests(text, work, ordered.hints):
+            return tuple(replace(request, text=f"{request.text}. {call.last_user}") for request in asked)
+    if found or not is_follow_up(call.last_user):
         return found
     before = [made.name for made in calls(call)][: len(calls(call)) - len(calls_since_last_user(call))]
     tool = next((tool for name in reversed(before) for tool in work if tool.name == name), None)
     spoken = tool is not None and mentions(call.last_user).evidence(properties_of(tool)) > 0
-    return (Wish(tool, call.last_user),) if tool is not None and spoken else ()
+    return (ToolRequest(tool, call.last_user),) if tool is not None and spoken else ()
 
 
-def _with_orders(asked: Sequence[Wish], ordered: Orders, ends: Sequence[Tool], text: str) -> tuple[Wish, ...]:
-    """The wishes with what instructions put before, between and after them. What ends a turn stands last."""
+def _with_orders(
+    asked: Sequence[ToolRequest], ordered: Instructions, ends: Sequence[Tool], text: str
+) -> tuple[ToolRequest, ...]:
+    """The requests with the calls that instructions put before, between and after them."""
     ending = {tool.name for tool in ends}
     always = [tool for tool in ordered.always if tool.name not in ending]
     names = {tool.name for tool in always}
     first = [own for tool in always for own in _own(asked, tool, text)]
-    rest = [wish for wish in asked if wish.tool.name not in names]
+    rest = [request for request in asked if request.tool.name not in names]
     if first and rest:
         rest = [replace(rest[0], later=True), *rest[1:]]
-    paired: Sequence[Wish] = [*first, *rest]
+    paired: Sequence[ToolRequest] = [*first, *rest]
     for pair in ordered.pairs:
         paired = _paired(paired, pair, text)
-    return (*paired, *(Wish(tool, text, later=True) for tool in ordered.always if tool.name in ending))
+    return (*paired, *(ToolRequest(tool, text, later=True) for tool in ordered.always if tool.name in ending))
 
 
-def _own(asked: Sequence[Wish], tool: Tool, text: str) -> list[Wish]:
-    """What the user asks of a tool that is called in any case, or else the call that is made in any case."""
-    own = [wish for wish in asked if wish.tool.name == tool.name] or [Wish(tool, text)]
+def _own(asked: Sequence[ToolRequest], tool: Tool, text: str) -> list[ToolRequest]:
+    """The requests for a tool that is called in any case, or else a request with the whole text."""
+    own = [request for request in asked if request.tool.name == tool.name] or [ToolRequest(tool, text)]
     return [replace(own[0], later=True), *own[1:]]
 
 
-def _paired(asked: Sequence[Wish], pair: Pair, text: str) -> Sequence[Wish]:
-    """The wishes with the two tools of a pair in their order, where one of them calls for the other."""
-    if all(wish.tool.name != pair.cause for wish in asked):
+def _paired(asked: Sequence[ToolRequest], pair: Pair, text: str) -> Sequence[ToolRequest]:
+    """The requests with the two tools of a pair in their order, where one of them requires the other."""
+    if all(request.tool.name != pair.cause for request in asked):
         return asked
     both = (pair.first.name, pair.second.name)
-    at = next(at for at, wish in enumerate(asked) if wish.tool.name in both)
+    at = next(at for at, request in enumerate(asked) if request.tool.name in both)
     own = [*_own(asked, pair.first, text), *_own(asked, pair.second, text)]
-    rest = [(wish, place) for place, wish in enumerate(asked) if wish.tool.name not in both]
-    before = [wish for wish, place in rest if place < at]
-    after = [wish for wish, place in rest if place >= at]
+    rest = [(request, place) for place, request in enumerate(asked) if request.tool.name not in both]
+    before = [request for request, place in rest if place < at]
+    after = [request for request, place in rest if place >= at]
     return [*before, *own, *after]
 
 
-def _staged(asked: Iterable[Wish]) -> Iterator[tuple[Wish, int]]:
+def _staged(asked: Iterable[ToolRequest]) -> Iterator[tuple[ToolRequest, int]]:
     stage = 0
-    for at, wish in enumerate(asked):
-        stage += bool(at) and wish.later
-        yield wish, stage
+    for at, request in enumerate(asked):
+        stage += bool(at) and request.later
+        yield request, stage
 
 
-def _each(call: Call, wish: Wish, stage: int) -> Iterator[Errand]:
-    """One errand for each set of values that the words of a wish mention."""
-    said, needed = mentions(wish.text), required_of(wish.tool)
-    whole = _stated(wish.tool, said).keys()
-    sets = said.sets(properties_of(wish.tool))[:_MOST_SETS]
-    if len(sets) > 1 and all(whole & needed <= _stated(wish.tool, each).keys() for each in sets):
-        yield from (Errand(wish.tool, each, stage) for each in sets)
+def _each(call: Call, request: ToolRequest, stage: int) -> Iterator[PendingCall]:
+    """One call for each set of values that the words of a request mention."""
+    said, needed = mentions(request.text), required_of(request.tool)
+    whole = _stated(request.tool, said).keys()
+    sets = said.sets(properties_of(request.tool))[:_MOST_SETS]
+    if len(sets) > 1 and all(whole & needed <= _stated(request.tool, each).keys() for each in sets):
+        yield from (PendingCall(request.tool, each, stage) for each in sets)
     else:
-        yield Errand(wish.tool, said if needed <= whole else _wide(call, wish), stage)
+        yield PendingCall(request.tool, said if needed <= whole else _wide(call, request), stage)
 
 
-def _wide(call: Call, wish: Wish) -> Mentions:
-    """What the words of a wish mention, then what tools gave, then what the user said before."""
+def _wide(call: Call, request: ToolRequest) -> Mentions:
+    """The values in the words of a request, then those of results, then those of earlier messages of the user."""
     earlier = [message.text for message in reversed(call.messages) if message.role == "user"][:_MOST_EARLIER]
-    content = _content(call, wish.tool) if refers(wish.text) else ""
-    return mentions(*dict.fromkeys((wish.text + content, *_results(call), *earlier)))
+    content = _content(call, request.tool) if refers_back(request.text) else ""
+    return mentions(*dict.fromkeys((request.text + content, *_results(call), *earlier)))
 
 
 def _content(call: Call, tool: Tool) -> str:
-    """What the tools gave, said of the required parameter that takes a text for people, if there is one."""
+    """The results in words, as the value of the required parameter that takes a text for people, if there is one."""
     name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
     said = None if name is None else told(call)
     return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 
 def _results(call: Call) -> list[str]:
-    """What tools gave in this turn, the last first."""
+    """The results of this turn, the last first."""
     return [result["text"][:_LONGEST_RESULT] for result in reversed(since_last_user(call)[-_MOST_EARLIER:])]
 
 
-def _left(every: Sequence[Errand], call: Call) -> Iterator[Errand]:
-    """The errands that were not done in this turn: a call that was made is one errand of its tool, whoever made it.
+def _left(every: Sequence[PendingCall], call: Call) -> Iterator[PendingCall]:
+    """The calls that this turn does not have yet: each call made of a tool counts for one of it.
 
-    How often the provider's own tools are used is for those to say who know what they do.
+    `hosted` decides how often the provider's own tools are used.
     """
     done = Counter(made.name for made in calls_since_last_user(call))
-    for errand in every:
-        if errand.tool.kind in OF_CLIENT and done[errand.tool.name] > 0:
-            done[errand.tool.name] -= 1
+    for pending in every:
+        if pending.tool.kind in CLIENT_KINDS and done[pending.tool.name] > 0:
+            done[pending.tool.name] -= 1
         else:
-            yield errand
+            yield pending
 
 
-def known(call: Call, errand: Errand, made: ToolCall) -> ToolCall | None:
-    """The call that was made before with the same arguments, or in an earlier turn with all that is said of them."""
+def earlier_call(call: Call, pending: PendingCall, made: ToolCall) -> ToolCall | None:
+    """Return an earlier call with the same arguments, or one of an earlier turn with all arguments that were said."""
     earlier = [old for old in calls(call) if old.name == made.name]
-    if alike := next((old for old in reversed(earlier) if same(old.arguments, made.arguments)), None):
+    if alike := next((old for old in reversed(earlier) if same_arguments(old.arguments, made.arguments)), None):
         return alike
-    given = _given(errand, made)
+    given = _given(pending, made)
     turns_before = earlier[: len(earlier) - sum(old.name == made.name for old in calls_since_last_user(call))]
     telling = (old for old in reversed(turns_before) if given and _holds(parsed(old.arguments), given))
     return next(telling, None)
 
 
-def _given(errand: Errand, made: ToolCall) -> dict[str, Json]:
-    """Those arguments of a call that were said."""
+def _given(pending: PendingCall, made: ToolCall) -> dict[str, Json]:
+    """The arguments of a call that a text has."""
     arguments = parsed(made.arguments)
-    names = _stated(errand.tool, errand.said)
+    names = _stated(pending.tool, pending.said)
     return {name: arguments[name] for name in names if name in arguments} if isinstance(arguments, dict) else {}
 
 
 def _stated(tool: Tool, said: Mentions) -> Mapping[str, Json]:
-    """The arguments of a tool that are mentioned."""
     given, _ = said.assigned(properties_of(tool), lambda name, value: True)
     return given
 
@@ -357,13 +357,13 @@ def _holds(arguments: Json, given: Mapping[str, Json]) -> bool:
     )
 
 
-def same(one: str, other: str) -> bool:
-    """Whether two calls have the same arguments, by what their JSON means."""
+def same_arguments(one: str, other: str) -> bool:
+    """Whether the arguments of two calls mean the same as JSON."""
     return one == other or _canonical(parsed(one, one)) == _canonical(parsed(other, other))
 
 
 def _canonical(value: Json) -> str:
-    """A JSON value as text that is equal for equal values: `1.0` is `1`, keys have no order."""
+    """JSON that is equal for equal values: `1.0` is `1`, keys have no order."""
     return json.dumps(_plain(value), sort_keys=True)
 
 
@@ -378,8 +378,8 @@ def _plain(value: Json) -> Json:
     return value
 
 
-OF_CLIENT = ("function", "custom")  # kinds of tools that are the client's own
-# Words of parameters that take what people read.
+CLIENT_KINDS = ("function", "custom")  # of tools that the client runs
+# Words in names of parameters whose values people read.
 _FOR_PEOPLE = frozenset(
     {"body", "text", "message", "content", "note", "summary", "answer", "response", "output", "result"}
 )

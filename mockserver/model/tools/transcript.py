@@ -1,6 +1,6 @@
-"""Code that a user writes as it is, to be run: a statement, a command, a program; and the tool that it is meant for.
+"""Code that a user writes to be run, with the tool that runs it, and tool calls that a conversation quotes as text.
 
-Knows how code of each kind begins and the words of tools that run it. What is asked about code is no order to run it.
+Questions about code are no order to run it.
 """
 
 import json
@@ -18,21 +18,21 @@ from mockserver.model.vocabulary import stem, words
 _CALLING, _OBSERVED = "Calling tools:", "Observation:"
 
 
-def retold(call: Call) -> Call:
-    """The call, with quoted tool calls and observations of its conversation as what they are."""
+def with_quoted_calls(call: Call) -> Call:
+    """Return the call, with tool calls and observations that its messages quote as calls and results."""
     if not call.tools or not any(map(_observes, call.messages)):
         return call
-    return replace(call, messages=tuple(_retold(call.messages)))
+    return replace(call, messages=tuple(_parsed(call.messages)))
 
 
 def _observes(message: Message) -> bool:
     return message.role == "user" and message.text.startswith(_OBSERVED)
 
 
-def _retold(messages: Sequence[Message]) -> Iterator[Message]:
+def _parsed(messages: Sequence[Message]) -> Iterator[Message]:
     before: tuple[ToolCall, ...] = ()
-    for message, behind in zip_longest(messages, messages[1:]):
-        made = _quoted(message) if behind is not None and _observes(behind) else ()
+    for message, following in zip_longest(messages, messages[1:]):
+        made = _quoted(message) if following is not None and _observes(following) else ()
         if made:
             yield Message("assistant", tool_calls=made)
         elif before:
@@ -43,7 +43,6 @@ def _retold(messages: Sequence[Message]) -> Iterator[Message]:
 
 
 def _quoted(message: Message) -> tuple[ToolCall, ...]:
-    """The calls that a message of the assistant quotes."""
     if message.role != "assistant" or not message.text.startswith(_CALLING):
         return ()
     opening = message.text.find("[")
@@ -53,7 +52,6 @@ def _quoted(message: Message) -> tuple[ToolCall, ...]:
 
 
 def _call(quoted: Json) -> ToolCall | None:
-    """One quoted call; None where it is none."""
     function = quoted.get("function") if isinstance(quoted, Mapping) else None
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         return None
@@ -62,50 +60,47 @@ def _call(quoted: Json) -> ToolCall | None:
     return ToolCall(str(quoted.get("id", "")), function["name"], text)
 
 
-def runner(text: str, tools: Sequence[Tool]) -> Tool | None:
-    """The tool that would run the code of a text which says no more than that it is to be run."""
+def code_runner(text: str, tools: Sequence[Tool]) -> Tool | None:
+    """Return the tool that runs the code of a text which only asks to run it; None for any other text."""
     kind = _kind(text[:_LONGEST])
     if kind is None:
         return None
     wanted = frozenset(map(stem, kind.split()))
-    scored = [(_fitness(tool, wanted), -at) for at, tool in enumerate(tools)]
-    score, at = max(scored, default=(0, 0))
+    score, at = max(((_fitness(tool, wanted), -at) for at, tool in enumerate(tools)), default=(0, 0))
     return tools[-at] if score > 0 else None
 
 
 def _kind(text: str) -> str | None:
-    """The words for the kind of code that is to be run; None where there is none, or it is talked about."""
+    """The words for the kind of code; None where there is none, or the text says more than to run it."""
     spans = [found[1] or found[2] for found in _SPAN.finditer(text)]
-    around = _SPAN.sub(" ", text)
-    code = spans[0] if spans else text
-    kind = next((words for begin, words in _KINDS if begin.match(code)), None)
+    kind = next((words for begin, words in _KINDS if begin.match(spans[0] if spans else text)), None)
     if not spans:
         return kind
     fence = _FENCED.search(text)
     named = _LANGUAGES.get(fence[1].lower()) if fence else None
-    return (named or kind or "command") if _RUN.fullmatch(around) else None
+    return (named or kind or "command") if _RUN.fullmatch(_SPAN.sub(" ", text)) else None
 
 
 def _fitness(tool: Tool, wanted: frozenset[str]) -> int:
-    """How many words of a tool speak of that kind of code; none for one that takes no code."""
-    takes = [name for name, schema in properties_of(tool).items() if _takes_text(schema)]
-    if tool.kind != "custom" and not any(stem(word) in _CODE for name in takes for word in words(name)):
+    """How many words of a tool are about that kind of code; 0 for one that takes no code."""
+    takes = {stem(word) for name, schema in properties_of(tool).items() if _takes_text(schema) for word in words(name)}
+    if tool.kind != "custom" and takes.isdisjoint(_CODE):
         return 0
-    named = 3 * len(wanted.intersection(map(stem, words(tool.name))))
-    taken = 2 * len(wanted.intersection(stem(word) for name in takes for word in words(name)))
-    return named + taken + len(wanted.intersection(map(stem, words(tool.description[:_LONGEST_ABOUT])))) + 1
+    named = wanted.intersection(map(stem, words(tool.name)))
+    about = wanted.intersection(map(stem, words(tool.description[:_LONGEST_DESCRIPTION])))
+    return 3 * len(named) + 2 * len(wanted & takes) + len(about) + 1
 
 
 def _takes_text(schema: object) -> bool:
     return isinstance(schema, dict) and schema.get("type", "string") == "string" and "enum" not in schema
 
 
-_LONGEST, _LONGEST_ABOUT = 4_000, 900  # characters of a text, of a description
-_TAKING_CODE = "sql query command cmd code script source program statement shell bash input python"
-_CODE = frozenset(map(stem, _TAKING_CODE.split()))
+_LONGEST, _LONGEST_DESCRIPTION = 4_000, 900  # characters of a text, of a description
+_NAMES_OF_CODE = "sql query command cmd code script source program statement shell bash input python"
+_CODE = frozenset(map(stem, _NAMES_OF_CODE.split()))
 _SPAN = re.compile(r"```\w*[ \t]*\n?([^`]+)```|`([^`\n]+)`")
 _FENCED = re.compile(r"```(\w+)[ \t]*\n")
-# What may stand around code that is to be run: at most the order to run it.
+# What may surround code to run: at most the order to run it.
 _RUN = re.compile(
     r"[\s.!:]*(?:(?:please|can|could|you|now|just|kindly|hey|hi|and|then)[\s,]+){0,5}"
     r"(?:(?:run|execute|exec|eval(?:uate)?|try|do|query|launch|start|invoke|issue|type|call|perform|show\s+me)\b"

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.model.tools.choosing import best, follow_up, wishes
+from mockserver.model.tools.choosing import best, is_follow_up, tool_requests
 
 TOOLS = (
     Tool("get_weather", "Get the weather for a city"),
@@ -13,7 +13,7 @@ TOOLS = (
 
 
 def asked(text: str) -> list[tuple[str, str, bool]]:
-    return [(wish.tool.name, wish.text, wish.later) for wish in wishes(text, TOOLS, {})]
+    return [(request.tool.name, request.text, request.later) for request in tool_requests(text, TOOLS, {})]
 
 
 def test_each_wish_has_its_own_words() -> None:
@@ -50,7 +50,7 @@ def test_the_best_of_tools_that_fit_badly() -> None:
 
 @pytest.mark.parametrize(("text", "so"), [("and in Rome?", True), ("What about 5?", True), ("Rome is nice", False)])
 def test_follow_ups(text: str, so: bool) -> None:
-    assert follow_up(text) is so
+    assert is_follow_up(text) is so
 
 
 def function(name: str, about: str, *needed: str) -> Tool:
@@ -67,7 +67,7 @@ OTHERS = (
 
 
 def names(text: str) -> list[str]:
-    return [wish.tool.name for wish in wishes(text, OTHERS, {})]
+    return [request.tool.name for request in tool_requests(text, OTHERS, {})]
 
 
 def test_items_of_a_list_are_one_wish() -> None:
@@ -75,8 +75,8 @@ def test_items_of_a_list_are_one_wish() -> None:
 
 
 def test_a_clause_that_only_names_a_tool_says_which_the_one_beside_it_is_for() -> None:
-    [wish] = wishes("¿Quién es el 7? Usa get_user.", OTHERS, {})
-    assert (wish.tool.name, "Usa" in wish.text) == ("get_user", False)
+    [request] = tool_requests("¿Quién es el 7? Usa get_user.", OTHERS, {})
+    assert (request.tool.name, "Usa" in request.text) == ("get_user", False)
     assert names("Use get_user. Who is number 7?") == ["get_user"]
 
 
@@ -86,9 +86,9 @@ def test_a_tool_that_is_named_twice_is_wanted_twice() -> None:
 
 def test_a_request_is_heard_amid_a_long_text() -> None:
     padding = "Our company makes chairs. We have three plants, and a museum. " * 60
-    [wish] = wishes(f"{padding}Please refund order C-17. {padding}", OTHERS, {})
-    assert wish.tool.name == "issue_refund"
-    assert "C-17" in wish.text
+    [request] = tool_requests(f"{padding}Please refund order C-17. {padding}", OTHERS, {})
+    assert request.tool.name == "issue_refund"
+    assert "C-17" in request.text
 
 
 def test_code_goes_to_what_runs_it() -> None:

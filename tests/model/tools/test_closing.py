@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.model.tools.pending_calls import closing
+from mockserver.model.tools.pending_calls import ending_tools
 
 
 @pytest.mark.parametrize(
@@ -22,9 +22,9 @@ from mockserver.model.tools.pending_calls import closing
     ],
 )
 def test_by_name(names: tuple[str, ...], found: tuple[str, ...]) -> None:
-    assert tuple(tool.name for tool in closing(tuple(map(Tool, names)))) == found
+    assert tuple(tool.name for tool in ending_tools(tuple(map(Tool, names)))) == found
 
 
 def test_by_what_is_said_of_it() -> None:
     ends = Tool("out", "The final response which ends this conversation")
-    assert closing((Tool("search"), ends)) == (ends,)
+    assert ending_tools((Tool("search"), ends)) == (ends,)

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.model.tools.transcript import runner
+from mockserver.model.tools.transcript import code_runner
 
 
 def taking(name: str, about: str, parameter: str) -> Tool:
@@ -19,7 +19,7 @@ TOOLS = (
 
 
 def run_by(text: str) -> str:
-    tool = runner(text, TOOLS)
+    tool = code_runner(text, TOOLS)
     return tool.name if tool else ""
 
 
@@ -59,9 +59,9 @@ def test_what_is_said_about_code_runs_nothing(text: str) -> None:
 
 
 def test_nothing_runs_what_no_tool_takes() -> None:
-    assert runner("git status", TOOLS[:1]) is None
+    assert code_runner("git status", TOOLS[:1]) is None
 
 
 def test_a_megabyte_is_read_in_bounded_time() -> None:
     for text in ("`" * 1_000_000, "select " * 150_000, "run " * 250_000, "please " * 100_000):
-        assert runner(text, TOOLS) is None
+        assert code_runner(text, TOOLS) is None

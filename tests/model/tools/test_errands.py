@@ -6,7 +6,14 @@ import pytest
 
 from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools.pending_calls import Errand, concluding, errands, known, same, whole
+from mockserver.model.tools.pending_calls import (
+    PendingCall,
+    calls_of,
+    earlier_call,
+    ending_call,
+    pending_calls,
+    same_arguments,
+)
 from tests.kit.calls import call
 
 WEATHER = Tool("get_weather", "Get the weather for a city")
@@ -16,7 +23,7 @@ END = Tool("final_result")
 
 
 def due(asked: Call, *tools: Tool) -> list[tuple[str, int]]:
-    return [(errand.tool.name, errand.stage) for errand in errands(asked, tools or (WEATHER, TABLE, POLICY))]
+    return [(pending.tool.name, pending.stage) for pending in pending_calls(asked, tools or (WEATHER, TABLE, POLICY))]
 
 
 def done(asked: Call, name: str, arguments: str = "{}") -> Call:
@@ -65,9 +72,9 @@ def test_what_ends_a_turn_comes_last_and_only_when_ordered() -> None:
 
 
 def test_every_word_of_the_user_is_meant_for_a_tool_that_is_demanded() -> None:
-    errand, *_ = whole(call("hello"), WEATHER)
-    assert errand.tool == WEATHER
-    assert concluding(call("hello"), END).tool == END
+    pending, *_ = calls_of(call("hello"), WEATHER)
+    assert pending.tool == WEATHER
+    assert ending_call(call("hello"), END).tool == END
 
 
 @pytest.mark.parametrize(
@@ -82,22 +89,22 @@ def test_every_word_of_the_user_is_meant_for_a_tool_that_is_demanded() -> None:
     ],
 )
 def test_arguments_are_the_same_by_what_they_mean(one: str, other: str, equal: bool) -> None:
-    assert same(one, other) is equal
+    assert same_arguments(one, other) is equal
 
 
 def test_a_call_is_known_that_was_made_in_any_turn() -> None:
     asked = done(call("check the weather"), "get_weather", '{"city":"Rome"}')
     later = replace(asked, messages=(*asked.messages, Message("user", "the weather again")))
-    assert known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
-    assert not known(later, Errand(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
-    assert not known(later, Errand(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))
+    assert earlier_call(later, PendingCall(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Rome"}'))
+    assert not earlier_call(later, PendingCall(WEATHER, NOTHING), ToolCall("", "get_weather", '{"city": "Oslo"}'))
+    assert not earlier_call(later, PendingCall(TABLE, NOTHING), ToolCall("", "book_table", '{"city": "Rome"}'))
 
 
 def test_an_answer_completes_what_was_asked_for() -> None:
     asked = call("book a table", Message("assistant", "Which restaurant?"), "Chez Nous, at 8pm")
-    [errand] = errands(asked, (WEATHER, TABLE))
-    assert errand.tool == TABLE
-    assert "Chez Nous" in errand.said.text
+    [pending] = pending_calls(asked, (WEATHER, TABLE))
+    assert pending.tool == TABLE
+    assert "Chez Nous" in pending.said.text
 
 
 def test_consent_does_what_was_offered() -> None:

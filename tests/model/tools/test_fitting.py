@@ -3,9 +3,9 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.model.tools.choosing import Setting, denied, described, named, refers
+from mockserver.model.tools.choosing import Surroundings, denied, described, named, refers_back
 from mockserver.model.tools.clauses import clauses
-from mockserver.model.tools.offers import offers
+from mockserver.model.tools.offers import offered_tools
 
 
 def tool(name: str, about: str = "", **takes: str) -> Tool:
@@ -35,7 +35,7 @@ OTHERS = (
 
 def chosen(text: str, *tools: Tool) -> list[str]:
     clause, *_ = clauses(text)
-    found = described(clause, offers(tools, {}), Setting(clause, clause, text))
+    found = described(clause, offered_tools(tools, {}), Surroundings(clause, clause, text))
     return [each.name for each in found]
 
 
@@ -80,17 +80,17 @@ def test_a_listed_value_tells_of_its_tool() -> None:
 
 def test_tools_are_named_in_the_order_of_the_clause() -> None:
     clause, *_ = clauses("cancel_order or lookup_order")
-    assert [each.name for each in named(clause, offers(ORDERS, {}))] == ["cancel_order", "lookup_order"]
+    assert [each.name for each in named(clause, offered_tools(ORDERS, {}))] == ["cancel_order", "lookup_order"]
 
 
 def test_what_is_denied_is_the_deed_and_not_all_that_is_done_to_the_same_thing() -> None:
     clause, *_ = clauses("do not refund order 4")
-    assert list(denied(clause, offers(ORDERS, {}))) == ["issue_refund"]
+    assert list(denied(clause, offered_tools(ORDERS, {}))) == ["issue_refund"]
 
 
 def test_all_tools_are_denied_at_once() -> None:
     clause, *_ = clauses("don't use any tools")
-    assert len(list(denied(clause, offers(ORDERS, {})))) == len(ORDERS)
+    assert len(list(denied(clause, offered_tools(ORDERS, {})))) == len(ORDERS)
 
 
 @pytest.mark.parametrize(
@@ -98,4 +98,4 @@ def test_all_tools_are_denied_at_once() -> None:
     [("send it", True), ("use the result", True), ("say that I am late", False), ("is there a bus", False)],
 )
 def test_what_refers_to_something_before(text: str, so: bool) -> None:
-    assert refers(text) is so
+    assert refers_back(text) is so

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.core.call import Tool
-from mockserver.model.tools.choosing import wishes
+from mockserver.model.tools.choosing import tool_requests
 
 TOOLS = (
     Tool("get_weather", "Get the weather for a city"),
@@ -31,4 +31,4 @@ TOOLS = (
     ],
 )
 def test_tools_are_asked_for_in_other_languages(text: str, tool: str | None) -> None:
-    assert [wish.tool.name for wish in wishes(text, TOOLS, {})] == ([tool] if tool else [])
+    assert [request.tool.name for request in tool_requests(text, TOOLS, {})] == ([tool] if tool else [])

@@ -2,7 +2,7 @@
 
 from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING
-from mockserver.model.tools.offers import THRESHOLD, fitness, named_at, offers, properties_of
+from mockserver.model.tools.offers import THRESHOLD, fitness, named_at, offered_tools, properties_of
 from mockserver.model.vocabulary import words
 
 WEATHER = Tool("get_weather", "Get the current weather for a city, e.g. Paris.", {"properties": {"city": {}}})
@@ -10,7 +10,7 @@ TICKETS = (Tool("jira_create_ticket", "Create a ticket"), Tool("jira_list_boards
 
 
 def fit(tool: Tool, text: str, *others: Tool) -> float:
-    return fitness(offers((tool, *others), {})[0], words(text), NOTHING)
+    return fitness(offered_tools((tool, *others), {})[0], words(text), NOTHING)
 
 
 def test_words_of_the_name_suffice() -> None:
@@ -33,13 +33,13 @@ def test_another_deed_counts_against_a_tool() -> None:
 
 def test_hints_add_to_the_description() -> None:
     policy = Tool("kb", "Internal.")
-    assert fitness(offers((policy,), {})[0], words("vacation and sick leave"), NOTHING) == 0
-    hinted = offers((policy,), {"kb": "Use kb for vacation and sick leave."})[0]
+    assert fitness(offered_tools((policy,), {})[0], words("vacation and sick leave"), NOTHING) == 0
+    hinted = offered_tools((policy,), {"kb": "Use kb for vacation and sick leave."})[0]
     assert fitness(hinted, words("vacation and sick leave"), NOTHING) >= THRESHOLD
 
 
 def test_a_name_is_found_as_it_is_written() -> None:
-    weather, search = offers((WEATHER, Tool("search")), {})
+    weather, search = offered_tools((WEATHER, Tool("search")), {})
     assert named_at(weather, "please call GET_WEATHER now") == 12
     assert named_at(weather, "my_get_weather") is None
     assert named_at(search, "search for cats") is None
@@ -49,7 +49,7 @@ def test_a_name_is_found_as_it_is_written() -> None:
 def test_an_mcp_server_is_known_by_its_label_and_its_tools() -> None:
     server = Tool("mcp", kind="mcp", options={"server_label": "deepwiki", "allowed_tools": ["ask_question", "search"]})
     assert fit(server, "ask deepwiki about rust") >= THRESHOLD
-    offered = offers((server,), {})[0]
+    offered = offered_tools((server,), {})[0]
     assert named_at(offered, "use ask_question to learn of rust") == 4
     assert named_at(offered, "search for rust") is None
     assert fit(server, "what is an mcp") < THRESHOLD

@@ -3,14 +3,14 @@
 import pytest
 
 from mockserver.core.call import Message, Tool
-from mockserver.model.tools.pending_calls import Orders, orders
+from mockserver.model.tools.pending_calls import Instructions, instructions
 from tests.kit.calls import call
 
 TOOLS = (Tool("lookup_policy"), Tool("send_reply"), Tool("search"))
 
 
-def said(text: str) -> Orders:
-    return orders(call(Message("system", text), "hello"), TOOLS)
+def said(text: str) -> Instructions:
+    return instructions(call(Message("system", text), "hello"), TOOLS)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +54,13 @@ def test_conditions_are_hints() -> None:
 
 
 def test_only_instructions_order() -> None:
-    assert orders(call("Always call lookup_policy first."), TOOLS) == Orders()
+    assert instructions(call("Always call lookup_policy first."), TOOLS) == Instructions()
 
 
 def test_all_tools_are_forbidden_at_once() -> None:
     tools = (Tool("get_weather"), Tool("search"))
-    assert orders(call(Message("system", "Be brief. Do not use any tools.")), tools).never == {"get_weather", "search"}
-    assert orders(call(Message("system", "Do not use tools unless asked.")), tools).never == frozenset()
+    assert instructions(call(Message("system", "Be brief. Do not use any tools.")), tools).never == {
+        "get_weather",
+        "search",
+    }
+    assert instructions(call(Message("system", "Do not use tools unless asked.")), tools).never == frozenset()

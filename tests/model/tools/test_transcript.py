@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mockserver.core.call import Message
-from mockserver.model.tools.transcript import retold
+from mockserver.model.tools.transcript import with_quoted_calls
 from tests.kit.calls import call
 
 ASKED = Message("user", "What is the weather in Paris?")
@@ -15,7 +15,9 @@ OBSERVED = Message("user", "Observation:\nsunny")
 
 
 def test_what_is_quoted_is_told() -> None:
-    _, asked, given = retold(call(ASKED, Message("assistant", QUOTED), OBSERVED, tools=["get_weather"])).messages
+    _, asked, given = with_quoted_calls(
+        call(ASKED, Message("assistant", QUOTED), OBSERVED, tools=["get_weather"])
+    ).messages
     (made,) = asked.tool_calls
     assert (made.name, json.loads(made.arguments)) == ("get_weather", {"city": "L'Aquila"})
     assert (given.role, given.text, given.tool_call_id) == ("tool", "sunny", made.id)
@@ -36,9 +38,9 @@ def test_what_is_quoted_is_told() -> None:
     ],
 )
 def test_other_texts_stay_what_they_are(said: list[Message]) -> None:
-    assert list(retold(call(*said, tools=["get_weather"])).messages) == said
+    assert list(with_quoted_calls(call(*said, tools=["get_weather"])).messages) == said
 
 
 def test_without_tools_nothing_is_a_call() -> None:
     said = (ASKED, Message("assistant", QUOTED), OBSERVED)
-    assert retold(call(*said)).messages == said
+    assert with_quoted_calls(call(*said)).messages == said

@@ -279,7 +279,7 @@ def test_settings_that_are_no_table() -> None:
         ),
         ("MOCKSERVER_TIMING", "{total: 1, total: 2}", "MOCKSERVER_TIMING:1:12: "),
         ("MOCKSERVER_TIMING", "slwo", 'MOCKSERVER_TIMING: unknown profile "slwo"; did you mean "slow"?'),
-        ("MOCKSERVER_SEED", "x" * 70, 'MOCKSERVER_SEED must be a whole number, not "' + "x" * 59 + "…"),
+        ("MOCKSERVER_SEED", "x" * 90, 'MOCKSERVER_SEED must be a whole number, not "' + "x" * 79 + "…"),
     ],
 )
 def test_mistakes_in_a_variable_are_told_with_its_name(name: str, text: str, said: str) -> None:

@@ -14,6 +14,7 @@ from mockserver.cassettes.library import Entry, Library
 from mockserver.cassettes.match import SAID, STREAM, Traits, View, alike, view
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, parsed
+from mockserver.core.text import one_line, shown
 
 
 def varying(one: str, other: str) -> str | None:
@@ -86,10 +87,12 @@ def differences(recorded: View, asked: View) -> tuple[Difference, ...]:
 def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
     if fingerprint(one) == fingerprint(other):
         return ()
-    where = plain(name[:SHOWN])
+    where = one_line(name[:SHOWN])
     if name == "tools":  # none are as good as an empty list of them
         one, other = one or [], other or []
-    return tuple(_Walk(name).between(where, one, other)) or (Difference(name, where, shown(one), shown(other)),)
+    return tuple(_Walk(name).between(where, one, other)) or (
+        Difference(name, where, shown(one, SHOWN), shown(other, SHOWN)),
+    )
 
 
 def lines(found: Sequence[Difference]) -> Iterator[str]:
@@ -97,26 +100,6 @@ def lines(found: Sequence[Difference]) -> Iterator[str]:
     yield from map(str, found[:MOST_LINES])
     if len(found) > MOST_LINES:
         yield f"... and {len(found) - MOST_LINES} more"
-
-
-def shown(value: Json) -> str:
-    """A value as JSON on one line: cut, and with every character escaped that would not show as itself."""
-    if isinstance(value, str):
-        value = value if len(value) <= SHOWN else f"{value[: SHOWN - 1]}…"
-    text = ""
-    for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(value):
-        text += piece
-        if len(text) > SHOWN + 2:
-            text = f"{text[: SHOWN + 1]}…"
-            break
-    return plain(text)
-
-
-def plain(text: str) -> str:
-    """A text on one line, in which every character shows as itself or is escaped."""
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +116,7 @@ class _Walk:
             yield self._only(where, one, other)
         elif isinstance(one, Mapping) and isinstance(other, Mapping):
             for key in dict.fromkeys((*other, *one)):
-                inner = where if key == "content" else f"{where}.{plain(key[:SHOWN])}"
+                inner = where if key == "content" else f"{where}.{one_line(key[:SHOWN])}"
                 yield from self.between(inner, one.get(key), other.get(key))
         elif isinstance(one, list) and isinstance(other, list):
             mine, theirs = _by_name(one), _by_name(other)
@@ -142,7 +125,7 @@ class _Walk:
         elif isinstance(one, str) and isinstance(other, str):
             yield Difference(self.field, where, *_spans(one, other))
         else:
-            yield Difference(self.field, where, shown(one), shown(other))
+            yield Difference(self.field, where, shown(one, SHOWN), shown(other, SHOWN))
 
     def _only(self, where: str, one: Json, other: Json) -> Difference:
         return Difference(self.field, where, _said(one), _said(other))
@@ -150,13 +133,13 @@ class _Walk:
     def _named(self, one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[Difference]:
         """Tools, which are told apart by their names: their order says nothing."""
         for name in dict.fromkeys((*other, *one)):
-            where = f"tool {plain(name[:SHOWN])}"
+            where = f"tool {one_line(name[:SHOWN])}"
             if name not in one or name not in other:
                 yield Difference(self.field, where, "" if name in one else None, "" if name in other else None)
             else:
                 yield from self.between(where, one[name], other[name])
         if list(one) != list(other) and one == other:
-            yield Difference(self.field, "the order of tools", shown(list(one)), shown(list(other)))
+            yield Difference(self.field, "the order of tools", shown(list(one), SHOWN), shown(list(other), SHOWN))
 
     def _listed(self, where: str, one: list[Json], other: list[Json]) -> Iterator[Difference]:
         """Two lists, whose equal entries at both ends are left out; between them entries stand against each other."""
@@ -170,7 +153,7 @@ class _Walk:
 
 def _entry(where: str, at: int, entry: Json) -> str:
     role = entry.get("role") or entry.get("type") if isinstance(entry, Mapping) else None
-    return f"{where}[{at}]" + (f" ({plain(role[:SHOWN])})" if isinstance(role, str) else "")
+    return f"{where}[{at}]" + (f" ({one_line(role[:SHOWN])})" if isinstance(role, str) else "")
 
 
 def _ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
@@ -210,7 +193,7 @@ def _said(value: Json) -> str | None:
         return None
     content = value.get("content") if isinstance(value, Mapping) else None
     content = _read(content)
-    return shown(content if isinstance(content, str) else value)
+    return shown(content if isinstance(content, str) else value, SHOWN)
 
 
 def _spans(one: str, other: str) -> tuple[str, str]:
@@ -225,7 +208,7 @@ def _span(text: str, start: int, back: int) -> str:
     end = len(text) if back <= CONTEXT + 2 else len(text) - back + CONTEXT
     cut = text[start : max(end, start)]
     after = "…" if end < len(text) or len(cut) > SHOWN else ""
-    return plain(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
+    return one_line(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
 
 
 _POOL = 16  # episodes that are read again, and compared field by field
@@ -256,7 +239,7 @@ def summary(library: Library, entry: Entry) -> str:
     episode, call = entry.episode, library.read(entry.episode)
     said = "" if call is None else call.last_user
     when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
-    about = (episode.dialect, episode.operation, plain(episode.model), said and shown(said))
+    about = (episode.dialect, episode.operation, one_line(episode.model), said and shown(said, SHOWN))
     return f"{library.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
 
 
@@ -318,7 +301,7 @@ def _varying(one: str, other: str) -> str | None:
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(plain, names))
+    return ", ".join(map(one_line, names))
 
 
 _RECORD = "record it, start with --record new_episodes"

@@ -43,12 +43,12 @@ def lines(table: Mapping[str, Json]) -> list[str]:
 
 def quoted(text: str) -> str:
     """A text in double quotes."""
-    return one_line(encode_basestring(text))
+    return escaped_controls(encode_basestring(text))
 
 
 def flow(tree: Json) -> Flow:
     """JSON on one line."""
-    return Flow(one_line(_ONE_LINE.text(tree)))
+    return Flow(escaped_controls(_ONE_LINE.text(tree)))
 
 
 def word(text: str) -> str:
@@ -65,7 +65,7 @@ def scalar(text: str) -> str:
     return "'" + text.replace("'", "''") + "'" if '"' in text and _SEEN.fullmatch(text) else quoted(text)
 
 
-def one_line(text: str) -> str:
+def escaped_controls(text: str) -> str:
     """What a YAML file may not hold, or takes for the end of a line, as escapes."""
     return text if text.isascii() and "\x7f" not in text else _UNSAFE.sub(_escape, text)
 
@@ -237,7 +237,7 @@ def _swift_text(shown: str, written: Callable[[Json], str]) -> str | None:
     if shown.count("{") + shown.count("[") > _DEEP or r"\ud" in shown:
         return None
     parsed = _DECODER.decode(shown)
-    if one_line(_SPACED(parsed)) != shown or (len(shown) > _LONG and _has_long_key(parsed)):
+    if escaped_controls(_SPACED(parsed)) != shown or (len(shown) > _LONG and _has_long_key(parsed)):
         return None
     return parsed if isinstance(parsed, str) else written(parsed)
 

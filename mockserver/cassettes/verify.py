@@ -14,6 +14,7 @@ from mockserver.cassettes.convert.foreign import header
 from mockserver.cassettes.parse_response import events, told
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
+from mockserver.core.text import plural
 
 Texts = dict[str, Any]
 
@@ -355,7 +356,7 @@ def _of(episode: Episode, checks: Checks) -> Iterator[str]:
 def _old(age: float) -> str:
     unit, name = (DAY, "day") if age >= DAY else (HOUR, "hour") if age >= HOUR else (60, "minute")
     count = int(age / unit)
-    return f"{count} {name}{'s' * (count != 1)}"
+    return plural(count, name)
 
 
 def misshapen(episode: Episode) -> Iterator[str]:

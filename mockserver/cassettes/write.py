@@ -16,6 +16,7 @@ from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json, parsed
+from mockserver.core.text import plural
 
 LONGEST = 80  # letters of what the user said
 
@@ -27,7 +28,7 @@ def summary(episode: Episode) -> str:
     said = _short(_said(body)) if isinstance(body, Mapping) else ""
     asked = f': "{said}"' if said else f": {_short(request.method)} {_short(request.path)}"
     streamed = ", streamed" if reply.frames is not None else ""
-    events = "" if reply.frames is None else f", {len(reply.frames)} event{'s' if len(reply.frames) != 1 else ''}"
+    events = "" if reply.frames is None else f", {plural(len(reply.frames), 'event')}"
     named = " ".join(_short(word) for word in (episode.dialect, episode.operation, episode.model) if word)
     return f"{named}{streamed}{asked} -> {reply.status}{events}"
 

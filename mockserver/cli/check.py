@@ -7,6 +7,7 @@ import click
 
 from mockserver.cli.options import rules_argument, sources
 from mockserver.config.errors import MockserverError
+from mockserver.core.text import plural
 from mockserver.rules.lint import review
 from mockserver.server.live import start
 
@@ -26,8 +27,4 @@ def command(rules: tuple[Path, ...]) -> None:
     for remark in remarks:
         click.echo(f'{remark.rule.where}: rule "{remark.rule.name}" {remark.text}')
     files = ", ".join(map(str, given.files)) or "no rules file"
-    click.echo(f"{files}: {_many(len(live.engine.rules), 'rule')}, no mistakes, {_many(len(remarks), 'remark')}")
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+    click.echo(f"{files}: {plural(len(live.engine.rules), 'rule')}, no mistakes, {plural(len(remarks), 'remark')}")

@@ -13,7 +13,7 @@ from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
-from mockserver.core.text import printable
+from mockserver.core.text import plural, printable
 from mockserver.engine.answer import counted
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.server.cassette_store import file_of
@@ -111,10 +111,10 @@ class Recap:
 
     def report(self) -> Iterator[str]:
         """What is told."""
-        yield f"mockserver: {_many(self.calls, 'call')}{self._shares()}"
+        yield f"mockserver: {plural(self.calls, 'call')}{self._shares()}"
         yield from self._of_cassettes()
         for why, count in self.unrecorded.most_common(MOST_TOLD):
-            yield f"{_many(count, 'answer')} not recorded: {why}"
+            yield f"{plural(count, 'answer')} not recorded: {why}"
         for missed in self.missed:
             why = missed.secrets.text(_why(missed))
             yield f"call {missed.number}, {printable(missed.secrets.text(missed.request))} -> {missed.status}: {why}"
@@ -146,7 +146,7 @@ class Recap:
         into = {*self.into, *((file_of(choice.name),) if choice.name and choice.forwards else ())}
         for file in dict.fromkeys((*self.there, *self.recorded, *sorted(into))):
             if self.recorded[file]:
-                yield f"cassette {file}: {_many(self.recorded[file], 'episode')} recorded"
+                yield f"cassette {file}: {plural(self.recorded[file], 'episode')} recorded"
             elif file in into:
                 yield f"cassette {file}: nothing was recorded"
             size = self.there.get(file, 0)
@@ -154,7 +154,7 @@ class Recap:
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.played[source] or source in self.new)]
             if idle:
-                yield f"cassette {file}: {len(idle)} of {_many(size, 'episode')} not played: {_numbers(idle)}"
+                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {_numbers(idle)}"
 
 
 def _choice(engine: Engine) -> Choice:
@@ -180,10 +180,6 @@ def _numbers(numbers: Sequence[int]) -> str:
     ends = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
     runs = [f"#{start}" + f" to #{end}" * (end > start) for start, end in zip(starts, ends, strict=True)]
     return ", ".join((*runs[:MOST_TOLD], *(("...",) if len(runs) > MOST_TOLD else ())))
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 _OF_ITSELF = frozenset(("generated", "invalid", "limited", "stored"))  # answered so without rules and cassettes too

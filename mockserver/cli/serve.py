@@ -11,6 +11,7 @@ from mockserver.cli.options import rules_argument, setting_flags, sources
 from mockserver.config.settings import Settings
 from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
+from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.server.cassette_store import file_of
 from mockserver.server.live import Live, Sources, start
@@ -66,9 +67,7 @@ def _recording(live: Live) -> Iterator[str]:
     if choice.name is not None:
         library = live.player.libraries.get(choice.name)
         count = 0 if library is None else library.size
-        there = (
-            "not there yet" if not live.player.libraries.exists(choice.name) else f"{count} episode{'s' * (count != 1)}"
-        )
+        there = "not there yet" if not live.player.libraries.exists(choice.name) else plural(count, "episode")
         said += [f"cassette {file_of(choice.name)}: {there}", f"record: {choice.record}"]
     if live.settings.upstream:
         said.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))

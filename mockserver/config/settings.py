@@ -4,7 +4,6 @@
 Knows the names, kinds and bounds of settings, not what anybody does with them.
 """
 
-import json
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Timing
 from mockserver.core.rates import Limits
 from mockserver.core.seed import FROZEN_AT
+from mockserver.core.text import shown
 
 
 class Settings(BaseModel):
@@ -252,7 +252,7 @@ def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None
     named = [(("dialect",), settings.dialect, "")] if "dialect" in settings.model_fields_set else []
     for path, name, what in (*named, *((("upstream", name), name, ": a dialect") for name in settings.upstream)):
         if dialects and name not in dialects:
-            known = f"must be one of {', '.join(dialects)}, not {_shown(name)}{did_you_mean(name, dialects)}"
+            known = f"must be one of {', '.join(dialects)}, not {shown(name)}{did_you_mean(name, dialects)}"
             raise ConfigError(layer.mistake(path, f"{layer.name(path[:1])}{what} {known}", key=len(path) > 1))
     return {name: getattr(settings, name) for name in settings.model_fields_set}
 
@@ -282,27 +282,27 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
                 path, details["msg"] if layer.document else f"{layer.name(path[:1])}: {details['msg']}"
             )
         case "cannot":
-            return layer.mistake(path, f"{name} {details['msg']}: {_shown(value)}")
+            return layer.mistake(path, f"{name} {details['msg']}: {shown(value)}")
         case "excludes":
             return layer.mistake(path, f"{name}: {details['msg']}")
         case "literal_error":
             words = [word.strip("'") for word in str(context["expected"]).replace(" or ", ", ").split(", ")]
             near = did_you_mean(value, words) if isinstance(value, str) else ""
-            return layer.mistake(path, f"{name} must be {' or '.join(words)}, not {_shown(value)}{near}")
+            return layer.mistake(path, f"{name} must be {' or '.join(words)}, not {shown(value)}{near}")
     wants = _WANTS.get(kind, "{msg}").format(msg=details["msg"], **context)
     if wants == "a table" and not layer.document:
         wants = f"a table in braces, such as {_EXAMPLES.get(path, '{key: value}')}"
-    return layer.mistake(path, f"{name} must be {wants}, not {_shown(value)}")
+    return layer.mistake(path, f"{name} must be {wants}, not {shown(value)}")
 
 
 def _unknown(layer: _Layer, path: Path) -> str:
     """What to say of a name that is none: the one that is nearly so, or all that its table takes, if that is small."""
     if len(path) == 1:
         word = layer.name(path)
-        return f"unknown setting {_shown(word)}{did_you_mean(word, map(layer.written, Settings.model_fields))}"
+        return f"unknown setting {shown(word)}{did_you_mean(word, map(layer.written, Settings.model_fields))}"
     word, known = str(path[-1]), _table(path).model_fields
     hint = did_you_mean(word, known) or f"; {layer.name(path[:-1])} takes {', '.join(known)}"
-    return f"unknown setting {_shown(word)}{hint}"
+    return f"unknown setting {shown(word)}{hint}"
 
 
 def _table(path: Path) -> type[BaseModel]:
@@ -319,13 +319,7 @@ def _table(path: Path) -> type[BaseModel]:
     return LimitsTable if path[0] == "limits" else RatesTable
 
 
-def _shown(value: Json) -> str:
-    """The value as a file would show it, in at most one short line."""
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-_PREFIX, _LONGEST = "MOCKSERVER_", 60
+_PREFIX = "MOCKSERVER_"
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 _EXAMPLES: Mapping[Path, str] = {("match",): "{ignore: [temperature]}"}

@@ -15,10 +15,10 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from mockserver.core.http import host_of, is_address, origin
 from mockserver.core.json import Json
 from mockserver.core.seed import FROZEN_AT
+from mockserver.core.text import shown
 
 _AMOUNT = re.compile(r"\s*(\d+(?:_\d+)*(?:\.\d+)?|\.\d+)\s*([A-Za-z%]*)\s*")
 
-_LONGEST = 60
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
@@ -29,7 +29,7 @@ def seconds(value: Any) -> float:
     """A duration in seconds: `300ms`, `2s`, `1.5m`, `1h`, or a number of seconds."""
     amount = _amount(value, _SECONDS)
     if amount is None:
-        raise ValueError(f"{_shown(value)} is not a duration; write 300ms, 2s, 1m or a number of seconds")
+        raise ValueError(f"{shown(value)} is not a duration; write 300ms, 2s, 1m or a number of seconds")
     return amount
 
 
@@ -37,7 +37,7 @@ def size(value: Any) -> int:
     """A size in bytes: `10MB`, `512KiB`, or a whole number of bytes."""
     amount = _amount(value, _BYTES)
     if amount is None or not amount.is_integer():
-        raise ValueError(f"{_shown(value)} is not a size; write 512KB, 10MB or a whole number of bytes")
+        raise ValueError(f"{shown(value)} is not a size; write 512KB, 10MB or a whole number of bytes")
     return int(amount)
 
 
@@ -45,7 +45,7 @@ def share(value: Any) -> float:
     """A part of a whole, from 0 to 1: `20%` or `0.2`."""
     amount = _amount(value, _SHARES)
     if amount is None or amount > 1:
-        raise ValueError(f"{_shown(value)} is not a share; write 20% or 0.2, at most 100%")
+        raise ValueError(f"{shown(value)} is not a share; write 20% or 0.2, at most 100%")
     return amount
 
 
@@ -64,12 +64,6 @@ def _amount(value: Any, units: dict[str, Any]) -> float | None:
     else:
         return None
     return amount if 0 <= amount < math.inf else None
-
-
-def _shown(value: Any) -> str:
-    """The value as a file would show it, in at most one short line."""
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def _amounts_amount(read: Callable[[Any], float], expected: LiteralString) -> BeforeValidator:

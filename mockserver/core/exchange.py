@@ -9,6 +9,7 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers
 from mockserver.core.plan import Plan, Rendered, Usage
 from mockserver.core.seed import monotonic, wall
+from mockserver.core.text import plural
 
 Piece = tuple[float, bytes]  # when bytes left, and these
 
@@ -209,4 +210,4 @@ class Exchange:
         if self.ended in ("", "complete"):
             return self.ended or "open"
         amount, what = (self.unkept + len(frames(self.sent)), "frame") if self.streams else (self.size, "byte")
-        return f"{self.ended} after {amount} {what}{'s' * (amount != 1)}"
+        return f"{self.ended} after {plural(amount, what)}"

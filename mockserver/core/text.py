@@ -1,10 +1,40 @@
-"""Text from elsewhere as a line of a log may hold it: no line break, no escape sequence, no more than so much."""
+"""Values as text for people: on one line, cut, and with every character escaped that would not show as itself."""
 
-LONGEST = 300
+import json
+
+LONGEST = 300  # characters of a line in a log
+SHOWN = 80  # characters of a value in a message
+
+
+def plural(count: int, noun: str) -> str:
+    """A count with its noun: `1 call`, `2 calls`."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def shown(value: object, longest: int = SHOWN) -> str:
+    """A value as JSON on one line, cut after `longest` characters."""
+    text, whole = "", truncate(value, longest) if isinstance(value, str) else value
+    for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(whole):
+        text += piece
+        if len(text) > longest + 2:
+            return one_line(text[: longest + 1]) + "…"
+    return one_line(text)
+
+
+def truncate(text: str, longest: int = SHOWN) -> str:
+    """A text of at most `longest` characters, with an ellipsis where it was cut."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def one_line(text: str) -> str:
+    """A text with its line breaks and invisible characters as the escapes of JSON."""
+    if text.isprintable():
+        return text
+    return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
 
 
 def printable(text: str, longest: int = LONGEST) -> str:
-    """The text on one line, cut: what does not show as itself is written as an escape, and so is what is not ASCII."""
+    """A text in ASCII on one line of a log, cut after `longest` characters."""
     if len(text) > longest:
         text = text[:longest] + "..."
     if text.isascii() and text.isprintable():
@@ -14,5 +44,5 @@ def printable(text: str, longest: int = LONGEST) -> str:
 
 
 def lines(text: str) -> str:
-    """Several lines, each escaped and marked as one of them, so that none can pass for a line of its own."""
+    """Several lines, each escaped and marked with a bar, so that none can be taken for a log line of its own."""
     return "\n".join(f"| {printable(line, LONGEST)}" for line in text.split("\n"))

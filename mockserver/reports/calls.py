@@ -10,8 +10,8 @@ from mockserver.cassettes.redaction.mask import Secrets
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.json import Json
 from mockserver.core.plan import Usage
+from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.load import Rule
-from mockserver.rules.nearest import SHOWN, plain, shown
 
 MOST = 20  # calls that are listed
 REFUSED = ("invalid", "limited")  # sources of answers to calls for which no rule was looked at
@@ -85,7 +85,7 @@ def line(call: Came) -> str:
     what = brief(call.operation or f"{call.method} {call.path}", secrets)
     said = (brief(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
     source = f"{call.source} ({call.status})" if call.source in REFUSED else call.source
-    return f"call {call.number}: {' '.join(filter(None, (what, *said)))} -> {plain(source) or 'open'}"
+    return f"call {call.number}: {' '.join(filter(None, (what, *said)))} -> {one_line(source) or 'open'}"
 
 
 def named(call: Came) -> str:
@@ -93,13 +93,13 @@ def named(call: Came) -> str:
     if not call.last_user:
         return f"{brief(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
     text = call.secrets.text(call.last_user[:_LONGEST])
-    return f"{shown(text if len(text) <= BRIEF else f'{text[: BRIEF - 1]}…')} (call {call.number})"
+    return f"{shown(text, BRIEF)} (call {call.number})"
 
 
 def brief(text: str, secrets: Secrets) -> str:
     """A name, a path or other such on one line, without credentials, and only as much as is read."""
     text = secrets.text(text[:_LONGEST])
-    return plain(text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…")
+    return one_line(truncate(text))
 
 
 def lines_of(calls: Sequence[Came]) -> Iterator[str]:
@@ -111,7 +111,7 @@ def lines_of(calls: Sequence[Came]) -> Iterator[str]:
 
 def listed(calls: Sequence[Came]) -> str:
     """The calls, a line each, below how many there are."""
-    return "\n".join([f"{many(len(calls))} came:", *lines_of(calls)]) if calls else NONE_CAME
+    return "\n".join([f"{plural(len(calls), 'call')} came:", *lines_of(calls)]) if calls else NONE_CAME
 
 
 def sources(call: Came) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def refused(calls: Sequence[Came]) -> Iterator[str]:
     found = [call for call in calls if call.source in REFUSED or (call.status == _FAILED and call.error)]
     for call in found[:MOST_REFUSED]:
         yield line(call) if call.source in REFUSED else f"{line(call)} ({call.status})"
-        yield f"  {plain(call.secrets.text(call.error)[:_TOLD])}"
+        yield f"  {one_line(call.secrets.text(call.error)[:_TOLD])}"
     if len(found) > MOST_REFUSED:
         yield f"... and {len(found) - MOST_REFUSED} more that were refused"
 
@@ -138,11 +138,6 @@ def told_by(reply: bytes) -> str:
     tables = (body, body.get("error")) if isinstance(body, dict) else ()
     messages = (table.get("message") for table in reversed(tables) if isinstance(table, dict))
     return next((message for message in messages if isinstance(message, str)), "")
-
-
-def many(number: int, what: str = "call") -> str:
-    """So many: `1 call`, `2 calls`."""
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 _FAILED, _TOLD = 500, 500  # the status of a rule that fails, and letters of what an error says

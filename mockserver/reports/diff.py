@@ -12,9 +12,10 @@ from mockserver.cassettes.redaction.mask import Secrets
 from mockserver.core import tool_results
 from mockserver.core.call import Call, Message
 from mockserver.core.exchange import ConditionResult
+from mockserver.core.text import one_line, shown
 from mockserver.reports.calls import brief
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
-from mockserver.rules.nearest import MOST_LINES, closeness, lines, plain, shown
+from mockserver.rules.nearest import MOST_LINES, closeness, lines
 
 WIDE = 60  # letters of a text beside another one
 AROUND = 20  # letters before the first one that differs, where a text is cut
@@ -137,7 +138,7 @@ def _passage(wanted: str, text: str, start: int = 0) -> Span | None:
 
 def _beside(finding: ConditionResult, wanted: str, text: str, span: Span) -> Iterator[str]:
     """Two texts, one above the other, and below them a caret under each letter that differs."""
-    head = f"MISS  {plain(finding.field)} {finding.predicate} "
+    head = f"MISS  {one_line(finding.field)} {finding.predicate} "
     yield head + (_cut(wanted, span.at)[0] if isinstance(finding.expected, str) else shown(finding.expected))
     told, begun = _cut(text, span.at)
     yield f"{'      got':<{len(head)}}{told}"
@@ -154,7 +155,7 @@ def _cut(text: str, at: int) -> tuple[str, int]:
 
 
 def _escaped(text: str) -> str:
-    return plain(json.dumps(text, ensure_ascii=False)[1:-1])
+    return one_line(json.dumps(text, ensure_ascii=False)[1:-1])
 
 
 def _width(text: str) -> int:
@@ -206,13 +207,15 @@ def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterato
     """Each path below which two values differ; `whole`: nothing may stand there besides."""
     if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
         for name in wanted:
-            inner = f"{path}.{plain(str(name))}".lstrip(".")
+            inner = f"{path}.{one_line(str(name))}".lstrip(".")
             if name not in actual:
                 yield f"missing {inner}"
             else:
                 yield from _paths(wanted[name], actual[name], inner, whole=whole)
         if whole:
-            yield from (f"besides {f'{path}.{plain(str(name))}'.lstrip('.')}" for name in actual if name not in wanted)
+            yield from (
+                f"besides {f'{path}.{one_line(str(name))}'.lstrip('.')}" for name in actual if name not in wanted
+            )
     elif isinstance(wanted, list | tuple) and isinstance(actual, list | tuple) and len(wanted) == len(actual) and whole:
         for at, (one, other) in enumerate(zip(wanted, actual, strict=True)):
             yield from _paths(one, other, f"{path}[{at}]", whole=whole)
@@ -260,7 +263,7 @@ def asked(call: Call, secrets: Secrets) -> Iterator[str]:
     told = [f"{call.dialect} {call.operation} {brief(call.model, secrets)}".rstrip()]
     told += ["streamed"] if call.stream else []
     told += [f"tools {_names(tool.name for tool in call.tools)}"] if call.tools else []
-    told += [plain(call.response_format)] if call.response_format != "text" else []
+    told += [one_line(call.response_format)] if call.response_format != "text" else []
     told += [f"goes on from {brief(call.previous, secrets)}"] if call.previous is not None else []
     yield secrets.text(", ".join(told))
     messages = call.messages
@@ -320,10 +323,10 @@ def _clean(value: object, secrets: Secrets) -> object:
 
 
 def _message(call: Call, message: Message, secrets: Secrets) -> Iterator[str]:
-    role = plain(message.role)
+    role = one_line(message.role)
     if message.role == "tool" and message is call.messages[-1]:
         result = tool_results.last(call)
-        role = f"{role} {plain(str(result['name']))}" if result is not None and result["name"] else role
+        role = f"{role} {one_line(str(result['name']))}" if result is not None and result["name"] else role
     if message.text or not (message.tool_calls or message.parts):
         yield f"  {role}: {shown(secrets.text(message.text[:_LONGEST]))}"
     if message.parts:
@@ -333,6 +336,6 @@ def _message(call: Call, message: Message, secrets: Secrets) -> Iterator[str]:
 
 
 def _names(names: Iterable[str]) -> str:
-    every = [plain(name[:80]) for name in names]
+    every = [one_line(name[:80]) for name in names]
     more = f" and {len(every) - MOST_NAMES} more" if len(every) > MOST_NAMES else ""
     return ", ".join(every[:MOST_NAMES]) + more

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
-from mockserver.reports.calls import Came, line, listed, many, named
+from mockserver.core.text import plural, truncate
+from mockserver.reports.calls import Came, line, listed, named
 from mockserver.reports.diff import findings, ranked
 
 WIDE = 100  # characters of a rule on one line
@@ -152,7 +153,7 @@ def too_few(calls: Sequence[Came], wanted: Wanted, number: str) -> str:
 
 def any_but(calls: Sequence[Came], wanted: Wanted, number: int) -> str:
     """That more calls were so than were wanted."""
-    return f"wanted {many(number)}{_with(wanted)}, got {len(calls)}\n{listed(calls)}"
+    return f"wanted {plural(number, 'call')}{_with(wanted)}, got {len(calls)}\n{listed(calls)}"
 
 
 def not_none(calls: Sequence[Came], wanted: Wanted) -> str:
@@ -163,7 +164,7 @@ def not_none(calls: Sequence[Came], wanted: Wanted) -> str:
 def sequence(calls: Sequence[Came], steps: Sequence[Wanted]) -> str:
     """The calls beside what was wanted of each: what is missing and what came besides moves no other."""
     rows = list(_aligned(calls, steps))
-    told = [_parting(rows), f"wanted {many(len(steps))}, {len(calls)} came:"]
+    told = [_parting(rows), f"wanted {plural(len(steps), 'call')}, {len(calls)} came:"]
     number = 0
     for step, call in rows:
         number += step is not None
@@ -246,4 +247,4 @@ def _wish(wanted: Wanted | None) -> str:
     """What is wanted, as it is written in a test."""
     when = {} if wanted is None else wanted.when
     text = ", ".join(field_in_python(name, value) for name, value in when.items()) or "any call"
-    return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"
+    return truncate(text, BRIEF)

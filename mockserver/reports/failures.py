@@ -10,11 +10,12 @@ from pathlib import Path
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
 from mockserver.engine.memory import LOOK_UPS
-from mockserver.reports.calls import MOST, NONE_CAME, REFUSED, Came, line, listed, many, named, refused, sources
+from mockserver.reports.calls import MOST, NONE_CAME, REFUSED, Came, line, listed, named, refused, sources
 from mockserver.reports.diff import asked, findings, ranked
 from mockserver.reports.suggest import change, suggestion
 from mockserver.rules.load import Rule, answering
-from mockserver.rules.nearest import Near, nearest, plain, shown
+from mockserver.core.text import one_line, plural, shown, truncate
+from mockserver.rules.nearest import Near, nearest
 
 MOST_FRAMES = 10  # of a function that failed
 WIDE = 100  # characters of a headline
@@ -31,7 +32,7 @@ class Problem:
 
 def problem(headline: str, more: Iterable[str] = (), *, count: int = 1) -> Problem:
     """A problem of a headline, which is cut where it is too wide, and of lines below it."""
-    head = headline if len(headline) <= WIDE else f"{headline[: WIDE - 1]}…"
+    head = truncate(headline, WIDE)
     lines = [f"  {line}" for line in more]
     return Problem(head, "\n".join((headline, *lines)), count)
 
@@ -58,7 +59,7 @@ class Budget:
     def passed(self, calls: Sequence[Came]) -> Iterator[Problem]:
         """Which bounds the calls went over, and with which call."""
         if self.max_calls is not None and len(calls) > self.max_calls:
-            head = f"{many(len(calls))} came, {self.max_calls} may; one too many: {named(calls[self.max_calls])}"
+            head = f"{plural(len(calls), 'call')} came, {self.max_calls} may; one too many: {named(calls[self.max_calls])}"
             yield problem(head, _beyond(calls, self.max_calls))
         if self.max_tokens is not None:
             sums = list(_sums(calls))
@@ -70,19 +71,19 @@ class Budget:
 
 def unmet(rule: Rule, wanted: int, came: int, calls: Sequence[Came]) -> Problem:
     """A rule that answered fewer calls than it was to, and the calls that came nearest to it."""
-    head = f"{plain(rule.where)} was to answer {many(wanted)} and answered {came}"
+    head = f"{one_line(rule.where)} was to answer {plural(wanted, 'call')} and answered {came}"
     if not calls:
         return problem(head, [NONE_CAME])
     others = [call for call in calls if rule.source not in sources(call)]
     held = [(call, rule.when.results(call.asked)) for call in others if call.asked is not None]
-    told = [] if held else [f"no other call came that it could have answered; {many(len(calls))} came in all"]
+    told = [] if held else [f"no other call came that it could have answered; {plural(len(calls), 'call')} came in all"]
     for call, found in ranked(held)[:NEAREST]:
         told.append(line(call))
         if all(finding.ok for finding in found):
             told.append("  it would have fit, but what answered it came first")
         told += [f"  {each}" for each in findings(found, call.secrets)]
     if len(held) > NEAREST:
-        told.append(f"... and {many(len(held) - NEAREST, 'other call')}")
+        told.append(f"... and {plural(len(held) - NEAREST, 'other call')}")
     return problem(head, [*told, *refused([call for call in calls if call.source in REFUSED])])
 
 
@@ -97,7 +98,7 @@ def failing(where: str, errors: Sequence[Exception]) -> Problem:
     words = shown(str(first))[1:-1] if str(first) else ""
     often = f", {len(errors)} times" if len(errors) > 1 else ""
     name = f"{type(first).__name__}: {words}" if words else type(first).__name__
-    return problem(f"{name} in the function of {plain(where)}{often}", map(plain, _traceback(first)))
+    return problem(f"{name} in the function of {one_line(where)}{often}", map(one_line, _traceback(first)))
 
 
 def _beyond(calls: Sequence[Came], allowed: int) -> Iterator[str]:
@@ -121,7 +122,7 @@ def _spent(calls: Sequence[Came], sums: Sequence[int], allowed: int) -> Iterator
     for call, total in list(zip(calls, sums, strict=True))[:MOST]:
         took = 0 if call.usage is None else call.usage.total
         over = f", {total - allowed} too many" if total > allowed else ""
-        yield f"{many(took, 'token')}, {total} so far{over}: {line(call)}"
+        yield f"{plural(took, 'token')}, {total} so far{over}: {line(call)}"
     if len(calls) > MOST:
         yield f"... and {len(calls) - MOST} more"
 
@@ -184,7 +185,7 @@ def _told(group: Sequence[Came], rules: Sequence[Rule], used: Container[str]) ->
     if call.asked is not None and call.error.startswith(_NO_RULE):
         return _no_rule(group, call.asked, rules, used)
     error = call.secrets.text(call.error)
-    first, *others = (plain(line[:_LONGEST]) for line in error.split("\n"))
+    first, *others = (one_line(line[:_LONGEST]) for line in error.split("\n"))
     told = [] if call.asked is None else list(asked(call.asked, call.secrets))
     if error.startswith(_NO_EPISODE):
         head = f"{first.partition(' answers ')[0]} answers {who}"
@@ -238,25 +239,25 @@ def _nearest(near: Near[Rule] | None) -> str:
     """In a few words, what comes nearest and what it misses."""
     if near is None:
         return "there are no rules"
-    missed = dict.fromkeys(plain(finding.field) for finding in near.results if not finding.ok)
-    return f"nearest {plain(near.where)}: {', '.join(missed) or _used_up(near.rule)}"
+    missed = dict.fromkeys(one_line(finding.field) for finding in near.results if not finding.ok)
+    return f"nearest {one_line(near.where)}: {', '.join(missed) or _used_up(near.rule)}"
 
 
 def _verdict(near: Near[Rule]) -> str:
     total = len(near.results)
     if near.held == total:
         return f"its conditions hold, but {_used_up(near.rule)}"
-    return f"{near.held} of {total} condition{'s' * (total != 1)} hold{'s' * (total == 1)}"
+    return f"{near.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
 
 def _used_up(rule: Rule) -> str:
     if rule.state is not None:
         return f"its state {shown(rule.state.is_)} is another now"
-    return f"it has answered its {many(rule.times)}" if rule.times is not None else "it was not asked"
+    return f"it has answered its {plural(rule.times, 'call')}" if rule.times is not None else "it was not asked"
 
 
 def _rule(rule: Rule) -> str:
-    return plain(f"{rule.where} {shown(rule.name)}" if "name" in rule.spec else rule.where)
+    return one_line(f"{rule.where} {shown(rule.name)}" if "name" in rule.spec else rule.where)
 
 
 MAX_UNPLAYED = 10  # runs of numbers that are listed
@@ -294,7 +295,7 @@ def summary(tapes: Iterable[Tape]) -> Iterator[str]:
 
 def _of(tape: Tape) -> str:
     idle = tape.idle
-    return f"{tape.file}: {len(idle)} of {tape.size} episode{'s' * (tape.size != 1)} not played: {_numbers(idle)}"
+    return f"{tape.file}: {len(idle)} of {plural(tape.size, 'episode')} not played: {_numbers(idle)}"
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:
@@ -356,4 +357,4 @@ def fault_summary(rows: Sequence[Row]) -> str:
     counts = Counter(row.outcome for row in rows)
     told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     bad = sum(row.bad for row in rows)
-    return f"{len(rows)} run{'s' * (len(rows) != 1)}: {told}; {bad or 'none'} bad"
+    return f"{plural(len(rows), 'run')}: {told}; {bad or 'none'} bad"

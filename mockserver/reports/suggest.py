@@ -14,15 +14,15 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json, compact
 from mockserver.core.plan import DOCUMENTS
+from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import singles
 from mockserver.engine.memory import LOOK_UPS
-from mockserver.reports.calls import many
 from mockserver.reports.diff import blurred, is_secret, span_of
 from mockserver.reports.expected import field_in_python, field_in_yaml, in_python, in_yaml, python
 from mockserver.rules.answer.checks import GENERATIVE
 from mockserver.rules.load import Rule
 from mockserver.rules.match.parse import compile_when
-from mockserver.rules.nearest import Near, plain
+from mockserver.rules.nearest import Near
 
 LONGEST = 60  # letters of a text that is compared whole
 LONGEST_NAME = 200  # letters of a model, a path or an id that is compared whole
@@ -66,7 +66,9 @@ def change(near: Near[Rule], call: Call, secrets: Secrets) -> str | None:
     """What to write in a rule that misses by one condition; None where it misses by more, or that is no help."""
     rule, missed, when = near.rule, [finding for finding in near.results if not finding.ok], near.rule.spec.get("when")
     if not missed and rule.times is not None:
-        return f"{rule.where} has answered its {many(rule.times)}: let it answer more with times, or say what follows"
+        return (
+            f"{rule.where} has answered its {plural(rule.times, 'call')}; increase times, or add a rule for later calls"
+        )
     if len(missed) != 1 or not isinstance(when, Mapping) or missed[0].field not in when or _is_another(missed[0]):
         return None
     [finding] = missed
@@ -76,7 +78,7 @@ def change(near: Near[Rule], call: Call, secrets: Secrets) -> str | None:
     if not _holds(changed, call):
         return None
     if value is None:
-        return f"in {rule.where} leave out {plain(finding.field)}"
+        return f"in {rule.where} leave out {one_line(finding.field)}"
     written = field_in_python if rule.place is not None and rule.place.file.endswith(".py") else field_in_yaml
     return f"in {rule.where} write: {written(finding.field, value)}"
 

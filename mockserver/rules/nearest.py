@@ -3,7 +3,6 @@
 What the request says is shown cut and escaped, so that no request can write lines of its own into a report.
 """
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from typing import Generic, Protocol, TypeVar
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
+from mockserver.core.text import one_line, plural, shown
 from mockserver.rules.match.conditions import Condition
 
-SHOWN = 80  # characters of a value
 MOST_LINES = 12  # results shown of one rule
 _POOL = 24  # rules whose texts are compared in detail
 _COMPARED = 200  # characters compared of each text
@@ -92,36 +91,15 @@ def report(near: Sequence[Near[R]]) -> str:
 def lines(results: Iterable[ConditionResult]) -> Iterator[str]:
     """Render one line per result: `ok    model equals "gpt-4o"`, or `MISS  model equals "gpt-4o": got "o3"`."""
     for result in results:
-        wanted = f"{plain(result.field)} {result.predicate} {shown(result.expected)}"
+        wanted = f"{one_line(result.field)} {result.predicate} {shown(result.expected)}"
         if result.ok:
             yield f"ok    {wanted}"
         else:
             yield f"MISS  {wanted}: got {'nothing' if result.actual is None else shown(result.actual)}"
 
 
-def shown(value: object) -> str:
-    """Render a value as JSON on one line, shortened, with invisible characters escaped."""
-    text = ""
-    for piece in json.JSONEncoder(ensure_ascii=False, default=str).iterencode(_cut(value)):
-        text += piece
-        if len(text) > SHOWN + 2:
-            return plain(text[: SHOWN + 1]) + "…"
-    return plain(text)
-
-
-def _cut(value: object) -> object:
-    return f"{value[: SHOWN - 1]}…" if isinstance(value, str) and len(value) > SHOWN else value
-
-
-def plain(text: str) -> str:
-    """Render a text on one line, with invisible characters escaped."""
-    if text.isprintable():
-        return text
-    return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
-
-
 def _told(rule: Near[R]) -> Iterator[str]:
-    yield f"  {plain(rule.where)}{f' {shown(rule.name)}' if rule.name else ''}: {_verdict(rule)}"
+    yield f"  {one_line(rule.where)}{f' {shown(rule.name)}' if rule.name else ''}: {_verdict(rule)}"
     results = rule.results
     if len(results) > MOST_LINES:
         results = tuple(sorted(results, key=lambda result: result.ok)[:MOST_LINES])
@@ -135,7 +113,7 @@ def _verdict(rule: Near[R]) -> str:
     total = len(rule.results)
     if rule.held == total:
         return "its conditions hold, but its times are used up or its state is another"
-    return f"{rule.held} of {total} condition{'s' * (total != 1)} hold{'s' * (total == 1)}"
+    return f"{rule.held} of {plural(total, 'condition')} hold{'s' * (total == 1)}"
 
 
 def _share(condition: Condition, call: Call) -> float:

@@ -8,7 +8,7 @@ from pydantic import Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from mockserver.config.source import Path, did_you_mean
-from mockserver.rules.nearest import shown
+from mockserver.core.text import shown
 from mockserver.rules.table import Table
 
 

@@ -16,6 +16,7 @@ from mockserver.core.exchange import ConditionResult, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure, Plan
+from mockserver.core.text import shown, truncate
 from mockserver.dialects import Dialect, Operation, discover
 from mockserver.engine.answer import counted, singles
 from mockserver.engine.counters import START, STATE, next_attempt_of, times_counter
@@ -24,7 +25,7 @@ from mockserver.engine.memory import Memory, following
 from mockserver.engine.offload import is_large
 from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule
-from mockserver.rules.nearest import SHOWN, lines, shown
+from mockserver.rules.nearest import lines
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.routes import Place, find, meant, nearest, places
 from mockserver.server.snapshot import query_from
@@ -323,6 +324,6 @@ def _verdict(rule: Rule, call: Call) -> str:
 def _short(value: Json) -> Json:
     """The value itself where it is short, else its beginning."""
     if isinstance(value, str):
-        return value if len(value) <= SHOWN else f"{value[: SHOWN - 1]}…"
+        return truncate(value)
     text = shown(value)
     return text if text.endswith("…") else value

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mockserver.config.errors import MockserverError
 from mockserver.config.settings import Settings
+from mockserver.core.text import plural
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import aside
 from mockserver.server.cassette_store import file_of
@@ -72,15 +73,11 @@ async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say:
         before = "what was recorded before still holds" if cassettes else "the rules before still hold"
         say("\n".join([f"not reloaded, {before}:", *(m.shown() for m in error.mistakes)]))
     else:
-        told = ", ".join(_cassette(live, name) for name in cassettes) or _many(len(live.engine.rules), "rule")
+        told = ", ".join(_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
         later = f"; at the next start: {', '.join(waiting)}" if waiting else ""
         say(f"reloaded: {told}{later}")
 
 
 def _cassette(live: Live, name: str) -> str:
     library = live.player.libraries.get(name)
-    return f"cassette {file_of(name)}, " + ("not there" if library is None else _many(library.size, "episode"))
-
-
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+    return f"cassette {file_of(name)}, " + ("not there" if library is None else plural(library.size, "episode"))

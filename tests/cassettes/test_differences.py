@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.miss import MOST_LINES, Difference, differences, lines, shown
+from mockserver.cassettes.miss import MOST_LINES, SHOWN, Difference, differences, lines
+from mockserver.core.text import shown
 
 USER = {"role": "user", "content": "What is the weather in Oslo today?"}
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": '{"type":"object","properties":{}}'}}
@@ -56,7 +57,7 @@ CASES: list[tuple[dict[str, Any], dict[str, Any], list[str]]] = [
         ['messages[0] (system).role: recorded "user" | asked "system"'],
     ),
     ({"input": "abc"}, {"input": "abd"}, ['input: recorded "abc" | asked "abd"']),
-    ({"input": [USER]}, {"input": "abd"}, [f'input: recorded {shown([USER])} | asked "abd"']),
+    ({"input": [USER]}, {"input": "abd"}, [f'input: recorded {shown([USER], SHOWN)} | asked "abd"']),
     ({"tools": [WEATHER]}, {"tools": [WEATHER, TIME]}, ["tool time: only asked"]),
     ({"tools": [TIME, WEATHER]}, {"tools": [TIME]}, ["tool weather: only recorded"]),
     ({"tools": [WEATHER]}, {}, ["tool weather: only recorded"]),
@@ -116,17 +117,3 @@ def test_many_lines_are_counted() -> None:
     told = list(lines(found))
     assert len(told) == MOST_LINES + 1
     assert told[-1] == f"... and {20 - MOST_LINES} more"
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("a", '"a"'),
-        (None, "null"),
-        ([1, "é"], '[1, "é"]'),
-        ("x" * 99, f'"{"x" * 59}…"'),
-        (["y" * 99], f'["{"y" * 59}…'),
-    ],
-)
-def test_shown(value: Any, text: str) -> None:
-    assert shown(value) == text

@@ -9,7 +9,7 @@ from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.rules.match.conditions import Condition
 from mockserver.rules.match.parse import compile_when
-from mockserver.rules.nearest import lines, nearest, report, shown
+from mockserver.rules.nearest import lines, nearest, report
 from tests.kit.calls import call
 
 
@@ -99,37 +99,6 @@ def test_a_rule_of_many_conditions_is_cut_and_keeps_its_misses() -> None:
     assert text[1] == '  rules.yaml:1 "r1": 19 of 20 conditions hold'
     assert text[2] == "    MISS  param.p19 exists true: got nothing"
     assert (len(text), text[-1]) == (15, "    ... and 8 more")
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        ("a", '"a"'),
-        ("é ☃", '"é ☃"'),
-        ('a"b\\', '"a\\"b\\\\"'),
-        ("a\nb\x1b[31m\x7f\x85", '"a\\nb\\u001b[31m\\u007f\\u0085"'),
-        ("\u2028\u202e\ud800\U000e0001", '"\\u2028\\u202e\\ud800\\udb40\\udc01"'),
-        ("x" * 80, f'"{"x" * 80}"'),
-        ("x" * 81, f'"{"x" * 79}…"'),
-        (None, "null"),
-        (1.5, "1.5"),
-        (("a", "b"), '["a", "b"]'),
-        ({"a": "\n"}, '{"a": "\\n"}'),
-        ({"a": "x" * 200}, f'{{"a": "{"x" * 74}…'),
-        (list(range(1000)), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22…"),
-        (b"a", "\"b'a'\""),
-    ],
-)
-def test_shown(value: object, text: str) -> None:
-    assert shown(value) == text
-    assert text.isprintable()
-
-
-def test_a_value_of_any_depth_is_shown() -> None:
-    deep: Any = []
-    for _ in range(10_000):
-        deep = [deep]
-    assert shown(deep) == "[" * 81 + "…"
 
 
 def test_no_text_writes_lines_of_its_own() -> None:

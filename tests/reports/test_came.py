@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.cassettes.redaction.mask import Secrets
-from mockserver.reports.calls import MOST, NONE_CAME, line, lines_of, listed, many, named, sources, told_by
+from mockserver.reports.calls import MOST, NONE_CAME, line, lines_of, listed, named, sources, told_by
 from tests.dialects.features import URLS
 from tests.kit.asgi import app
 from tests.kit.calls import call
@@ -47,7 +47,6 @@ def test_a_list_of_calls() -> None:
     assert listed([Came(source="generated")]) == '1 call came:\n  call 1: chat gpt-4o "hello" -> generated'
     lines = list(lines_of([Came()] * (MOST + 7)))
     assert (len(lines), lines[-1]) == (MOST + 1, "  ... and 7 more")
-    assert (many(1), many(2, "rule")) == ("1 call", "2 rules")
 
 
 @pytest.mark.parametrize("dialect", URLS)

@@ -7,8 +7,9 @@ import click
 
 from mockserver import __version__
 from mockserver.cassettes.convert.exports import ADDRESSES, har
-from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, put_out
+from mockserver.cli.cassette.folder import cassettes_flag, folder, numbered, picked, put_out
 from mockserver.core.json import Json
+from mockserver.core.text import plural
 from mockserver.dialects import discover
 
 
@@ -30,4 +31,4 @@ def command(name: str, output: Path | None, force: bool, **flags: Json) -> None:
         mount: address for dialect, address in where.settings.upstream.items() for mount in discover()[dialect].mounts
     }
     text = json.dumps(har(episodes, __version__, {**ADDRESSES, **own}), indent=2, ensure_ascii=False) + "\n"
-    put_out(text, output, many(len(episodes), "episode"), force=force)
+    put_out(text, output, plural(len(episodes), "episode"), force=force)

@@ -19,7 +19,7 @@ from mockserver.config.settings import Settings, assemble
 from mockserver.config.types import seconds
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
-from mockserver.core.text import printable
+from mockserver.core.text import plural, printable
 from mockserver.dialects import discover
 from mockserver.server.recorder import keeping
 
@@ -98,7 +98,7 @@ def numbered(cassette: CassetteFile, number: int | None) -> list[tuple[int, Epis
 def check_number(cassette: CassetteFile, number: int | None, count: int) -> None:
     """Refuse the number of an episode that is not there. Raises CassetteError."""
     if number is not None and number > count:
-        raise CassetteError(f"{cassette.path} has {many(count, 'episode')}; there is no #{number}")
+        raise CassetteError(f"{cassette.path} has {plural(count, 'episode')}; there is no #{number}")
 
 
 def age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
@@ -161,11 +161,6 @@ def put_out(text: str, output: Path | None, told: str, *, force: bool) -> None:
         raise ConfigError(f"{output} is there already; say --force to write over it")
     write_file(output, text)
     click.echo(f"{output}: {told}", err=True)
-
-
-def many(count: int, what: str) -> str:
-    """So many of something."""
-    return f"{count} {what}{'s' * (count != 1)}"
 
 
 _NEXT = "record something with --record once, import it, or say --cassettes FOLDER"

@@ -12,7 +12,6 @@ from mockserver.cli.cassette.folder import (
     cassettes_flag,
     folder,
     leaks,
-    many,
     read_file,
     scrubber,
 )
@@ -21,6 +20,7 @@ from mockserver.cli.cassette.telling import line
 from mockserver.config.errors import CassetteError, ConfigError, MockserverError
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
+from mockserver.core.text import plural
 from mockserver.dialects import discover
 
 
@@ -78,7 +78,7 @@ def _taken(found: Imported, cassette: CassetteFile, where: Folder, file: str) ->
     again = len(found.episodes) - taken - refused
     told = f"; {again} {'was' if again == 1 else 'were'} there already" if again else ""
     if taken or again:
-        click.echo(f"{cassette.path}: {many(taken, 'episode')} from {file}{told}")
+        click.echo(f"{cassette.path}: {plural(taken, 'episode')} from {file}{told}")
     else:
         click.echo(f"{file}: no episode for {cassette.path}", err=True)
     return taken + again, refused
@@ -97,7 +97,7 @@ def _left(found: Imported) -> int:
     if found.strangers:
         hosts = ", ".join(line(host, 60) for host, _ in found.strangers[:5]) + ", …" * (len(found.strangers) > 5)
         count = sum(count for _, count in found.strangers)
-        words = f"left out {many(count, 'request')} to hosts of no known provider ({hosts})"
+        words = f"left out {plural(count, 'request')} to hosts of no known provider ({hosts})"
         click.echo(f"{words}; --dialect says whose they are", err=True)
     return len(found.left) + (0 if found.episodes else len(found.strangers))
 

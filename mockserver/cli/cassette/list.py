@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 import click
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.cli.cassette.folder import Folder, cassettes_flag, folder, many, numbered, picked
+from mockserver.cli.cassette.folder import Folder, cassettes_flag, folder, numbered, picked
 from mockserver.cli.cassette.telling import day, headline, line, size
 from mockserver.config.errors import MockserverError
 from mockserver.core.json import Json
+from mockserver.core.text import plural
 
 
 @click.command(name="list")
@@ -50,7 +51,7 @@ def _row(where: Folder, cassette: CassetteFile) -> Sequence[str]:
     recorded = [episode.at for episode in episodes if episode.at]
     return (
         str(cassette.path.relative_to(where.path)),
-        many(len(episodes), "episode"),
+        plural(len(episodes), "episode"),
         size(cassette.path.stat().st_size),
         day(max(recorded)) if recorded else "-",
         line(" ".join(dialects)) or "-",

@@ -4,14 +4,14 @@ import re
 
 import click
 
-from mockserver.cli.cassette.folder import age, cassettes_flag, check_number, folder, many, picked
+from mockserver.cli.cassette.folder import age, cassettes_flag, check_number, folder, picked
 from mockserver.cli.cassette.played import Played
 from mockserver.cli.cassette.telling import headline
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.seed import wall
-from mockserver.core.text import printable
+from mockserver.core.text import plural, printable
 
 
 def _numbers(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[int, ...]:
@@ -74,7 +74,7 @@ def command(  # size: click gives each flag a parameter
     for at, episode in gone:
         click.echo(headline(f"{source}#{at}", episode))
     done = "would go" if dry_run else "removed"
-    click.echo(f"{cassette.path}: {many(len(gone), 'episode')} {done}, {len(episodes) - len(gone)} left")
+    click.echo(f"{cassette.path}: {plural(len(gone), 'episode')} {done}, {len(episodes) - len(gone)} left")
 
 
 _NUMBERS = re.compile(r"([1-9]\d{0,5})(?:-([1-9]\d{0,5}))?")

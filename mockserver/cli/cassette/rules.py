@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from mockserver.cassettes.convert.rules import Asked, Rule, rules, written
-from mockserver.cli.cassette.folder import cassettes_flag, folder, many, numbered, picked, put_out
+from mockserver.cli.cassette.folder import cassettes_flag, folder, numbered, picked, put_out
 from mockserver.cli.cassette.meaning import asked
 from mockserver.cli.cassette.telling import line
 from mockserver.config.errors import CassetteError, Mistake, MockserverError
 from mockserver.config.source import read
 from mockserver.core.json import Json
+from mockserver.core.text import plural
 from mockserver.server.live import compiled
 
 
@@ -46,7 +47,7 @@ def command(names: tuple[str, ...], output: Path | None, force: bool, **flags: J
         click.echo(f"left out {line(told)}", err=True)
     if not fit:
         raise CassetteError(f"no episode of {', '.join(names)} can be a rule")
-    told = f"{many(len(fit), 'rule')} from {many(len(found), 'episode')}"
+    told = f"{plural(len(fit), 'rule')} from {plural(len(found), 'episode')}"
     put_out(written(fit), output, told, force=force)
 
 

@@ -2,9 +2,10 @@
 
 import click
 
-from mockserver.cli.cassette.folder import cassettes_flag, check_number, folder, many, picked, scrubber
+from mockserver.cli.cassette.folder import cassettes_flag, check_number, folder, picked, scrubber
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
+from mockserver.core.text import plural
 
 
 @click.command(name="scrub")
@@ -43,7 +44,7 @@ def command(names: tuple[str, ...], dry_run: bool, **flags: Json) -> None:  # cl
             cassette.rewrite(scrubbed)
         for told in changed:
             click.echo(f"{cassette.path}{told}")
-        click.echo(f"{cassette.path}: {many(len(changed), 'episode')} {'to scrub' if dry_run else 'scrubbed'}")
+        click.echo(f"{cassette.path}: {plural(len(changed), 'episode')} {'to scrub' if dry_run else 'scrubbed'}")
 
 
 def _parts(old: Episode, new: Episode) -> list[str]:

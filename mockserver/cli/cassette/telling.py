@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from mockserver.cassettes.parse_response import Said, Told, events, told
-from mockserver.cli.cassette.folder import many
 from mockserver.core.call import Call, Message
 from mockserver.core.episode import Episode
 from mockserver.core.json import compact, parsed
+from mockserver.core.text import plural
 
 WIDE = 160  # characters of a line of a list
 
@@ -44,7 +44,7 @@ def size(count: int) -> str:
 def headline(source: str, episode: Episode) -> str:
     """An episode in a line: what was asked, and what came."""
     said = told(episode.reply, episode.operation)
-    streamed = f" in {many(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
+    streamed = f" in {plural(len(episode.reply.frames), 'event')}" if episode.reply.frames is not None else ""
     asked = f"{episode.dialect} {episode.operation} {episode.model}".strip()
     return line(f"{source}  {asked} -> {episode.reply.status}{streamed}: {_short(said) or _listed(episode)}")
 
@@ -64,7 +64,7 @@ def _listed(episode: Episode) -> str:
     body = parsed(episode.reply.bytes.decode("utf-8", "replace"))
     values = body.values() if isinstance(body, Mapping) else ()
     found = next((value for value in values if isinstance(value, list)), None)
-    return "-" if found is None else many(len(found), episode.operation.removesuffix("s"))
+    return "-" if found is None else plural(len(found), episode.operation.removesuffix("s"))
 
 
 def _error(said: Told) -> str:
@@ -134,8 +134,10 @@ def _beat(episode: Episode) -> str:
         return f", {size(len(reply.body))}" + (f" after {reply.took:.3f} s" if reply.took else "")
     count = len(events(reply.frames))
     if not reply.frames or not reply.frames[-1][0]:
-        return f", {many(count, 'event')}"
-    return f", {many(count, 'event')}, the first after {reply.frames[0][0]:.3f} s, the last {reply.frames[-1][0]:.3f} s"
+        return f", {plural(count, 'event')}"
+    return (
+        f", {plural(count, 'event')}, the first after {reply.frames[0][0]:.3f} s, the last {reply.frames[-1][0]:.3f} s"
+    )
 
 
 def _choice(choice: Said, of: int, at: int) -> Iterator[str]:

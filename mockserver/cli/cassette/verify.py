@@ -10,13 +10,14 @@ import click
 from mockserver.cassettes.read import entries
 from mockserver.cassettes.store import CassetteFile
 from mockserver.cassettes.verify import Checks, findings
-from mockserver.cli.cassette.folder import Folder, age, cassettes_flag, check_number, folder, leaks, many, picked
+from mockserver.cli.cassette.folder import Folder, age, cassettes_flag, check_number, folder, leaks, picked
 from mockserver.cli.cassette.meaning import unplayable
 from mockserver.cli.cassette.played import Played
 from mockserver.cli.cassette.telling import line
 from mockserver.config.errors import MockserverError
 from mockserver.core.json import Json
 from mockserver.core.seed import wall
+from mockserver.core.text import plural
 
 LONGEST = 400  # characters of a finding
 
@@ -66,7 +67,7 @@ def command(names: tuple[str, ...], max_age: float | None, journal: str | None, 
             click.echo(complaint)
     if not cassettes and not broken:
         click.echo(f"no cassettes in {where.path}", err=True)
-    click.echo(f"{many(cassettes, 'cassette')}, {many(episodes, 'episode')}, {many(found, 'finding')}")
+    click.echo(f"{plural(cassettes, 'cassette')}, {plural(episodes, 'episode')}, {plural(found, 'finding')}")
     sys.exit(2 if broken else int(found > 0))
 
 

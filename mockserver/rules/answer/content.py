@@ -9,6 +9,7 @@ from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice, RenderContext
 from mockserver.core.hosted_tools import item
 from mockserver.core.json import Json
 from mockserver.core.plan import Item, Part, Reasoning, Refusal, Text, ToolUse
+from mockserver.core.text import plural
 from mockserver.core.tokens import Chunks
 from mockserver.core.tokens import Chunks as Cut
 from mockserver.rules.answer.context import CompileContext, json_text, json_value
@@ -253,7 +254,7 @@ def _words(part: Part) -> str:
 
 def _first_difference(joined: str, text: str) -> str:
     at = next((i for i, (a, b) in enumerate(zip(joined, text, strict=False)) if a != b), min(len(joined), len(text)))
-    return f"after {at} character{'s' * (at != 1)} they have {_next(joined, at)}, the text has {_next(text, at)}"
+    return f"after {plural(at, 'character')} they have {_next(joined, at)}, the text has {_next(text, at)}"
 
 
 def _next(text: str, at: int) -> str:

@@ -20,8 +20,8 @@ from mockserver.core.plan import (
     Verdict,
     reason_of,
 )
+from mockserver.core.text import shown
 from mockserver.rules.answer.context import CompileContext, json_bytes
-from mockserver.rules.nearest import shown
 from mockserver.rules.schema import AnnotateSpec, ErrorSpec, FailedSpec, FilterSpec, HarmsSpec, RawSpec, ThenSpec
 from mockserver.rules.templates import Compiled, constant
 

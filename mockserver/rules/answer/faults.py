@@ -16,8 +16,8 @@ from mockserver.core.call import Call, ToolCall
 from mockserver.core.draft import Draft, FaultSpec
 from mockserver.core.json import Json
 from mockserver.core.plan import Part, ToolUse
+from mockserver.core.text import shown
 from mockserver.rules.answer.context import CompileContext
-from mockserver.rules.nearest import shown
 from mockserver.rules.schema import ContentSpec, ThenSpec, fault_table
 from mockserver.rules.table import Table
 from mockserver.rules.validation_errors import complaints

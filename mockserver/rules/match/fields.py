@@ -11,6 +11,7 @@ from operator import attrgetter
 from mockserver.core import tool_results
 from mockserver.core.call import Call
 from mockserver.core.json import Json
+from mockserver.core.text import plural
 
 Read = Callable[[Call], Json]
 
@@ -231,7 +232,7 @@ def _check_arguments(node: Json, signature: tuple[Mapping[str, Json], ...]) -> N
     given, wanted = len(node["children"]), len(signature)
     variadic = bool(signature) and bool(signature[-1].get("variadic"))
     if given < wanted or (given > wanted and not variadic):
-        raise ValueError(f"{node['value']}() takes {wanted} argument{'s' * (wanted != 1)}, not {given}")
+        raise ValueError(f"{node['value']}() takes {plural(wanted, 'argument')}, not {given}")
 
 
 _TOOL_RESULT = {

@@ -3,11 +3,11 @@
 FIELDS and PREDICATES define what a rule can say; F fields and P predicates give F x P matchers.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 
 from mockserver.config.source import Path, did_you_mean
 from mockserver.core.json import Json
+from mockserver.core.text import shown
 from mockserver.rules.match.conditions import All, Condition, Either, Leaf
 from mockserver.rules.match.fields import FIELDS, Field, expression, find
 from mockserver.rules.match.predicates import PREDICATES, Lens, Test, UnfitError, is_number, is_pattern, listed
@@ -24,7 +24,7 @@ def compile_when(spec: Json, report: Report) -> Condition:
     exactly this list). A bare text for `tools` means that the tool is offered. Anything else is a table of predicates.
     """
     if not isinstance(spec, Mapping):
-        report(f"expected a table of fields, not {_shown(spec)}", ())
+        report(f"expected a table of fields, not {shown(spec)}", ())
         return All()
     parts: list[Condition] = []
     for key, value in spec.items():
@@ -50,7 +50,7 @@ def _entry(key: str, value: Json, report: Report) -> Iterator[Condition]:
 
 def _group(key: str, value: Json, report: Report) -> Iterator[Condition]:
     if not isinstance(value, list | tuple) or not value:
-        report(f'"{key}" expects a list of tables, each like `when` itself, not {_shown(value)}', ())
+        report(f'"{key}" expects a list of tables, each like `when` itself, not {shown(value)}', ())
         return
     for index, table in enumerate(value):
         yield compile_when(table, _within(report, index))
@@ -81,7 +81,7 @@ def _meant(key: str) -> str:
 def _members(field: Field, value: Json, report: Report) -> Iterator[Condition]:
     names = ", ".join((*field.members, "exists"))
     if not isinstance(value, Mapping) or not value:
-        report(f'"{field.name}" expects a table of {names}, not {_shown(value)}', ())
+        report(f'"{field.name}" expects a table of {names}, not {shown(value)}', ())
         return
     if "exists" in value:
         yield from _predicates(field, {"exists": value["exists"]}, report)
@@ -103,7 +103,7 @@ def _body(value: Json, report: Report) -> Iterator[Condition]:
                 if field := _expression(str(text), _within(report, text)):
                     yield from _tests(field, spec, _within(report, text))
         case _:
-            report(f'"body" expects a JMESPath expression, or a table of them, not {_shown(value)}', ())
+            report(f'"body" expects a JMESPath expression, or a table of them, not {shown(value)}', ())
 
 
 def _expression(text: str, report: Report) -> Field | None:
@@ -156,7 +156,7 @@ def _check_modifiers(field: Field, table: Mapping[str, Json], report: Report) ->
         if name not in table:
             continue
         if not isinstance(table[name], bool):
-            report(f'"{name}" expects true or false, not {_shown(table[name])}', (name,))
+            report(f'"{name}" expects true or false, not {shown(table[name])}', (name,))
         elif field.kind in ("number", "boolean") or not textual:
             report(f'"{name}" has no effect here: no text is compared', (name,))
 
@@ -189,9 +189,9 @@ def _misfit(field: Field, name: str, expected: Json) -> str | None:
     if accepts(expected, of_kind):
         return _never(field, name, expected)
     if predicate.shape != "value":
-        return f'"{name}" expects {words.format(kind=kind)}, not {_shown(expected)}'
+        return f'"{name}" expects {words.format(kind=kind)}, not {shown(expected)}'
     quotes = "; put it in quotes" if field.kind == "text" and isinstance(expected, int | float) else ""
-    return f'"{field.name}" is {kind}, not {_shown(expected)}{quotes}'
+    return f'"{field.name}" is {kind}, not {shown(expected)}{quotes}'
 
 
 def _instead(field: Field, name: str) -> str:
@@ -209,7 +209,7 @@ def _never(field: Field, name: str, expected: Json) -> str | None:
     for value in wanted:
         if isinstance(value, str) and field.values and value not in field.values and not is_pattern(value):
             hint = did_you_mean(value, field.values) or f"; it is one of {', '.join(field.values)}"
-            return f'"{field.name}" is never {_shown(value)}{hint}'
+            return f'"{field.name}" is never {shown(value)}{hint}'
     return None
 
 
@@ -229,11 +229,6 @@ def _examples(field: Field) -> str:
 
 def _within(report: Report, key: str | int) -> Report:
     return lambda message, path: report(message, (key, *path))
-
-
-def _shown(value: Json) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 60 else f"{text[:59]}…"
 
 
 def _is_text(value: Json) -> bool:

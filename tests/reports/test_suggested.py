@@ -155,7 +155,7 @@ def test_what_is_changed_in_a_rule(table: dict[str, Any], asked: Call, words: st
 
 def test_a_rule_that_is_used_up() -> None:
     assert changed({}, call("x"), times=2) == (
-        "rules.yaml:1 has answered its 2 calls: let it answer more with times, or say what follows"
+        "rules.yaml:1 has answered its 2 calls; increase times, or add a rule for later calls"
     )
 
 

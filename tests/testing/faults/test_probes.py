@@ -67,7 +67,7 @@ def test_the_rule_of_a_probe() -> None:
         "then": {"error": 429, "retry_after": "2s"},
     }
     assert cut.rule is not None
-    assert (cut.rule.where, cut.rule.times, cut.rule.answers, cut.at) == ("test_app.py:7", 1, (False,), 2)
+    assert (cut.rule.where, cut.rule.times, cut.rule.then.answers, cut.at) == ("test_app.py:7", 1, (False,), 2)
     assert probes("crlf", times=None)[1].rule.times is None  # type: ignore[union-attr]
     assert probes(errors=[429], retry_after=None)[1].then == {"error": 429}
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
+from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.calls import MOST, NONE_CAME, REFUSED, Came, line, listed, named, refused, sources
 from mockserver.reports.diff import asked, findings, ranked
 from mockserver.reports.suggest import change, suggestion
 from mockserver.rules.load import Rule, answering
-from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.nearest import Near, nearest
 
 MOST_FRAMES = 10  # of a function that failed
@@ -59,7 +59,9 @@ class Budget:
     def passed(self, calls: Sequence[Came]) -> Iterator[Problem]:
         """Which bounds the calls went over, and with which call."""
         if self.max_calls is not None and len(calls) > self.max_calls:
-            head = f"{plural(len(calls), 'call')} came, {self.max_calls} may; one too many: {named(calls[self.max_calls])}"
+            head = (
+                f"{plural(len(calls), 'call')} came, {self.max_calls} may; one too many: {named(calls[self.max_calls])}"
+            )
             yield problem(head, _beyond(calls, self.max_calls))
         if self.max_tokens is not None:
             sums = list(_sums(calls))

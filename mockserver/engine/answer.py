@@ -33,8 +33,8 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import Chunks, Tokenizer, ended
-from mockserver.model.embedding import dimensions_of, embedding, judgement
-from mockserver.model.prose.logprobs import logprobs
+from mockserver.model.embedding import dimensions_of, embedding
+from mockserver.model.scores import judgement, logprobs
 
 Parts = tuple[Part, ...]
 Written = Text | Reasoning | Refusal | ToolUse  # parts that a model writes token by token

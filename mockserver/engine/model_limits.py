@@ -10,7 +10,7 @@ from mockserver.core.call import IMAGES, Call
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue, Model
-from mockserver.model.prose import MOST_TOKENS
+from mockserver.model.prose.text import MAX_TEXT_TOKENS
 
 
 def fitting(call: Call, refusing: Model, stated: Model) -> Call:
@@ -63,7 +63,7 @@ def unbidden(call: Call) -> Call:
     if call.usual_tokens is not None:
         most = call.usual_tokens if most is None else min(most, call.usual_tokens)
     if call.ignore_eos and most is not None:
-        most = min(most, MOST_TOKENS - 1)
+        most = min(most, MAX_TEXT_TOKENS - 1)
     return call if most == call.max_tokens else replace(call, max_tokens=most)
 
 

@@ -12,14 +12,22 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.forms import formed, shaped
-from mockserver.model.forms.code import continued
-from mockserver.model.forms.markdown import markdown
-from mockserver.model.forms.prompt import framed
-from mockserver.model.prose import echo, joint, lorem, prose, system, text_on, topic_of, words
+from mockserver.model.prose.formats import framed, in_format, of_length
 from mockserver.model.prose.passages import passage
-from mockserver.model.prose.reasoning import after, reasoning
 from mockserver.model.prose.results import told
+from mockserver.model.prose.text import (
+    after,
+    echo,
+    joint,
+    lorem,
+    markdown,
+    prose,
+    reasoning,
+    system,
+    text_on,
+    topic_of,
+    words,
+)
 from mockserver.model.structured import json, ordered, schema
 from mockserver.model.tools import tool_use, tool_uses, waits, with_earlier_results
 from mockserver.model.tools.offers import properties_of
@@ -57,11 +65,9 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     """The text that the prompt orders; prose where it orders none, is to have a length, or is never to end."""
     about, rng = topic_of(call), seed.stream("prose")
-    if call.prompts and (code := continued(call.prompts[0].text[-_READ_OF_CODE:])) is not None:
-        return code
     free = "tokens" in options or call.ignore_eos
     rules = system(call)
-    made = None if free else formed(about, rules, rng) or passage(call, about) or shaped(about, rules, rng)
+    made = None if free else in_format(about, rules, rng) or passage(call, about) or of_length(about, rules, rng)
     answer = text_on(about, call, rng, options) if made is None else made
     return joint(call) + (answer if free else framed(answer, (about.text, excerpt(rules))))
 
@@ -78,8 +84,6 @@ def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoic
     listed = said.sets(properties_of(tool))
     return DraftChoice((tool_use(tool, listed[before % len(listed)] if listed else said, seed.branch(str(before))),))
 
-
-_READ_OF_CODE = 2000  # characters
 
 _OF_FORMAT: dict[str, Generator] = {"json_schema": schema, "json_object": json}
 

@@ -8,14 +8,14 @@ one division by one square root: the same numbers on every machine.
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import shake_256
 from itertools import chain, repeat
 from math import sqrt
 from operator import mul, truediv
 
-from mockserver.core.plan import CATEGORIES, Judgement, Vector
+from mockserver.core.plan import Vector
 from mockserver.core.seed import Seed
 
 DIMENSIONS = 1536
@@ -76,17 +76,3 @@ _SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()
 _WORD = re.compile(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
 # Sizes by a word in the model's name.
 _SIZES = {"3-large": 3072, "cohere": 1024, "embed-v3": 1024}
-
-
-FLAGGED = 0.5  # the score from which on a category is flagged
-
-
-def judgement(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
-    """The scores that are stated, and tiny ones, which follow from the text, for all other categories."""
-    scores = {name: stated[name] if name in stated else _tiny(name, text, seed) for name in CATEGORIES}
-    return Judgement(scores, frozenset(name for name, score in scores.items() if score >= FLAGGED))
-
-
-def _tiny(category: str, text: str, seed: Seed) -> float:
-    drawn = seed.fraction("moderation", category, text)
-    return drawn * drawn * drawn / 1000

@@ -7,7 +7,8 @@ from mockserver.core.draft import DocumentDraft
 from mockserver.core.plan import Embeddings, Moderations
 from mockserver.core.seed import Clock, Seed
 from mockserver.engine.answer import Author, document
-from mockserver.model.embedding import embedding, judgement
+from mockserver.model.embedding import embedding
+from mockserver.model.scores import judgement
 from tests.kit.calls import call
 from tests.kit.local import local
 

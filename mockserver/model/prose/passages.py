@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from mockserver.core.call import Call
-from mockserver.model.languages import ENGLISH, UNSPACED, frequent, language_of
-from mockserver.model.prose.questions import SIGNS, is_order
-from mockserver.model.prose.topic import Topic
+from mockserver.model.prose.language import ENGLISH, UNSPACED, language_of, stop_words
+from mockserver.model.prose.topic import QUESTION_SIGNS, SENTENCE, SIGNS, Topic, is_order
 from mockserver.model.vocabulary import excerpt, stem, vocabulary, words
 
 
@@ -66,7 +65,7 @@ def _asked(about: Topic) -> _Question | None:
 def _is_question(about: Topic) -> bool:
     """Whether the sentence that asks ends as questions do, in a language that is not taken apart."""
     at = about.text.rfind(about.said)
-    return about.text[at + len(about.said) :].lstrip(" \t\"'”»)").startswith(_QUESTION_SIGNS)
+    return about.text[at + len(about.said) :].lstrip(" \t\"'”»)").startswith(QUESTION_SIGNS)
 
 
 def _sentences(call: Call) -> Iterator[_Sentence]:
@@ -78,14 +77,14 @@ def _sentences(call: Call) -> Iterator[_Sentence]:
         text = excerpt(message.text, _LONGEST_TEXT)
         read += len(text)
         ruling = message.role in ("system", "developer")
-        for found in _SENTENCE.finditer(_BEGUN.sub(r"\n\g<0>", text)):
+        for found in SENTENCE.finditer(_BEGUN.sub(r"\n\g<0>", text)):
             said = _LABEL.sub("", found[0].strip(), count=1).strip()
             if _states(said, ruling=ruling):
                 yield _Sentence(said, message.role == "user", _keys(said))
 
 
 def _states(said: str, *, ruling: bool) -> bool:
-    if len(said) < _SHORTEST or said.endswith((*_QUESTION_SIGNS, ":")) or is_order(said) or _RULE.match(said):
+    if len(said) < _SHORTEST or said.endswith((*QUESTION_SIGNS, ":")) or is_order(said) or _RULE.match(said):
         return False
     return not (ruling and _YOURS.search(said))
 
@@ -156,18 +155,16 @@ def _unknown(call: Call) -> str | None:
 def _keys(text: str) -> frozenset[str]:
     """What a text's words are compared by; the frequent ones say nothing."""
     language = language_of(text)
-    silent = frequent(ENGLISH) | _SILENT | (frequent(language) if language != ENGLISH else frozenset())
+    silent = stop_words(ENGLISH) | _SILENT | (stop_words(language) if language != ENGLISH else frozenset())
     if language in UNSPACED:
         text = "".join(sign for sign in text if sign not in _KANA)
     return frozenset(stem(word) for word in words(text.replace("'s ", " ")) if word not in silent)
 
 
 _QUESTIONS = vocabulary("what how why when where who count yes")
-_QUESTION_SIGNS = ("?", "？", "؟")
 _ENDS = (".", "!", "。", "！", "।", "…")
 _MOST_SENTENCES, _MOST_READ, _LONGEST_TEXT, _LONGEST_QUESTION, _SHORTEST = 2000, 100_000, 40_000, 300, 4
 _ENOUGH, _LITTLE, _PLENTY = 0.66, 0.1, 2
-_SENTENCE = re.compile(r"(?:[^.!?\n。！？؟।]|[.](?=[^\s]))+[.!?。！？؟।]*")
 _LABELS = (
     r"(?:context|documents?|passage|text|sources?|answer|facts?|content|question|query|user|human|kontext|contexte|contexto|"
     r"contesto|frage|antwort|pregunta|respuesta|réponse|domanda|risposta|pergunta|resposta|контекст|вопрос|ответ|文脈|質問|上下文|问题)"

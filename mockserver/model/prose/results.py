@@ -10,7 +10,7 @@ from itertools import islice
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.json import Json, parsed
-from mockserver.model.languages import ENGLISH, language_of
+from mockserver.model.prose.language import ENGLISH, language_of
 from mockserver.model.vocabulary import vocabulary
 
 

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from mockserver.core.seed import Random
 from mockserver.model.faker import drawing
-from mockserver.model.prose.sentences import pick
-from mockserver.model.prose.things import NOUNS, remark, thing
+from mockserver.model.fillers import noun, remark, thing
 from mockserver.model.schema.formats import FIRST, FORMATS, LAST, Draw, email, moment, one_of, uuid, word
 
 T = TypeVar("T")
@@ -89,7 +88,7 @@ _LONGEST_HINT = 200
 _PHONE: Draw = lambda rng: f"+1-555-01{rng.randrange(100):02}"  # noqa: E731
 _NAME: Draw = lambda rng: f"{FIRST(rng)} {LAST(rng)}"  # noqa: E731
 _SITE: Draw = FORMATS["uri"]
-_NOUN: Draw = lambda rng: pick(NOUNS, rng)  # noqa: E731
+_NOUN: Draw = noun
 _THING = one_of("Notebook", "Desk Lamp", "Coffee Grinder", "Rain Jacket", "Bicycle Bell", "Teapot", "Field Guide")
 
 _TEXTS: dict[str, Draw] = {

@@ -11,7 +11,7 @@ from mockserver.config.timing import both_speeds, compiled, unknown_profile
 from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette, RenderContext, RuleAnswer
 from mockserver.core.plan import Forward, Text, Timing
 from mockserver.model import GENERATORS
-from mockserver.model.prose import MOST_TOKENS
+from mockserver.model.prose.text import MAX_TEXT_TOKENS
 from mockserver.model.schema import flaw
 from mockserver.rules.answer.checks import kind_of
 from mockserver.rules.answer.content import compile_content, cut_of, finished
@@ -212,8 +212,8 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
 
 
 def _check_tokens(tokens: int, kind: str, context: CompileContext) -> None:
-    if tokens > MOST_TOKENS:
-        context.refuse(f'"tokens" expects at most {MOST_TOKENS}, not {tokens}')
+    if tokens > MAX_TEXT_TOKENS:
+        context.refuse(f'"tokens" expects at most {MAX_TEXT_TOKENS}, not {tokens}')
     elif kind in _OF_GIVEN_LENGTH:
         others = ", ".join(name for name in KINDS if name not in _OF_GIVEN_LENGTH)
         context.refuse_key(f'"tokens" changes nothing for kind: {kind}; it goes with {others}')

@@ -1,9 +1,10 @@
-"""How sure the model was of each token, made up: it always chose the likeliest, and mostly had little doubt."""
+"""Made-up scores: how likely the model found each token, and how a text does in moderation."""
 
+from collections.abc import Mapping
 from math import floor, log
 
-from mockserver.core.plan import Logprob
-from mockserver.core.seed import Random
+from mockserver.core.plan import CATEGORIES, Judgement, Logprob
+from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import APPROX, Tokenizer
 
 
@@ -13,8 +14,8 @@ def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenize
 
 
 def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob:
-    # Two draws for each token, whatever `top` is: who asks for more alternatives gets the same probabilities.
-    doubt = _LEAST_DOUBT + _MOST_DOUBT * rng.random() ** 4
+    # Two draws for each token, whatever `top` is: asking for more alternatives changes no probability.
+    doubt = 1e-6 + 0.6 * rng.random() ** 4
     start = rng.randrange(len(_COMMON))
     chosen = (token, _log(1 - doubt))
     shares = _shares(doubt, top - 1)
@@ -40,7 +41,16 @@ def _log(probability: float) -> float:
     return floor(log(probability) * 1e6) / 1e6
 
 
-_LEAST_DOUBT, _MOST_DOUBT = 1e-6, 0.6
+def judgement(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
+    """The moderation scores that are stated, and tiny ones, which follow from the text, for all other categories."""
+    scores = {name: stated[name] if name in stated else _tiny(name, text, seed) for name in CATEGORIES}
+    return Judgement(scores, frozenset(name for name, score in scores.items() if score >= 0.5))
+
+
+def _tiny(category: str, text: str, seed: Seed) -> float:
+    drawn = seed.fraction("moderation", category, text)
+    return drawn * drawn * drawn / 1000
+
 
 _SPOKEN = (
     "the a an and of to in is it that this for on with as by at from or be are was not you we they can will all one "

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.prose.topic import topic
+from mockserver.model.prose.topic import content_words, is_order, question, topic
 
 SUBJECTS = [
     ("Tell me about cheap flights to Rome", "tell", "cheap flights to Rome"),
@@ -58,10 +58,10 @@ def test_what_is_to_be_done() -> None:
 
 def test_words_and_number() -> None:
     assert topic("Tell me about cheap flights to Rome").words == ("cheap", "flights", "Rome")
-    assert topic("Tell me about cheap flights to Rome").several
-    assert not topic("Tell me about the price of flights").several
-    assert not topic("Tell me about physics").several
-    assert topic("Tell me about salt and pepper").several
+    assert topic("Tell me about cheap flights to Rome").plural
+    assert not topic("Tell me about the price of flights").plural
+    assert not topic("Tell me about physics").plural
+    assert topic("Tell me about salt and pepper").plural
 
 
 def test_language_of_the_answer() -> None:
@@ -73,3 +73,46 @@ def test_language_of_the_answer() -> None:
 @pytest.mark.parametrize("piece", ['"', "(", " ", "a ", "\n", ".", "what ", "tell me ", "é", "什么", "please ", "1"])
 def test_no_text_is_too_odd(piece: str) -> None:
     assert len(topic(piece * 300_000).subject) < 1000
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("How do I install numpy on Windows?", ("how", "numpy on Windows", "install numpy on Windows")),
+        ("how to cook rice", ("how", "rice", "cook rice")),
+        ("How much does a horse cost?", ("count", "a horse", "")),
+        ("Is it safe to swim in the Danube?", ("yes", "swim and Danube", "")),
+        ("Where can I buy fresh bread?", ("where", "fresh bread", "")),
+        ("What should I cook tonight?", ("what", "tonight", "")),
+        ("Could you please tell me what entropy is?", ("what", "entropy", "")),
+        ("Let's play a game", ("do", "a game", "play a game")),
+        ("Give me 5 names for a bakery", ("tell", "a bakery", "")),
+        ("On Monday it rained", ("state", "Monday and rained", "")),
+        ("It is you", ("state", "", "")),
+        ("If it rains, when does the train leave?", ("when", "the train", "")),
+        ("What's in this image?", ("what", "this image", "")),
+        ("What is this?", ("what", "", "")),
+        ("Where do I live?", ("where", "", "")),
+        ("In exactly 10 words, describe the sea.", ("tell", "the sea", "")),
+        ("Write an email to my boss asking for a day off", ("tell", "a day off", "")),
+        ("Explain tides to a 5-year-old", ("tell", "tides", "")),
+        ("Translate 'I love tea' into French.", ("do", "I love tea", "")),
+        ("Translate the following text to German: Good morning", ("do", "Good morning", "")),
+        ("Search for 'Alan Turing'", ("do", "Alan Turing", "search for Alan Turing")),
+        ("", ("state", "", "")),
+    ],
+)
+def test_question(asked: str, found: tuple[str, str, str]) -> None:
+    assert question(asked) == found
+
+
+def test_is_order() -> None:
+    assert is_order("please book a flight")
+    assert not is_order("The book is red")
+
+
+def test_content_words() -> None:
+    assert content_words("the cat and the hat and the cat", "en") == ("cat", "hat")
+    assert content_words("der Hut und die Katze", "de") == ("Hut", "Katze")
+    assert content_words("首都", "zh") == ("首都",)
+    assert content_words("", "zh") == ()

@@ -1,4 +1,4 @@
-"""Log probabilities that add up and agree with the text."""
+"""Log probabilities that add up and agree with the text, and scores of moderation."""
 
 from math import exp
 
@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.plan import Logprob
+from mockserver.core.plan import CATEGORIES, Logprob
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import split
-from mockserver.model.prose.logprobs import logprobs
+from mockserver.model.scores import judgement, logprobs
 
 
 def weighed(text: str, top: int) -> tuple[Logprob, ...]:
@@ -47,3 +47,20 @@ def test_pinned_values() -> None:
         Logprob(token="Hi", logprob=-0.129831, top=(("Hi", -0.129831), ("an", -2.798884))),
         Logprob(token=" there", logprob=-0.23054, top=((" there", -0.23054), (" some", -2.273538))),
     )
+
+
+def test_all_clear_with_tiny_scores_that_follow_from_the_text() -> None:
+    found = judgement("hello", {}, Seed())
+    assert tuple(found.scores) == CATEGORIES
+    assert found.flagged == frozenset()
+    assert all(0 <= score < 0.001 for score in found.scores.values())
+    assert len(set(found.scores.values())) == len(CATEGORIES)
+    assert found == judgement("hello", {}, Seed())
+    assert found != judgement("hallo", {}, Seed())
+    assert found != judgement("hello", {}, Seed(1))
+
+
+def test_what_is_stated_stands_and_flags_from_one_half_on() -> None:
+    found = judgement("hello", {"violence": 0.5, "hate": 0.49}, Seed())
+    assert (found.scores["violence"], found.scores["hate"]) == (0.5, 0.49)
+    assert found.flagged == {"violence"}

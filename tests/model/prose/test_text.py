@@ -7,10 +7,11 @@ import pytest
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Failure, Text
+from mockserver.core.plan import Failure, Reasoning, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.model.prose import echo, lorem, prose, system, topic_of, words
+from mockserver.model import GENERATORS
+from mockserver.model.prose.text import after, echo, lorem, markdown, prose, reasoning, system, topic_of, words
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
 TEA = (Message("user", "Tell me about green tea"),)
@@ -64,12 +65,12 @@ def test_it_is_about_the_subject() -> None:
     for seed in range(20):
         assert "green tea" in written(prose, seed=seed, messages=TEA).lower()
         german = (Message("user", "Erzähl mir etwas über grünen Tee"),)
-        assert "„grünen Tee“" in written(prose, seed=seed, messages=german)
+        assert "“grünen Tee”" in written(prose, seed=seed, messages=german)
 
 
 def test_a_language_may_be_ordered() -> None:
     told = (Message("system", "Answer in German."), *TEA)
-    assert "„green tea“" in written(prose, messages=told)
+    assert "“green tea”" in written(prose, messages=told)
     assert system(call(messages=told)) == "Answer in German."
     assert topic_of(call(messages=told)).language == "de"
 
@@ -114,3 +115,82 @@ def test_a_length_that_cannot_be(tokens: Any) -> None:
 def test_echo() -> None:
     assert written(echo, messages=(Message("user", "Hi"), Message("assistant", "Yes?"))) == "Hi"
     assert written(echo) == ""
+
+
+def test_markdown_has_everything() -> None:
+    text = written(markdown, {"tokens": 300}, messages=TEA)
+    assert text.startswith("# Green tea\n\n")
+    for sign in (
+        "\n## ",
+        "\n- **",
+        "\n1. ",
+        "\n| --- | --- |\n",
+        "\n```python\n",
+        "\n```\n",
+        "\n> ",
+        "](https://example.com/",
+    ):
+        assert sign in text
+
+
+@pytest.mark.parametrize("tokens", [20, 100, 1000])
+def test_markdown_is_about_as_long_as_asked(tokens: int) -> None:
+    assert tokens <= count(written(markdown, {"tokens": tokens}, messages=TEA)) < tokens + 100
+
+
+def test_markdown_without_a_length_or_a_subject() -> None:
+    assert 200 <= count(written(markdown)) < 300
+    assert written(markdown).startswith("# A short document\n")
+
+
+SEED = Seed(3)
+
+
+@pytest.mark.parametrize("effort", [None, "none", "minimal"])
+def test_nobody_thinks_unasked(effort: str | None) -> None:
+    assert reasoning(call(messages=TEA, effort=effort), SEED) == ()
+
+
+def test_the_harder_the_longer() -> None:
+    lengths = [
+        count(thought.text)
+        for effort in ("low", "medium", "high", "xhigh", "max")
+        for thought in reasoning(call(messages=TEA, effort=effort), SEED)
+    ]
+    assert len(lengths) == 5
+    assert lengths == sorted(set(lengths))
+
+
+def test_an_unknown_effort_is_a_medium_one() -> None:
+    assert reasoning(call(messages=TEA, effort="heroic"), SEED) == reasoning(call(messages=TEA, effort="medium"), SEED)
+
+
+def test_thoughts_are_about_the_subject() -> None:
+    (thought,) = reasoning(call(messages=TEA, effort="low"), SEED)
+    assert "green tea" in thought.text
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 20, 100])
+def test_thoughts_take_half_of_the_tokens_at_the_most(most: int) -> None:
+    found = reasoning(call(messages=TEA, effort="high", max_tokens=most), SEED)
+    assert sum(count(thought.text) for thought in found) <= most // 2
+    assert bool(found) == (most > 1)
+    left = after(call(messages=TEA, effort="high", max_tokens=most), found).max_tokens
+    assert left is not None
+    assert left >= most / 2
+
+
+def test_the_answer_fits_into_what_is_left() -> None:
+    for seed in range(20):
+        made = GENERATORS["auto"](call(messages=TEA, effort="high", max_tokens=100), Seed(seed), {})
+        thought, text = made.parts
+        assert isinstance(thought, Reasoning)
+        assert isinstance(text, Text)
+        assert count(thought.text) + count(text.text) <= 100
+
+
+def test_without_a_limit_nothing_changes() -> None:
+    asked = call(messages=TEA, effort="high")
+    assert after(asked, reasoning(asked, SEED)) is asked
+    limited = call(messages=TEA, max_tokens=5)
+    assert after(limited, ()) is limited

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.model.languages import LANGUAGES, UNSPACED, frequent, language_asked, language_of, lexicon
+from mockserver.model.prose.language import UNSPACED, language_of, languages, lexicon, requested_language, stop_words
 
 TEXTS = [
     ("en", "Tell me about cheap flights to Rome"),
@@ -61,17 +61,14 @@ def test_language_of(code: str, text: str) -> None:
         (None, "Where is the German embassy?"),
     ],
 )
-def test_language_asked(code: str | None, text: str) -> None:
-    assert language_asked(text) == code
+def test_requested_language(code: str | None, text: str) -> None:
+    assert requested_language(text) == code
 
 
-def test_every_language_has_something_to_say() -> None:
-    for code, language in LANGUAGES.items():
-        assert language.greeting, code
-        assert language.names.islower() or not language.names.isascii()
-        assert frequent(code)
-        assert lexicon(language.locale) if language.locale else len(language.middles) >= 4
-        assert bool(language.openers) == bool(language.middles) == bool(language.aspects)
-        assert all("{topic}" in opener for opener in language.openers)
-        assert not any("{topic}" in middle for middle in language.middles)
-    assert set(LANGUAGES) >= UNSPACED
+def test_every_language_has_a_name_and_words() -> None:
+    for code, language in languages().items():
+        assert language.names
+        assert stop_words(code)
+        assert len(lexicon(code)) > 20
+    assert set(languages()) == {code for code, _ in TEXTS} | {"az", "fil"}
+    assert set(languages()) >= UNSPACED

@@ -4,14 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.seed import Seed
-from mockserver.model.forms.exact import computed
-from mockserver.model.forms.prompt import Asked
-from mockserver.model.prose.topic import topic
-
-
-def result(text: str, rules: str = "") -> str | None:
-    return computed(Asked(text, rules, topic(text)), Seed(0).stream("x"))
+from mockserver.model.prose.arithmetic import computed
 
 
 @pytest.mark.parametrize(
@@ -20,7 +13,7 @@ def result(text: str, rules: str = "") -> str | None:
         ("What is 2+3?", "2+3 = 5"),
         ("What is 15% of 200?", "15% of 200 = 30"),
         ("Calculate the square root of 144", "the square root of 144 = 12"),
-        ("What's the square root of 2? Only the number.", "1.414214"),
+        ("What's the square root of 2?", "the square root of 2 = 1.414214"),
         ("What is 12 squared?", "12 squared = 144"),
         ("What is 2^10?", "2^10 = 1024"),
         ("¿Cuánto es 5 + 7?", "5 + 7 = 12"),
@@ -36,15 +29,12 @@ def result(text: str, rules: str = "") -> str | None:
         ("What is 10 ÷ 4?", "10 / 4 = 2.5"),
         ("Compute 3 × -2", "3 * -2 = -6"),
         ("What is 1/0?", "That cannot be computed: it divides by zero."),
-        ("What is 12.5 divided by 4? Answer with only the number.", "3.125"),
+        ("What is 12.5 divided by 4?", "12.5 / 4 = 3.125"),
     ],
 )
 def test_computed(text: str, answer: str) -> None:
-    assert result(text) == answer
-
-
-def test_rules_may_want_the_number_alone() -> None:
-    assert result("2+2", "Reply with just the result.") == "4"
+    assert computed(text, bare=False) == answer
+    assert computed(text, bare=True) == answer.rpartition("= ")[2]
 
 
 @pytest.mark.parametrize(
@@ -64,11 +54,10 @@ def test_rules_may_want_the_number_alone() -> None:
     ],
 )
 def test_what_is_no_sum(text: str) -> None:
-    assert result(text) is None
+    assert computed(text, bare=False) is None
 
 
 @given(st.integers(-(10**6), 10**6), st.integers(0, 10**6), st.sampled_from("+-*"))
 def test_it_computes_as_python_does(left: int, right: int, sign: str) -> None:
-    answer = result(f"What is {left} {sign} {right}?")
-    assert answer is not None
-    assert int(answer.split("= ")[1]) == {"+": left + right, "-": left - right, "*": left * right}[sign]
+    answer = computed(f"What is {left} {sign} {right}?", bare=True)
+    assert int(answer or "") == {"+": left + right, "-": left - right, "*": left * right}[sign]

@@ -1,0 +1,136 @@
+"""Sums that a prompt sets, in signs or words: plus, minus, times, divided by; shares, roots and powers."""
+
+import re
+from fractions import Fraction
+from math import isqrt
+
+
+def computed(text: str, *, bare: bool) -> str | None:
+    """The sum that a text asks for with its result, or the result alone if it is to be `bare`."""
+    text = text[:4000]
+    if (found := _NAMED.search(text)) is not None:
+        result = _shown(_named(found))
+        return result if bare else f"{' '.join(found['sum'].split())} = {result}"
+    for words, signs in _SPOKEN:
+        text = words.sub(signs, text)
+    found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
+    if found is None:
+        return None
+    try:
+        result = _shown(_Sum(found[0]).value())
+    except ZeroDivisionError:
+        return "That cannot be computed: it divides by zero."
+    except ValueError:
+        return None
+    return result if bare else f"{' '.join(found[0].split())} = {result}"
+
+
+def _named(found: re.Match[str]) -> Fraction:
+    """The result of a share, a root or a power."""
+    if found["percent"]:
+        return Fraction(found["percent"]) * Fraction(found["of"]) / 100
+    if found["root"]:
+        square = int(found["root"])
+        root = isqrt(square)
+        return Fraction(root) if root * root == square else Fraction(str(round(square**0.5, 6)))
+    return Fraction(found["base"]) ** int(found["power"] or {"squared": 2, "cubed": 3}[found["named"].lower()])
+
+
+def _is_question(text: str, found: re.Match[str]) -> bool:
+    """Whether a sum is the question, and not a date or a number of some thing."""
+    before, behind = text[max(0, found.start() - 40) : found.start()], text[found.end() : found.end() + 3]
+    alone = not before.strip() and not behind.strip(" =?.\n")
+    if alone or _CUE.search(before) or behind.lstrip().startswith("="):
+        return True
+    return behind.lstrip().startswith(("?", "？", "؟")) and _SPACED.search(found[0]) is not None  # but not `on 5/12?`
+
+
+class _Sum:
+    """Reads a sum from left to right: products bind stronger, brackets strongest."""
+
+    __slots__ = ("_at", "_tokens")
+
+    def __init__(self, text: str) -> None:
+        self._tokens = [*re.findall(r"\d+(?:\.\d+)?|[-+*/()]", text.replace(",", "")), ""]
+        self._at = 0
+
+    def value(self) -> Fraction:
+        result = self._terms(0)
+        if self._tokens[self._at]:
+            raise ValueError(self._tokens[self._at])
+        return result
+
+    def _terms(self, level: int) -> Fraction:
+        total = self._factors(level)
+        while (sign := self._tokens[self._at]) in ("+", "-"):
+            self._at += 1
+            other = self._factors(level)
+            total = total + other if sign == "+" else total - other
+        return total
+
+    def _factors(self, level: int) -> Fraction:
+        product = self._operand(level)
+        while (sign := self._tokens[self._at]) in ("*", "/"):
+            self._at += 1
+            other = self._operand(level)
+            product = product * other if sign == "*" else product / other
+        return product
+
+    def _operand(self, level: int) -> Fraction:
+        if level > 20:
+            raise ValueError("too deep")
+        token = self._tokens[self._at]
+        self._at += 1
+        if token == "-":  # noqa: S105
+            return -self._operand(level + 1)
+        if token != "(":  # noqa: S105
+            return Fraction(token)  # ValueError if it is no number
+        inner = self._terms(level + 1)
+        self._at += 1
+        if self._tokens[self._at - 1] != ")":
+            raise ValueError("bracket")
+        return inner
+
+
+def _shown(result: Fraction) -> str:
+    """A number as people write it, rounded to ten places."""
+    if result.denominator == 1:
+        return str(result.numerator)
+    scaled = round(result * 10**10)
+    whole, part = divmod(abs(scaled), 10**10)
+    return ("-" if scaled < 0 else "") + f"{whole}.{part:010d}".rstrip("0").rstrip(".")
+
+
+_TIMES = "times|multiplied by|x|mal|fois|por|vezes|per|maal|gånger|razy|умножить на"
+_BY = "divided by|over|geteilt durch|divisé par|dividido (?:por|entre)|diviso|gedeeld door|разделить на"
+_TWO = r"(-?[\d.]{1,20}) (?:and|to|by|with|from) (-?[\d.]{1,20}\b)"
+_SPOKEN = tuple(
+    (re.compile(f"(?i){words}"), signs)
+    for words, signs in (
+        (r"(?<=\d)\s+(?:plus|added to|más|mas|mais|più|плюс)\s+(?=[-\d(])", " + "),
+        (r"(?<=\d)\s+(?:minus|menos|moins|meno|минус|min)\s+(?=[-\d(])", " - "),
+        (rf"(?<=\d)\s+(?:{_TIMES})\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)", " * "),
+        (rf"(?<=\d)\s+(?:{_BY})\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])", " / "),
+        (rf"\b(?:add|(?:the )?sum of) {_TWO}", r"what is \1 + \2"),
+        (rf"\b(?:multiply|(?:the )?product of) {_TWO}", r"what is \1 * \2"),
+        (rf"\bdivide {_TWO}", r"what is \1 / \2"),
+        (rf"\bsubtract {_TWO}", r"what is \2 - \1"),
+        ("−", "-"),
+    )
+)
+_NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10})?"
+_SUM = re.compile(
+    rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
+    rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
+)
+_NAMED = re.compile(
+    r"(?i)\b(?:what(?:'s| is)|how much is|calculate|compute|find|evaluate)\s+(?P<sum>"
+    r"(?P<percent>\d{1,6}(?:\.\d{1,4})?)\s*(?:%|percent) of (?P<of>\d{1,12}(?:\.\d{1,4})?)|"
+    r"(?:the )?square root of (?P<root>\d{1,12})|"
+    r"(?P<base>\d{1,6})(?: (?P<named>squared|cubed)|\s?(?:\^|\*\*| to the power of )\s?(?P<power>\d{1,2})))(?![\w%])"
+)
+_SPACED = re.compile(r"[+*]|\s[-/]\s")
+_CUE = re.compile(
+    r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"
+    r"work out|equals?|math:?|simplify|sum:?)\s*:?\s*$"
+)

@@ -1,0 +1,521 @@
+"""Answers in the format that a prompt orders: exact words, an option, a sum, a list, a table, so many words.
+
+Knows general shapes of orders, no prompt in particular; a prompt that has none of them is answered in prose.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import islice
+
+from mockserver.core.seed import Random
+from mockserver.model.fillers import english, note, pick, word_lists
+from mockserver.model.prose.arithmetic import computed
+from mockserver.model.prose.language import ENGLISH, requested_language, stop_words
+from mockserver.model.prose.sentences import blank, sentences
+from mockserver.model.prose.text import table
+from mockserver.model.prose.topic import SIGNS, Topic
+from mockserver.model.schema.names import known_text
+from mockserver.model.vocabulary import excerpt
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """What the user said last, the rules before the conversation, and the topic: all that may order a format."""
+
+    text: str
+    rules: str
+    topic: Topic
+
+    def have(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the text or the rules say something."""
+        return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
+
+
+Format = Callable[[Orders, Random], str | None]
+
+
+def in_format(topic: Topic, rules: str, rng: Random) -> str | None:
+    """The text that a prompt orders by its format; None if any prose will do, or a text of some length."""
+    return _first(FORMATS, topic, rules, rng)
+
+
+def of_length(topic: Topic, rules: str, rng: Random) -> str | None:
+    """So many items, sentences, paragraphs or words; None if the prompt orders no number."""
+    return _first(LENGTHS, topic, rules, rng)
+
+
+def framed(text: str, orders: Iterable[str]) -> str:
+    """The text in the capitals, tags or last words that one of the orders wants."""
+    for order in orders:
+        if (case := _CASE.search(order)) is not None and "```" not in text:
+            return text.upper() if case["upper"] else text.lower()
+        if _STEPS.search(order) and _FINAL.search(order):
+            return f"I now know the final answer.\nFinal Answer: {text}"
+        tags = [found["name"] for found in _TAGS.finditer(order)]
+        if tags and "<" not in text and "```" not in text:
+            return f"<{tags[-1]}>{text}</{tags[-1]}>"  # what is thought aloud comes first, the answer last
+    return text
+
+
+def _first(formats: tuple[Format, ...], topic: Topic, rules: str, rng: Random) -> str | None:
+    orders = Orders(topic.text, excerpt(rules), topic)
+    words = _trigger_words(orders.text) | (_trigger_words(orders.rules) & _vocabulary("of_rules"))
+    if topic.language != ENGLISH:
+        words |= {"choices", "+"}  # the words with which other languages choose and add are not listed
+    for make in formats:
+        if not _vocabulary(make.__name__).isdisjoint(words) and (made := make(orders, rng)) is not None:
+            return made
+    return None
+
+
+@cache
+def _vocabulary(name: str) -> frozenset[str]:
+    return frozenset(english(name, "formats"))
+
+
+@lru_cache(maxsize=256)
+def _trigger_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×^](?= ?[0-9(])", text.lower()))
+
+
+def small_talk(orders: Orders, rng: Random) -> str | None:
+    """An answer to a greeting, to thanks, to a question about oneself."""
+    if len(orders.text) > 80:
+        return None
+    said = _ADDRESSED.sub("", _GREETED.sub("", orders.text.lower().strip(SIGNS), count=1), count=1)
+    answers = _small_talk().get(said)
+    return None if answers is None else answers[rng.randrange(len(answers))]
+
+
+@cache
+def _small_talk() -> dict[str, tuple[str, ...]]:
+    return {said: tuple(talk["answers"]) for talk in word_lists("english")["small_talk"] for said in talk["said"]}
+
+
+_GREETED = re.compile(r"\A(?:hi|hello|hey)(?: there)?[\s,!.]+(?=how|who|what)")
+_NAMED = "there|all|everyone|everybody|friend|bot|assistant|again|world|model|ai|gpt|computer|you|team|folks"
+_ADDRESSED = re.compile(rf"(?:(?<=thanks)|(?<=thank you)) for .*\Z|(?<!see)(?<!thank)(?<!are)[\s,]+(?:{_NAMED})\Z")
+
+
+def dictated(orders: Orders, rng: Random) -> str | None:
+    """What is to be said word for word: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
+    ordered = next(filter(_is_word_for_word, _ORDER.finditer(orders.rules)), None)
+    if ordered is None or not (ordered["quoted"] or "exactly" in ordered[0].lower()):
+        ordered = next(filter(_is_word_for_word, _ORDER.finditer(orders.text)), None)
+    if ordered is None or requested_language(ordered[0]) not in (None, ENGLISH):
+        return None
+    if ordered["quoted"] is not None:
+        return str(ordered["quoted"][1:-1].strip())
+    what = _NOTHING_ELSE.split(ordered["what"], maxsplit=1)[0].strip()
+    return what[:-1] if what.endswith(".") and not what.endswith("..") else what
+
+
+def _is_word_for_word(ordered: re.Match[str]) -> bool:
+    """Whether an order gives the very words, and not what they should be about or look like."""
+    if ordered["quoted"] is not None:
+        return True
+    first = (re.match(r"[^\s,.!?:]+", ordered["what"]) or [""])[0].lower()
+    if (
+        not re.search(r"[^\W_]", ordered["what"])
+        or first in _vocabulary("describing")
+        or _DESCRIBED.match(ordered["what"])
+    ):
+        return False
+    is_saying = ordered["verb"].lower() in ("say", "repeat", "echo")
+    return is_saying or bool(_EXACT.search(f"{ordered['before'] or ''} {ordered['how'] or ''}"))
+
+
+_QUOTED = (
+    r"\"[^\"\n]{1,2000}\"|“[^”\n]{1,2000}”|«[^»\n]{1,2000}»|`[^`\n]{1,2000}`|"
+    r"'[^'\n]{1,2000}'(?!\w)|‘[^’\n]{1,2000}’(?!\w)"
+)
+_ORDER = re.compile(
+    rf"""(?imx)(?:^|(?<=[.!?:;,])|\b(?:please|just|now|only|simply|always|must|then|to|you|and|should))[ \t]*
+    (?P<before>(?:(?:please|just|now|only|simply|always|exactly)[ \t]+){{0,3}})
+    \b(?P<verb>say|repeat|echo|reply|respond|answer|output|print|return|write|type)\b
+    (?P<how>(?:[ \t]+(?:exactly|only|just|simply|verbatim|with|back|after[ ]me|this[ ]exact|the[ ]exact|exact|
+    the[ ]following|following|to[ ]me|(?:the[ ]|this[ ]|one[ ])?(?:single[ ]|one[ ]|exact[ ])?(?:word|text|phrase|
+    string|
+    sentence|words|message|number|letters?|line|token)|saying|this(?=[ \t]*:)|by[ ]saying)\b){{0,6}})
+    [ \t]*[:,]?\s*(?:(?P<quoted>{_QUOTED})|(?P<what>[^\s\"“«`][^\n]{{0,2000}}))"""
+)
+_EXACT = re.compile(
+    r"(?i)\b(?:exactly|only|just|simply|verbatim|exact|the following|word|text|phrase|string|saying|this|number|"
+    r"letters?)\b"
+)
+_DESCRIBED = re.compile(r"(?i)\S+(?: or |/)\S+[\s.!?]*$")
+_NOTHING_ELSE = re.compile(
+    r"(?i)(?<=[.!?])\s|,? and (?:nothing|say nothing|do nothing|stop|no)\b|,? nothing (?:else|more)\b|,? without\b|"
+    r"\s\(|"
+    r",? only\b[.!]?$|,? please\b"
+)
+
+
+def chosen(orders: Orders, rng: Random) -> str | None:
+    """One of the options that the prompt or the rules allow: the one that the rest of the prompt names, if it does."""
+    for text in (orders.text, orders.rules):
+        marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
+        if len(marks) > 1:
+            return marks[rng.randrange(len(marks))]
+        options, rest = _options(text)
+        if options:
+            return _picked(options, orders.text if text is orders.rules else rest, rng)
+    lines = _LETTERED.findall(orders.text)
+    if len(lines) < 2:
+        return None
+    letter, line = lines[rng.randrange(len(lines))]
+    return letter if orders.have(_LETTER_ALONE) else f"{letter}) {line.strip()}"
+
+
+def _picked(options: list[str], spoken: str, rng: Random) -> str:
+    """The option that the text names, or one by chance."""
+    words = set(re.findall(r"[\w+-]+", spoken.lower()))
+    named = [option for option in options if option.lower() in words and option.lower() not in ("yes", "no")]
+    return named[0] if len(named) == 1 else options[rng.randrange(len(options))]
+
+
+def _options(text: str) -> tuple[list[str], str]:
+    """The options of a text, and what else it says."""
+    for cue in _CUES:
+        for found in cue.finditer(text):
+            parts = [part.strip().strip(_AROUND).strip() for part in _SEPARATOR.split(found[1])]
+            parts = [part for part in parts if part]
+            if len(parts) > 1 and all(_LABEL.fullmatch(part) for part in parts):
+                return parts, text[: found.start()] + " " + text[found.end() :]
+    for found in _HEADED.finditer(text):
+        lines = [line.group(1).strip().strip("\"'`*") for line in _BULLETS.finditer(found[1])]
+        if len(lines) > 1:
+            labels = [line.partition(":")[0].strip(" *\"'`") for line in lines]
+            return labels, text[: found.start()] + " " + text[found.end() :]
+    return [], text
+
+
+_AROUND = "\"'`“”‘’「」『』*()[]<>."
+_WORD = r"[\"'`“‘]?[\w+-]+[\"'`”’]?"
+_WORDS = rf"{_WORD}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*/\s*|\s*\|\s*|\s+or\s+){_WORD}){{1,30}}"
+_ITEM = r"[\"'`“‘]?[\w+-]+(?: [\w+-]+){0,2}[\"'`”’]?"
+_ITEMS = rf"{_ITEM}(?:(?:\s*,\s*(?:or\s+|and\s+)?|\s*[/|]\s*|\s+or\s+|\s+and\s+){_ITEM}){{1,30}}"
+_YES, _NO = (rf"(?:\"(?:{words})\"|'(?:{words})'|(?:{words}))" for words in ("yes|true", "no|false"))
+_CUES = tuple(
+    re.compile(rf"(?i){cue}")
+    for cue in (
+        rf"\b(?:choose|pick|select)(?: only| just| exactly)? one\b[^:\n]{{0,30}}:\s*({_ITEMS})",
+        r"((?<!\w)(?:ja|sí|si|oui|sim|да|はい|是|tak|evet|vâng|iya|네|예)[\"'”」』]?\s*"
+        r"(?:oder|o|ou|of|lub|czy|veya|eller|или|または|还是|或|또는|、|/|,)\s*[\"'“「『]?"
+        r"(?:nein|no|non|não|nee|nie|nej|hayır|нет|いいえ|否|不是|tidak|아니요|아니오)(?![\w]))",
+        rf"\b(?:one of|among|choose from|select from|pick from|from)(?: the| these| following| labels?| options?|"
+        rf" categories|"
+        rf" classes| values| words| choices){{0,4}}\s*(?::\s*[\[(]?|[\[(])\s*({_ITEMS})",
+        rf"\b(?:options|categories|labels|classes|choices|possible (?:values|answers|labels))\b[^:\n]{{0,40}}:\s*[\[(]?"
+        rf"({_ITEMS})",
+        rf"\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just|either|"
+        rf"exactly|"
+        rf"simply|one of|in|using|between|the word|a|single|word)){{0,6}}:?\s+({_WORDS})(?=[\s.!?,)\"]*(?:$|\n|"
+        rf"[.!?)]|and nothing|only|for|to|based|depending))",
+        rf"\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
+        rf"(?: one of| either| the)?:?\s+({_WORDS})",
+        rf"\b(?:sentiment|category|class|label)\b[^\n]{{0,40}}?\(({_WORDS})\)",
+        rf"((?<![\w\"'-]){_YES}(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*){_NO}(?![\w\"'-]))",
+    )
+)
+_HEADED = re.compile(
+    r"(?i)\b(?:options|categories|labels|classes|choices|one of(?: the following)?(?: \w+)?)[^\n:]{0,40}:[ \t]*\n"
+    r"((?:[ \t]*(?:[-*•]|\d{1,2}[.)])[^\n]{1,120}(?:\n|$)){2,30})"
+)
+_BULLETS = re.compile(r"(?:[-*•]|\d{1,2}[.)])[ \t]*([^\n]+)")
+_LETTERED = re.compile(r"(?m)^[ \t]*\(?([A-F])[).:][ \t]+([^\n]{1,200})$")
+_LETTER_ALONE = re.compile(r"(?i)\bletters?\b")
+_SEPARATOR = re.compile(
+    r"(?i)\s*,\s*(?:or\s+|and\s+)?|\s*[/|、]\s*|\s+(?:or|and|oder|o|ou|of|lub|czy|veya|eller|или)\s+|または|还是|或|또는"
+)
+_LABEL = re.compile(r"[\w+-]+(?: [\w+-]+){0,3}")
+
+
+def summed(orders: Orders, rng: Random) -> str | None:
+    """The result of the sum that the prompt asks for."""
+    return computed(orders.text, bare=orders.have(_BARE_RESULT))
+
+
+def rated(orders: Orders, rng: Random) -> str | None:
+    """A number within the bounds that the prompt gives."""
+    bounds = _BOUNDS.search(orders.text) or _BOUNDS.search(orders.rules)
+    if bounds is None:
+        is_count = orders.topic.kind == "count" and orders.have(_BARE_NUMBER)
+        return str(rng.randrange(1, 100)) if is_count else None
+    low, high = sorted((int(bounds[1]), int(bounds[2])))
+    return str(rng.randrange(low, high + 1))
+
+
+_BARE_RESULT = re.compile(
+    r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b|"
+    r"\bsingle number\b|\bno (?:explanation|words|text)\b"
+)
+_BARE_NUMBER = re.compile(r"(?i)\b(?:only|just)\b[^.\n]{0,30}\bnumber\b|\bnumber only\b|\bsingle number\b")
+_BOUNDS = re.compile(
+    r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
+    r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
+)
+
+
+def extracted(orders: Orders, rng: Random) -> str | None:
+    """Every thing of the kind that is to be found in the text, each once, a line for each."""
+    ordered = _EXTRACTION.search(orders.text)
+    if ordered is None:
+        return None
+    pattern = next(pattern for kind, pattern in _KINDS.items() if ordered[kind])
+    text = (orders.text[: ordered.start()] + "\n" + orders.text[ordered.end() :])[:20_000]
+    found = dict.fromkeys(found[0].rstrip(".,;:") for found in pattern.finditer(text))
+    if ordered["name"]:
+        found = dict.fromkeys(name for name in found if name.lower() not in stop_words(ENGLISH))
+    items = list(found)[: number_of(ordered["number"]) if ordered["number"] else 100]
+    return (", " if orders.have(_IN_A_ROW) else "\n").join(items) or None
+
+
+_ONE_TO_FIFTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+_NUMBERS = {name: number for number, name in enumerate(_ONE_TO_FIFTEEN.split(), 1)}
+_NUMBERS |= {"a": 1, "an": 1, "single": 1, "twenty": 20, "thirty": 30, "fifty": 50, "a hundred": 100, "hundred": 100}
+_NUMBER = rf"(?:\d{{1,4}}|{'|'.join(re.escape(name) for name in sorted(_NUMBERS, key=len, reverse=True))})"
+_EXTRACTION = re.compile(
+    rf"""(?ix)\b(?:extract|find|list|identify|pull\ out|pick\ out|get|return|give(?:\ me)?|show(?:\ me)?)\b
+    (?:\s+(?:out|all|every|each|any|only|just|the|of|me|unique|main|top|key|(?P<number>(?!one\b|an?\b){_NUMBER})))*\s+
+    (?:(?P<mail>e-?mails?(?:\ addresse?s?)?)|(?P<link>urls?|links?|web\ addresses)|(?P<date>dates?)|
+    (?P<phone>(?:phone|telephone)\ numbers?)|(?P<amount>prices?|amounts?|monetary\ values?)|
+    (?P<figure>numbers?|integers?|digits)|
+    (?P<name>(?:proper\ |person\ |people's\ |people\ |personal\ )?(?:names?|persons|people|entities|named\ entities)))
+    (?:\s+(?:mentioned|found|contained|occurring|that\ (?:appear|occur)s?))?\s+(?:from|in|of|out\ of|within)\b
+    (?:\s+(?:the|this|that|these|following|given|text|sentence|paragraph|passage|message|string|document|article|
+    input|below))*\s*:?"""
+)
+_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+_KINDS = {
+    kind: re.compile(pattern)
+    for kind, pattern in {
+        "mail": r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}",
+        "link": r"(?:https?://|www\.)[^\s<>\"')\]]{1,500}",
+        "phone": r"(?<![\w.])\+?\(?\d[\d ()./-]{5,20}\d(?!\w)",
+        "date": r"\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|(?:\d{1,2}(?:st|nd|rd|th)? )?"
+        rf"{_MONTH}\.?(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?)\b",
+        "amount": r"[$€£¥]\s?\d[\d,]{0,15}(?:\.\d{1,4})?|"
+        r"\b\d[\d,]{0,15}(?:\.\d{1,4})?\s?(?:€|\$|£|USD|EUR|dollars|euros)",
+        "figure": r"(?<![\w.])-?\d{1,15}(?:[.,]\d{1,10})?(?!\w)",
+        "name": r"\b[A-Z][\w'’-]{1,30}(?:[ \t]+[A-Z][\w'’-]{1,30}){0,3}",
+    }.items()
+}
+_IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas|\bin (?:one|a) line\b")
+
+
+def number_of(word: str) -> int:
+    """The number that digits or a word name."""
+    return int(word) if word.isascii() and word.isdigit() else _NUMBERS[word.lower()]
+
+
+def listed(orders: Orders, rng: Random) -> str | None:
+    """A list of as many items as are asked for."""
+    counted = next(
+        (found for found in _COUNTED.finditer(orders.text) if found["noun"].lower() not in _vocabulary("measures")),
+        None,
+    )
+    if counted is None and (one := _ONE.match(orders.text)) is not None:
+        return f"{pick(english('adjectives'), rng).capitalize()} {one[1].lower()}"
+    if counted is None and not _LIST.search(orders.text) and not _BULLETED.search(orders.rules):
+        return None
+    number = min(number_of(counted["number"]) or 1, 50) if counted else rng.randrange(3, 6)
+    items = list(_items(orders, counted["noun"].lower() if counted else "", number, rng))
+    if orders.have(_IN_A_ROW):
+        return ", ".join(item.partition(":")[0] for item in items)
+    bulleted = orders.have(_BULLETED)
+    return "\n".join(f"- {item}" if bulleted else f"{at}. {item}" for at, item in enumerate(items, 1))
+
+
+def _items(orders: Orders, noun: str, number: int, rng: Random) -> Iterator[str]:
+    """Different items: aspects with a note, or made-up things if things are asked for."""
+    if noun in _vocabulary("points") or not noun:
+        aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
+        yield from (f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects)
+        yield from (f"Point {at}: {note(rng)}" for at in range(len(aspects) + 1, number + 1))
+        return
+    words = orders.topic.words
+    for_something = noun in _vocabulary("names") and bool(words) and words[-1].lower() != noun
+    known = [] if for_something else list(islice(_known(_singular(noun), rng), number))
+    if len(known) == number:
+        yield from known
+        return
+    thing = words[-1].capitalize() if for_something else _singular(noun)
+    adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
+    for at in range(number):
+        turn, place = divmod(at, len(adjectives))
+        yield f"{adjectives[place].capitalize()} {thing}" + (f" {turn + 1}" if turn else "")
+
+
+def _known(noun: str, rng: Random) -> Iterator[str]:
+    """Different ones of a kind whose name says what they are: cities, colours, names."""
+    seen = set[str]()
+    for _ in range(200):
+        made = known_text(noun, rng)
+        if made is None:
+            return
+        if made not in seen:
+            seen.add(made)
+            yield made
+
+
+def _singular(noun: str) -> str:
+    if noun.endswith("ies") and noun not in _vocabulary("ending_in_ie"):
+        return noun[:-3] + "y"
+    if noun.endswith(("ses", "xes", "ches", "shes")):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
+
+
+_COUNTED = re.compile(
+    rf"""(?ix)\b(?:list|give|name|write|suggest|provide|tell|show|generate|create|brainstorm|find|what\ are|what're|
+    top|best|
+    come\ up\ with|recommend|mention|share|propose|return|output|identify|make|produce|outline|think\ of|state|describe|
+    explain|which|need|want|offer)\b[^.?!\n]{{0,40}}?\b(?P<number>(?!(?:a|an|one|single)\b){_NUMBER})\s+
+    (?:(?:different|simple|good|great|main|key|short|best|top|new|creative|common|popular|important|interesting|
+    possible|
+    random|quick|unique|more|other|of\ the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}
+    (?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"""
+)
+_ONE = re.compile(r"(?i)\s*(?:please )?name (?:an?|one|any) ([a-z][a-z -]{2,30})[.!?]?\s*$")
+_LIST = re.compile(
+    r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|an? (?:short |brief )?list of|as a list|"
+    r"in a list|"
+    r"list form|step[- ]by[- ]step|shopping list|checklist|to-?do list|comma[- ]separated(?: list)?)\b|"
+    r"^\s*(?:please )?list\b"
+)
+_BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
+
+
+def tabled(orders: Orders, rng: Random) -> str | None:
+    """A table with the columns that are asked for: values where the names of the columns say which, else notes."""
+    columns, rows = _columns(orders.text), _rows(orders.text)
+    if columns and _CSV.search(orders.text):
+        return "\n".join(",".join(line) for line in (columns, *_valued(columns, rows, rng)))
+    if not _TABLE.search(orders.text):
+        return None
+    titles = [name[:1].upper() + name[1:] for name in columns] or _compared(orders.topic.subject) or ["Aspect", "Note"]
+    if columns and sum(known_text(name, rng) is not None for name in columns) * 2 >= len(columns):
+        return table(titles, _valued(titles, rows, rng))
+    aspects = rng.sample(english("aspects"), min(rows, len(english("aspects"))))
+    return table(titles, [[aspect.capitalize(), *(note(rng) for _ in titles[1:])] for aspect in aspects])
+
+
+def _valued(columns: list[str], rows: int, rng: Random) -> list[list[str]]:
+    """Rows of values that suit the names of their columns; an `id` counts."""
+    return [
+        [str(at) if name.lower() in ("id", "no", "#") else _cell(name, rng) for name in columns]
+        for at in range(1, rows + 1)
+    ]
+
+
+def _cell(name: str, rng: Random) -> str:
+    return (known_text(name, rng) or english("aspects")[rng.randrange(len(english("aspects")))]).replace(",", " ")
+
+
+def _columns(text: str) -> list[str]:
+    named = _COLUMNS.search(text)
+    if named is None:
+        return []
+    parts = [part.strip().strip("\"'`*").strip() for part in re.split(r",|\band\b|/|\|", named[1])]
+    return [part for part in parts if part and not _ROWS.search(part)][:8]
+
+
+def _compared(subject: str) -> list[str]:
+    both = re.match(r"(\w[\w .+#-]{0,30}?) (?:and|vs\.?|versus|or) (\w[\w.+#-]{0,30})", subject)
+    return ["Aspect", *(side[:1].upper() + side[1:] for side in both.groups())] if both else []
+
+
+def _rows(text: str) -> int:
+    rows = _ROWS.search(text)
+    return max(1, min(number_of(rows[1]), 50)) if rows else 3
+
+
+_ROWS = re.compile(rf"(?i)\b({_NUMBER})\s+(?:\w+ )?(?:rows?|lines|entries|records)\b")
+_CSV = re.compile(r"(?i)\bcsv\b|\bcomma[- ]separated values\b")
+_TABLE = re.compile(
+    r"(?i)\b(?:in|as|with|using|into) an? (?:\w+ ){0,2}table\b|\bmarkdown table\b|"
+    r"\btable (?:of|with|comparing|showing|that|format)\b|"
+    r"\b(?:create|make|write|generate|give me|draw|build|format|produce|show)\b(?: \w+){0,3} table\b|\btabular\b"
+)
+_COLUMNS = re.compile(r"(?i)\bcolumns?(?: named| called| for| of| are| headers?)?:?\s+([^.\n;:]{2,200})")
+
+
+def one_word(orders: Orders, rng: Random) -> str | None:
+    """One word, if no more is wanted."""
+    if not orders.have(_ONE_WORD):
+        return None
+    proper = [word for word in orders.topic.words if word[:1].isupper()]
+    return pick(proper or english("aspects"), rng).capitalize()
+
+
+def measured(orders: Orders, rng: Random) -> str | None:
+    """So many words, sentences or paragraphs."""
+    for order in (orders.text, orders.rules):
+        if number := _number(_IN_SENTENCES, order):
+            return _joined(orders, rng, min(number, 50))
+        if number := _number(_IN_PARAGRAPHS, order):
+            lengths = ((at, rng.randrange(3, 5)) for at in range(min(number, 20)))
+            return "\n\n".join(_joined(orders, rng, length, opened=not at) for at, length in lengths)
+        if number := _number(_IN_WORDS, order):
+            return _in_words(orders, rng, min(number, 3000))
+    return None
+
+
+def _joined(orders: Orders, rng: Random, number: int, *, opened: bool = True) -> str:
+    return blank(orders.topic).join(islice(sentences(orders.topic, rng, opened=opened), number))
+
+
+def _in_words(orders: Orders, rng: Random, number: int) -> str:
+    """So many words; one or two that would begin a sentence are left out."""
+    words = (word for sentence in sentences(orders.topic, rng) for word in sentence.split())
+    taken = list(islice(words, number))
+    exactly = orders.have(_EXACTLY)
+    loose = 0 if exactly else next((at for at in (1, 2) if at < len(taken) and taken[-at - 1].endswith(".")), 0)
+    return " ".join(taken[: len(taken) - loose]).rstrip(".,;:?!") + "."
+
+
+def _number(pattern: re.Pattern[str], text: str) -> int:
+    found = pattern.search(text)
+    return number_of(next(part for part in found.groups() if part)) if found else 0
+
+
+_EXACTLY = re.compile(r"(?i)\bexactly\b")
+_ONE_WORD = re.compile(
+    r"(?i)\b(?:(?:in|with|using|use|only|just|answer|reply|respond|output|return)(?: exactly| only| just| with)*\s+"
+    r"(?:one|a single|1|a one)[- ]word\b|one[- ]word (?:answer|reply|response)|single[- ]word)"
+)
+_ABOUT = (
+    r"(?:exactly|about|around|at most|only|just|no more than|under|less than|fewer than|up to|max(?:imum)?(?: of)?|"
+    r"within|"
+    r"approximately|roughly)?\s*"
+)
+_IN_SENTENCES = re.compile(
+    rf"(?i)\b(?:in|with|write|use|using|give(?: me)?|say|answer|to|of|one)\s+{_ABOUT}(?:a |"
+    rf"an )?({_NUMBER})[- ](?:\w+ )?"
+    rf"sentences?\b|\b({_NUMBER})[- ]sentence\b|\b(a) (?:short |brief |single )?sentence\b"
+)
+_IN_PARAGRAPHS = re.compile(rf"(?i)\b({_NUMBER})[- ](?:(?!words?\b|sentences?\b|lines?\b)\w+ )?paragraphs?\b")
+_IN_WORDS = re.compile(
+    rf"(?i)\b(?:in|with|write|use|using|of|about|to|than|give(?: me)?)\s+{_ABOUT}((?!(?:an?|one)\b){_NUMBER}) words\b|"
+    rf"\b((?!(?:an?|one)\b){_NUMBER})[- ]words?\b(?! (?:answer|reply))"
+)
+
+_CASE = re.compile(
+    r"(?i)\b(?:answer|respond|reply|write|output|speak|give|say|return|use|only)\b[^.\n:]{0,60}?\b(?:in|all|using|"
+    r"only)\s+"
+    r"(?:(?P<upper>(?:all )?(?:upper[- ]?case|capitals?|capital letters|caps)\b)|(?:all )?lower[- ]?case\b)"
+)
+_STEPS = re.compile(r"(?m)^[ \t]{0,8}(?:Thought|Action)[ \t]{0,8}:")
+_FINAL = re.compile(r"(?m)^[ \t]{0,8}Final Answer[ \t]{0,8}:(?![ \t]{0,8}$)")
+_TAGS = re.compile(
+    r"(?i)\b(?:answer|respond|response|reply|output|return|put|wrap|enclose|provide|place|write|give)\b[^.\n]{0,60}?"
+    r"\b(?:in|inside|within|between|with|using)\s+(?:the\s+|these\s+|an?\s+)?"
+    r"[`'\"]?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}</(?P=name)>|[`'\"]?\s+(?:xml\s+)?tags?\b)"
+)
+
+# In this order; `english.toml` has the words without which no prompt orders them.
+FORMATS: tuple[Format, ...] = (small_talk, dictated, summed, chosen, extracted, tabled, one_word, rated)
+LENGTHS: tuple[Format, ...] = (listed, measured)

@@ -1,0 +1,209 @@
+"""Texts of a plausible or stated length: sentences on a topic, Latin, mere words, an echo, Markdown, thoughts."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import accumulate, cycle, islice, takewhile
+
+from mockserver.core.call import Call
+from mockserver.core.draft import DraftChoice
+from mockserver.core.json import Json
+from mockserver.core.plan import Failure, Part, Reasoning, Text
+from mockserver.core.seed import Random, Seed
+from mockserver.core.tokens import count, split
+from mockserver.model.fillers import english, note, pick, sentence, word
+from mockserver.model.prose.sentences import Speaker, blank
+from mockserver.model.prose.topic import Topic, topic
+
+
+def prose(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """Prose on the prompt's subject, in its language: about `options["tokens"]` tokens, or a few sentences."""
+    return DraftChoice((Text(joint(call) + text_on(topic_of(call), call, seed.stream("prose"), options)),))
+
+
+def lorem(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """Lorem ipsum, as long as `prose` would be."""
+    rng = seed.stream("lorem")
+    latin = _paragraphs((sentence(rng, "la") for _ in range(MAX_TEXT_TOKENS)), rng, " ")
+    return DraftChoice((Text(joint(call) + _limited(_up_to(latin, _length(call, rng, options)), call, options)),))
+
+
+def words(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """Random English words: about `options["tokens"]` tokens."""
+    rng = seed.stream("words")
+    pieces = (" " * bool(at) + word(rng) for at in range(MAX_TEXT_TOKENS))
+    return DraftChoice((Text("".join(_up_to(pieces, _length(call, rng, options)))),))
+
+
+def echo(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """The last user message."""
+    return DraftChoice((Text(call.last_user),))
+
+
+def markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
+    """Headings, lists, a table and code in Markdown on the prompt's subject: about `options["tokens"]` tokens."""
+    rng, about = seed.stream("markdown"), topic_of(call)
+    wanted = _length(call, rng, {"tokens": 200, **options})
+    title = about.subject or "a short document"
+    text = f"# {title[:1].upper()}{title[1:]}"
+    said = Speaker(about, rng).sentences()
+    for block in cycle(_BLOCKS):
+        if count(text) >= wanted:
+            break
+        text += "\n\n" + block(said, rng, blank(about))
+    return DraftChoice((Text(text),))
+
+
+def reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
+    """The thoughts before an answer, if the request asks for them.
+
+    The more effort is asked for, the longer; but never more than half of the tokens that the client allows.
+    """
+    length = _TOKENS_OF_EFFORT.get(call.effort or "none", _TOKENS_OF_EFFORT["medium"])
+    most = length if call.max_tokens is None else min(length, call.max_tokens // 2)
+    return (Reasoning(_thought(call, seed, most)),) if most > 0 else ()
+
+
+def after(call: Call, thoughts: tuple[Part, ...]) -> Call:
+    """The call with the tokens that its thoughts leave."""
+    if not thoughts or call.max_tokens is None:
+        return call
+    spent = sum(count(part.text) for part in thoughts if isinstance(part, Reasoning))
+    return replace(call, max_tokens=max(call.max_tokens - spent, 0))
+
+
+def topic_of(call: Call) -> Topic:
+    """What a call is about: the prompt to continue, or what the user said last."""
+    return topic(call.prompts[0].text) if call.prompts else topic(call.last_user, system(call))
+
+
+def system(call: Call) -> str:
+    """What the system and developer messages say."""
+    return "\n".join([message.text for message in call.messages if message.role in ("system", "developer")])
+
+
+def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:
+    """Sentences on a topic, within the call's limit."""
+    wanted = _length(call, rng, options)
+    continues = bool(call.prompts) and about.kind == "state"
+    speaker = Speaker(replace(about, subject="") if continues else about, rng)
+    has_begun = continues and call.prompts[0].text.rstrip()[-1:].isalnum()
+    said = speaker.ended() if has_begun else speaker.sentences(opened=not continues)
+    pieces = _up_to(_paragraphs(said, rng, blank(about)), wanted)
+    if "tokens" not in options and wanted > _WORTH_AN_END and (end := speaker.closer()):
+        pieces.append(" " + end)
+    return _limited(pieces, call, options)
+
+
+def joint(call: Call) -> str:
+    """What separates a prompt from the text that continues it: a blank, unless the prompt ends with one."""
+    return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
+
+
+def _limited(pieces: list[str], call: Call, options: Mapping[str, Json]) -> str:
+    """The pieces that the request's limit leaves, unless a length is stated."""
+    if "tokens" in options or call.max_tokens is None or call.ignore_eos:
+        return "".join(pieces)
+    return "".join(_within(pieces, call.max_tokens))
+
+
+def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
+    """How many tokens the text is to have."""
+    natural = int(rng.randrange(20, 80) * _VERBOSITY.get(call.verbosity or "", 1) * _EFFORT.get(call.effort, 1))
+    if call.ignore_eos and call.max_tokens is not None:
+        natural = min(call.max_tokens + 1, MAX_TEXT_TOKENS)  # it does not end, but is cut
+    tokens = options.get("tokens", natural)
+    if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 < tokens <= MAX_TEXT_TOKENS:
+        raise Failure("server_error", f"generate: tokens must be a number from 1 to {MAX_TEXT_TOKENS}, not {tokens!r}")
+    return tokens
+
+
+def _up_to(pieces: Iterator[str], tokens: int) -> list[str]:
+    """The pieces that reach so many tokens, the last of them whole."""
+    taken: list[str] = []
+    while tokens > 0:
+        taken.append(next(pieces))
+        tokens -= _weight(taken[-1])
+    return taken
+
+
+def _within(pieces: list[str], tokens: int) -> list[str]:
+    """The pieces that fit into so many tokens, but always the first."""
+    fitting = takewhile(lambda total: total <= tokens, accumulate(map(_weight, pieces)))
+    return pieces[: max(1, sum(1 for _ in fitting))]
+
+
+def _weight(piece: str) -> int:
+    return count(piece.lstrip("\n"))  # the blank line is part of the full stop's token
+
+
+def _paragraphs(made: Iterator[str], rng: Random, between: str) -> Iterator[str]:
+    """Sentences without end, each with the blank or the blank line before it."""
+    yield next(made)
+    while True:
+        yield from (between + sentence for sentence in islice(made, rng.randrange(3, 7)))
+        yield "\n\n" + next(made)
+
+
+def _thought(call: Call, seed: Seed, most: int) -> str:
+    """So many tokens of thoughts, whole sentences where one fits."""
+    about = topic_of(call)
+    between, text = blank(about), ""
+    for made in islice(Speaker(about, seed.stream("reasoning")).thoughts(), most):
+        longer = text + between + made if text else made
+        if count(longer) > most:
+            break
+        text = longer
+    return text or "".join(split(made)[:most])
+
+
+def _paragraph(said: Iterator[str], rng: Random, between: str) -> str:
+    return between.join(islice(said, 2))
+
+
+def _bullets(said: Iterator[str], rng: Random, between: str) -> str:
+    return f"## {_aspect(rng)}\n\n" + "\n".join(f"- **{_aspect(rng)}**: {note(rng)}" for _ in range(3))
+
+
+def _numbered(said: Iterator[str], rng: Random, between: str) -> str:
+    return "\n".join(f"{at}. {sentence}" for at, sentence in enumerate(islice(said, 3), 1))
+
+
+def _tabled(said: Iterator[str], rng: Random, between: str) -> str:
+    return table(["Aspect", "Note"], [[_aspect(rng), note(rng)] for _ in range(3)])
+
+
+def _code(said: Iterator[str], rng: Random, between: str) -> str:
+    heading, name = _aspect(rng), pick(english("aspects"), rng)
+    body = f'def {name}(value):\n    """An example."""\n    result = value\n    return result'
+    return f"### {heading}\n\n```python\n{body}\n```"
+
+
+def _quote(said: Iterator[str], rng: Random, between: str) -> str:
+    linked, named = (_aspect(rng).lower() for _ in range(2))
+    return f"> {next(said)}\n\nSee [{linked}](https://example.com/{linked}) and `{named}`."
+
+
+def _aspect(rng: Random) -> str:
+    return pick(english("aspects"), rng).capitalize()
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """A table as Markdown writes it."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+MAX_TEXT_TOKENS = 100_000
+_VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
+_EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
+_WORTH_AN_END = 36  # tokens
+# How many tokens a model of each effort thinks at the most.
+_TOKENS_OF_EFFORT = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}
+_BLOCKS: tuple[Callable[[Iterator[str], Random, str], str], ...] = (
+    _paragraph,
+    _bullets,
+    _numbered,
+    _tabled,
+    _code,
+    _quote,
+)

@@ -20,7 +20,7 @@ from mockserver.core.json import Json
 MAX_DEPTH = 60  # of JSON that is shown as such
 
 
-class Lexeme(str):
+class Verbatim(str):
     """What stands without quotes, and is kept as it is written: a number of JSON."""
 
     __slots__ = ()
@@ -61,7 +61,7 @@ class Style:
 COMPACT = Style()
 
 
-def shown(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
+def as_yaml(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
     """A body as a table: json and its style, text, or base64; `plain`: not as JSON, however well it would fit."""
     try:
         text = body.decode("utf-8")
@@ -84,7 +84,7 @@ def as_json(text: str) -> tuple[Json, Style] | None:
     return None
 
 
-def body(node: Node) -> bytes:
+def read_body(node: Node) -> bytes:
     """The bytes of a body that is shown so. Raises Refused."""
     table = node.value
     if not isinstance(table, dict) or len(kinds := [kind for kind in _KINDS if kind in table]) != 1:
@@ -95,62 +95,62 @@ def body(node: Node) -> bytes:
     return _KINDS[kinds[0]](table[kinds[0]], table.get("style"))
 
 
-def style(node: Node | None, usual: Style = COMPACT) -> Style:
+def read_style(node: Node | None, usual: Style = COMPACT) -> Style:
     """The style that a node names."""
     if node is None:
         return usual
     try:
-        return Style.named(string(node))
+        return Style.named(read_text(node))
     except ValueError as error:
         raise Refused(str(error), node.spot) from None
 
 
-def string(node: Node) -> str:
+def read_text(node: Node) -> str:
     """The text of a scalar."""
     if not isinstance(node.value, str):
         raise Refused("a text must stand here", node.spot)
     return node.value
 
 
-def octets(node: Node) -> bytes:
+def read_base64(node: Node) -> bytes:
     """The bytes that a node gives as base64."""
     try:
-        return b64decode("".join(string(node).split()), validate=True)
+        return b64decode("".join(read_text(node).split()), validate=True)
     except (Error, ValueError):
         raise Refused("this is no base64", node.spot) from None
 
 
-def tree(node: Node) -> Json:
+def read_json(node: Node) -> Json:
     """The JSON that a node means; numbers as they are written."""
     value = node.value
     if isinstance(value, dict):
-        return {key: tree(inner) for key, inner in value.items()}
+        return {key: read_json(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [tree(inner) for inner in value]
+        return [read_json(inner) for inner in value]
     return _scalar(node) if node.bare else value
 
 
 def _scalar(node: Node) -> Json:
     text: str = node.value
     if text[:1] in _NUMERAL and _NUMBER.fullmatch(text):
-        return Lexeme(text)
+        return Verbatim(text)
     try:
         value = resolve(text)
-        return Lexeme(json.dumps(value, allow_nan=False)) if isinstance(value, int | float) else value
+        return Verbatim(json.dumps(value, allow_nan=False)) if isinstance(value, int | float) else value
     except ValueError:
         raise Refused("JSON has no such number", node.spot) from None
 
 
 def _json(node: Node, named: Node | None) -> bytes:
-    return _utf8(style(named).text(tree(node)), node)
+    return _utf8(read_style(named).text(read_json(node)), node)
 
 
 def _text(node: Node, named: Node | None) -> bytes:
-    return _utf8(string(node), node)
+    return _utf8(read_text(node), node)
 
 
 def _base64(node: Node, named: Node | None) -> bytes:
-    return octets(node)
+    return read_base64(node)
 
 
 def _utf8(text: str, node: Node) -> bytes:
@@ -163,7 +163,7 @@ def _utf8(text: str, node: Node) -> bytes:
 def _pieces(tree: Json, layout: tuple[str, str, str], quote: Callable[[str], str], line: str) -> Iterator[str]:
     """JSON piece by piece; `line`: what begins a line at this depth, for layouts that have lines."""
     if isinstance(tree, str):
-        yield tree if type(tree) is Lexeme else quote(tree)
+        yield tree if type(tree) is Verbatim else quote(tree)
     elif isinstance(tree, dict | list):
         yield from _collection(tree, layout, quote, line)
     else:
@@ -228,7 +228,9 @@ def _slashes(text: str) -> str:
     return encode_basestring_ascii(text).replace("/", r"\/")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=Lexeme, parse_int=Lexeme, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_float=Verbatim, parse_int=Verbatim, parse_constant=_no_constant
+)
 _LAYOUTS: dict[str, tuple[str, str, str]] = {  # indentation, what parts items, what follows a key
     "compact": ("", ",", ":"),
     "spaced": ("", ", ", ": "),

@@ -15,10 +15,9 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from mockserver.cassettes.locks import FOLDER_MODE, write
-from mockserver.cassettes.read import Mark, episodes, following
+from mockserver.cassettes.format import ReadPosition, episodes, following
 from mockserver.config.yaml_reader import collector_at_rest
-from mockserver.core.episode import Beat, Episode, Recorded, Sent
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.json import Json
 
 FORMAT = 1  # goes up with every change of what is read from a file, or of how it is kept here
@@ -35,7 +34,7 @@ def indexed(path: Path, data: bytes, file: str) -> tuple[Episode, ...]:
     if size == len(data):
         return found
     if size:
-        found += tuple(entry.episode for entry in following(data[size:], file, Mark(len(found), lines)))
+        found += tuple(entry.episode for entry in following(data[size:], file, ReadPosition(len(found), lines)))
     else:
         found = episodes(data, file)
     with suppress(OSError):
@@ -75,10 +74,9 @@ def _keep(index: Path, data: bytes, found: tuple[Episode, ...]) -> None:
     }
     folder = index.parent
     if not folder.exists():
-        folder.mkdir(FOLDER_MODE)
-    ignored = folder / ".gitignore"
-    if not ignored.exists():
-        write(ignored, b"*\n")
+        folder.mkdir(0o700)
+    with suppress(FileExistsError), open(folder / ".gitignore", "xb", opener=_private) as ignored:
+        ignored.write(b"*\n")
     with NamedTemporaryFile(dir=folder, prefix=f".{index.name}.", delete=False) as fresh:
         try:
             fresh.write(to_json(kept))
@@ -87,6 +85,10 @@ def _keep(index: Path, data: bytes, found: tuple[Episode, ...]) -> None:
         except BaseException:
             Path(fresh.name).unlink(missing_ok=True)
             raise
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _row(episode: Episode) -> Json:
@@ -117,7 +119,7 @@ def _episode(row: Any, source: str) -> Episode:
     )
 
 
-def _beats(data: bytes, lengths: list[int], times: list[float]) -> tuple[Beat, ...]:
+def _beats(data: bytes, lengths: list[int], times: list[float]) -> tuple[RecordedEvent, ...]:
     pieces = [data[start:end] for start, end in pairwise(accumulate(lengths, initial=0))]
     return tuple(zip(times, pieces, strict=True))
 

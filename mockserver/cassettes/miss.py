@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from heapq import nsmallest
 
-from mockserver.cassettes.library import Entry, Library
-from mockserver.cassettes.match import SAID, STREAM, Traits, View, alike, view
+from mockserver.cassettes.match import SAID, STREAM, EpisodeIndex, IndexedEpisode, Traits, View, alike, view
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import one_line, shown
 
 
-def varying(one: str, other: str) -> str | None:
+def varying_pattern(one: str, other: str) -> str | None:
     """What finds all in which two texts differ; None where they differ in anything else than such words."""
     mine, theirs = _WORD.findall(one), _WORD.findall(other)
     if len(mine) != len(theirs):
@@ -214,7 +213,7 @@ def _span(text: str, start: int, back: int) -> str:
 _POOL = 16  # episodes that are read again, and compared field by field
 
 
-def missed(library: Library, call: Call) -> str:
+def miss_report(library: EpisodeIndex, call: Call) -> str:
     """The report for people. Quick traits say which few episodes are looked at in full."""
     entries = library.entries
     if not entries:
@@ -234,7 +233,7 @@ def missed(library: Library, call: Call) -> str:
     return "\n".join(_told(library, entry, found))
 
 
-def summary(library: Library, entry: Entry) -> str:
+def summary(library: EpisodeIndex, entry: IndexedEpisode) -> str:
     """An episode in a line: `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
     episode, call = entry.episode, library.read(entry.episode)
     said = "" if call is None else call.last_user
@@ -243,14 +242,14 @@ def summary(library: Library, entry: Entry) -> str:
     return f"{library.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
 
 
-def _told(library: Library, entry: Entry, found: Sequence[Difference]) -> Iterator[str]:
+def _told(library: EpisodeIndex, entry: IndexedEpisode, found: Sequence[Difference]) -> Iterator[str]:
     yield f"no episode of {library.file} answers this request; the nearest:"
     yield f"  {summary(library, entry)}"
     yield from (f"    {line}" for line in lines(found))
     yield _advice(library, found)
 
 
-def _found(library: Library, entry: Entry, call: Call, wanted: Traits) -> tuple[Difference, ...]:
+def _found(library: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted: Traits) -> tuple[Difference, ...]:
     """All that differs: what is asked for and whether it is streamed, then field by field."""
     recorded = library.read(entry.episode)
     found = () if recorded is None else differences(view(recorded, library.match), view(call, library.match))
@@ -266,7 +265,7 @@ def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> tuple[fl
     return one.distance(other), len(found)
 
 
-def _advice(library: Library, found: Sequence[Difference]) -> str:
+def _advice(library: EpisodeIndex, found: Sequence[Difference]) -> str:
     """What may be done about it."""
     fields = tuple(dict.fromkeys(each.field for each in found))
     if fields == (STREAM,):
@@ -296,7 +295,7 @@ def _changing(found: Sequence[Difference]) -> str | None:
 
 def _varying(one: str, other: str) -> str | None:
     """The same of two texts as they are shown: where these are cut or escaped, nobody knows what would find them."""
-    pattern = None if any(sign in one + other for sign in ("\\", "…")) else varying(one, other)
+    pattern = None if any(sign in one + other for sign in ("\\", "…")) else varying_pattern(one, other)
     return pattern if pattern and re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 from json.encoder import encode_basestring
 
-from mockserver.cassettes.bodies import COMPACT, Lexeme, Style, as_json, octets, string, style, tree
+from mockserver.cassettes.bodies import COMPACT, Style, Verbatim, as_json, read_base64, read_json, read_style, read_text
 from mockserver.cassettes.nodes import Node, Refused
-from mockserver.core.episode import Beat
+from mockserver.core.episode import RecordedEvent
 from mockserver.core.json import Json
 
 
@@ -34,7 +34,7 @@ class Flow(str):
     __slots__ = ()
 
 
-def lines(table: Mapping[str, Json]) -> list[str]:
+def yaml_lines(table: Mapping[str, Json]) -> list[str]:
     """A table, a key a line."""
     written: list[str] = []
     _entries(written, table, 0, "")
@@ -92,7 +92,7 @@ def _items(written: list[str], items: Sequence[Json], indent: int) -> None:
 
 def _put(written: list[str], lead: str, value: Json, indent: int) -> None:
     """One value behind its key or dash; `indent` is the column of that."""
-    if isinstance(value, str) and not isinstance(value, Lexeme | Flow):
+    if isinstance(value, str) and not isinstance(value, Verbatim | Flow):
         if "\n" in value and not _UNFIT.search(value) and value.strip("\n"):
             _block(written, lead, value, indent + 2)
         else:
@@ -100,7 +100,7 @@ def _put(written: list[str], lead: str, value: Json, indent: int) -> None:
     elif isinstance(value, Mapping) and value:
         written.append(lead)
         _entries(written, value, indent + 2, " " * (indent + 2))
-    elif isinstance(value, list | tuple) and not all(isinstance(item, Lexeme) for item in value):
+    elif isinstance(value, list | tuple) and not all(isinstance(item, Verbatim) for item in value):
         written.append(lead)
         _items(written, value, indent + 2)
     else:
@@ -133,23 +133,23 @@ ENDS = {"lf": "\n", "crlf": "\r\n"}  # of the lines of an event
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Layout:
     """How the events of a stream are laid out, but for those that say otherwise."""
 
     style: Style = COMPACT
     ends: str = "lf"
 
 
-def form(frames: Sequence[Beat]) -> Form:
+def layout_of(frames: Sequence[RecordedEvent]) -> Layout:
     """How the first event that carries JSON is laid out."""
     for _, data in frames:
         ends = "crlf" if data.endswith(b"\r\n\r\n") else "lf"
         if (parts := _parts(data, ENDS[ends])) and (found := _container(parts[1])):
-            return Form(found, ends)
-    return Form()
+            return Layout(found, ends)
+    return Layout()
 
 
-def line(beat: Beat, form: Form, *, plain: bool = False) -> Flow:
+def event_line(beat: RecordedEvent, form: Layout, *, plain: bool = False) -> Flow:
     """One event; `plain`: raw, however well it is laid out."""
     at, data = beat
     parts = None if plain else _parts(data, ENDS[form.ends])
@@ -163,7 +163,7 @@ def line(beat: Beat, form: Form, *, plain: bool = False) -> Flow:
     return Flow(f"{{at: {milliseconds(at)}{named}{styled}, data: {flow(found[0])}}}")
 
 
-def beat(node: Node, form: Form) -> Beat:
+def read_event(node: Node, form: Layout) -> RecordedEvent:
     """The event of a line. Raises Refused."""
     table = node.value
     if not isinstance(table, dict) or len(kinds := [kind for kind in _KINDS if kind in table]) != 1:
@@ -174,15 +174,19 @@ def beat(node: Node, form: Form) -> Beat:
     kind, value = kinds[0], table[kinds[0]]
     at = seconds(table["at"]) if "at" in table else 0.0
     if kind == "base64":
-        return at, octets(value)
+        return at, read_base64(value)
     if kind == "raw":
-        return at, _encoded(string(value), value)
-    text = value.value if isinstance(value.value, str) else style(table.get("style"), form.style).text(tree(value))
-    event = string(table["event"]) if "event" in table else None
+        return at, _encoded(read_text(value), value)
+    text = (
+        value.value
+        if isinstance(value.value, str)
+        else read_style(table.get("style"), form.style).text(read_json(value))
+    )
+    event = read_text(table["event"]) if "event" in table else None
     return at, _encoded(_event(event, text, ENDS[form.ends]), value)
 
 
-def swift(lines: Sequence[str], form: Form) -> Iterator[Beat | None]:
+def read_events_fast(lines: Sequence[str], form: Layout) -> Iterator[RecordedEvent | None]:
     """What `beat` makes of these lines, much faster; None where a line is not exactly as `line` writes it."""
     ends, written = ENDS[form.ends], _SWIFT.get(form.style)
     for one in lines:

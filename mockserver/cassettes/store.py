@@ -3,23 +3,245 @@
 Several processes may write one file. Of a process that dies within an append, the next one takes away what it left.
 """
 
+import json
 import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from threading import Lock
+from threading import Event, Lock
+from typing import NamedTuple
 
-from mockserver.cassettes import locks
+from mockserver.cassettes.format import HEAD, EpisodeDocument, ReadPosition, document, entries, following
 from mockserver.cassettes.index import indexed
-from mockserver.cassettes.locks import FILE_MODE, FOLDER_MODE, PLAIN, Held, Pending, Stamp, locked, trouble, write_all
-from mockserver.cassettes.read import Entry, Mark, entries, following, mismatches
-from mockserver.cassettes.write import HEAD, document
-from mockserver.config.errors import CassetteError, Mistake
+from mockserver.config.errors import CassetteError
 from mockserver.config.source import did_you_mean
 from mockserver.core.episode import Episode
+from mockserver.core.json import parsed
+from mockserver.core.seed import monotonic
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+PATIENCE = 10  # seconds that others may hold a file
+MAX_TRIES = 1000  # of a file that others replace all the while
+PLAIN = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class Stamp(NamedTuple):
+    """Which file it is and how it stands: another one once anybody has written to it."""
+
+    file: tuple[int, int] = (0, 0)
+    size: int = 0
+    changed: int = 0
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> "Stamp":
+        """The stamp of a file of this status."""
+        return cls((status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns)
+
+
+class LockedFile:
+    """A file that is open and locked."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self._open = True
+
+    @property
+    def status(self) -> os.stat_result:
+        """Its size, when it was changed and the like."""
+        return os.fstat(self.descriptor)
+
+    def read(self, start: int) -> bytes:
+        """All bytes from one on; none before the first."""
+        os.lseek(self.descriptor, max(0, start), os.SEEK_SET)
+        pieces = iter(lambda: os.read(self.descriptor, _PIECE), b"")
+        return b"".join(pieces)
+
+    def write(self, start: int, data: bytes) -> None:
+        """Puts bytes there, and has them on disk."""
+        os.lseek(self.descriptor, start, os.SEEK_SET)
+        write_all(self.descriptor, data)
+        os.fsync(self.descriptor)
+
+    def cut(self, size: int) -> None:
+        """Leaves so many bytes."""
+        os.ftruncate(self.descriptor, size)
+        os.fsync(self.descriptor)
+
+    def close(self) -> None:
+        """Lets others have it."""
+        if self._open:
+            self._open = False
+            os.close(self.descriptor)
+
+
+@contextmanager
+def locked(path: Path, *, alone: bool) -> Iterator[LockedFile]:
+    """A file that is there: alone to write it, or together with others to read it.
+
+    Raises CassetteError where it cannot be had.
+    """
+    for _ in range(MAX_TRIES):
+        held = LockedFile(_opened(path, os.O_RDWR if alone else os.O_RDONLY))
+        try:
+            _lock(held.descriptor, path, alone=alone)
+            if _same(held, path):
+                yield held
+                return
+        finally:
+            held.close()
+    raise CassetteError(f"{path}: it is replaced all the time; let nobody else write it")
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Every byte, however many at a time the system takes."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def system_error(path: Path, doing: str, error: OSError) -> CassetteError:
+    """What the system says, for people."""
+    harmless = "" if doing == "read" else "; what was there before is unharmed"
+    return CassetteError(f"{path}: cannot be {doing}: {error.strerror or error}{harmless}")
+
+
+def _opened(path: Path, flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags | PLAIN)
+    except FileNotFoundError:
+        raise CassetteError(f"{path}: there is no such cassette") from None
+    except OSError as error:
+        raise system_error(path, "written" if flags & os.O_RDWR else "read", error) from None
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise CassetteError(f"{path}: a cassette is a file, and this is none")
+
+
+def _same(held: LockedFile, path: Path) -> bool:
+    """Whether the file still goes by its name: who waited for the lock may have one that was replaced."""
+    try:
+        return os.path.samestat(held.status, os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _lock(descriptor: int, path: Path, *, alone: bool) -> None:
+    try:
+        if fcntl is not None:
+            _wait_for(descriptor, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        elif alone:
+            _lock_on_windows(descriptor)
+    except BlockingIOError:
+        told = f"{path}: another program holds it locked for {PATIENCE} s; let that go on, or end it"
+        raise CassetteError(told) from None
+    except OSError as error:
+        if alone:  # who only reads can do without
+            raise system_error(path, "locked", error) from None
+
+
+def _wait_for(descriptor: int, kind: int) -> None:
+    """Lock, as soon as others let go. Raises BlockingIOError where they never do: the system itself would wait on."""
+    until, turn = monotonic() + PATIENCE, Event()
+    while True:
+        try:
+            return fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if monotonic() > until:
+                raise
+            turn.wait(_PAUSE)  # of this thread, which writes for others: the loop goes on
+
+
+def _lock_on_windows(descriptor: int) -> None:
+    """Locks one byte far beyond the end, since nobody could read those that are locked."""
+    os.lseek(descriptor, _FAR, os.SEEK_SET)
+    with suppress(ImportError):
+        locking = import_module("msvcrt")
+        locking.locking(descriptor, locking.LK_LOCK, 1)
+
+
+_PAUSE = 0.005  # seconds
+_FAR = 0x7FFFFFFE
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PendingAppend:
+    """These bytes are to stand in the file from `start` on."""
+
+    start: int
+    document: bytes
+
+    def whole(self, data: bytes) -> bytes:
+        """What a file holds, without a part of these bytes at its end."""
+        tail = data[self.start :]
+        if self.start > len(data) or tail == self.document or not _is_part(tail, self.document):
+            return data
+        return data[: self.start]
+
+
+def note_path(path: Path) -> Path:
+    """Where the note for a file stands."""
+    return path.with_name(f".{path.name}.pending")
+
+
+def write_note(path: Path, pending: PendingAppend) -> None:
+    """Writes the note, and has it on disk."""
+    head = {"start": pending.start, "length": len(pending.document), "sha256": _hash(pending.document)}
+    write_file(note_path(path), json.dumps(head).encode() + b"\n" + pending.document)
+
+
+def read_note(path: Path) -> PendingAppend | None:
+    """The note for a file; None where there is none that is whole: then the file was not touched yet."""
+    try:
+        head, _, document = note_path(path).read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    said = parsed(head.decode("latin-1"))
+    whole = {"length": len(document), "sha256": _hash(document)}
+    if not isinstance(said, dict) or not isinstance(said.get("start"), int) or whole.items() - said.items():
+        return None
+    return PendingAppend(said["start"], document)
+
+
+def drop_note(path: Path) -> None:
+    """Takes the note away."""
+    with suppress(OSError):
+        note_path(path).unlink(missing_ok=True)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """A file of its user alone that holds this, on disk."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | PLAIN
+    descriptor = os.open(path, flags, FILE_MODE)
+    try:
+        write_all(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _hash(document: bytes) -> str:
+    return sha256(document).hexdigest()
+
+
+def _is_part(tail: bytes, document: bytes) -> bool:
+    """Whether a tail is the beginning of a document; where the machine crashed, zeros may stand for some of it."""
+    if len(tail) > len(document):
+        return False
+    return document.startswith(tail) or all(a in (b, 0) for a, b in zip(tail, document, strict=False))
+
 
 MAX_SIZE = 50_000_000  # bytes of a cassette
 SUFFIX = ".yaml"
@@ -68,8 +290,8 @@ class CassetteFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.left = Stamp()  # how it stood when it was last written here
-        self._mark = Mark()  # how much it held then
-        self._known: Mapping[str, Entry] = {}  # what was rewritten here, by its text
+        self._mark = ReadPosition()  # how much it held then
+        self._known: Mapping[str, EpisodeDocument] = {}  # what was rewritten here, by its text
         self._turn = Lock()
 
     @property
@@ -78,7 +300,7 @@ class CassetteFile:
         try:
             return self.path.exists()
         except OSError as error:
-            raise trouble(self.path, "read", error) from None
+            raise system_error(self.path, "read", error) from None
 
     @property
     def stamp(self) -> Stamp | None:
@@ -92,9 +314,9 @@ class CassetteFile:
         """Its episodes. Raises CassetteError where it is not there, or not in order."""
         return indexed(self.path, self._read(), str(self.path))
 
-    def mismatches(self) -> tuple[Mistake, ...]:
-        """Its episodes whose answers were edited after they were recorded."""
-        return mismatches(self._read(), str(self.path))
+    def documents(self) -> tuple[EpisodeDocument, ...]:
+        """Its episodes with their documents. Raises CassetteError as `load` does."""
+        return entries(self._read(), str(self.path))
 
     def append(self, episode: Episode) -> int:
         """Adds an episode and gives its number; when this returns, it is on disk. Raises CassetteError."""
@@ -103,8 +325,8 @@ class CassetteFile:
             mark, size = self._surveyed(held), held.status.st_size
             added = added if held.read(size - 1) == b"\n" else b"\n" + added
             self._check_size(size + len(added))
-            self._add(held, Pending(size, added))
-            self._mark = Mark(mark.episodes + 1, mark.lines + added.count(b"\n"))
+            self._add(held, PendingAppend(size, added))
+            self._mark = ReadPosition(mark.episodes + 1, mark.lines + added.count(b"\n"))
             self.left = Stamp.of(held.status)
             return self._mark.episodes
 
@@ -123,27 +345,27 @@ class CassetteFile:
             fresh = (_head(data, found) + "".join(_documents(found, wanted))).encode("utf-8")
             self._check_size(len(fresh))
             self.left = self._replace(held, fresh)
-            self._mark = Mark(len(wanted), fresh.count(b"\n"))
+            self._mark = ReadPosition(len(wanted), fresh.count(b"\n"))
             return wanted
 
     def _read(self) -> bytes:
         with locked(self.path, alone=False) as held:
             self._check_size(held.status.st_size)
-            data, half = held.read(0), locks.noted(self.path)
+            data, half = held.read(0), read_note(self.path)
             return half.whole(data) if half else data
 
     @contextmanager
-    def _alone(self) -> Iterator[Held]:
+    def _alone(self) -> Iterator[LockedFile]:
         """The file, there and locked."""
         if not self.exists:
             try:
                 _begin(self.path)
             except OSError as error:
-                raise trouble(self.path, "begun", error) from None
+                raise system_error(self.path, "begun", error) from None
         with locked(self.path, alone=True) as held:
             yield held
 
-    def _surveyed(self, held: Held) -> Mark:
+    def _surveyed(self, held: LockedFile) -> ReadPosition:
         """Sees to it that the file is in order before anything is added, and says how much it holds."""
         self._check_size(held.status.st_size)
         self._mend(held)
@@ -154,36 +376,36 @@ class CassetteFile:
             tail = held.read(left.size)
             if tail.startswith(b"---"):
                 count = len(following(tail, str(self.path), mark))
-                return Mark(mark.episodes + count, mark.lines + tail.count(b"\n"))
+                return ReadPosition(mark.episodes + count, mark.lines + tail.count(b"\n"))
         data = held.read(0)
-        return Mark(len(indexed(self.path, data, str(self.path))), data.count(b"\n"))
+        return ReadPosition(len(indexed(self.path, data, str(self.path))), data.count(b"\n"))
 
-    def _mend(self, held: Held) -> None:
+    def _mend(self, held: LockedFile) -> None:
         """Takes away what a process left that died while it appended."""
-        if half := locks.noted(self.path):
+        if half := read_note(self.path):
             data = held.read(0)
             if len(whole := half.whole(data)) < len(data):
                 try:
                     held.cut(len(whole))
                 except OSError as error:
-                    raise trouble(self.path, "mended", error) from None
-            locks.drop(self.path)
+                    raise system_error(self.path, "mended", error) from None
+            drop_note(self.path)
 
-    def _add(self, held: Held, added: Pending) -> None:
+    def _add(self, held: LockedFile, added: PendingAppend) -> None:
         try:
-            locks.note(self.path, added)
+            write_note(self.path, added)
             held.write(added.start, added.document)
         except OSError as error:
             with suppress(OSError):  # else the note stays, for who comes next
                 held.cut(added.start)
-                locks.drop(self.path)
-            raise trouble(self.path, "written", error) from None
-        locks.drop(self.path)
+                drop_note(self.path)
+            raise system_error(self.path, "written", error) from None
+        drop_note(self.path)
 
-    def _replace(self, held: Held, data: bytes) -> Stamp:
+    def _replace(self, held: LockedFile, data: bytes) -> Stamp:
         fresh = self.path.with_name(f".{self.path.name}.new")
         try:
-            locks.write(fresh, data)
+            write_file(fresh, data)
             os.chmod(fresh, stat.S_IMODE(held.status.st_mode))
             stamp = Stamp.of(fresh.stat())
             if os.name == "nt":  # where nobody replaces what is open
@@ -193,7 +415,7 @@ class CassetteFile:
         except OSError as error:
             with suppress(OSError):
                 fresh.unlink(missing_ok=True)
-            raise trouble(self.path, "replaced", error) from None
+            raise system_error(self.path, "replaced", error) from None
         return stamp
 
     def _check_size(self, size: int) -> None:
@@ -204,15 +426,15 @@ class CassetteFile:
             )
 
 
-def _documents(found: Sequence[Entry], wanted: Sequence[Episode]) -> Iterator[str]:
+def _documents(found: Sequence[EpisodeDocument], wanted: Sequence[Episode]) -> Iterator[str]:
     """The documents of the wanted episodes: those that stand there, and new ones."""
-    there = {id(entry.episode): entry.text for entry in found if not entry.altered}
+    there = {id(entry.episode): entry.text for entry in found if not entry.is_edited}
     for episode in wanted:
         text = there.get(id(episode)) or document(episode)
         yield text if text.endswith("\n") else text + "\n"
 
 
-def _head(data: bytes, found: Sequence[Entry]) -> str:
+def _head(data: bytes, found: Sequence[EpisodeDocument]) -> str:
     """What stands in a file before its episodes."""
     text = data.decode("utf-8").removeprefix("\ufeff")
     head = text[: len(text) - sum(len(entry.text) for entry in found)]

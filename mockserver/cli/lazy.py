@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from keyword import iskeyword
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -11,11 +11,21 @@ from mockserver.config.source import did_you_mean
 
 
 class Lazy(click.Group):
-    """The commands of a table: each stands in the module of its name, as `command`."""
+    """The commands of a table, each in the module of its name as `command`.
 
-    def __init__(self, *args: Any, table: Mapping[str, str], package: str, **more: Any) -> None:
+    `modules` names the module of a command that shares one with others; there it is `NAME_command`.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        table: Mapping[str, str],
+        package: str,
+        modules: Mapping[str, str] = MappingProxyType({}),
+        **more: Any,
+    ) -> None:
         super().__init__(*args, **more)
-        self.table, self.package = table, package
+        self.table, self.package, self.modules = table, package, modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of the commands."""
@@ -25,7 +35,9 @@ class Lazy(click.Group):
         """The command of a name."""
         if cmd_name not in self.table:
             return None
-        command: click.Command = import_module(f"{self.package}.{_module(cmd_name)}").command
+        shared = self.modules.get(cmd_name)
+        module = import_module(f"{self.package}.{shared or cmd_name}")
+        command: click.Command = getattr(module, f"{cmd_name}_command" if shared else "command")
         return command
 
     def resolve_command(
@@ -41,8 +53,3 @@ class Lazy(click.Group):
         """What each command does, in the order of the table."""
         with formatter.section("Commands"):
             formatter.write_dl(list(self.table.items()))
-
-
-def _module(name: str) -> str:
-    """The module of a command; a word of the language gets an underscore."""
-    return f"{name}_" if iskeyword(name) else name

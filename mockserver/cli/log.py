@@ -11,8 +11,8 @@ from types import TracebackType
 
 import click
 
-from mockserver.cassettes.redaction.find import known
-from mockserver.cassettes.redaction.mask import Secrets, secrets_of
+from mockserver.cassettes.redaction.find import environment_secrets
+from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.core.exchange import Exchange
 from mockserver.core.text import LONGEST, lines, printable
 from mockserver.server.control.requests import of_row
@@ -47,7 +47,7 @@ class Careful(logging.Formatter):
 
 
 def _of_environ() -> Secrets:
-    return secrets_of((), more=known(os.environ))
+    return secrets_of((), more=environment_secrets(os.environ))
 
 
 def _say(written: Callable[[Exchange], str], err: bool, exchange: Exchange) -> None:

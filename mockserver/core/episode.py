@@ -1,17 +1,17 @@
-"""What was recorded: a request and the whole answer that it got. Knows no file."""
+"""Episode: a recorded interaction, which is a request and the whole answer to it."""
 
 from dataclasses import dataclass, field
 
 from mockserver.core.http import Headers
 
-Beat = tuple[float, bytes]  # seconds since the request was sent, and one event of a stream with all that ends it
+RecordedEvent = tuple[float, bytes]  # seconds since the request was sent, and one event of a stream with its end
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request as it was sent, without its namespace; its body in plain, whatever coding it came in.
+    """A request as it was sent, without its namespace and without content codings.
 
-    `query` is as it stands behind the question mark; header names are lower case.
+    `query` is the raw text after the question mark; header names are lower case.
     """
 
     method: str
@@ -23,27 +23,27 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An answer as it came, its body in plain: whole, or the events of a stream, each with its moment.
+    """An answer as it arrived, without content codings: a body, or the events of a stream with their times.
 
-    `took`: seconds until all of it was there.
+    `took`: seconds until it was complete.
     """
 
     status: int
     headers: Headers = ()
     body: bytes = b""
-    frames: tuple[Beat, ...] | None = None
+    frames: tuple[RecordedEvent, ...] | None = None
     took: float = 0.0
-    source: str = field(default="", compare=False)  # `cassette chat.yaml#3`, where it comes from a file
+    source: str = field(default="", compare=False)  # `cassette chat.yaml#3`, if it comes from a file
 
     @property
     def bytes(self) -> bytes:
-        """All bytes of the body."""
+        """The whole body, streamed or not."""
         return self.body if self.frames is None else b"".join(data for _, data in self.frames)
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A request to a dialect and its answer; `at` is the wall's time of the recording."""
+    """A request to a dialect and its answer; `at` is the Unix time of the recording."""
 
     dialect: str
     operation: str
@@ -51,3 +51,8 @@ class Episode:
     request: Sent
     reply: Recorded
     at: float = 0.0
+
+
+def header_value(headers: Headers, name: str) -> str:
+    """The values of a header (lower case), separated by commas; empty if it is absent."""
+    return ", ".join(value for key, value in headers if key == name)

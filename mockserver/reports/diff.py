@@ -8,7 +8,7 @@ from typing import TypeVar
 from unicodedata import category, east_asian_width
 
 from mockserver.cassettes.redaction.find import is_secret_header, mask
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core import tool_results
 from mockserver.core.call import Call, Message
 from mockserver.core.exchange import ConditionResult

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.errors import RuleError
 from mockserver.core import tool_results
 from mockserver.core.call import Call

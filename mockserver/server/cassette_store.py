@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import RLock
 from typing import Protocol
 
-from mockserver.cassettes.library import Library
+from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named
 from mockserver.config.cassettes import Match
 from mockserver.config.errors import CassetteError, Mistake, RuleError
@@ -166,13 +166,13 @@ class Libraries:
 
     def __init__(self, reels: Reels, match: Match) -> None:
         self.reels, self._match = reels, match
-        self._loaded: dict[str, Library] = {}
+        self._loaded: dict[str, EpisodeIndex] = {}
 
     def exists(self, name: str) -> bool:
         """Whether there is such a cassette. Raises CassetteError for a name that none can have."""
         return self.reels.exists(_plain(name))
 
-    def get(self, name: str) -> Library | None:
+    def get(self, name: str) -> EpisodeIndex | None:
         """A cassette that has been read, or None."""
         return self._loaded.get(_plain(name))
 
@@ -181,7 +181,7 @@ class Libraries:
         """How many episodes each of those has that were read, by its file."""
         return {library.file: library.size for library in self._loaded.values()}
 
-    def load(self, name: str, *, new: bool = False) -> Library:
+    def load(self, name: str, *, new: bool = False) -> EpisodeIndex:
         """A cassette, read if it was not; `new`: one that is not there is empty. Raises CassetteError."""
         name = _plain(name)
         with self.reels.lock:
@@ -189,7 +189,7 @@ class Libraries:
                 there = self.reels.exists(name)
                 if not there and not new:
                     raise CassetteError(self.missing(name))
-                empty = Library(file_of(name), heard, self._match)
+                empty = EpisodeIndex(file_of(name), heard, self._match)
                 self._loaded[name] = empty.again(self.reels.load(name)) if there else empty
             return self._loaded[name]
 

@@ -7,14 +7,14 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mockserver.cassettes.redaction.find import known
+from mockserver.cassettes.redaction.find import environment_secrets
 from mockserver.cassettes.redaction.leaks import leaks
-from mockserver.cassettes.redaction.redact import Scrubber
+from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.cassettes import UPSTREAM_KEY
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
-from mockserver.core.episode import Beat, Episode, Recorded, Sent
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers
 from mockserver.core.json import parsed
@@ -29,7 +29,7 @@ from mockserver.server.content_coding import Decoding, codings_of
 class Keeping:
     """What the settings and the environment say of it."""
 
-    scrubber: Scrubber
+    scrubber: Redactor
     allowed: tuple[str, ...] = ()
 
     def live(self, sent: Sent) -> Sent:
@@ -47,7 +47,9 @@ class Keeping:
 def keeping(settings: Settings, environ: Mapping[str, str]) -> Keeping:
     """What recordings go through by these settings; headers that are compared are kept."""
     compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-    return Keeping(Scrubber(settings.scrub, known(environ), settings.allow_secrets, compared), settings.allow_secrets)
+    return Keeping(
+        Redactor(settings.scrub, environment_secrets(environ), settings.allow_secrets, compared), settings.allow_secrets
+    )
 
 
 def astray(reply: Recorded, call: Call) -> str | None:
@@ -252,7 +254,7 @@ class _Events:
 
     def __init__(self, end: re.Pattern[bytes] | None) -> None:
         self._end = end
-        self._beats: list[Beat] = []
+        self._beats: list[RecordedEvent] = []
         self._rest = bytearray()  # of an event whose end has not come
         self._late = 0.0
         self.ended = False
@@ -277,7 +279,7 @@ class _Events:
         if start:
             self._rest = rest[start:]
 
-    def all(self) -> tuple[Beat, ...]:
+    def all(self) -> tuple[RecordedEvent, ...]:
         """Every event; what stands after the last blank line is one too."""
         return (*self._beats, (self._late, bytes(self._rest))) if self._rest else tuple(self._beats)
 

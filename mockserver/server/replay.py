@@ -9,8 +9,8 @@ from functools import partial
 from typing import Literal
 from urllib.parse import urlencode
 
-from mockserver.cassettes.library import Entry, Library
-from mockserver.cassettes.miss import missed
+from mockserver.cassettes.match import EpisodeIndex, IndexedEpisode
+from mockserver.cassettes.miss import miss_report
 from mockserver.config.errors import CassetteError
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, Sent
@@ -92,7 +92,7 @@ class Player:
     keeping: Keeping | None = None
 
     @property
-    def loaded(self) -> Library | None:
+    def loaded(self) -> EpisodeIndex | None:
         """The cassette that was chosen, if it has been read."""
         return None if self.choice.name is None else self.libraries.get(self.choice.name)
 
@@ -149,14 +149,14 @@ class Player:
             return _unmatched(why, str(choice.name))
         return Lookup(Forward(choice.name), "forwarded")
 
-    async def _library(self, choice: Choice) -> Library:
+    async def _library(self, choice: Choice) -> EpisodeIndex:
         name = str(choice.name)
         library = self.libraries.get(name)
         if library is not None:
             return library
         return await aside(partial(self.libraries.load, name, new=choice.record != "none"))
 
-    def _wanted(self, library: Library, call: Call) -> tuple[Call, str]:
+    def _wanted(self, library: EpisodeIndex, call: Call) -> tuple[Call, str]:
         """A call as it would have been recorded, and what it is looked up by."""
         if self.keeping is not None:
             sent = sent_of(call.http)
@@ -166,8 +166,8 @@ class Player:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))
         return call, library.key(call)
 
-    async def _missed(self, library: Library, call: Call) -> str:
-        work = partial(missed, library, call)
+    async def _missed(self, library: EpisodeIndex, call: Call) -> str:
+        work = partial(miss_report, library, call)
         return await aside(work) if is_large(call) or library.size > MANY else work()
 
 
@@ -177,7 +177,7 @@ def sent_of(http: HttpRequest) -> Sent:
     return Sent(http.method, http.path, urlencode(http.query), headers, http.body)
 
 
-def _played(entry: Entry, *, cacheable: bool) -> Lookup:
+def _played(entry: IndexedEpisode, *, cacheable: bool) -> Lookup:
     return Lookup(entry.reply, entry.reply.source, cacheable)
 
 

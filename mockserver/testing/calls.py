@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack, overload
 
-from mockserver.cassettes.redaction.mask import Secrets, secrets_of
+from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.config.errors import ConfigError, Mistake
 from mockserver.config.source import Path
 from mockserver.core.call import Call as Asked

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from mockserver.cassettes.format import settled
 from mockserver.cassettes.store import CassetteFile
-from mockserver.cassettes.write import settled
 from mockserver.core.episode import Episode
 from mockserver.core.seed import Seed
 from tests.cassettes import samples

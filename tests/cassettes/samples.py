@@ -2,7 +2,7 @@
 
 import json
 
-from mockserver.core.episode import Beat, Episode, Recorded, Sent
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.json import compact
 
 ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "What is the weather in Oslo?"}]}
@@ -19,7 +19,7 @@ def plain(number: int = 1, *, text: str = "Rain.", size: int = 0) -> Episode:
 
 def stream(number: int = 1, *, events: int = 3) -> Episode:
     """A call and an answer in events."""
-    frames: list[Beat] = [(0.3 + at / 80, _event(number, f" wörd{at}")) for at in range(events)]
+    frames: list[RecordedEvent] = [(0.3 + at / 80, _event(number, f" wörd{at}")) for at in range(events)]
     frames.append((2.0, b"data: [DONE]\n\n"))
     request = Sent(
         "POST", "/v1/chat/completions", "a=b&c", JSON_TYPE, json.dumps({**ASKED, "stream": True, "n": number}).encode()

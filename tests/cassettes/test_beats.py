@@ -6,19 +6,27 @@ from hypothesis import strategies as st
 
 from mockserver.cassettes.bodies import Style
 from mockserver.cassettes.nodes import Refused, parse
-from mockserver.cassettes.sse_yaml import Form, beat, form, line, milliseconds, seconds_of, swift
-from mockserver.core.episode import Beat
+from mockserver.cassettes.sse_yaml import (
+    Layout,
+    event_line,
+    layout_of,
+    milliseconds,
+    read_event,
+    read_events_fast,
+    seconds_of,
+)
+from mockserver.core.episode import RecordedEvent
 from tests.cassettes import hostile
 from tests.fuzz.amount import thrown
 
 SPACED = Style("spaced")
-CRLF = Form(ends="crlf")
+CRLF = Layout(ends="crlf")
 
 
-def slow(text: str, form: Form) -> Beat | str:
+def slow(text: str, form: Layout) -> RecordedEvent | str:
     try:
         node = parse(text)
-        return beat(node.value[0], form) if node and isinstance(node.value, list) else ""
+        return read_event(node.value[0], form) if node and isinstance(node.value, list) else ""
     except Refused as refused:
         return refused.words
 
@@ -26,49 +34,49 @@ def slow(text: str, form: Form) -> Beat | str:
 @pytest.mark.parametrize(
     ("form", "data", "shown"),
     [
-        (Form(), b'data: {"a":[1,null]}\n\n', '{at: 12, data: {"a": [1, null]}}'),
-        (Form(), b'event: a.b\ndata: {"a":1.50}\n\n', '{at: 12, event: a.b, data: {"a": 1.50}}'),
-        (Form(), b'event: a b\ndata: {"a":1}\n\n', '{at: 12, event: "a b", data: {"a": 1}}'),
-        (Form(), b'event: no\ndata: {"a":1}\n\n', '{at: 12, event: "no", data: {"a": 1}}'),
-        (Form(), b'data: {"a": 1}\n\n', '{at: 12, style: "spaced", data: {"a": 1}}'),
-        (Form(SPACED), b'data: {"a": 1}\n\n', '{at: 12, data: {"a": 1}}'),
-        (Form(SPACED), b'data: {"a":1}\n\n', '{at: 12, style: "compact", data: {"a": 1}}'),
-        (Form(), b"data: [DONE]\n\n", '{at: 12, data: "[DONE]"}'),
-        (Form(), b"data: 12\n\n", '{at: 12, data: "12"}'),
-        (Form(), b"data: a\ndata: b\n\n", '{at: 12, data: "a\\nb"}'),
-        (Form(), b'data: {\ndata:   "a": 1\ndata: }\n\n', '{at: 12, style: "indent2", data: {"a": 1}}'),
+        (Layout(), b'data: {"a":[1,null]}\n\n', '{at: 12, data: {"a": [1, null]}}'),
+        (Layout(), b'event: a.b\ndata: {"a":1.50}\n\n', '{at: 12, event: a.b, data: {"a": 1.50}}'),
+        (Layout(), b'event: a b\ndata: {"a":1}\n\n', '{at: 12, event: "a b", data: {"a": 1}}'),
+        (Layout(), b'event: no\ndata: {"a":1}\n\n', '{at: 12, event: "no", data: {"a": 1}}'),
+        (Layout(), b'data: {"a": 1}\n\n', '{at: 12, style: "spaced", data: {"a": 1}}'),
+        (Layout(SPACED), b'data: {"a": 1}\n\n', '{at: 12, data: {"a": 1}}'),
+        (Layout(SPACED), b'data: {"a":1}\n\n', '{at: 12, style: "compact", data: {"a": 1}}'),
+        (Layout(), b"data: [DONE]\n\n", '{at: 12, data: "[DONE]"}'),
+        (Layout(), b"data: 12\n\n", '{at: 12, data: "12"}'),
+        (Layout(), b"data: a\ndata: b\n\n", '{at: 12, data: "a\\nb"}'),
+        (Layout(), b'data: {\ndata:   "a": 1\ndata: }\n\n', '{at: 12, style: "indent2", data: {"a": 1}}'),
         (CRLF, b'event: x\r\ndata: {"a":1}\r\n\r\n', '{at: 12, event: x, data: {"a": 1}}'),
-        (Form(), b'data: {"a":1}\r\n\r\n', '{at: 12, raw: "data: {\\"a\\":1}\\r\\n\\r\\n"}'),
-        (Form(), b": ping\n\n", '{at: 12, raw: ": ping\\n\\n"}'),
-        (Form(), b"data:x\n\n", '{at: 12, raw: "data:x\\n\\n"}'),
-        (Form(), b"data: x", '{at: 12, raw: "data: x"}'),
-        (Form(), b"", '{at: 12, raw: ""}'),
-        (Form(), b"\xff", '{at: 12, base64: "/w=="}'),
-        (Form(), 'data: {"a":"é\u2028\x7f"}\n\n'.encode(), '{at: 12, data: {"a": "é\\u2028\\u007f"}}'),
-        (Form(), b'data: {"a":1,"a":2}\n\n', '{at: 12, data: "{\\"a\\":1,\\"a\\":2}"}'),
+        (Layout(), b'data: {"a":1}\r\n\r\n', '{at: 12, raw: "data: {\\"a\\":1}\\r\\n\\r\\n"}'),
+        (Layout(), b": ping\n\n", '{at: 12, raw: ": ping\\n\\n"}'),
+        (Layout(), b"data:x\n\n", '{at: 12, raw: "data:x\\n\\n"}'),
+        (Layout(), b"data: x", '{at: 12, raw: "data: x"}'),
+        (Layout(), b"", '{at: 12, raw: ""}'),
+        (Layout(), b"\xff", '{at: 12, base64: "/w=="}'),
+        (Layout(), 'data: {"a":"é\u2028\x7f"}\n\n'.encode(), '{at: 12, data: {"a": "é\\u2028\\u007f"}}'),
+        (Layout(), b'data: {"a":1,"a":2}\n\n', '{at: 12, data: "{\\"a\\":1,\\"a\\":2}"}'),
     ],
 )
-def test_an_event_is_a_line(form: Form, data: bytes, shown: str) -> None:
-    assert line((0.012, data), form) == shown
+def test_an_event_is_a_line(form: Layout, data: bytes, shown: str) -> None:
+    assert event_line((0.012, data), form) == shown
     assert slow(f"- {shown}", form) == (0.012, data)
-    assert list(swift([f"    - {shown}"], form)) in ([(0.012, data)], [None])
+    assert list(read_events_fast([f"    - {shown}"], form)) in ([(0.012, data)], [None])
 
 
 def test_raw_is_always_possible() -> None:
-    assert line((0.5, b'data: {"a":1}\n\n'), Form(), plain=True) == '{at: 500, raw: "data: {\\"a\\":1}\\n\\n"}'
+    assert event_line((0.5, b'data: {"a":1}\n\n'), Layout(), plain=True) == '{at: 500, raw: "data: {\\"a\\":1}\\n\\n"}'
 
 
 @pytest.mark.parametrize(
     ("frames", "found"),
     [
-        ([], Form()),
-        ([b": ping\n\n", b"data: x\n\n"], Form()),
-        ([b": ping\n\n", b'data: {"a": 1}\n\n', b'data: {"a":1}\n\n'], Form(SPACED)),
-        ([b'event: a\r\ndata: ["\\u00e9","b"]\r\n\r\n'], Form(Style("compact", "ascii"), "crlf")),
+        ([], Layout()),
+        ([b": ping\n\n", b"data: x\n\n"], Layout()),
+        ([b": ping\n\n", b'data: {"a": 1}\n\n', b'data: {"a":1}\n\n'], Layout(SPACED)),
+        ([b'event: a\r\ndata: ["\\u00e9","b"]\r\n\r\n'], Layout(Style("compact", "ascii"), "crlf")),
     ],
 )
-def test_the_first_json_says_how_a_stream_is_laid_out(frames: list[bytes], found: Form) -> None:
-    assert form([(0, data) for data in frames]) == found
+def test_the_first_json_says_how_a_stream_is_laid_out(frames: list[bytes], found: Layout) -> None:
+    assert layout_of([(0, data) for data in frames]) == found
 
 
 @pytest.mark.parametrize(
@@ -88,24 +96,24 @@ def test_the_first_json_says_how_a_stream_is_laid_out(frames: list[bytes], found
     ],
 )
 def test_other_lines_are_refused(text: str, words: str) -> None:
-    assert slow(text, Form()) == words
+    assert slow(text, Layout()) == words
 
 
 def test_a_line_written_by_hand_is_fine() -> None:
-    assert slow("- {data: {a: yes, b: .5, c: ~, d: [0x10, True]}}", Form()) == (
+    assert slow("- {data: {a: yes, b: .5, c: ~, d: [0x10, True]}}", Layout()) == (
         0.0,
         b'data: {"a":"yes","b":0.5,"c":null,"d":[16,true]}\n\n',
     )
 
 
-FORMS = (Form(), Form(SPACED), CRLF, Form(Style("compact", "ascii")), Form(Style("compact", "html")))
+FORMS = (Layout(), Layout(SPACED), CRLF, Layout(Style("compact", "ascii")), Layout(Style("compact", "html")))
 
 
 @given(st.lists(st.tuples(hostile.seconds, hostile.events), max_size=5), st.sampled_from(FORMS))
 @thrown(300)
-def test_the_swift_way_reads_what_is_written_as_the_slow_one(frames: list[Beat], form: Form) -> None:
-    shown = [f"    - {line(each, form)}" for each in frames]
-    for text, found in zip(shown, swift(shown, form), strict=True):
+def test_the_swift_way_reads_what_is_written_as_the_slow_one(frames: list[RecordedEvent], form: Layout) -> None:
+    shown = [f"    - {event_line(each, form)}" for each in frames]
+    for text, found in zip(shown, read_events_fast(shown, form), strict=True):
         assert found in (None, slow(text, form))
 
 
@@ -118,10 +126,10 @@ PIECES = st.sampled_from(
 @given(st.integers(0, len(WRITTEN)), st.integers(0, 4), PIECES, st.sampled_from(FORMS))
 @example(20, 0, "\\ud83d", FORMS[3])
 @thrown(600)
-def test_and_of_other_lines_nothing_that_the_slow_one_does_not(at: int, less: int, more: str, form: Form) -> None:
+def test_and_of_other_lines_nothing_that_the_slow_one_does_not(at: int, less: int, more: str, form: Layout) -> None:
     text = WRITTEN[:at] + more + WRITTEN[at + less :]
     if "\n" not in text:
-        (found,) = swift([text], form)
+        (found,) = read_events_fast([text], form)
         assert found in (None, slow(text, form))
 
 
@@ -139,12 +147,12 @@ def test_and_of_other_lines_nothing_that_the_slow_one_does_not(at: int, less: in
     ],
 )
 def test_what_yaml_may_see_in_another_way_goes_the_slow_one(data: str) -> None:
-    assert list(swift([f"    - {{at: 1, data: {{{data}}}}}"], Form())) == [None]
+    assert list(read_events_fast([f"    - {{at: 1, data: {{{data}}}}}"], Layout())) == [None]
 
 
 def test_long_events_go_the_swift_way_too() -> None:
     data = b'data: {"a":"' + b"x" * 5000 + b'"}\n\n'
-    assert list(swift([f"    - {line((1, data), Form())}"], Form())) == [(1.0, data)]
+    assert list(read_events_fast([f"    - {event_line((1, data), Layout())}"], Layout())) == [(1.0, data)]
 
 
 @given(st.floats(0, 1e8))

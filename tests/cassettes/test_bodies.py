@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from mockserver.cassettes import bodies
-from mockserver.cassettes.bodies import Style, as_json, body, shown, tree
+from mockserver.cassettes.bodies import Style, as_json, as_yaml, read_body, read_json
 from mockserver.cassettes.nodes import Refused, parse
 from mockserver.core.json import Json
 from tests.cassettes import hostile
@@ -63,7 +63,7 @@ def test_json_is_known_by_its_style(text: str, style: str) -> None:
 )
 def test_what_would_not_come_out_the_same_is_no_json(text: str) -> None:
     assert as_json(text) is None
-    assert shown(text.encode()) == {"text": text}
+    assert as_yaml(text.encode()) == {"text": text}
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_what_would_not_come_out_the_same_is_no_json(text: str) -> None:
     ],
 )
 def test_bodies_are_shown_as_well_as_can_be(data: bytes, kinds: list[str]) -> None:
-    assert list(shown(data)) == kinds
+    assert list(as_yaml(data)) == kinds
 
 
 def test_json_is_text_too_where_that_is_wanted() -> None:
-    assert shown(b'{"a":1}', plain=True) == {"text": '{"a":1}'}
+    assert as_yaml(b'{"a":1}', plain=True) == {"text": '{"a":1}'}
 
 
 @given(hostile.json_texts)
@@ -117,7 +117,7 @@ def test_what_programs_usually_write_has_a_style(value: Json) -> None:
 def test_bodies_may_be_written_by_hand(text: str, data: bytes) -> None:
     node = parse(text)
     assert node is not None
-    assert body(node) == data
+    assert read_body(node) == data
 
 
 @pytest.mark.parametrize(
@@ -143,11 +143,11 @@ def test_other_bodies_are_refused(text: str, words: str) -> None:
     node = parse(text)
     assert node is not None
     with pytest.raises(Refused) as caught:
-        body(node)
+        read_body(node)
     assert str(caught.value) == words
 
 
 def test_numbers_stay_as_they_are_written() -> None:
     node = parse("[1.50, 1e5, '1.50']")
     assert node is not None
-    assert [type(item) is bodies.Lexeme for item in tree(node)] == [True, True, False]
+    assert [type(item) is bodies.Verbatim for item in read_json(node)] == [True, True, False]

@@ -4,8 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from mockserver.cassettes.convert.exports import ADDRESSES, har
-from mockserver.cassettes.convert.imports import imported
+from mockserver.cassettes.convert.exports import har
+from mockserver.cassettes.convert.imports import import_file
+from mockserver.cassettes.convert.providers import ADDRESSES
 from mockserver.core.episode import Recorded
 from mockserver.dialects import discover
 from tests.cassettes.importing.kit import KNOWN
@@ -47,8 +48,8 @@ def test_a_log_is_whole_and_comes_back() -> None:
     assert all(holds(entry, ENTRY) for entry in log["entries"])
     for entry in log["entries"]:
         assert abs(sum(entry["timings"].values()) - entry["time"]) < 0.01
-    again = imported(json.dumps({"log": log}).encode(), "a.har", KNOWN)
-    assert not again.left
+    again = import_file(json.dumps({"log": log}).encode(), "a.har", KNOWN)
+    assert not again.skipped
     assert again.episodes == recorded
 
 
@@ -72,4 +73,6 @@ def test_bytes_that_are_no_text_go_in_base64() -> None:
     (entry,) = har([odd], "1", ADDRESSES)["log"]["entries"]
     assert (entry["response"]["content"]["encoding"], entry["response"]["content"]["text"]) == ("base64", "/wA=")
     assert entry["response"]["statusText"] == ""
-    assert imported(json.dumps(har([odd], "1", ADDRESSES)).encode(), "a", KNOWN).episodes[0].reply.body == b"\xff\x00"
+    assert (
+        import_file(json.dumps(har([odd], "1", ADDRESSES)).encode(), "a", KNOWN).episodes[0].reply.body == b"\xff\x00"
+    )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.read import entries
+from mockserver.cassettes.format import entries
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode, Recorded, Sent
 

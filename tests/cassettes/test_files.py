@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes import locks
-from mockserver.cassettes.locks import Pending
-from mockserver.cassettes.store import CassetteFile, absent, names
-from mockserver.cassettes.write import HEAD, document
+from mockserver.cassettes import store
+from mockserver.cassettes.format import HEAD, document
+from mockserver.cassettes.store import CassetteFile, PendingAppend, absent, names
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import samples
@@ -121,7 +120,7 @@ def test_half_an_append_is_as_if_it_had_never_begun(cassette: CassetteFile, *, f
     before, added = cassette.path.read_bytes(), document(samples.stream(2)).encode()
     for count in (*range(0, len(added), 97), len(added) - 1):
         cassette.path.write_bytes(before + added[:count])
-        locks.note(cassette.path, Pending(len(before), added))
+        store.write_note(cassette.path, PendingAppend(len(before), added))
         asked = CassetteFile(cassette.path) if fresh else cassette
         assert asked.load() == (samples.plain(1),)
         assert cassette.path.read_bytes() == before + added[:count]
@@ -134,7 +133,7 @@ def test_a_whole_append_stays_though_its_note_was_left(cassette: CassetteFile) -
     cassette.append(samples.plain(1))
     start = cassette.path.stat().st_size
     cassette.append(samples.plain(2))
-    locks.note(cassette.path, Pending(start, document(samples.plain(2)).encode()))
+    store.write_note(cassette.path, PendingAppend(start, document(samples.plain(2)).encode()))
     assert cassette.load() == (samples.plain(1), samples.plain(2))
     assert CassetteFile(cassette.path).append(samples.plain(3)) == 3
 
@@ -142,7 +141,7 @@ def test_a_whole_append_stays_though_its_note_was_left(cassette: CassetteFile) -
 def test_a_stale_note_harms_nothing(cassette: CassetteFile) -> None:
     cassette.append(samples.plain(1))
     start = cassette.path.stat().st_size
-    locks.note(cassette.path, Pending(start, document(samples.plain(2)).encode()))
+    store.write_note(cassette.path, PendingAppend(start, document(samples.plain(2)).encode()))
     with cassette.path.open("a") as file:
         file.write(document(samples.plain(5)))
     assert cassette.load() == (samples.plain(1), samples.plain(5))
@@ -201,10 +200,10 @@ def test_what_stays_keeps_its_document(cassette: CassetteFile) -> None:
 def test_edited_answers_are_found_and_stated_anew(cassette: CassetteFile) -> None:
     cassette.append(samples.plain(1))
     cassette.path.write_text(cassette.path.read_text().replace("Rain.", "Snow."))
-    assert len(cassette.mismatches()) == 1
+    assert [document.is_edited for document in cassette.documents()].count(True) == 1
     assert cassette.load()[0].reply.body == samples.plain(1, text="Snow.").reply.body
     cassette.rewrite(lambda episodes: episodes)
-    assert cassette.mismatches() == ()
+    assert not any(document.is_edited for document in cassette.documents())
     assert cassette.path.read_text() == HEAD + document(samples.plain(1, text="Snow."))
 
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.cassettes import index
+from mockserver.cassettes.format import HEAD, document, episodes
 from mockserver.cassettes.index import SMALLEST, index_of, indexed
-from mockserver.cassettes.read import episodes
-from mockserver.cassettes.write import HEAD, document
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import hostile, samples

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.joined_deltas import changed, lanes
+from mockserver.cassettes.redaction.json_spans import joined_deltas, with_fragments
 
 
 def chat(text: str, index: int = 0) -> dict[str, Any]:
@@ -49,30 +49,30 @@ TOLD = {
 @pytest.mark.parametrize("name", TOLD)
 def test_what_is_told_in_pieces(name: str) -> None:
     events, told = TOLD[name]
-    assert [lane.text for lane in lanes([json.dumps(event) for event in events])] == told
+    assert [lane.text for lane in joined_deltas([json.dumps(event) for event in events])] == told
 
 
 @pytest.mark.parametrize("data", [None, "[DONE]", '{"delta', '"delta"', "[" * 100_000 + '"delta"', ""])
 def test_other_data(data: str | None) -> None:
-    assert lanes([data, data]) == ()
+    assert joined_deltas([data, data]) == ()
 
 
 def test_pieces_are_changed_where_they_stand() -> None:
     events = [json.dumps(chat(text), indent=1) for text in ("xA", "B", "Cy", "z")]
-    (lane,) = lanes(events)
+    (lane,) = joined_deltas(events)
     pieces = list(lane.without([(1, 4, "<K>")]))
     assert [(piece.event, piece.said) for piece in pieces] == [(0, "x<K>"), (1, ""), (2, "y")]
-    assert changed(events[2], pieces[2:]) == events[2].replace("Cy", "y")
+    assert with_fragments(events[2], pieces[2:]) == events[2].replace("Cy", "y")
 
 
 def test_several_edits_of_one_piece() -> None:
-    (lane,) = lanes([json.dumps(chat(text)) for text in ("abcd", "efgh")])
+    (lane,) = joined_deltas([json.dumps(chat(text)) for text in ("abcd", "efgh")])
     assert [piece.said for piece in lane.without([(0, 1, "1"), (2, 3, "2"), (3, 5, "3")])] == ["1b23", "fgh"]
 
 
 def test_what_tells_of_a_token_beside_it_goes_too() -> None:
-    (lane,) = lanes([data := json.dumps(token("a")), json.dumps(token("b"))])
-    left = json.loads(changed(data, list(lane.without([(0, 1, "<K>")]))))
+    (lane,) = joined_deltas([data := json.dumps(token("a")), json.dumps(token("b"))])
+    left = json.loads(with_fragments(data, list(lane.without([(0, 1, "<K>")]))))
     one = {"token": "<K>", "bytes": None, "logprob": 0, "top_logprobs": []}
     assert left["choices"][0]["logprobs"]["content"] == [one]
 
@@ -80,10 +80,10 @@ def test_what_tells_of_a_token_beside_it_goes_too() -> None:
 def test_of_completions_too() -> None:
     logprobs = {"tokens": ["a", "b"], "top_logprobs": [{"a": 0}, {"b": 0}], "text_offset": [0, 1]}
     data = json.dumps({"choices": [{"index": 0, "logprobs": logprobs}]})
-    (lane,) = lanes([data])
-    left = json.loads(changed(data, list(lane.without([(0, 2, "<K>")]))))
+    (lane,) = joined_deltas([data])
+    left = json.loads(with_fragments(data, list(lane.without([(0, 2, "<K>")]))))
     assert left["choices"][0]["logprobs"] == {"tokens": ["<K>", ""], "top_logprobs": None, "text_offset": [0, 1]}
 
 
 def test_what_is_no_json_stays() -> None:
-    assert changed("[DONE]", []) == "[DONE]"
+    assert with_fragments("[DONE]", []) == "[DONE]"

@@ -7,7 +7,7 @@ from time import process_time
 
 import pytest
 
-from mockserver.cassettes.redaction.leaks import MOST, Leak, leaks
+from mockserver.cassettes.redaction.leaks import MAX_LEAKS, Leak, leaks
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, Recorded, Sent
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_allowed_is_an_error() -> None:
 def test_a_value_is_told_once_and_not_too_many_are() -> None:
     assert len(leaks(asked(body=[KEY, KEY, {"a": KEY}]))) == 1
     many = [f"ghp_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7{number:06}" for number in range(100, 200)]
-    assert len(leaks(asked(body=many))) == MOST
+    assert len(leaks(asked(body=many))) == MAX_LEAKS
 
 
 def test_what_was_scrubbed_is_no_leak() -> None:

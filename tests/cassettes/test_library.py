@@ -1,6 +1,6 @@
 """What a loaded cassette finds."""
 
-from mockserver.cassettes.library import Library
+from mockserver.cassettes.match import EpisodeIndex
 from mockserver.config.cassettes import Match
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
@@ -8,15 +8,15 @@ from mockserver.server.parse_recorded import heard
 from tests.kit.reels import chat, episode
 
 
-def library(*episodes: Episode) -> Library:
+def library(*episodes: Episode) -> EpisodeIndex:
     """A cassette that holds these."""
-    made = Library("chat.yaml", heard, Match())
+    made = EpisodeIndex("chat.yaml", heard, Match())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
     return made
 
 
-def key(held: Library, text: str) -> str:
+def key(held: EpisodeIndex, text: str) -> str:
     """What a request of one message is looked up by."""
     call = heard(episode(chat(text), ""))
     assert call is not None
@@ -53,7 +53,7 @@ def test_other_episodes_of_the_same_cassette() -> None:
         return heard(each)
 
     one, two, bad = episode(chat("a"), "1"), episode(chat("b"), "2"), episode({"messages": 7}, "")
-    held = Library("chat.yaml", reader, Match()).again((one, bad))
+    held = EpisodeIndex("chat.yaml", reader, Match()).again((one, bad))
     made = held.again((two, episode(chat("a"), "1"), bad))
     assert [(entry.reply.source, entry.reply.bytes) for entry in made.entries] == [
         *(("cassette chat.yaml#1", b"2"), ("cassette chat.yaml#2", b"1"))

@@ -7,8 +7,8 @@ from threading import Event
 
 import pytest
 
-from mockserver.cassettes import locks
-from mockserver.cassettes.locks import locked
+from mockserver.cassettes import store
+from mockserver.cassettes.store import locked
 from mockserver.config.errors import CassetteError
 
 
@@ -85,7 +85,7 @@ def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_system_without_locks_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "fcntl", None)
+    monkeypatch.setattr(store, "fcntl", None)
     path = tmp_path / "a"
     path.write_bytes(b"old")
     with locked(path, alone=True) as held, locked(path, alone=True):
@@ -97,7 +97,7 @@ def test_a_file_that_cannot_be_locked_can_be_read(tmp_path: Path, monkeypatch: p
     def refuses(descriptor: int, how: int) -> None:
         raise OSError(37, "No locks available")
 
-    monkeypatch.setattr(locks.fcntl, "flock", refuses)
+    monkeypatch.setattr(store.fcntl, "flock", refuses)
     path = tmp_path / "a"
     path.write_bytes(b"old")
     with locked(path, alone=False) as held:
@@ -113,7 +113,7 @@ def test_who_never_lets_go_hinders_nobody_for_ever(
 ) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x")
-    monkeypatch.setattr(locks, "PATIENCE", 0.02)
+    monkeypatch.setattr(store, "PATIENCE", 0.02)
     told = r"a: another program holds it locked for 0.02 s; let that go on, or end it"
     with locked(path, alone=True), pytest.raises(CassetteError, match=told), locked(path, alone=alone):
         pass

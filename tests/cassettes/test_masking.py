@@ -7,8 +7,8 @@ from urllib.parse import quote, quote_plus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.find import known, mask
-from mockserver.cassettes.redaction.mask import MOST, Secrets, secrets_of
+from mockserver.cassettes.redaction.find import environment_secrets, mask
+from mockserver.cassettes.redaction.redact import MAX_VALUES, Secrets, secrets_of
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"
@@ -71,13 +71,13 @@ def test_of_two_that_begin_alike_each_is_masked_whole() -> None:
 
 def test_the_environment_knows_credentials_by_their_names() -> None:
     environ = {"OPENAI_API_KEY": KEY, "GITHUB_TOKEN": "ghp_123456", "DB_PASSWORD": "abc", "KEYBOARD": "de_DE.UTF-8"}
-    assert secrets_of((), more=known(environ)).text(f"{KEY} ghp_123456") == f"{MASKED} gh...(masked)"
+    assert secrets_of((), more=environment_secrets(environ)).text(f"{KEY} ghp_123456") == f"{MASKED} gh...(masked)"
 
 
 def test_so_many_are_looked_for_everywhere_and_all_are_masked_where_they_stand() -> None:
-    body = json.dumps([{"token": f"value-{number}"} for number in range(MOST + 10)]).encode()
+    body = json.dumps([{"token": f"value-{number}"} for number in range(MAX_VALUES + 10)]).encode()
     secrets = secrets_of((), b"", body)
-    assert len(secrets.values) == MOST
+    assert len(secrets.values) == MAX_VALUES
     assert b"value" not in secrets.body(body)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.library import Library
-from mockserver.cassettes.miss import missed
+from mockserver.cassettes.match import EpisodeIndex
+from mockserver.cassettes.miss import miss_report
 from mockserver.config.cassettes import Match
 from mockserver.core.episode import Episode
 from mockserver.server.parse_recorded import call_of, heard
@@ -80,21 +80,21 @@ MISSES: Mapping[str, tuple[str, Any]] = {
 }
 
 
-def library(*episodes: Episode, match: Match | None = None) -> Library:
+def library(*episodes: Episode, match: Match | None = None) -> EpisodeIndex:
     """A cassette that holds these."""
-    made = Library("chat.yaml", heard, match or Match())
+    made = EpisodeIndex("chat.yaml", heard, match or Match())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
     return made
 
 
-def told(path: str, body: Any, held: Library) -> str:
+def told(path: str, body: Any, held: EpisodeIndex) -> str:
     """The report of a request."""
     dialect = "skytells" if "skytells" in path else "openai"
     call = call_of(dialect, episode(body, "", path=path, method="GET" if body is None else "POST").request)
     assert call is not None
     assert not held.find(held.key(call))
-    return missed(held, call)
+    return miss_report(held, call)
 
 
 @pytest.mark.parametrize("name", MISSES)

@@ -5,8 +5,8 @@ from textwrap import dedent
 import pytest
 import yaml
 
-from mockserver.cassettes.bodies import Lexeme
-from mockserver.cassettes.sse_yaml import flow, lines, quoted, scalar, word
+from mockserver.cassettes.bodies import Verbatim
+from mockserver.cassettes.sse_yaml import flow, quoted, scalar, word, yaml_lines
 from tests.cassettes import hostile
 
 
@@ -43,7 +43,7 @@ def test_words_stand_without_quotes_in_a_flow_too() -> None:
 
 
 def test_a_flow_is_one_line() -> None:
-    assert flow({"a": ["b\n", Lexeme("1.50"), None, True, "\x85"]}) == '{"a": ["b\\n", 1.50, null, true, "\\u0085"]}'
+    assert flow({"a": ["b\n", Verbatim("1.50"), None, True, "\x85"]}) == '{"a": ["b\\n", 1.50, null, true, "\\u0085"]}'
 
 
 @pytest.mark.parametrize("text", hostile.HOSTILE)
@@ -54,14 +54,14 @@ def test_quotes_hold_anything(text: str) -> None:
 
 def test_tables_and_lists() -> None:
     shown = {
-        "a": {"b": {}, "c": [], "d": [Lexeme("1"), Lexeme("2.0")]},
+        "a": {"b": {}, "c": [], "d": [Verbatim("1"), Verbatim("2.0")]},
         "e": [{"f": "g", "h": ["i"]}, ["j", ["k"]], "l\nm", None],
         "n": "o\n\n",
         "p": "  q\nr",
         "s": "\n\n",
         "t": "u\r\nv",
     }
-    assert "\n".join(lines(shown)) + "\n" == dedent(
+    assert "\n".join(yaml_lines(shown)) + "\n" == dedent(
         """\
         a:
           b: {}
@@ -89,4 +89,4 @@ def test_tables_and_lists() -> None:
         t: "u\\r\\nv"
         """
     )
-    assert yaml.safe_load("\n".join(lines(shown)))["e"] == [{"f": "g", "h": ["i"]}, ["j", ["k"]], "l\nm", None]
+    assert yaml.safe_load("\n".join(yaml_lines(shown)))["e"] == [{"f": "g", "h": ["i"]}, ["j", ["k"]], "l\nm", None]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cassettes import locks
-from mockserver.cassettes.locks import Pending
+from mockserver.cassettes import store
+from mockserver.cassettes.store import PendingAppend
 
-NOTE = Pending(4, b"---\nabcdef\n")
+NOTE = PendingAppend(4, b"---\nabcdef\n")
 
 
 @pytest.mark.parametrize("count", range(len(NOTE.document)))
@@ -35,33 +35,33 @@ def test_all_else_stays(data: bytes) -> None:
 
 def test_a_note_is_found_again(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    assert locks.noted(path) is None
-    locks.note(path, NOTE)
-    assert locks.path_of(path).stat().st_mode & 0o777 == 0o600
-    assert locks.noted(path) == NOTE
-    locks.drop(path)
-    locks.drop(path)
-    assert locks.noted(path) is None
+    assert store.read_note(path) is None
+    store.write_note(path, NOTE)
+    assert store.note_path(path).stat().st_mode & 0o777 == 0o600
+    assert store.read_note(path) == NOTE
+    store.drop_note(path)
+    store.drop_note(path)
+    assert store.read_note(path) is None
     assert list(tmp_path.iterdir()) == []
 
 
 def test_half_a_note_is_none(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    locks.note(path, NOTE)
-    whole = locks.path_of(path).read_bytes()
+    store.write_note(path, NOTE)
+    whole = store.note_path(path).read_bytes()
     for count in range(len(whole)):
-        locks.path_of(path).write_bytes(whole[:count])
-        assert locks.noted(path) is None
+        store.note_path(path).write_bytes(whole[:count])
+        assert store.read_note(path) is None
     for other in (whole + b"x", whole.replace(b"abc", b"abd"), b"[1]\n---\n", b"{}\n", b"\xff\n"):
-        locks.path_of(path).write_bytes(other)
-        assert locks.noted(path) is None
+        store.note_path(path).write_bytes(other)
+        assert store.read_note(path) is None
 
 
 def test_a_note_is_written_over_no_link(tmp_path: Path) -> None:
     aim = tmp_path / "aim"
     aim.write_text("mine")
     path = tmp_path / "a.yaml"
-    locks.path_of(path).symlink_to(aim)
+    store.note_path(path).symlink_to(aim)
     with pytest.raises(OSError, match="symbolic links"):
-        locks.note(path, NOTE)
+        store.write_note(path, NOTE)
     assert aim.read_text() == "mine"

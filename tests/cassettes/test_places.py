@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.json_spans import Place, at, edited, found, path_of, placed, texts, written
+from mockserver.cassettes.redaction.json_spans import (
+    JsonSpan,
+    apply_edits,
+    find_spans,
+    json_string,
+    parse_spans,
+    path_of,
+    span_at,
+    text_spans,
+)
 from mockserver.config.types import steps
 
 TEXT = '{ "a": {"b": [1, {"c": "x"}, "y"]}, "user" :"me","é\\u0041":null, "list":[] }'
@@ -32,16 +41,16 @@ FOUND = {
 }
 
 
-def root(text: str) -> Place:
+def root(text: str) -> JsonSpan:
     """The whole of a text that is JSON."""
-    place = placed(text)
+    place = parse_spans(text)
     assert place is not None
     return place
 
 
 @pytest.mark.parametrize("path", FOUND)
 def test_what_a_path_leads_to(path: str) -> None:
-    places = found(root(TEXT), steps(path))
+    places = find_spans(root(TEXT), steps(path))
     assert [TEXT[place.start : place.end] for place in places] == FOUND[path]
 
 
@@ -49,7 +58,7 @@ def test_what_a_path_leads_to(path: str) -> None:
     "text", ["", " ", "{", "[1,]", "[,1]", '{"a"}', '{"a":}', "{1:2}", "[1 2]", "1 2", "tru", '"', "[}"]
 )
 def test_what_is_no_json(text: str) -> None:
-    assert placed(text) is None
+    assert parse_spans(text) is None
 
 
 JSON = st.recursive(
@@ -64,7 +73,7 @@ def test_all_that_is_json_is_read(value: Any, ascii_only: bool, indent: int | No
     assert rebuilt(root(text), text) == value
 
 
-def rebuilt(place: Place, text: str) -> Any:
+def rebuilt(place: JsonSpan, text: str) -> Any:
     """The value that stands at a place, made of those within it."""
     if place.inner is None:
         return json.loads(text[place.start : place.end]) if place.said is None else place.said
@@ -74,24 +83,24 @@ def rebuilt(place: Place, text: str) -> Any:
 
 def test_of_a_name_that_stands_twice_a_path_finds_both() -> None:
     text = '{"a":1,"a":2}'
-    assert len(found(root(text), steps("$.a"))) == 2
-    last = at(root(text), ("a",))
+    assert len(find_spans(root(text), steps("$.a"))) == 2
+    last = span_at(root(text), ("a",))
     assert last is not None
     assert last.start == 11
-    assert at(root(text), ("b", 1)) is None
+    assert span_at(root(text), ("b", 1)) is None
 
 
 def test_edits_leave_the_rest_as_it_is() -> None:
-    (user,) = found(root(TEXT), steps("$.user"))
-    assert edited(TEXT, [(user.start, user.end, '"<x>"')]) == TEXT.replace('"me"', '"<x>"')
+    (user,) = find_spans(root(TEXT), steps("$.user"))
+    assert apply_edits(TEXT, [(user.start, user.end, '"<x>"')]) == TEXT.replace('"me"', '"<x>"')
 
 
 def test_of_an_edit_within_another_the_outer_one_counts() -> None:
-    assert edited("abcdef", [(2, 3, "-"), (1, 4, "+"), (5, 6, "*")]) == "a+e*"
+    assert apply_edits("abcdef", [(2, 3, "-"), (1, 4, "+"), (5, 6, "*")]) == "a+e*"
 
 
 def test_texts_are_names_and_values() -> None:
-    said = [place.said for place in texts(root('{"a":["b",1,{"c":null}]}'))]
+    said = [place.said for place in text_spans(root('{"a":["b",1,{"c":null}]}'))]
     assert said == ["a", "b", None, "c", None]
 
 
@@ -103,20 +112,20 @@ def test_the_path_of_an_offset(piece: str, path: str) -> None:
 
 
 def test_a_text_is_written_as_its_neighbours_are() -> None:
-    assert written("é", '"a"') == '"\\u00e9"'
-    assert written("é", '"ü"') == '"é"'
+    assert json_string("é", '"a"') == '"\\u00e9"'
+    assert json_string("é", '"ü"') == '"é"'
 
 
 def test_what_is_too_deep_is_none() -> None:
-    assert placed("[" * 200_000 + "]" * 200_000) is None
+    assert parse_spans("[" * 200_000 + "]" * 200_000) is None
 
 
 def spent(text: str, path: str) -> float:
     """Seconds of work for a text."""
     start = process_time()
-    place = placed(text)
+    place = parse_spans(text)
     if place is not None:
-        found(place, steps(path))
+        find_spans(place, steps(path))
     return process_time() - start
 
 

@@ -6,13 +6,13 @@ from time import process_time
 import pytest
 
 from mockserver.cassettes.redaction.find import Credentials, credentials_of
-from mockserver.cassettes.redaction.redact import Scrubs, scrubbed
+from mockserver.cassettes.redaction.redact import RedactionRules, redact_reply
 from mockserver.config.cassettes import Scrub
 from mockserver.core.episode import Recorded
 
 KEY = "sk-proj-0a1B2c/3+4="
 AWAY, NOBODY = credentials_of([KEY]), Credentials()
-MAIL = Scrubs((Scrub(regex=r"\w+@\w+", placeholder="<mail>"), Scrub(path="$.user")))
+MAIL = RedactionRules((Scrub(regex=r"\w+@\w+", placeholder="<mail>"), Scrub(path="$.user")))
 
 
 def chunk(text: str) -> bytes:
@@ -25,33 +25,33 @@ def stream(*events: bytes) -> Recorded:
     return Recorded(200, (), b"", tuple((number / 10, event) for number, event in enumerate(events)))
 
 
-def left(reply: Recorded, away: Credentials = AWAY, rules: Scrubs = MAIL) -> list[bytes]:
+def left(reply: Recorded, away: Credentials = AWAY, rules: RedactionRules = MAIL) -> list[bytes]:
     """The events that are left, each at its moment."""
-    found = scrubbed(reply, away, rules)
+    found = redact_reply(reply, away, rules)
     assert found.frames is not None
     assert reply.frames is not None
     assert [at for at, _ in found.frames] == [at for at, _ in reply.frames]
-    assert scrubbed(found, away, rules) == found
+    assert redact_reply(found, away, rules) == found
     return [event for _, event in found.frames]
 
 
 def test_a_plain_answer() -> None:
     reply = Recorded(200, (("x-request-id", KEY), ("server", "x")), f'{{ "a":"{KEY} a@b","user":"me" }}'.encode())
-    found = scrubbed(reply, AWAY, MAIL)
+    found = redact_reply(reply, AWAY, MAIL)
     assert found.headers == (("x-request-id", "<API_KEY>"),)
     assert found.body == b'{ "a":"<API_KEY> <mail>","user":"<scrubbed>" }'
-    assert scrubbed(found, AWAY, MAIL) == found
+    assert redact_reply(found, AWAY, MAIL) == found
 
 
 def test_what_holds_no_secret_stays_to_the_byte() -> None:
     events = (b": ping\n\n", chunk("a"), b"event: x\r\ndata:{}\r\n\r\n", b"data: {broken\n\n", b"data: [DONE]\n\n")
     assert left(stream(*events)) == list(events)
     body = b"\xff\xfe not text \xc3"
-    assert scrubbed(Recorded(200, (), body), AWAY, MAIL).body is body
+    assert redact_reply(Recorded(200, (), body), AWAY, MAIL).body is body
 
 
 def test_the_end_of_a_stream_stays_whatever_the_rules_say() -> None:
-    rules = Scrubs((Scrub(regex=".+"),))
+    rules = RedactionRules((Scrub(regex=".+"),))
     assert left(stream(b"data: x\n\n", b"data: [DONE]\n\n"), NOBODY, rules) == [
         b"data: <scrubbed>\n\n",
         b"data: [DONE]\n\n",
@@ -76,7 +76,7 @@ def test_what_is_told_in_pieces(pieces: tuple[str, ...], told: tuple[str, ...]) 
 def test_tokens_of_a_plain_answer_are_told_in_pieces_too() -> None:
     tokens = [{"token": token, "bytes": [1], "top_logprobs": []} for token in ("to ", "a@b", "cd")]
     reply = Recorded(200, (), json.dumps({"choices": [{"logprobs": {"content": tokens}}]}).encode())
-    content = json.loads(scrubbed(reply, AWAY, MAIL).body)["choices"][0]["logprobs"]["content"]
+    content = json.loads(redact_reply(reply, AWAY, MAIL).body)["choices"][0]["logprobs"]["content"]
     assert [(each["token"], each["bytes"]) for each in content] == [("to ", [1]), ("<mail>", None), ("", None)]
 
 
@@ -98,7 +98,7 @@ def spent(pieces: tuple[str, ...], count: int) -> float:
     """Seconds of work for a stream of so many events."""
     reply = stream(*map(chunk, pieces * (count // len(pieces))))
     start = process_time()
-    scrubbed(reply, AWAY, MAIL)
+    redact_reply(reply, AWAY, MAIL)
     return process_time() - start
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.cassettes.redaction.find import LARGEST
-from mockserver.cassettes.redaction.redact import Scrubber
+from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.cassettes import Scrub
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode, Recorded, Sent
@@ -33,20 +33,20 @@ def post(body: object, headers: tuple[tuple[str, str], ...] = (), query: str = "
     return Sent("POST", "/v1/chat/completions", query, JSON + headers, json.dumps(body).encode())
 
 
-POSITIONS: dict[str, Callable[[str], tuple[Scrubber, Sent, tuple[str, ...]]]] = {
-    "bearer": lambda key: (Scrubber(), post({}, (("authorization", f"Bearer {key}"),)), ()),
+POSITIONS: dict[str, Callable[[str], tuple[Redactor, Sent, tuple[str, ...]]]] = {
+    "bearer": lambda key: (Redactor(), post({}, (("authorization", f"Bearer {key}"),)), ()),
     "basic": lambda key: (
-        Scrubber(),
+        Redactor(),
         post({}, (("authorization", "Basic " + b64encode(f"user:{key}".encode()).decode()),)),
         (),
     ),
-    "x-api-key": lambda key: (Scrubber(), post({}, (("x-api-key", key),)), ()),
-    "api-key": lambda key: (Scrubber(), post({}, (("Api-Key", key),)), ()),
-    "cookie": lambda key: (Scrubber(), post({}, (("cookie", f"a=b; session={key}"),)), ()),
-    "query": lambda key: (Scrubber(), post({}, (), f"api-version=1&key={quote_plus(key)}"), ()),
-    "field": lambda key: (Scrubber(), post({"tools": [{"authorization": key}]}), ()),
-    "environment": lambda key: (Scrubber((), (key,)), post({}), ()),
-    "upstream": lambda key: (Scrubber(), post({}), (key,)),
+    "x-api-key": lambda key: (Redactor(), post({}, (("x-api-key", key),)), ()),
+    "api-key": lambda key: (Redactor(), post({}, (("Api-Key", key),)), ()),
+    "cookie": lambda key: (Redactor(), post({}, (("cookie", f"a=b; session={key}"),)), ()),
+    "query": lambda key: (Redactor(), post({}, (), f"api-version=1&key={quote_plus(key)}"), ()),
+    "field": lambda key: (Redactor(), post({"tools": [{"authorization": key}]}), ()),
+    "environment": lambda key: (Redactor((), (key,)), post({}), ()),
+    "upstream": lambda key: (Redactor(), post({}), (key,)),
 }
 
 ENCODINGS: dict[str, Callable[[str], str]] = {
@@ -141,7 +141,7 @@ def test_with_another_key_it_is_equal(position: str, encoding: str) -> None:
 
 
 def test_a_key_in_a_field_of_its_own_is_taken_out_however_short_it_is() -> None:
-    scrubber = Scrubber()
+    scrubber = Redactor()
     recorded = scrubber.episode(episode(post({"api_key": KEY}, (), "key=" + quote(KEY)))).request
     live = scrubber.request(post({"api_key": "x"}, (), "key=y"))
     assert (live.body, live.query) == (recorded.body, recorded.query) == (b'{"api_key": "<API_KEY>"}', "key=<API_KEY>")
@@ -150,13 +150,13 @@ def test_a_key_in_a_field_of_its_own_is_taken_out_however_short_it_is() -> None:
 def test_only_listed_headers_are_kept() -> None:
     sent = post({}, (("Authorization", f"Bearer {KEY}"), ("x-tenant", "a"), ("OpenAI-Beta", "b"), ("user-agent", "c")))
     reply = Recorded(200, (("Set-Cookie", "a=b"), ("Retry-After", "1"), ("content-length", "0"), ("server", "d")))
-    found = Scrubber().episode(episode(sent, reply))
+    found = Redactor().episode(episode(sent, reply))
     assert found.request.headers == (*JSON, ("openai-beta", "b"))
     assert found.reply.headers == (("retry-after", "1"),)
 
 
 def test_headers_that_are_compared_are_kept_without_credentials() -> None:
-    scrubber = Scrubber((), (), (), ("X-Tenant", "authorization"))
+    scrubber = Redactor((), (), (), ("X-Tenant", "authorization"))
     sent = post({}, (("authorization", f"Bearer {KEY}"), ("x-tenant", f"of {KEY}")))
     recorded = scrubber.episode(episode(sent)).request
     assert recorded.headers == (*JSON, ("authorization", "Bearer <API_KEY>"), ("x-tenant", "of <API_KEY>"))
@@ -171,8 +171,8 @@ SAID = "The weather at sunshine corp: sunshine all day, in organization sunshine
 def test_who_has_the_account_is_no_credential(name: str) -> None:
     sent = post({"messages": [SAID], "user": "sunshine"}, ((name, "sunshine"),), "of=sunshine")
     reply = Recorded(200, (*JSON, (name, "sunshine"), ("x-request-id", "req_sunshine")), SAID.encode())
-    assert Scrubber().request(sent) is sent
-    kept = Scrubber().episode(episode(sent, reply))
+    assert Redactor().request(sent) is sent
+    kept = Redactor().episode(episode(sent, reply))
     assert (kept.request.body, kept.request.query, kept.reply.body) == (sent.body, sent.query, reply.body)
     assert kept.request.headers == JSON
     assert kept.reply.headers == (*JSON, ("x-request-id", "req_sunshine"))
@@ -180,18 +180,18 @@ def test_who_has_the_account_is_no_credential(name: str) -> None:
 
 def test_a_key_is_taken_out_beside_the_name_of_its_organization() -> None:
     sent = post({"messages": [f"{KEY} of sunshine"]}, (("openai-organization", "sunshine"), ("api-key", KEY)))
-    assert json.loads(Scrubber().episode(episode(sent)).request.body) == {"messages": ["<API_KEY> of sunshine"]}
+    assert json.loads(Redactor().episode(episode(sent)).request.body) == {"messages": ["<API_KEY> of sunshine"]}
 
 
 def test_a_request_in_which_nothing_is_to_be_done_is_the_very_same() -> None:
     sent = post({"model": "gpt-4o", "token_limit": 3}, (("authorization", f"Bearer {KEY}"), ("cookie", "a=b")))
-    assert Scrubber().request(sent) is sent
-    assert Scrubber((Scrub(path="$.user"), Scrub(regex="nobody")), ("another-key",)).request(sent) is sent
+    assert Redactor().request(sent) is sent
+    assert Redactor((Scrub(path="$.user"), Scrub(regex="nobody")), ("another-key",)).request(sent) is sent
 
 
 def test_what_is_allowed_is_kept() -> None:
     sent = post({"api_key": "public-demo", "messages": ["public-demo", KEY]}, (("x-api-key", KEY),))
-    kept_body = json.loads(Scrubber((), (), ("public-*",)).request(sent).body)
+    kept_body = json.loads(Redactor((), (), ("public-*",)).request(sent).body)
     assert kept_body == {"api_key": "public-demo", "messages": ["public-demo", "<API_KEY>"]}
 
 
@@ -210,7 +210,7 @@ def told(reply: Recorded) -> list[str]:
 def test_a_key_that_is_told_token_by_token_is_taken_out() -> None:
     sent = post({}, (("authorization", f"Bearer {KEY}"),))
     pieces = ["Your key", f" is {KEY[:5]}", KEY[5:9], f"{KEY[9:]}.", " Keep it!"]
-    found = Scrubber().episode(episode(sent, Recorded(200, (), b"", events(pieces)))).reply
+    found = Redactor().episode(episode(sent, Recorded(200, (), b"", events(pieces)))).reply
     assert told(found) == ["Your key", " is <API_KEY>", "", ".", " Keep it!"]
     assert found.frames is not None
     assert [at for at, _ in found.frames] == [0, 0.1, 0.2, 0.3, 0.4]
@@ -222,7 +222,7 @@ def test_however_it_is_cut(cuts: list[int], around: str) -> None:
     ends = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
     pieces = [text[start:end] for start, end in pairwise(ends)]
     sent = post({}, (("authorization", f"Bearer {KEY}"),))
-    found = Scrubber().episode(episode(sent, Recorded(200, (), b"", events(pieces)))).reply
+    found = Redactor().episode(episode(sent, Recorded(200, (), b"", events(pieces)))).reply
     assert "".join(told(found)) == f"{around}<API_KEY>{around}"
 
 
@@ -230,7 +230,7 @@ def test_a_key_that_logprobs_tell_is_taken_out_of_a_plain_answer_too() -> None:
     tokens = [{"token": piece, "bytes": list(piece.encode()), "top_logprobs": []} for piece in ("a", KEY[:6], KEY[6:])]
     body = json.dumps({"choices": [{"index": 0, "logprobs": {"content": tokens}}]}).encode()
     sent = post({}, (("authorization", f"Bearer {KEY}"),))
-    left = json.loads(Scrubber().episode(episode(sent, Recorded(200, (), body))).reply.body)
+    left = json.loads(Redactor().episode(episode(sent, Recorded(200, (), body))).reply.body)
     shown = [(each["token"], each["bytes"]) for each in left["choices"][0]["logprobs"]["content"]]
     assert shown == [("a", [97]), ("<API_KEY>", None), ("", None)]
 
@@ -245,7 +245,7 @@ def test_the_user_s_rules_apply_everywhere() -> None:
         (("x-request-id", "req-a@b.example"), *JSON),
         b'{"user": "u-7", "to":"a@b.example"}',
     )
-    scrubber = Scrubber(RULES)
+    scrubber = Redactor(RULES)
     found = scrubber.episode(episode(sent, reply))
     assert json.loads(found.request.body) == {"model": "m", "user": "<user>", "messages": ["to <mail>"]}
     assert found.request.query == "mail=<mail>&x=1%2B"
@@ -258,26 +258,26 @@ def test_the_user_s_rules_apply_everywhere() -> None:
 
 def test_the_user_s_rules_apply_to_streams() -> None:
     frames = (*events(["write to a", "@b.exa", "mple, please"]), (1.0, b'event: x\ndata: {"user":"u","a":"a@b.c"}\n\n'))
-    found = Scrubber(RULES).episode(episode(post({}), Recorded(200, (), b"", frames))).reply
+    found = Redactor(RULES).episode(episode(post({}), Recorded(200, (), b"", frames))).reply
     assert found.frames is not None
     assert told(Recorded(200, (), b"", found.frames[:3])) == ["write to <mail>", "", ", please"]
     assert found.frames[3] == (1.0, b'event: x\ndata: {"user":"<user>","a":"<mail>"}\n\n')
 
 
 def test_the_name_of_the_model_is_scrubbed_as_the_request_s_is() -> None:
-    scrubber = Scrubber((Scrub(path="$.model", placeholder="<model>"),))
+    scrubber = Redactor((Scrub(path="$.model", placeholder="<model>"),))
     assert scrubber.episode(episode(post({"model": "gpt-4o"}))).model == "<model>"
     assert (
-        Scrubber((), ("gpt-4o-mine-0123",))
+        Redactor((), ("gpt-4o-mine-0123",))
         .episode(Episode("a", "b", "ft:gpt-4o-mine-0123", post({}), Recorded(200)))
         .model
         == "ft:<API_KEY>"
     )
-    assert Scrubber(RULES).episode(episode(post({}))).model == "gpt-4o"
+    assert Redactor(RULES).episode(episode(post({}))).model == "gpt-4o"
 
 
 def test_more_credentials_than_can_be_found_again_stop_the_recording() -> None:
     many = [{"token": f"token-{number:020}"} for number in range(LARGEST // 20)]
     with pytest.raises(CassetteError, match="the request has over 32000 letters of credentials: they"):
-        Scrubber().episode(episode(post(many)))
-    assert Scrubber().request(post(many)).body.count(b'"token": "<API_KEY>"') == len(many)
+        Redactor().episode(episode(post(many)))
+    assert Redactor().request(post(many)).body.count(b'"token": "<API_KEY>"') == len(many)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.redact import REGEX_SECONDS, Scrubs
+from mockserver.cassettes.redaction.redact import REGEX_SECONDS, RedactionRules
 from mockserver.config.cassettes import Scrub
 from mockserver.config.errors import CassetteError
 
@@ -54,44 +54,44 @@ BODIES = [
 
 @pytest.mark.parametrize(("rules", "body", "left"), BODIES)
 def test_a_body(rules: tuple[Scrub, ...], body: str, left: str) -> None:
-    scrubs = Scrubs(rules)
+    scrubs = RedactionRules(rules)
     assert scrubs.body(body.encode()).decode() == left
     assert scrubs.body(left.encode()).decode() == left
 
 
 def test_a_body_that_has_nothing_of_it_is_the_very_same() -> None:
     body = b'{"a":1}'
-    assert Scrubs((path("$.b"), look("b"))).body(body) is body
-    assert Scrubs().body(body) is body
-    assert Scrubs().text("a") == "a"
-    assert Scrubs().either("a") == "a"
+    assert RedactionRules((path("$.b"), look("b"))).body(body) is body
+    assert RedactionRules().body(body) is body
+    assert RedactionRules().text("a") == "a"
+    assert RedactionRules().either("a") == "a"
 
 
 def test_bytes_that_are_no_text_stay() -> None:
-    assert Scrubs((look("a"),)).body(b"\xffa\xfe") == b"\xff<x>\xfe"
+    assert RedactionRules((look("a"),)).body(b"\xffa\xfe") == b"\xff<x>\xfe"
 
 
 def test_what_a_rule_put_in_is_left_alone_by_all() -> None:
-    scrubs = Scrubs((look("secret", "<user>"), look("user", "<y>"), look(r"\w+", "<z>")))
+    scrubs = RedactionRules((look("secret", "<user>"), look("user", "<y>"), look(r"\w+", "<z>")))
     assert scrubs.text("secret user <API_KEY>") == "<user> <y> <API_KEY>"
     assert scrubs.text("secret word") == "<user> <z>"
 
 
 def test_spans_stand_in_order_and_apart() -> None:
-    scrubs = Scrubs((look("bc", "1"), look("ab", "2"), look("e", "3")))
+    scrubs = RedactionRules((look("bc", "1"), look("ab", "2"), look("e", "3")))
     assert list(scrubs.spans("abcde")) == [(0, 2, "2"), (4, 5, "3")]
 
 
 @pytest.mark.parametrize("body", [b'{"a":"' + b"a" * 60 + b'!"}', b"a" * 60 + b"!"])
 def test_a_pattern_that_takes_too_long_says_so(body: bytes) -> None:
     with pytest.raises(CassetteError) as refused:
-        Scrubs((look("(?:a|aa)+$"),)).body(body)
+        RedactionRules((look("(?:a|aa)+$"),)).body(body)
     said = f'scrub: the pattern "(?:a|aa)+$" takes over {REGEX_SECONDS:g} s, or all memory, on a text; make it simpler'
     assert str(refused.value) == said
 
 
 @given(st.text(), st.sampled_from([r"\w+", "a", r"\S", "[<>]", "x|", "(?<=a)b", "s.r"]))
 def test_twice_is_as_good_as_once(text: str, pattern: str) -> None:
-    scrubs = Scrubs((look(pattern, "<scrubbed>"),))
+    scrubs = RedactionRules((look(pattern, "<scrubbed>"),))
     once = scrubs.text(text)
     assert scrubs.text(once) == once

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mockserver.cassettes.write import summary
+from mockserver.cassettes.format import summary
 from mockserver.core.json import Json
 from tests.cassettes import samples
 

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from mockserver.cassettes import store
+from mockserver.cassettes.format import HEAD
 from mockserver.cassettes.store import MAX_SIZE, CassetteFile, named
-from mockserver.cassettes.write import HEAD
 from mockserver.config.errors import CassetteError
 from tests.cassettes import samples
 
@@ -90,7 +90,7 @@ def test_a_file_that_may_not_be_written_or_read(own: Path) -> None:
 FULL = """
 import resource, sys
 from pathlib import Path
-from mockserver.cassettes.files import CassetteFile
+from mockserver.cassettes.store import CassetteFile
 from mockserver.config.errors import CassetteError
 from tests.cassettes import samples
 

@@ -54,7 +54,7 @@ def test_models_are_listed() -> None:
     assert words(episode(local(), "/openai/v1/models", method="GET")) == []
 
 
-TABLE = "input should be a valid dictionary; mend it, or record it anew"
+TABLE = "input should be a valid dictionary; correct it, or record it again"
 CHOICE = {"index": 0, "message": {"content": "a"}, "finish_reason": "stop"}
 CHAT = {"id": "a", "created": 1, "model": "m", "choices": [CHOICE]}
 BAD: list[tuple[Any, list[str]]] = [
@@ -62,15 +62,15 @@ BAD: list[tuple[Any, list[str]]] = [
     ({**CHAT, "more": {"of": 1}, "usage": None}, []),
     (
         {**CHAT, "id": None},
-        ["the answer is not as it should be at $.id: input should be a valid string; mend it, or record it anew"],
+        ["the answer is wrong at $.id: input should be a valid string; correct it, or record it again"],
     ),
     (
         {**CHAT, "choices": [{**CHOICE, "message": None}]},
-        [f"the answer is not as it should be at $.choices[0].message: {TABLE}"],
+        [f"the answer is wrong at $.choices[0].message: {TABLE}"],
     ),
-    ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; add it, or record it anew"]),
-    (b"<html>", ["the answer is not JSON; record it anew"]),
-    (b"[" * 100_000, ["the answer is not JSON; record it anew"]),
+    ({"id": "a", "created": 1, "model": "m"}, ["the answer has no $.choices; add it, or record it again"]),
+    (b"<html>", ["the answer is not JSON; record it again"]),
+    (b"[" * 100_000, ["the answer is not JSON; record it again"]),
 ]
 
 
@@ -79,23 +79,32 @@ def test_an_answer_that_clients_cannot_read_is_found(body: Any, told: list[str])
     assert words(answered(body)) == told
 
 
+def test_a_dialect_may_need_more() -> None:
+    skytells = replace(answered(CHAT), dialect="skytells")
+    assert words(skytells) == [
+        "the answer has no $.choices[0].content_filter_results; add it, or record it again",
+        "the answer has no $.prompt_filter_results; add it, or record it again",
+    ]
+    assert words(replace(answered({}), dialect="azure", operation="info")) == []
+
+
 def test_an_error_of_a_proxy_is_not_judged() -> None:
     assert words(answered(b"<html>", status=502, headers=(("content-type", "text/html"),))) == []
-    assert words(answered({"detail": "no"}, status=502)) == ["the error has no $.error; add it, or record it anew"]
+    assert words(answered({"detail": "no"}, status=502)) == ["the error has no $.error; add it, or record it again"]
 
 
 def test_events_of_a_stream_are_held_against_their_shape() -> None:
     good = chat("a", {"text": "b c d e f g h i"}, stream=True)
     frames = [(at, data.replace(b'"id"', b'"di"')) for at, data in good.reply.frames or ()]
     found = words(replace(good, reply=replace(good.reply, frames=tuple(frames))))
-    assert found[:1] == ["event 1 of the stream has no $.id; add it, or record it anew"]
-    assert (len(found), found[3]) == (4, "and 7 more of its events are not as they should be")
+    assert found[:1] == ["event 1 of the stream has no $.id; add it, or record it again"]
+    assert (len(found), found[3]) == (4, "7 more of its events have such mistakes")
 
 
 def test_a_stream_without_its_end_is_found() -> None:
     good = chat("a", {"text": "b"}, stream=True)
     cut = replace(good, reply=replace(good.reply, frames=(good.reply.frames or ())[:-1]))
-    assert words(cut) == ["the stream breaks off before its end; record it anew"]
+    assert words(cut) == ["the stream breaks off before its end; record it again"]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +112,7 @@ def test_a_stream_without_its_end_is_found() -> None:
 )
 def test_ages(age: float, told: str) -> None:
     young = chat("a", {"text": "b"})
-    assert words(young, Checks(now=young.at + age, max_age=60)) == [f"is {told} old; record it anew"]
+    assert words(young, Checks(now=young.at + age, max_age=60)) == [f"is {told} old; record it again"]
 
 
 def test_age_model_bytes_leaks_and_use() -> None:
@@ -111,15 +120,16 @@ def test_age_model_bytes_leaks_and_use() -> None:
     checks = Checks(
         now=AT + 100 * DAY,
         max_age=90 * DAY,
-        mismatches={1: "was edited"},
+        mismatches=frozenset({1}),
         leaks=lambda _: ["looks like a key"],
         played=frozenset({2}),
     )
     assert words(old, checks) == [
-        "was edited",
-        "is 100 days old; record it anew",
-        "asks gpt-4-32k, which was retired on 2025-06-06; record it anew with gpt-4o",
+        "was edited: its bytes do not match its sha256; record it again or, if you meant to edit it, "
+        "set `sha256: unknown`",
+        "is 100 days old; record it again",
+        "uses gpt-4-32k, which was retired on 2025-06-06; record it again with gpt-4o",
         "looks like a key",
-        "was not played; mockserver cassette prune NAME --unplayed URL removes all such",
+        "was not played; to remove all such episodes: mockserver cassette prune NAME --unplayed URL",
     ]
     assert words(replace(old, at=0.0, model="m"), Checks(now=AT, max_age=1)) == []

@@ -7,8 +7,7 @@ import pytest
 import yaml
 from hypothesis import given
 
-from mockserver.cassettes.read import document_of, entries, episodes
-from mockserver.cassettes.write import HEAD, document, settled
+from mockserver.cassettes.format import HEAD, document, document_of, entries, episodes, settled
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import hostile, samples
@@ -23,7 +22,7 @@ def test_what_was_written_is_read_to_the_byte(episode: Episode) -> None:
     assert document_of(text) == kept
     assert episodes((HEAD + text).encode(), "x.yaml") == (kept,)
     assert document(kept) == text
-    assert not entries((HEAD + text).encode(), "x.yaml")[0].altered
+    assert not entries((HEAD + text).encode(), "x.yaml")[0].is_edited
 
 
 @given(hostile.episodes)

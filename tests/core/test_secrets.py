@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.cassettes.redaction.find import Places, credentials, known, mask
+from mockserver.cassettes.redaction.find import Places, credentials, environment_secrets, mask
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"
@@ -137,7 +137,7 @@ def test_something_else_may_stand_in_their_place() -> None:
 
 def test_the_environment_knows_credentials_by_their_names() -> None:
     environ = {"OPENAI_API_KEY": KEY, "GITHUB_TOKEN": "ghp_123456", "DB_PASSWORD": "abc", "KEYBOARD": "de_DE.UTF-8"}
-    assert known(environ) == (KEY, "ghp_123456")
+    assert environment_secrets(environ) == (KEY, "ghp_123456")
 
 
 def test_a_basic_credential_is_found_decoded_too() -> None:

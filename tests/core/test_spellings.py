@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.find import in_base64, raw, spellings
+from mockserver.cassettes.redaction.find import as_bytes, in_base64, spellings
 
 FORMS = {
     "as it is": 'a+b/c=d"e é',
@@ -50,4 +50,4 @@ def test_a_short_value_cannot_be_told_in_base_64() -> None:
 
 
 def test_bytes_come_in_two_encodings() -> None:
-    assert list(raw(iter(("é", "a", "a", "一")))) == [b"\xc3\xa9", b"\xe9", b"a", "一".encode()]
+    assert list(as_bytes(iter(("é", "a", "a", "一")))) == [b"\xc3\xa9", b"\xe9", b"a", "一".encode()]

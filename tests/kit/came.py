@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from json import dumps
 from typing import Any
 
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.source import read
 from mockserver.core.call import Call
 from mockserver.core.plan import Usage

@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from mockserver.cassettes.convert.imports import split
+from mockserver.cassettes.convert.imports import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.dialects import discover
 from mockserver.server.routes import find, meant, places
@@ -31,7 +31,7 @@ def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Ep
     headers = tuple((name, value) for name, value in answered.headers.items() if name in _KEPT)
     frames = None
     if "event-stream" in answered.headers.get("content-type", ""):
-        frames = tuple((round(0.3 + at / 100, 3), beat) for at, (_, beat) in enumerate(split(answered.body)))
+        frames = tuple((round(0.3 + at / 100, 3), beat) for at, (_, beat) in enumerate(split_events(answered.body)))
     took = frames[-1][0] if frames else 0.3
     reply = Recorded(answered.status, headers, b"" if frames else answered.body, frames, took)
     sent = Sent(method, url.path, url.query, JSON, data)

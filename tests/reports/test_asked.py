@@ -1,6 +1,6 @@
 """What a call asked, in a few lines."""
 
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.exchange import ConditionResult
 from mockserver.reports.diff import asked, findings, is_secret, ranked

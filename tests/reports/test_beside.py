@@ -1,6 +1,6 @@
 """What is told of a test that failed by itself."""
 
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.reports.calls import MOST_REFUSED, NONE_CAME
 from mockserver.reports.failures import beside, problem
 from tests.kit.came import Came

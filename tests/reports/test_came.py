@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.reports.calls import MOST, NONE_CAME, line, lines_of, listed, named, sources, told_by
 from tests.dialects.features import URLS
 from tests.kit.asgi import app

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.reports.suggest import change, suggestion
 from mockserver.rules.match.parse import compile_when

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.redaction.find import known
+from mockserver.cassettes.redaction.find import environment_secrets
 from mockserver.config.settings import assemble
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
@@ -79,7 +79,7 @@ def test_the_way_of_a_dialect() -> None:
 def test_keys_of_upstreams_are_no_settings_and_known_as_secrets() -> None:
     environ = {f"MOCKSERVER_UPSTREAM_KEY_{name.upper()}": f"k-1234567-{name}" for name in discover()}
     assert assemble({}, environ, ()) == assemble({}, {}, ())
-    assert known(environ) == tuple(environ.values())
+    assert environment_secrets(environ) == tuple(environ.values())
 
 
 def test_headers_of_a_connection_do_not_go_on() -> None:

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import parse_qsl, quote
 
-from mockserver.cassettes.convert.foreign import BEATS
-from mockserver.core.episode import Beat, Episode, Recorded, Sent
+from mockserver.cassettes.convert.imports import EVENT_TIMES
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
 
@@ -73,7 +73,7 @@ def _posted(sent: Sent) -> Json:
 
 def _response(reply: Recorded) -> Json:
     body = reply.bytes
-    beats = {BEATS: _beats(reply.frames)} if reply.frames is not None else {}
+    beats = {EVENT_TIMES: _beats(reply.frames)} if reply.frames is not None else {}
     return {
         "status": reply.status,
         "statusText": _words(reply.status),
@@ -97,7 +97,7 @@ def _content(body: bytes, headers: Headers) -> Json:
         return {**content, "text": b64encode(body).decode(), "encoding": "base64"}
 
 
-def _beats(frames: Iterable[Beat] | None) -> Json:
+def _beats(frames: Iterable[RecordedEvent] | None) -> Json:
     return [[_ms(at), len(data)] for at, data in frames or ()]
 
 
@@ -114,17 +114,3 @@ def _words(status: int) -> str:
 
 def _ms(seconds: float) -> float:
     return round(seconds * 1000, 3)
-
-
-# Where the servers of providers are, by the mount of their dialect. How an Azure resource is called nobody knows here.
-ADDRESSES: Mapping[str, str] = {
-    "/openai/v1": "https://api.openai.com/v1",
-    "/azure-openai": "https://resource.openai.azure.com",
-    "/azure": "https://resource.services.ai.azure.com",
-    "/fireworks/inference/v1": "https://api.fireworks.ai/inference/v1",
-    "/fireworks/v1": "https://api.fireworks.ai/inference/v1",
-    "/tzafon/v1": "https://api.tzafon.ai/v1",
-    "/skytells/v1": "https://api.skytells.ai/v1",
-    "/crazyrouter/v1": "https://crazyrouter.com/v1",
-    "/v1": "https://api.openai.com/v1",
-}

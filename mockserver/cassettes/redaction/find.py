@@ -35,7 +35,7 @@ def in_base64(value: str) -> Iterator[str]:
             yield from (letters, letters.translate(_URL_SAFE), *_written(letters))
 
 
-def raw(forms: Iterator[str]) -> Iterator[bytes]:
+def as_bytes(forms: Iterator[str]) -> Iterator[bytes]:
     """Forms as bytes, in each of the two encodings in which headers and bodies come."""
     for form in dict.fromkeys(forms):
         yield form.encode("utf-8", "surrogatepass")
@@ -101,7 +101,7 @@ def mask(value: str) -> str:
     return f"{plain[0][: len(value) // 4] if plain else ''}...(masked)"
 
 
-def known(environ: Mapping[str, str]) -> tuple[str, ...]:
+def environment_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The credentials that stand in environment variables, by the names of these."""
     return tuple(value for name, value in environ.items() if len(value) >= SHORTEST_SECRET and _VARIABLE.search(name))
 
@@ -288,12 +288,12 @@ def worth_looking_for(value: str) -> bool:
     return len(value) >= (SHORTEST_CREDENTIAL if value.isalpha() or value.isdigit() else SHORTEST_MIXED)
 
 
-def placeholder(_: str) -> str:
+def placeholder_for(_: str) -> str:
     """What stands in place of every credential in what is recorded."""
     return PLACEHOLDER
 
 
-def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeholder) -> "Credentials":
+def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeholder_for) -> "Credentials":
     """Those of some values that are worth looking for."""
     found = tuple(dict.fromkeys(filter(worth_looking_for, values)))
     return (_again if sum(map(len, found)) <= REMEMBERED else Credentials)(found, instead)
@@ -307,7 +307,7 @@ class Credentials:
     """
 
     values: tuple[str, ...] = ()
-    instead: Callable[[str], str] = placeholder
+    instead: Callable[[str], str] = placeholder_for
 
     @property
     def too_many(self) -> bool:
@@ -363,9 +363,9 @@ class Credentials:
         plain, coded = dict[bytes, _Pattern](), dict[bytes, _Pattern]()
         for value in self._within_bounds():
             instead = self.instead(value)
-            for form in raw(spellings(value)):
+            for form in as_bytes(spellings(value)):
                 plain.setdefault(form.lower(), _Pattern(instead))
-            for form in raw(in_base64(value)):
+            for form in as_bytes(in_base64(value)):
                 before = coded.get(form.lower(), _Pattern(instead))
                 coded[form.lower()] = _Pattern(before.instead, (*before.exact, form))
         patterns = coded | plain | {PLACEHOLDER.lower().encode(): _NOWHERE}

@@ -9,13 +9,12 @@ from hashlib import sha256
 from itertools import accumulate, islice
 from urllib.parse import unquote_plus
 
-from mockserver.cassettes.joined_deltas import lanes
-from mockserver.cassettes.json_spans import path_of, placed
 from mockserver.cassettes.redaction.detect import DETECTORS
 from mockserver.cassettes.redaction.find import mask
+from mockserver.cassettes.redaction.json_spans import joined_deltas, parse_spans, path_of
 from mockserver.cassettes.sse_yaml import data_of
 from mockserver.config.errors import ConfigError
-from mockserver.core.episode import Beat, Episode
+from mockserver.core.episode import Episode, RecordedEvent
 from mockserver.core.http import Headers
 
 HASH = "sha256:"
@@ -23,7 +22,7 @@ SHOWN, LEAST = 16, 8  # hexadecimal digits of a hash that are offered, and that 
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class AllowedSecrets:
     """Texts with `*` as wildcard (`\\*` for a star), and beginnings of the SHA-256 of a value."""
 
     hashes: tuple[str, ...] = ()
@@ -35,7 +34,7 @@ class Allowed:
         return any(_fits(pieces, value) for pieces in self.patterns)
 
 
-def allowed(entries: tuple[str, ...]) -> Allowed:
+def allowed(entries: tuple[str, ...]) -> AllowedSecrets:
     """What the setting allow_secrets allows. Raises ConfigError."""
     hashes = tuple(entry.removeprefix(HASH).lower() for entry in entries if entry.startswith(HASH))
     for digits in hashes:
@@ -44,7 +43,7 @@ def allowed(entries: tuple[str, ...]) -> Allowed:
                 f"allow_secrets: {HASH}{digits} must have {LEAST} to 64 hexadecimal digits after {HASH}, as reports "
                 "of what looks like a secret show them"
             )
-    return Allowed(hashes, tuple(_pieces(entry) for entry in entries if not entry.startswith(HASH)))
+    return AllowedSecrets(hashes, tuple(_pieces(entry) for entry in entries if not entry.startswith(HASH)))
 
 
 def entry_of(value: str) -> str:
@@ -77,7 +76,7 @@ def _fits(pieces: tuple[str, ...], value: str) -> bool:
     return True
 
 
-MOST = 20  # leaks of one episode that are told
+MAX_LEAKS = 20  # leaks of one episode that are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ class Leak:
 
 def leaks(episode: Episode, allow: tuple[str, ...] = ()) -> tuple[Leak, ...]:
     """What looks like a secret, each value once; `allow` is the setting allow_secrets. Raises ConfigError for that."""
-    return tuple(islice(_leaks(episode, allowed(allow)), MOST))
+    return tuple(islice(_leaks(episode, allowed(allow)), MAX_LEAKS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class _Surface:
     where: Callable[[bytes, int], str]
 
 
-def _leaks(episode: Episode, allows: Allowed) -> Iterator[Leak]:
+def _leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
     seen = set[str]()
     for surface in _surfaces(episode):
         data = _ESCAPED.sub(_meant, surface.data) if b"\\" in surface.data else surface.data
@@ -142,13 +141,13 @@ def _of_headers(headers: Headers, of: str) -> Iterator[_Surface]:
         yield _named(value, f"{of}, header {name}")
 
 
-def _of_frames(frames: tuple[Beat, ...]) -> _Surface:
+def _of_frames(frames: tuple[RecordedEvent, ...]) -> _Surface:
     """All events at once; one by one would take longer."""
     return _Surface(b"".join(frame for _, frame in frames), partial(_in_frames, frames))
 
 
 def _told(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:
-    for lane in lanes(events):
+    for lane in joined_deltas(events):
         first, last = lane.pieces[0], lane.pieces[-1]
         within = f", events {first.event + 1} to {last.event + 1}" if first.event != last.event else ""
         yield _named(lane.text, of + within)
@@ -160,12 +159,12 @@ def _named(text: str, where: str) -> _Surface:
 
 def _in_body(of: str, data: bytes, at: int) -> str:
     before = _text(data[:at])
-    if root := placed(before + _text(data[at:])):
+    if root := parse_spans(before + _text(data[at:])):
         return f"{of}, {path_of(root, len(before))}"
     return f"{of}, line {data.count(bytes((10,)), 0, at) + 1}"
 
 
-def _in_frames(frames: tuple[Beat, ...], data: bytes, at: int) -> str:
+def _in_frames(frames: tuple[RecordedEvent, ...], data: bytes, at: int) -> str:
     """Which event, and where in it. What was unescaped is looked for once more, as it shifted the places."""
     ends = tuple(accumulate(len(_ESCAPED.sub(_meant, frame)) for _, frame in frames))
     number = bisect_right(ends, at)
@@ -176,7 +175,7 @@ def _in_frames(frames: tuple[Beat, ...], data: bytes, at: int) -> str:
     if head is None or offset < head.end():
         return of
     before = _text(event[head.end() : offset])
-    root = placed(before + _text(event[offset:]).rstrip())
+    root = parse_spans(before + _text(event[offset:]).rstrip())
     return f"{of}, {path_of(root, len(before))}" if root else of
 
 

@@ -6,33 +6,46 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import islice
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
-from mockserver.cassettes.joined_deltas import Piece, changed, lanes
-from mockserver.cassettes.json_spans import Edit, Place, edited, found, placed, texts, written
 from mockserver.cassettes.redaction.find import (
     LARGEST,
     PLACEHOLDER,
     Credentials,
+    Fields,
     Places,
     credentials,
     credentials_of,
     is_secret_header,
+    mask,
 )
-from mockserver.cassettes.redaction.leaks import Allowed, allowed
+from mockserver.cassettes.redaction.json_spans import (
+    Edit,
+    Fragment,
+    JsonSpan,
+    apply_edits,
+    find_spans,
+    joined_deltas,
+    json_string,
+    parse_spans,
+    text_spans,
+    with_fragments,
+)
+from mockserver.cassettes.redaction.leaks import AllowedSecrets, allowed
 from mockserver.cassettes.sse_yaml import data_of, with_data
 from mockserver.config.cassettes import Scrub
 from mockserver.config.errors import CassetteError
 from mockserver.config.types import JsonPath, steps
-from mockserver.core.episode import Beat, Episode, Recorded, Sent
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import compact, parsed
 from mockserver.core.seed import monotonic
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class HeaderPolicy:
     """Headers to keep: by name, or by how their names begin."""
 
     names: frozenset[str]
@@ -50,7 +63,7 @@ class Kept:
         return name.startswith(self.beginnings) and name not in NEVER | ACCOUNT and not is_secret_header(name)
 
 
-REQUEST = Kept(
+REQUEST = HeaderPolicy(
     frozenset(
         (
             *("accept", "content-type"),
@@ -61,7 +74,7 @@ REQUEST = Kept(
     )
 )
 
-REPLY = Kept(
+REPLY = HeaderPolicy(
     frozenset(
         (
             *("content-type", "cache-control", "allow"),
@@ -90,7 +103,7 @@ REGEX_SECONDS = 1.0  # for all patterns in a text of up to a million letters
 
 
 @dataclass(frozen=True)
-class Scrubs:
+class RedactionRules:
     """Rules, applied one after the other: those of places first. What they put in is left alone by all of them."""
 
     rules: tuple[Scrub, ...] = ()
@@ -101,15 +114,15 @@ class Scrubs:
 
     def json(self, text: str) -> str | None:
         """A text of JSON; None where it is none."""
-        root = placed(text)
+        root = parse_spans(text)
         if root is None:
             return None
-        changed = edited(text, list(self._by_place(root, text)))
+        changed = apply_edits(text, list(self._by_place(root, text)))
         if not self._patterns:
             return changed
-        root = root if changed == text else placed(changed)
+        root = root if changed == text else parse_spans(changed)
         assert root is not None  # noqa: S101  # a value stands where a value stood
-        return edited(changed, list(self._by_look(root, changed)))
+        return apply_edits(changed, list(self._by_look(root, changed)))
 
     def either(self, text: str) -> str:
         """A text that may be JSON."""
@@ -155,19 +168,19 @@ class Scrubs:
         every = sorted({PLACEHOLDER, *(rule.placeholder for rule in self.rules)}, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, every)))
 
-    def _by_place(self, root: Place, text: str) -> Iterator[Edit]:
+    def _by_place(self, root: JsonSpan, text: str) -> Iterator[Edit]:
         for path, placeholder in self._paths:
-            for place in found(root, path):
+            for place in find_spans(root, path):
                 yield from (edit for edit in _instead(place, placeholder, text) if not self._is_put_in(edit, text))
 
     def _is_put_in(self, edit: Edit, text: str) -> bool:
         """Whether a rule, this one or another, has put something in there before."""
         start, end, _ = edit
-        return any(text[start:end] in (rule.placeholder, written(rule.placeholder, text)) for rule in self.rules)
+        return any(text[start:end] in (rule.placeholder, json_string(rule.placeholder, text)) for rule in self.rules)
 
-    def _by_look(self, root: Place, text: str) -> Iterator[Edit]:
+    def _by_look(self, root: JsonSpan, text: str) -> Iterator[Edit]:
         deadline = _deadline(text)
-        for place in texts(root):
+        for place in text_spans(root):
             was = text[place.start : place.end] if place.said is None else place.said
             if place.said is None and was[0].isalpha():  # true, false, null
                 continue
@@ -175,14 +188,14 @@ class Scrubs:
             if now == was:
                 continue
             if place.said is not None:
-                yield place.start, place.end, written(now, text)
+                yield place.start, place.end, json_string(now, text)
             elif any(now == rule.placeholder for rule in self._patterns):  # a number, all of which is meant
                 yield place.start, place.end, _as_word(now, was, text)
 
     def _replaced(self, text: str, deadline: float) -> str:
         for rule in self._patterns:
             if edits := list(self._found(rule, text, deadline)):
-                text = edited(text, edits)
+                text = apply_edits(text, edits)
         return text
 
     def _found(self, rule: "_Pattern", text: str, deadline: float) -> Iterator[Edit]:
@@ -220,13 +233,13 @@ def _ran_out(pattern: str) -> str:
     return f"scrub: the pattern {shown} takes over {REGEX_SECONDS:g} s, or all memory, on a text; make it simpler"
 
 
-def _instead(place: Place, placeholder: str, text: str) -> Iterator[Edit]:
+def _instead(place: JsonSpan, placeholder: str, text: str) -> Iterator[Edit]:
     """A text becomes the placeholder, and so does every text within an object or a list; a null says nothing."""
-    waiting: Sequence[Place] = [place]
+    waiting: Sequence[JsonSpan] = [place]
     while waiting:
         for each in waiting:
             if each.said is not None:
-                yield each.start, each.end, written(placeholder, text)
+                yield each.start, each.end, json_string(placeholder, text)
             elif each.said is None and each.inner is None:
                 was = text[each.start : each.end]
                 yield each.start, each.end, was if was == "null" else _as_word(placeholder, was, text)
@@ -236,7 +249,7 @@ def _instead(place: Place, placeholder: str, text: str) -> Iterator[Edit]:
 def _as_word(placeholder: str, was: str, text: str) -> str:
     """The placeholder in place of a number, true or false: as one, where it is one too."""
     same = placeholder in _TRUTHS if was in _TRUTHS else _NUMBER.fullmatch(placeholder) is not None
-    return placeholder if same else written(placeholder, text)
+    return placeholder if same else json_string(placeholder, text)
 
 
 _TRUTHS = ("true", "false")
@@ -246,7 +259,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 Data = tuple[str | None, ...]  # of each event
 
 
-def scrubbed(reply: Recorded, away: Credentials, rules: Scrubs) -> Recorded:
+def redact_reply(reply: Recorded, away: Credentials, rules: RedactionRules) -> Recorded:
     """An answer without these credentials and without what these rules leave out.
 
     What is told in pieces goes first: of a piece alone a rule may find a part, and leave the rest behind.
@@ -260,14 +273,14 @@ def scrubbed(reply: Recorded, away: Credentials, rules: Scrubs) -> Recorded:
     return replace(reply, headers=headers, body=rules.body(away.data(body)))
 
 
-def _frames(frames: Sequence[Beat], away: Credentials, rules: Scrubs) -> tuple[Beat, ...]:
+def _frames(frames: Sequence[RecordedEvent], away: Credentials, rules: RedactionRules) -> tuple[RecordedEvent, ...]:
     was = tuple(data_of(frame) for _, frame in frames)
     told = zip(frames, was, _together(was, away, rules), strict=True)
     left = ((at, away.data(_with(frame, old, new))) for (at, frame), old, new in told)
     return tuple((at, _ruled(frame, rules)) for at, frame in left) if rules.rules else tuple(left)
 
 
-def _ruled(frame: bytes, rules: Scrubs) -> bytes:
+def _ruled(frame: bytes, rules: RedactionRules) -> bytes:
     data = data_of(frame)
     return frame if data in (None, _DONE) else _with(frame, data, rules.either(data))
 
@@ -276,24 +289,24 @@ def _with(frame: bytes, old: str | None, new: str | None) -> bytes:
     return frame if new is None or new == old else with_data(frame, new)
 
 
-def _together(events: Data, away: Credentials, rules: Scrubs) -> Data:
+def _together(events: Data, away: Credentials, rules: RedactionRules) -> Data:
     """The events without what they tell together and is to be left out."""
-    events = as_told(events, away)
+    events = redact_joined(events, away)
     return _edited(events, lambda text: tuple(rules.spans(text))) if rules.rules else events
 
 
-def as_told(events: Data, away: Credentials) -> Data:
+def redact_joined(events: Data, away: Credentials) -> Data:
     """The events without those credentials that no one of them holds, but several together."""
     return _edited(events, lambda text: _credentials(text, away)) if away.values else events
 
 
 def _edited(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
-    pieces: dict[int, list[Piece]] = defaultdict(list)
-    for lane in lanes(events):
+    pieces: dict[int, list[Fragment]] = defaultdict(list)
+    for lane in joined_deltas(events):
         for piece in lane.without(edits) if (edits := find(lane.text)) else ():
             pieces[piece.event].append(piece)
     return tuple(
-        changed(data, pieces[number]) if data is not None and number in pieces else data
+        with_fragments(data, pieces[number]) if data is not None and number in pieces else data
         for number, data in enumerate(events)
     )
 
@@ -316,7 +329,7 @@ _DONE = "[DONE]"  # what ends a stream says nothing
 
 
 @dataclass(frozen=True)
-class Scrubber:
+class Redactor:
     """Scrubs by a user's rules, the secrets of the environment, and what a user allows to be kept.
 
     `headers` are those of requests that are kept beside the usual ones, as they are compared.
@@ -355,15 +368,15 @@ class Scrubber:
             episode,
             model=self._model(episode.model, of_reply),
             request=self._sent(replace(sent, headers=REQUEST.of(sent.headers, self._compared)), told, placed),
-            reply=scrubbed(reply, of_reply, self._rules),
+            reply=redact_reply(reply, of_reply, self._rules),
         )
 
     @cached_property
-    def _rules(self) -> Scrubs:
-        return Scrubs(self.scrubs)
+    def _rules(self) -> RedactionRules:
+        return RedactionRules(self.scrubs)
 
     @cached_property
-    def _allows(self) -> Allowed:
+    def _allows(self) -> AllowedSecrets:
         return allowed(self.allowed)
 
     @cached_property
@@ -441,3 +454,51 @@ def _head(headers: Headers, more: tuple[str, ...]) -> tuple[tuple[str, ...], str
 def _of_body(sent: Sent) -> tuple[str, ...]:
     """Those in its query and its body."""
     return tuple(credentials((), sent.query.encode("utf-8", "surrogateescape"), sent.body))
+
+
+MAX_VALUES = 64  # values of one request that are looked for everywhere; further ones are masked in their own places
+
+
+def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
+    """The credentials of a request; `more` are known from elsewhere."""
+    found = dict.fromkeys((*more, *credentials(headers, query, body)))
+    return Secrets(tuple(islice(found, MAX_VALUES)))
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """Credentials. To mask a text takes time in proportion to its length. `instead`: what stands in place of one."""
+
+    values: tuple[str, ...] = ()
+    instead: Callable[[str], str] = mask
+
+    def text(self, text: str) -> str:
+        """The text without any of them."""
+        return self._found.text(text)
+
+    def data(self, data: bytes) -> bytes:
+        """The same for bytes, such as an answer's body."""
+        return self._found.data(data)
+
+    def told(self, events: Sequence[str]) -> Sequence[str]:
+        """What the events of an answer say, or its whole body, without those that are told in pieces."""
+        return [event or "" for event in redact_joined(tuple(events), self._found)]
+
+    def headers(self, headers: Fields) -> Fields:
+        """Headers, in which what a credential's own header holds is masked however short it is."""
+        return tuple((name, self.data(value)) for name, value in _PLACES.headers(headers))
+
+    def query(self, query: bytes) -> bytes:
+        """A query, likewise."""
+        return self.data(_PLACES.query(query))
+
+    def body(self, body: bytes) -> bytes:
+        """The body of a request, likewise."""
+        return self.data(_PLACES.body(body))
+
+    @cached_property
+    def _found(self) -> Credentials:
+        return credentials_of(self.values, self.instead)
+
+
+_PLACES = Places()

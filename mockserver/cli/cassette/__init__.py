@@ -1,4 +1,4 @@
-"""`mockserver cassette COMMAND`: what was recorded, looked at and looked after. Each command is a file here."""
+"""`mockserver cassette COMMAND`: list, check, edit and convert recorded calls."""
 
 from collections.abc import Mapping
 
@@ -16,9 +16,14 @@ COMMANDS: Mapping[str, str] = {
     "export": "Export a cassette as HAR.",
     "prune": "Remove episodes by number, age or lack of use.",
 }
+MODULES: Mapping[str, str] = {
+    **dict.fromkeys(("list", "show", "verify"), "inspect"),
+    **dict.fromkeys(("scrub", "prune"), "edit"),
+    **dict.fromkeys(("rules", "import", "export"), "convert"),
+}
 
 
-@click.command(cls=Lazy, table=COMMANDS, package=__name__)
+@click.command(cls=Lazy, table=COMMANDS, package=__name__, modules=MODULES)
 def command() -> None:
     """Manage cassettes: recorded calls and their answers.
 

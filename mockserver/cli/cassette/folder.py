@@ -1,8 +1,9 @@
-"""What the commands share: the folder of cassettes, their names, the settings that concern them."""
+"""What the cassette commands share: the folder of cassettes, names and numbers, and which episodes were played."""
 
+import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,10 @@ from shutil import copymode
 
 import click
 
-from mockserver.cassettes.redaction.leaks import leaks as found_in
-from mockserver.cassettes.redaction.redact import Scrubber
+from mockserver.cassettes.redaction.leaks import leaks as find_leaks
+from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named, names
+from mockserver.cli.cassette.describe import line
 from mockserver.cli.options import Command, rules_option, setting_flags, sources
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings, assemble
@@ -46,125 +48,178 @@ class Folder:
         return names(self.path)
 
     def cassette(self, name: str) -> CassetteFile:
-        """The cassette of a name, whether it is there or not; its path is as good. Raises CassetteError."""
+        """The cassette of a name or path, which may not exist yet. Raises CassetteError."""
         path, plain = named(self.path, name), name.removeprefix(f"{self.path}/")
         return CassetteFile(path if plain == name or path.exists() else named(self.path, plain))
 
     def found(self, name: str) -> CassetteFile:
-        """The same of one that is there. Raises CassetteError."""
+        """The existing cassette of a name or path. Raises CassetteError."""
         cassette = self.cassette(name)
         if not cassette.exists:
-            told = absent(self.path, name)
-            raise CassetteError(told if names(self.path) else f"{told}; {_NEXT}")
+            words = absent(self.path, name)
+            raise CassetteError(words if names(self.path) else f"{words}; {_NEXT}")
         return cassette
 
     def source(self, cassette: CassetteFile, number: int) -> str:
-        """How an episode is called: `chat.yaml#3`."""
+        """The name of an episode: `chat.yaml#3`."""
         return f"{cassette.path.relative_to(self.path)}#{number}"
 
 
+@dataclass(frozen=True, slots=True)
+class PlayedEpisodes:
+    """The episodes that a server has played, as `chat.yaml#3`."""
+
+    episodes: frozenset[str]
+
+    @classmethod
+    def of(cls, journal: str, where: Folder) -> "PlayedEpisodes":
+        """Ask the server at a URL, or read a file with its saved calls. Raises ConfigError."""
+        online = journal.startswith(("http://", "https://"))
+        text = _fetch(journal, where.settings.control_token) if online else read_file(journal)
+        try:
+            return cls(frozenset(_played(json.loads(text))))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise ConfigError(f"{journal}: not a journal: give a server's URL, or its saved {_CALLS_PATH}") from None
+
+    def of_cassette(self, file: str) -> frozenset[int]:
+        """The numbers of the episodes of this file that were played."""
+        found = (_EPISODE.fullmatch(episode) for episode in self.episodes)
+        return frozenset(int(episode[2]) for episode in found if episode and episode[1] == file)
+
+
+def _played(journal: Json) -> Iterator[str]:
+    """The episodes in either form of a journal, including those that the server has recorded."""
+    if "played" in journal:
+        yield from journal["played"].keys()
+        return
+    for call in journal["calls"]:
+        yield str(call.get("recorded") or call["source"]).removeprefix("cassette ")
+
+
+def _fetch(address: str, token: str | None) -> Json:
+    import httpx
+
+    headers = {} if token is None else {"x-mockserver-token": token}
+    try:
+        answer = httpx.get(address.rstrip("/") + _PLAYED_PATH, headers=headers, timeout=_TIMEOUT, trust_env=False)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise ConfigError(f"{address}: no server answers: {error}") from None
+    if answer.status_code == 401:
+        words = "its control API refuses this token" if token else "its control API needs a token"
+        raise ConfigError(f"{address}: {words}; set --control-token or MOCKSERVER_CONTROL_TOKEN")
+    if answer.status_code != 200:
+        raise ConfigError(f"{address}: no journal there: {answer.status_code} {_reason(answer)}")
+    return answer.content
+
+
+def _reason(answer: Json) -> str:
+    try:
+        return line(str(answer.json()["error"]), 300)
+    except (ValueError, KeyError, TypeError):
+        return line(answer.reason_phrase)
+
+
 def cassettes_flag(*more: str) -> Callable[[Command], Command]:
-    """The flag --cassettes, those of other settings, and where all settings come from."""
-
-    def add(command: Command) -> Command:
-        return rules_option(setting_flags("cassettes", *more)(command))
-
-    return add
+    """Add the flag --cassettes, those of other settings, and --rules."""
+    return lambda command: rules_option(setting_flags("cassettes", *more)(command))
 
 
 def folder(flags: dict[str, Json]) -> Folder:
-    """The folder that flags, environment and rules files say. Raises MockserverError."""
+    """The folder set by flags, environment and rules files. Raises MockserverError."""
     given = sources(flags["rules"], {name: flags[name] for name in flags if name != "rules"})
     return Folder(assemble(given.flags, given.environ, given.documents(), dialects=discover()))
 
 
-def picked(text: str) -> tuple[str, int | None]:
-    """A name, and the number of an episode where one follows it. Raises CassetteError."""
+def parse_name(text: str) -> tuple[str, int | None]:
+    """The name of a cassette, and the episode number after # if there is one. Raises CassetteError."""
     name, sign, number = text.rpartition("#")
     if not sign:
         return text.removesuffix(SUFFIX), None
     if not _NUMBER.fullmatch(number):
-        raise CassetteError(f"{printable(text, 80)}: the number of an episode stands behind #, from 1 on")
+        raise CassetteError(f"{printable(text, 80)}: after # write the number of an episode, from 1 on")
     return name.removesuffix(SUFFIX), int(number)
 
 
 def numbered(cassette: CassetteFile, number: int | None) -> list[tuple[int, Episode]]:
-    """The episodes with their numbers; one of them alone, where it is asked for. Raises CassetteError."""
+    """All episodes with their numbers, or the one of this number. Raises CassetteError."""
     episodes = cassette.load()
     check_number(cassette, number, len(episodes))
     return [(at, one) for at, one in enumerate(episodes, 1) if number in (None, at)]
 
 
-def check_number(cassette: CassetteFile, number: int | None, count: int) -> None:
-    """Refuse the number of an episode that is not there. Raises CassetteError."""
-    if number is not None and number > count:
-        raise CassetteError(f"{cassette.path} has {plural(count, 'episode')}; there is no #{number}")
+def check_number(cassette: CassetteFile, number: int | None, size: int) -> None:
+    """Raise CassetteError for the number of an episode that does not exist."""
+    if number is not None and number > size:
+        raise CassetteError(f"{cassette.path} has {plural(size, 'episode')}; there is no #{number}")
 
 
 def age(context: click.Context, parameter: click.Parameter, text: str | None) -> float | None:
-    """Seconds of an age such as 90d, 2w or 12h."""
+    """The seconds of an age such as 90d, 2w or 12h."""
     if text is None:
         return None
     found = _DAYS.fullmatch(text.strip())
     try:
         return float(found[1]) * _UNITS[found[2]] if found else seconds(text)
     except ValueError:
-        raise click.BadParameter(f"{printable(text, 40)} is no age; write 90d, 2w or 12h") from None
+        raise click.BadParameter(f"{printable(text, 40)} is not an age; write 90d, 2w or 12h") from None
 
 
-def scrubber(settings: Settings) -> Scrubber:
-    """What takes secrets out of episodes, by the settings and the environment."""
+def redactor(settings: Settings) -> Redactor:
+    """What removes secrets from episodes, by the settings and the environment."""
     return keeping(settings, os.environ).scrubber
 
 
 def leaks(episode: Episode, settings: Settings) -> Sequence[str]:
-    """What looks like a secret in an episode, in words."""
-    return [str(leak) for leak in found_in(episode, settings.allow_secrets)]
+    """What looks like a secret in an episode, as text."""
+    return [str(leak) for leak in find_leaks(episode, settings.allow_secrets)]
 
 
 def read_file(path: str) -> bytes:
-    """The bytes of a file, `-` being standard input. Raises ConfigError."""
+    """The bytes of a file, or of standard input for `-`. Raises ConfigError."""
     try:
         with click.open_file(path, "rb") as file:
-            data: bytes = file.read(LARGEST + 1)
+            data: bytes = file.read(MAX_FILE + 1)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if len(data) > LARGEST:
-        raise ConfigError(f"{path}: is larger than {LARGEST // 1_000_000} MB: cut it into smaller files")
+    if len(data) > MAX_FILE:
+        raise ConfigError(f"{path}: larger than {MAX_FILE // 1_000_000} MB: split it into smaller files")
     return data
 
 
 def write_file(path: Path, text: str) -> None:
-    """A file for its owner's eyes, as it holds what was recorded; written as a whole or not. Raises ConfigError."""
-    beside = path.resolve().with_name(f".{path.name}.new")
+    """Write a file completely or not at all, readable by its owner only, as recordings are. Raises ConfigError."""
+    fresh = path.resolve().with_name(f".{path.name}.new")
     try:
         if path.exists() and not path.is_file():  # a pipe, a device
             path.write_text(text, encoding="utf-8")
             return
-        with open(beside, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        with open(fresh, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(text)
         if path.exists():
-            copymode(path, beside)
-        os.replace(beside, path.resolve())
+            copymode(path, fresh)
+        os.replace(fresh, path.resolve())
     except OSError as error:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            fresh.unlink(missing_ok=True)
         raise ConfigError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def put_out(text: str, output: Path | None, told: str, *, force: bool) -> None:
-    """A text on standard output, or in a file; what is told of it goes to stderr. Raises ConfigError."""
+def write_output(text: str, output: Path | None, summary: str, *, force: bool) -> None:
+    """Write to standard output, or to a file with a summary on stderr. Raises ConfigError."""
     if output is None:
         click.echo(text, nl=False)
         return
     if output.exists() and not force:
-        raise ConfigError(f"{output} is there already; say --force to write over it")
+        raise ConfigError(f"{output} already exists; use --force to overwrite it")
     write_file(output, text)
-    click.echo(f"{output}: {told}", err=True)
+    click.echo(f"{output}: {summary}", err=True)
 
 
-_NEXT = "record something with --record once, import it, or say --cassettes FOLDER"
-LARGEST = 200_000_000  # bytes of a file that is imported
+MAX_FILE = 200_000_000  # bytes of a file to import
+_NEXT = "record something with --record once, import it, or set --cassettes FOLDER"
+_PLAYED_PATH, _CALLS_PATH = "/__mockserver__/api/cassette?namespace=*", "/__mockserver__/api/calls?namespace=*"
+_TIMEOUT = 10  # seconds
+_EPISODE = re.compile(r"(.+)#(\d{1,9})")
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
 _DAYS = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*([dw])")
 _UNITS = {"d": 86_400, "w": 7 * 86_400}

@@ -8,7 +8,7 @@ from functools import partial
 
 from starlette.responses import Response
 
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange, frames

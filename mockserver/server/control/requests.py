@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from mockserver.cassettes.redaction.find import known
-from mockserver.cassettes.redaction.mask import Secrets, secrets_of
+from mockserver.cassettes.redaction.find import environment_secrets
+from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.config.errors import Mistake
 from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
@@ -117,7 +117,7 @@ _DIGITS = 18
 
 def of_row(row: Exchange) -> Secrets:
     """The credentials of a row's request, and those that stand in the environment of the server."""
-    return secrets_of(tuple(row.headers), row.query, plain(request_of(row)).body, known(os.environ))
+    return secrets_of(tuple(row.headers), row.query, plain(request_of(row)).body, environment_secrets(os.environ))
 
 
 def request_of(row: Exchange) -> HttpRequest:
@@ -136,13 +136,13 @@ def plain(http: HttpRequest) -> HttpRequest:
 
 def of_head(row: Exchange) -> Secrets:
     """The same without those of the body, which may be large."""
-    return secrets_of(tuple(row.headers), row.query, more=known(os.environ))
+    return secrets_of(tuple(row.headers), row.query, more=environment_secrets(os.environ))
 
 
 def of_request(http: HttpRequest) -> Secrets:
     """The same of a request that was put together."""
     query = urlencode(http.query, errors="surrogateescape").encode()
-    return secrets_of(http.headers, query, plain(http).body, known(os.environ))
+    return secrets_of(http.headers, query, plain(http).body, environment_secrets(os.environ))
 
 
 def masked(value: Json, secrets: Secrets) -> Json:

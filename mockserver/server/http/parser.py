@@ -13,7 +13,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from mockserver.cassettes.redaction.mask import secrets_of
+from mockserver.cassettes.redaction.redact import secrets_of
 from mockserver.core.plan import Failure
 from mockserver.server.http.connection_deadlines import Porter
 from mockserver.server.http.request_cycle import Turn

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from starlette.types import ASGIApp, Scope
 
-from mockserver.cassettes.convert.foreign import Known, dialect_of, spot
+from mockserver.cassettes.convert.providers import DialectRoutes, dialect_of, local_target
 from mockserver.core.action import Head
 from mockserver.core.http import is_loopback
 from mockserver.core.seed import wall
@@ -27,14 +27,16 @@ class Hosts:
     def __init__(self) -> None:
         served = places(discover(), "openai")
         mounts = {name: dialect.mounts for name, dialect in discover().items()}
-        self._known = Known(mounts, lambda method, path: operation_at(method, path, served), lambda _, body: body)
+        self._known = DialectRoutes(
+            mounts, lambda method, path: operation_at(method, path, served), lambda _, body: body
+        )
         self.path = lru_cache(maxsize=1024)(self._path)
 
     def _path(self, method: str, host: str, path: str) -> str:
         """The path here; of a host that is nobody's it stays as it is."""
         url = f"https://{host}{path}"
         dialect = None if is_loopback(host) or not host else dialect_of(url, self._known)
-        found = None if dialect is None else spot(method, url, dialect, self._known)
+        found = None if dialect is None else local_target(method, url, dialect, self._known)
         return path if found is None else found.path
 
 

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.convert.rules import Asked, conditioned, exact
-from mockserver.cassettes.parse_response import Told
+from mockserver.cassettes.convert.rules import RecordedCall, exact, with_conditions
+from mockserver.cassettes.parse_response import ParsedResponse
 
 
-def asked(then: str, **fields: Any) -> tuple[Asked, Any]:
-    return Asked(f"#{then}", "openai", {"operation": "chat", **fields}, Told()), {"text": then}
+def asked(then: str, **fields: Any) -> tuple[RecordedCall, Any]:
+    return RecordedCall(f"#{then}", "openai", {"operation": "chat", **fields}, ParsedResponse()), {"text": then}
 
 
 def whens(*fit: Any) -> list[Any]:
-    return [dict(rule.when) for rule in conditioned(fit)]
+    return [dict(rule.when) for rule in with_conditions(fit)]
 
 
 def test_what_was_said_last_is_enough() -> None:
@@ -54,7 +54,7 @@ def test_tools_that_answered() -> None:
 
 
 def test_nothing_tells_them_apart() -> None:
-    made = conditioned([asked("1", last_user="a"), asked("1", last_user="a"), asked("2", last_user="a")])
+    made = with_conditions([asked("1", last_user="a"), asked("1", last_user="a"), asked("2", last_user="a")])
     assert [(rule.times, rule.then) for rule in made] == [(2, {"text": "1"}), (None, {"text": "2"})]
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mockserver.cassettes.convert.rules import Generalised, rules, written
-from mockserver.cassettes.parse_response import Told, told
-from mockserver.cli.cassette.meaning import asked
+from mockserver.cassettes.convert.rules import Generalised, make_rules, rules_file
+from mockserver.cassettes.parse_response import ParsedResponse, parse_response
+from mockserver.cli.cassette.convert import recorded_calls
 from mockserver.core.episode import Episode
 from mockserver.dialects import discover
 from tests.kit.episodes import chat, chats, episode
@@ -21,13 +21,13 @@ CASES = Path(__file__).parents[2] / "dialects" / "cases"
 
 
 def generalise(*episodes: Episode) -> Generalised:
-    return rules(one for at, episode in enumerate(episodes, 1) for one in asked(episode, f"a.yaml#{at}"))
+    return make_rules(one for at, episode in enumerate(episodes, 1) for one in recorded_calls(episode, f"a.yaml#{at}"))
 
 
 def server(*episodes: Episode) -> Local:
     made = generalise(*episodes)
-    assert made.left == ()
-    return local(written(made.rules), unmatched="error")
+    assert made.skipped == ()
+    return local(rules_file(made.rules), unmatched="error")
 
 
 def says(answering: Local, text: str, **body: Any) -> str:
@@ -37,7 +37,7 @@ def says(answering: Local, text: str, **body: Any) -> str:
     return choice["message"]["content"] or " ".join(json.dumps(call["function"]) for call in used)
 
 
-def essence(said: Told, like: Told) -> Any:
+def essence(said: ParsedResponse, like: ParsedResponse) -> Any:
     """What of an answer a rule has to give back: ids and the provider's own items are made anew, and so is what an
 
     error did not say.
@@ -78,11 +78,11 @@ def test_the_cases_of_every_dialect_are_answered_alike(dialect: str, case: Any) 
     made = generalise(recorded)
     if recorded.operation not in ("chat", "completions", "responses") or not made.rules:
         return
-    again = local(written(made.rules), unmatched="error", strict=bool(given["settings"].get("strict")))
+    again = local(rules_file(made.rules), unmatched="error", strict=bool(given["settings"].get("strict")))
     kept = {key: value for key, value in request["body"].items() if key not in ("stream", "stream_options", "best_of")}
     for stream in (False, True):
         answer = episode(again, path, {**kept, **({"stream": True} if stream else {})}, headers=headers)
-        came, said = told(answer.reply, answer.operation), told(recorded.reply, recorded.operation)
+        came, said = parse_response(answer.reply, answer.operation), parse_response(recorded.reply, recorded.operation)
         assert essence(came, said) == essence(said, said)
 
 
@@ -98,7 +98,7 @@ def test_what_differs_in_a_span_that_the_answer_repeats_is_a_pattern() -> None:
     ]
     made = generalise(*recorded)
     assert len(made.rules) == 1
-    answering = local(written(made.rules), unmatched="error")
+    answering = local(rules_file(made.rules), unmatched="error")
     assert '\\"Bern\\"' in says(answering, "What is the weather in Bern?")
     assert '\\"New York\\"' in says(answering, "What is the weather in New York?")
 
@@ -106,7 +106,7 @@ def test_what_differs_in_a_span_that_the_answer_repeats_is_a_pattern() -> None:
 def test_what_differs_in_a_span_and_is_answered_alike_is_a_wildcard() -> None:
     made = generalise(*chats(("Is *order* 12 on its way?", "Yes."), ("Is *order* 77 on its way?", "Yes.")))
     assert [rule.when["last_user"] for rule in made.rules] == [r"Is \*order\* * on its way?"]
-    assert says(local(written(made.rules)), "Is *order* 9 on its way?") == "Yes."
+    assert says(local(rules_file(made.rules)), "Is *order* 9 on its way?") == "Yes."
 
 
 def test_what_is_hardly_alike_stays_apart() -> None:
@@ -171,8 +171,8 @@ def test_what_no_rule_can_say_is_left() -> None:
     half = replace(half, reply=replace(half.reply, body=half.reply.body.replace(b"half", b"\\ud800")))
     made = generalise(replace(cut, reply=replace(cut.reply, frames=frames)), vectors, half)
     assert made.rules == ()
-    assert made.left == (
+    assert made.skipped == (
         ("a.yaml#1", "its stream breaks off"),
-        ("a.yaml#2", "no rule is made for embeddings: keep its cassette"),
-        ("a.yaml#3", "it holds half of a character"),
+        ("a.yaml#2", "embeddings cannot become a rule; keep the cassette"),
+        ("a.yaml#3", "it contains half of a character"),
     )

@@ -5,14 +5,15 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.convert.rules import Rule, generalised
+from mockserver.cassettes.convert.rules import RuleDraft, generalise
 
 
-def rules(*said: tuple[str, Any]) -> list[Rule]:
+def rules(*said: tuple[str, Any]) -> list[RuleDraft]:
     made = [
-        Rule((f"#{at}",), {"operation": "chat", "last_user": text}, then) for at, (text, then) in enumerate(said, 1)
+        RuleDraft((f"#{at}",), {"operation": "chat", "last_user": text}, then)
+        for at, (text, then) in enumerate(said, 1)
     ]
-    return generalised(made, "last_user")
+    return generalise(made, "last_user")
 
 
 def test_a_span_that_the_answer_repeats() -> None:
@@ -51,9 +52,9 @@ def test_the_pattern_that_fits_most_wins() -> None:
 
 
 def test_answers_in_turn_stay_as_they_are() -> None:
-    first = Rule(("#1",), {"last_user": "Is order 1 there?"}, {"text": "Yes."}, times=1)
-    second = Rule(("#2",), {"last_user": "Is order 2 there?"}, {"text": "Yes."})
-    assert generalised([first, second], "last_user") == [first, second]
+    first = RuleDraft(("#1",), {"last_user": "Is order 1 there?"}, {"text": "Yes."}, times=1)
+    second = RuleDraft(("#2",), {"last_user": "Is order 2 there?"}, {"text": "Yes."})
+    assert generalise([first, second], "last_user") == [first, second]
 
 
 def test_a_thousand_rules_take_no_time() -> None:

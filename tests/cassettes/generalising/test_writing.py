@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.convert.rules import Rule, written
+from mockserver.cassettes.convert.rules import RuleDraft, rules_file
 from mockserver.config.source import read
 
 TEXTS = (
@@ -31,19 +31,18 @@ TEXTS = (
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
 def test_every_text_is_read_as_it_is(text: str) -> None:
-    rule = Rule(("a.yaml#1",), {"last_user": text}, {"text": text, "parts": [{"text": text}]})
-    (made,) = read(written([rule]), "rules.yaml").data["rules"]
+    rule = RuleDraft(("a.yaml#1",), {"last_user": text}, {"text": text, "parts": [{"text": text}]})
+    (made,) = read(rules_file([rule]), "rules.yaml").data["rules"]
     assert (made["when"]["last_user"], made["then"]["text"], made["then"]["parts"]) == (text, text, [{"text": text}])
 
 
 def test_it_reads_well() -> None:
     rules = [
-        Rule(("a.yaml#1", "a.yaml#2"), {"operation": "chat", "last_user": "Hi"}, {"text": "Two\nlines"}),
-        Rule(("a.yaml#3",), {"operation": "chat"}, {"text": "x"}, times=2),
-        Rule(("a.yaml#3",), {"operation": "chat"}, {"text": "y" * 120}),
+        RuleDraft(("a.yaml#1", "a.yaml#2"), {"operation": "chat", "last_user": "Hi"}, {"text": "Two\nlines"}),
+        RuleDraft(("a.yaml#3",), {"operation": "chat"}, {"text": "x"}, times=2),
+        RuleDraft(("a.yaml#3",), {"operation": "chat"}, {"text": "y" * 120}),
     ]
-    assert written(rules, ["From a\ncassette."]) == (
-        "# From a cassette.\n"
+    assert rules_file(rules) == (
         "version: 1\n"
         "rules:\n"
         "  - name: a.yaml#1, a.yaml#2\n"
@@ -66,6 +65,6 @@ def test_it_reads_well() -> None:
 def test_numbers_and_names() -> None:
     values: Any = [1, 1.5, 1e300, True, None, [], {}]
     many = tuple(f"chat.yaml#{at}" for at in range(1, 60))
-    (made,) = read(written([Rule(many, {"param.x": {"equals": values}}, {"text": "a"})]), "a").data["rules"]
+    (made,) = read(rules_file([RuleDraft(many, {"param.x": {"equals": values}}, {"text": "a"})]), "a").data["rules"]
     assert made["when"]["param.x"]["equals"] == values
     assert made["name"] == "chat.yaml#1 and 58 more"

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from mockserver.cassettes.convert.foreign import Foreign
-from mockserver.cli.cassette.meaning import known
+from mockserver.cassettes.convert.imports import ForeignExchange
+from mockserver.cli.cassette.convert import dialect_routes
 
-KNOWN = known()
+KNOWN = dialect_routes()
 ASKED = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
 ANSWER = {
     "id": "chatcmpl-1",
@@ -20,7 +20,7 @@ URL = "https://api.openai.com/v1/chat/completions"
 JSON = {"content-type": ["application/json"]}
 
 
-def exchange(**changed: Any) -> Foreign:
+def exchange(**changed: Any) -> ForeignExchange:
     """A foreign exchange."""
     fields: dict[str, Any] = {
         "where": "a: 1",
@@ -32,7 +32,7 @@ def exchange(**changed: Any) -> Foreign:
         "reply_headers": (("content-type", "application/json"),),
         "reply": json.dumps(ANSWER).encode(),
     }
-    return Foreign(**{**fields, **changed})
+    return ForeignExchange(**{**fields, **changed})
 
 
 def interaction(**changed: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.convert.imports import imported
+from mockserver.cassettes.convert.imports import import_file
 from mockserver.core.episode import Episode
 from tests.cassettes.importing.kit import ANSWER, ASKED, KNOWN, STREAM, URL
 
@@ -31,12 +31,12 @@ def entry(**response: Any) -> dict[str, Any]:
 
 
 def read(*entries: Any) -> Any:
-    return imported(json.dumps({"log": {"entries": entries}}).encode(), "a.har", KNOWN)
+    return import_file(json.dumps({"log": {"entries": entries}}).encode(), "a.har", KNOWN)
 
 
 def taken(*entries: Any) -> Episode:
     found = read(*entries)
-    assert not found.left, found.left
+    assert not found.skipped, found.skipped
     made: Episode = found.episodes[0]
     return made
 
@@ -77,12 +77,12 @@ def test_a_form_is_written_again() -> None:
         (3, "it has no request"),
         ({"request": {}}, "it has no response"),
         ({"request": {}, "response": {}}, "its request has no url"),
-        (entry(content={"text": "*", "encoding": "base64"}), "its content is not the base64 that it is said to be"),
-        (entry(content={}), "the body of its answer was not written down"),
-        (entry(status=0), "it has no answer that could be replayed (status 0)"),
-        (entry(status="200"), "it has no answer that could be replayed (status 0)"),
+        (entry(content={"text": "*", "encoding": "base64"}), "its content is not valid base64"),
+        (entry(content={}), "the recording lacks the body of its answer"),
+        (entry(status=0), "its answer cannot be replayed (status 0)"),
+        (entry(status="200"), "its answer cannot be replayed (status 0)"),
     ],
 )
 def test_what_is_unfit_is_told(row: Any, why: str) -> None:
-    (left,) = read(row).left
+    (left,) = read(row).skipped
     assert (left.where, left.why) == ("a.har: entry 1", why)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.cassettes.convert.foreign import dialect_of, spot
+from mockserver.cassettes.convert.providers import dialect_of, local_target
 from tests.cassettes.importing.kit import KNOWN
 
 PLACES = [
@@ -58,7 +58,7 @@ PLACES = [
 @pytest.mark.parametrize(("url", "dialect", "path", "operation"), PLACES)
 def test_urls_lead_to_places(url: str, dialect: str, path: str, operation: str) -> None:
     assert dialect_of(url, KNOWN) == dialect
-    found = spot("POST", url, dialect, KNOWN)
+    found = local_target("POST", url, dialect, KNOWN)
     assert found is not None
     assert (found.path, found.operation, found.query) == (path, operation, url.partition("?")[2])
 
@@ -71,5 +71,8 @@ def test_strangers(url: str) -> None:
 
 
 def test_what_a_dialect_does_not_have() -> None:
-    assert spot("POST", "https://api.openai.com/v1/files", "openai", KNOWN) is None
-    assert spot("GET", "https://api.openai.com/v1/models/gpt-4o", "openai", KNOWN).path == "/openai/v1/models/gpt-4o"  # type: ignore[union-attr]
+    assert local_target("POST", "https://api.openai.com/v1/files", "openai", KNOWN) is None
+    assert (
+        local_target("GET", "https://api.openai.com/v1/models/gpt-4o", "openai", KNOWN).path
+        == "/openai/v1/models/gpt-4o"
+    )  # type: ignore[union-attr]

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from mockserver.cassettes.convert.foreign import Left
-from mockserver.cassettes.convert.imports import episode, split
+from mockserver.cassettes.convert.imports import Skipped, episode_of, split_events
 from mockserver.core.episode import Episode
 from tests.cassettes.importing.kit import ANSWER, KNOWN, STREAM, exchange
 
@@ -14,14 +13,14 @@ EVENTS = (("content-type", "text/event-stream; charset=utf-8"),)
 
 
 def taken(**changed: object) -> Episode:
-    made = episode(exchange(**changed), KNOWN)
+    made = episode_of(exchange(**changed), KNOWN)
     assert isinstance(made, Episode), made
     return made
 
 
 def left(**changed: object) -> str:
-    made = episode(exchange(**changed), KNOWN)
-    assert isinstance(made, Left)
+    made = episode_of(exchange(**changed), KNOWN)
+    assert isinstance(made, Skipped)
     return made.why
 
 
@@ -46,7 +45,7 @@ def test_a_joined_stream_is_split_at_the_ends_of_its_events() -> None:
     assert made.reply.frames is not None
     assert [at for at, _ in made.reply.frames] == [0.0, 0.0]
     assert made.reply.bytes == STREAM
-    assert [data for _, data in split(b"a\r\n\r\nb\r\rc\n\n\nd")] == [b"a\r\n\r\n", b"b\r\r", b"c\n\n\n", b"d"]
+    assert [data for _, data in split_events(b"a\r\n\r\nb\r\rc\n\n\nd")] == [b"a\r\n\r\n", b"b\r\r", b"c\n\n\n", b"d"]
 
 
 def test_the_model_of_a_deployment_stands_in_its_path() -> None:
@@ -55,15 +54,15 @@ def test_the_model_of_a_deployment_stands_in_its_path() -> None:
 
 
 def test_what_is_unfit_is_told() -> None:
-    assert left(status=0) == "it has no answer that could be replayed (status 0)"
-    assert left(status=302) == "it has no answer that could be replayed (status 302)"
-    assert left(reply=b"") == "the body of its answer was not written down"
-    assert left(reply=b"", reply_headers=EVENTS) == "the body of its stream was not written down"
+    assert left(status=0) == "its answer cannot be replayed (status 0)"
+    assert left(status=302) == "its answer cannot be replayed (status 302)"
+    assert left(reply=b"") == "the recording lacks the body of its answer"
+    assert left(reply=b"", reply_headers=EVENTS) == "the recording lacks the body of its stream"
     coded = (("content-encoding", "gzip"),)
     assert left(reply=b"\xff\xfe", reply_headers=coded).startswith("the body of its answer cannot be decoded: The body")
     assert left(reply=b"\xff\xfe", reply_headers=(("content-encoding", "zzz"),)).startswith("the body of its answer")
-    assert left(url="http://[a/v1") == "'http://[a/v1' is no URL"
+    assert left(url="http://[a/v1") == "'http://[a/v1' is not a URL"
 
 
 def test_what_a_tool_knows_of_the_beat_stays() -> None:
-    assert taken(beats=((0.5, b"data: a\n\n"),), took=0.7).reply.frames == ((0.5, b"data: a\n\n"),)
+    assert taken(events=((0.5, b"data: a\n\n"),), took=0.7).reply.frames == ((0.5, b"data: a\n\n"),)

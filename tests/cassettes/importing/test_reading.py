@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.convert.imports import FORMATS, foreign, imported
-from mockserver.cassettes.write import HEAD
+from mockserver.cassettes.convert.imports import FORMATS, exchanges_in, import_file
+from mockserver.cassettes.format import HEAD
 from mockserver.config.errors import CassetteError
 from tests.cassettes.importing.kit import ANSWER, KNOWN, interaction
 
-NONE = f"is in no format that can be imported: there are {FORMATS}"
+NONE = f"unknown format; you can import {FORMATS}"
 BAD: list[tuple[bytes, str]] = [
-    (b"", "a: cannot be imported: it is empty"),
+    (b"", "a: cannot be imported: the file is empty"),
     (b"\xff\xfe\x00", "a: cannot be imported: byte 0 is not UTF-8"),
     (b"{", "a:1:2: cannot be imported: not JSON: Expecting property name enclosed in double quotes"),
     (b"{}", f"a: {NONE}"),
@@ -29,14 +29,16 @@ BAD: list[tuple[bytes, str]] = [
 @pytest.mark.parametrize(("data", "words"), BAD, ids=range(len(BAD)))
 def test_what_is_no_recording_is_one_clear_error(data: bytes, words: str) -> None:
     with pytest.raises(CassetteError) as caught:
-        list(foreign(data, "a"))
+        list(exchanges_in(data, "a"))
     assert words in str(caught.value.mistakes[0])
 
 
 def test_a_cassette_of_our_own_is_told() -> None:
     for head in (HEAD, "version: 1\n", "---\nversion: 2\n"):
-        with pytest.raises(CassetteError, match="is a cassette of mockserver already: put it into the folder"):
-            list(foreign(f"{head}---\nreply: 1\n".encode(), "a"))
+        with pytest.raises(
+            CassetteError, match="this is a mockserver cassette already: move it into the cassettes folder"
+        ):
+            list(exchanges_in(f"{head}---\nreply: 1\n".encode(), "a"))
 
 
 YAML = """interactions:
@@ -59,9 +61,9 @@ version: 1
 
 
 def test_a_python_tag_costs_its_own_interaction_only() -> None:
-    found = imported((YAML % json.dumps(json.dumps(ANSWER))).encode(), "a.yaml", KNOWN)
+    found = import_file((YAML % json.dumps(json.dumps(ANSWER))).encode(), "a.yaml", KNOWN)
     assert len(found.episodes) == 2
-    (left,) = found.left
+    (left,) = found.skipped
     assert left.where == "a.yaml:11: interaction 2"
     assert left.why.startswith('line 12: the tag "!!python/object:some.Response" does not fit here')
 
@@ -71,13 +73,13 @@ def test_an_alias_bomb_is_refused_at_once() -> None:
     rows += [f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]" for at in range(1, 10)]
     began = time.perf_counter()
     with pytest.raises(CassetteError, match="aliases"):
-        list(foreign("\n".join([*rows, "interactions: *a9"]).encode(), "a"))
+        list(exchanges_in("\n".join([*rows, "interactions: *a9"]).encode(), "a"))
     assert time.perf_counter() - began < 5
 
 
 def test_json_of_every_kind_is_told_apart() -> None:
     def count(root: Any) -> int:
-        return len(list(foreign(json.dumps(root).encode(), "a")))
+        return len(list(exchanges_in(json.dumps(root).encode(), "a")))
 
     assert count({"interactions": [interaction()], "version": 1}) == 1
     assert count([interaction(), interaction()]) == 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.convert.imports import imported
+from mockserver.cassettes.convert.imports import import_file
 from mockserver.core.episode import Episode
 from tests.cassettes.importing.kit import ANSWER, ASKED, KNOWN, STREAM, interaction
 
@@ -46,8 +46,8 @@ version: 1
 
 
 def taken(data: bytes) -> Episode:
-    found = imported(data, "a", KNOWN)
-    assert not found.left, found.left
+    found = import_file(data, "a", KNOWN)
+    assert not found.skipped, found.skipped
     return found.episodes[0]
 
 
@@ -112,11 +112,11 @@ def test_a_stream_of_json_is_one_too() -> None:
         ({"request": 3, "response": {}}, "it has no request and response"),
         ({"request": {"method": "POST"}, "response": {}}, "its request has no uri"),
         (interaction(body={"a": 1}), "its body is neither text nor base64"),
-        (interaction(body={"base64_string": "*"}), "its body is not the base64 that it is said to be"),
-        (interaction(headers=3), "its headers are no table"),
-        (interaction(status={}), "it has no answer that could be replayed (status 0)"),
+        (interaction(body={"base64_string": "*"}), "its body is not valid base64"),
+        (interaction(headers=3), "its headers are not a table"),
+        (interaction(status={}), "its answer cannot be replayed (status 0)"),
     ],
 )
 def test_what_is_unfit_is_told(row: Any, why: str) -> None:
-    (left,) = imported(json.dumps({"interactions": [row]}).encode(), "a", KNOWN).left
+    (left,) = import_file(json.dumps({"interactions": [row]}).encode(), "a", KNOWN).skipped
     assert (left.where, left.why) == ("a: interaction 1", why)

@@ -14,7 +14,7 @@ def test_there_and_back(place: Place) -> None:
     assert place.run("import", "chat.har", "--into", "again").code == 0
     assert place.episodes("again") == place.episodes("chat")
     assert place.run("export", "chat", "-o", "chat.har").err == (
-        "mockserver: chat.har is there already; say --force to write over it\n"
+        "mockserver: chat.har already exists; use --force to overwrite it\n"
     )
     assert place.run("export", "chat", "-o", "none/chat.har").err.startswith(
         "mockserver: none/chat.har: cannot be written"

@@ -5,17 +5,17 @@ from pathlib import Path
 import click
 import pytest
 
-from mockserver.cli.cassette.folder import Folder, age, picked, read_file, write_file
+from mockserver.cli.cassette.folder import Folder, age, parse_name, read_file, write_file
 from mockserver.config.errors import CassetteError, ConfigError
 from mockserver.config.settings import Settings
 
 
 def test_names_and_numbers() -> None:
-    assert picked("chat") == picked("chat.yaml") == ("chat", None)
-    assert picked("a/b#12") == picked("a/b.yaml#12") == ("a/b", 12)
+    assert parse_name("chat") == parse_name("chat.yaml") == ("chat", None)
+    assert parse_name("a/b#12") == parse_name("a/b.yaml#12") == ("a/b", 12)
     for wrong in ("a#", "a#0", "a#x", "a#-1", "a#1#"):
         with pytest.raises(CassetteError, match="from 1 on"):
-            picked(wrong)
+            parse_name(wrong)
 
 
 def test_ages() -> None:
@@ -24,7 +24,7 @@ def test_ages() -> None:
 
     assert (read(None), read("90d"), read("2 w"), read("1.5d"), read("12h")) == (None, 7776000, 1209600, 129600, 43200)
     for wrong in ("", "d", "-1d", "3y", "1e9d"):
-        with pytest.raises(click.BadParameter, match="is no age; write 90d, 2w or 12h"):
+        with pytest.raises(click.BadParameter, match="is not an age; write 90d, 2w or 12h"):
             read(wrong)
 
 

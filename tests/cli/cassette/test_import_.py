@@ -23,14 +23,12 @@ def test_a_cassette_of_vcrpy(place: Place) -> None:
     ran = place.run("import", file)
     assert ran.code == 1
     assert ran.out == "cassettes/test_chat[gpt-4o].yaml: 1 episode from test_chat[gpt-4o].yaml\n"
-    assert ran.err == f"left out {file}: interaction 2: openai has no operation at POST /v1/files\n"
+    assert ran.err == f"skipped {file}: interaction 2: openai has no POST /v1/files\n"
     (taken,) = place.episodes("test_chat[gpt-4o]")
     assert "authorization" not in dict(taken.request.headers)
     assert b"sk-abcdefghijklmnop" not in (place.folder / file.name).read_bytes()
     again = place.run("import", file)
-    assert again.out == (
-        "cassettes/test_chat[gpt-4o].yaml: 0 episodes from test_chat[gpt-4o].yaml; 1 was there already\n"
-    )
+    assert again.out == ("cassettes/test_chat[gpt-4o].yaml: 0 episodes from test_chat[gpt-4o].yaml; 1 already there\n")
 
 
 def test_several_files_into_one(place: Place) -> None:
@@ -56,7 +54,7 @@ def test_standard_input_wants_a_name(place: Place, monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr("sys.stdin", Input(io.BytesIO(data), encoding="utf-8"))
 
     feed()
-    assert place.run("import", "-").err.startswith("mockserver: say --into NAME")
+    assert place.run("import", "-").err.startswith("mockserver: standard input needs a cassette name: add --into NAME")
     feed()
     assert place.run("import", "-", "--into", "piped").code == 0
     assert len(place.episodes("piped")) == 1
@@ -67,7 +65,7 @@ def test_hosts_of_strangers_are_told_together(place: Place) -> None:
     ran = place.run("import", vcr(*rows, interaction()))
     assert (ran.code, ran.err) == (
         0,
-        "left out 3 requests to hosts of no known provider (cdn.com, x.com); --dialect says whose they are\n",
+        "skipped 3 requests to unknown hosts (cdn.com, x.com); set their dialect with --dialect\n",
     )
     assert place.run("import", vcr(*rows)).code == 2
 
@@ -76,7 +74,7 @@ def test_what_looks_like_a_secret_is_left_out(place: Place) -> None:
     row = interaction(body={"string": json.dumps({**ANSWER, "note": "AKIAQ7X4WJ5NZ3RTB6KD"})})
     ran = place.run("import", vcr(row))
     assert ran.code == 2
-    assert ran.err.startswith("left out test_chat[gpt-4o].yaml: interaction 1: ")
+    assert ran.err.startswith("skipped test_chat[gpt-4o].yaml: interaction 1: ")
     assert "looks like a secret" in ran.err
     assert ran.err.endswith("\ntest_chat[gpt-4o].yaml: no episode for cassettes/test_chat[gpt-4o].yaml\n")
     assert (ran.out, place.folder.exists()) == ("", False)
@@ -97,4 +95,4 @@ def test_what_is_no_recording_at_all(place: Place) -> None:
     Path("app.py").write_text("import os\n\nclass A:\n    b: int = 1\n")
     ran = place.run("import", "app.py")
     assert ran.code == 2
-    assert ran.err.startswith("mockserver: app.py: is in no format that can be imported: there are cassettes of vcrpy")
+    assert ran.err.startswith("mockserver: app.py: unknown format; you can import vcrpy cassettes")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.cli.cassette.conftest import Place
 from tests.kit.episodes import chat, chats
 
-NEXT = "record something with --record once, import it, or say --cassettes FOLDER"
+NEXT = "record something with --record once, import it, or set --cassettes FOLDER"
 
 
 def test_cassettes_and_episodes(place: Place) -> None:
@@ -51,7 +51,7 @@ def test_a_folder_or_a_cassette_that_is_not_there(place: Place) -> None:
     assert place.run("list", "chta").err == none.format("chta", 'did you mean "chat"?')
     assert place.run("list", "zzz").err == none.format("zzz", "there are chat")
     assert place.run("list", "chat#2").err == "mockserver: cassettes/chat.yaml has 1 episode; there is no #2\n"
-    assert place.run("list", "chat#0").err.endswith("the number of an episode stands behind #, from 1 on\n")
+    assert place.run("list", "chat#0").err.endswith("after # write the number of an episode, from 1 on\n")
     for name in ("../chat", "/etc/passwd"):
         ran = place.run("list", name)
         assert (ran.code, len(ran.err.splitlines())) == (2, 1)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from mockserver.cli.cassette.meaning import asked, known, unplayable
+from mockserver.cli.cassette.convert import dialect_routes, recorded_calls
+from mockserver.cli.cassette.inspect import unplayable
 from mockserver.core.episode import Episode
 from mockserver.server.parse_recorded import heard
 from tests.kit.episodes import chat, episode
@@ -29,7 +30,7 @@ def test_a_call_of_every_place() -> None:
         replace(bare, request=replace(bare.request, body=b"[")),
     ):
         assert heard(wrong) is None
-        assert list(asked(wrong, "x#1")) == []
+        assert list(recorded_calls(wrong, "x#1")) == []
 
 
 PLAYED = chat("a", {"text": "b"})
@@ -37,26 +38,26 @@ DOUBTFUL = [
     (PLAYED, []),
     (
         replace(PLAYED, dialect="opnai"),
-        ['can never be played: there is no dialect "opnai"; did you mean "openai"?'],
+        ['can never be replayed: unknown dialect "opnai"; did you mean "openai"?'],
     ),
-    (replace(PLAYED, dialect="none"), ['can never be played: there is no dialect "none"']),
+    (replace(PLAYED, dialect="none"), ['can never be replayed: unknown dialect "none"']),
     (
         replace(PLAYED, operation="caht"),
-        ['says that its operation is "caht", but POST /openai/v1/chat/completions is chat'],
+        ['has the operation "caht", but POST /openai/v1/chat/completions is chat'],
     ),
     (
         replace(PLAYED, request=replace(PLAYED.request, path="/v1/chat/completion")),
-        ["can never be played: openai has no POST /v1/chat/completion; mend its method and path"],
+        ["can never be replayed: openai has no POST /v1/chat/completion; correct its method and path"],
     ),
     (
         replace(PLAYED, dialect="tzafon"),
-        ["can never be played: tzafon has no POST /openai/v1/chat/completions; mend its method and path"],
+        ["can never be replayed: tzafon has no POST /openai/v1/chat/completions; correct its method and path"],
     ),
     (
         replace(PLAYED, request=replace(PLAYED.request, body=b'{"model": "m"}')),
         [
-            "can never be played: openai refuses its request: Missing required parameter: 'messages'; mend it, or "
-            "record it anew"
+            "can never be replayed: openai refuses its request: Missing required parameter: 'messages'; correct it, or "
+            "record it again"
         ],
     ),
 ]
@@ -70,13 +71,13 @@ def test_what_no_request_can_get(found: Episode, words: list[str]) -> None:
 def test_each_prompt_is_asked_by_itself() -> None:
     rules = [{"when": {"last_user": "a"}, "then": {"text": " 1"}}, {"then": {"text": " 2"}}]
     body = {"model": "babbage-002", "prompt": ["a", "b"], "echo": True}
-    one, two = asked(episode(local(json.dumps({"rules": rules})), "/openai/v1/completions", body), "x#1")
-    assert (one.fields["last_user"], one.told.choices[0].joined("text")) == ("a", " 1")
-    assert (two.fields["last_user"], two.told.choices[0].joined("text")) == ("b", " 2")
+    one, two = recorded_calls(episode(local(json.dumps({"rules": rules})), "/openai/v1/completions", body), "x#1")
+    assert (one.fields["last_user"], one.response.choices[0].joined("text")) == ("a", " 1")
+    assert (two.fields["last_user"], two.response.choices[0].joined("text")) == ("b", " 2")
 
 
 def test_fields_are_those_of_rules() -> None:
-    (one,) = asked(chat("a", {"text": "b"}, temperature=1, **{"x.y": 2}), "x#1")
+    (one,) = recorded_calls(chat("a", {"text": "b"}, temperature=1, **{"x.y": 2}), "x#1")
     assert one.fields["operation"] == "chat"
     assert one.fields["param.temperature"] == 1
     assert one.fields["tools"] == []
@@ -85,6 +86,6 @@ def test_fields_are_those_of_rules() -> None:
 
 
 def test_places_are_known() -> None:
-    assert known().operation("POST", "/tzafon/v1/responses") == "responses"
-    assert known().operation("PUT", "/tzafon/v1/responses") is None
-    assert known().operation("POST", "/nowhere") is None
+    assert dialect_routes().operation("POST", "/tzafon/v1/responses") == "responses"
+    assert dialect_routes().operation("PUT", "/tzafon/v1/responses") is None
+    assert dialect_routes().operation("POST", "/nowhere") is None

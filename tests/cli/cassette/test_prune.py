@@ -17,7 +17,7 @@ def test_numbers(place: Place) -> None:
     place.keep("chat", *FOUR)
     dry = place.run("prune", "chat", "--number", 2, "--number", 4, "--dry-run")
     assert (dry.out.splitlines()[-1], left(place)) == (
-        "cassettes/chat.yaml: 2 episodes would go, 2 left",
+        "cassettes/chat.yaml: 2 episodes would be removed, 2 left",
         [1, 2, 3, 4],
     )
     ran = place.run("prune", "chat", "--number", 2, "--number", 4)
@@ -36,7 +36,7 @@ def test_numbers(place: Place) -> None:
 def test_numbers_from_one_to_another(place: Place) -> None:
     place.keep("chat", *FOUR)
     for wrong in ("3-2", "0", "a", "1-", "1,2"):
-        said = f"mockserver: Invalid value for '--number': {wrong} is no number of an episode; write 3, or 2-5\n"
+        said = f"mockserver: Invalid value for '--number': {wrong} is not an episode number; write 3, or 2-5\n"
         assert place.run("prune", "chat", "--number", wrong).err == said
     assert place.run("prune", "chat", "--number", "2-3").code == 0
     assert left(place) == [1, 4]
@@ -55,7 +55,7 @@ def test_age_and_use(place: Place) -> None:
 def test_nothing_goes_unsaid(place: Place) -> None:
     place.keep("chat", *FOUR)
     ran = place.run("prune", "chat")
-    assert (ran.code, ran.err) == (2, "mockserver: say what goes: chat#3, --older 90d or --unplayed URL\n")
+    assert (ran.code, ran.err) == (2, "mockserver: select what to remove: chat#3, --older 90d or --unplayed URL\n")
     assert left(place) == [1, 2, 3, 4]
 
 
@@ -65,7 +65,7 @@ def test_an_episode_by_its_number_behind_the_name(place: Place) -> None:
     both = place.run("prune", "chat#2", "--older", "1d")
     assert (both.code, both.err) == (
         2,
-        "mockserver: chat#2 says what goes; leave out --older and --unplayed, or the number\n",
+        "mockserver: chat#2 selects one episode already; leave out --older and --unplayed, or the number\n",
     )
     assert place.run("prune", "chat#2").code == 0
     assert left(place) == [1, 3, 4]

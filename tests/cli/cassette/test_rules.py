@@ -15,7 +15,7 @@ def test_rules_for_a_file(place: Place) -> None:
     ran = place.run("rules", "chat", "-o", "made.yaml")
     assert (ran.code, ran.out) == (0, "")
     assert ran.err == (
-        "left out chat.yaml#3: no rule is made for embeddings: keep its cassette\nmade.yaml: 2 rules from 4 episodes\n"
+        "skipped chat.yaml#3: embeddings cannot become a rule; keep the cassette\nmade.yaml: 2 rules from 4 episodes\n"
     )
     assert Path("made.yaml").stat().st_mode & 0o777 == 0o600
     assert run("check", "made.yaml").out == "made.yaml: 2 rules, no mistakes, 0 remarks\n"
@@ -25,7 +25,7 @@ def test_rules_for_a_file(place: Place) -> None:
     again = place.run("rules", "chat", "-o", "made.yaml")
     assert (again.code, again.err.splitlines()[-1]) == (
         2,
-        "mockserver: made.yaml is there already; say --force to write over it",
+        "mockserver: made.yaml already exists; use --force to overwrite it",
     )
     assert place.run("rules", "chat", "-o", "made.yaml", "--force").code == 0
 
@@ -45,7 +45,7 @@ def test_what_no_server_takes_is_left_out(place: Place) -> None:
     odd = chat("a", {"raw": {"body": {"choices": [{"message": {"tool_calls": [{"function": {"name": "{{"}}]}}]}}})
     place.keep("chat", odd, *chats(("Hi", "Hello")))
     ran = place.run("rules", "chat")
-    assert ran.err == "left out chat.yaml#1: no template can stand here: this is sent as it is\n"
+    assert ran.err == "skipped chat.yaml#1: no template can stand here: this is sent as it is\n"
     assert "chat.yaml#2" in ran.out
 
 
@@ -53,4 +53,4 @@ def test_no_rule_at_all(place: Place) -> None:
     place.keep("chat", episode(local(), "/openai/v1/embeddings", {"model": "m", "input": "a"}))
     ran = place.run("rules", "chat")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.endswith("mockserver: no episode of chat can be a rule\n")
+    assert ran.err.endswith("mockserver: no episode of chat can become a rule\n")

@@ -44,7 +44,7 @@ def test_the_bytes_and_nothing_else(place: Place, monkeypatch: pytest.MonkeyPatc
     episodes = chats(("Hi", "Hello"), ("Hi", "é"), stream=True)
     place.keep("chat", *episodes)
     assert place.run("show", "chat", "--raw").err == (
-        "mockserver: cassettes/chat.yaml has 2 episodes: say which one, as chat#1\n"
+        "mockserver: cassettes/chat.yaml has 2 episodes: choose one, such as chat#1\n"
     )
     out = io.TextIOWrapper(io.BytesIO())
     monkeypatch.setattr("sys.stdout", out)

@@ -28,9 +28,9 @@ def test_findings_are_told_and_make_it_1(place: Place) -> None:
     assert ran.code == 1
     told = ran.out.splitlines()
     assert told[0].startswith("cassettes/chat.yaml#1: is ")
-    assert told[0].endswith(" days old; record it anew")
-    assert "cassettes/chat.yaml#2: the answer has no $.created; add it, or record it anew" in told
-    assert told[-2].startswith("cassettes/chat.yaml#2: asks text-davinci-003, which was retired on 2024-01-04")
+    assert told[0].endswith(" days old; record it again")
+    assert "cassettes/chat.yaml#2: the answer has no $.created; add it, or record it again" in told
+    assert told[-2].startswith("cassettes/chat.yaml#2: uses text-davinci-003, which was retired on 2024-01-04")
     assert told[-1] == f"1 cassette, 2 episodes, {len(told) - 1} findings"
 
 
@@ -40,7 +40,7 @@ def test_what_was_not_played_by_a_journal(place: Place) -> None:
     ran = place.run("verify", "--journal", "all calls.json")
     told = ran.out.splitlines()[0]
     command = "mockserver cassette prune chat --unplayed 'all calls.json'"
-    assert (ran.code, told) == (1, f"cassettes/chat.yaml#1: was not played; {command} removes all such")
+    assert (ran.code, told) == (1, f"cassettes/chat.yaml#1: was not played; to remove all such episodes: {command}")
     assert place.run(*shlex.split(command)[2:]).out.endswith("cassettes/chat.yaml: 1 episode removed, 1 left\n")
 
 
@@ -50,7 +50,7 @@ def test_what_can_never_be_played(place: Place) -> None:
     assert (ran.code, ran.out.splitlines()) == (
         1,
         [
-            'cassettes/chat.yaml#1: can never be played: there is no dialect "opnai"; did you mean "openai"?',
+            'cassettes/chat.yaml#1: can never be replayed: unknown dialect "opnai"; did you mean "openai"?',
             "1 cassette, 1 episode, 1 finding",
         ],
     )
@@ -66,7 +66,7 @@ def test_a_broken_file_is_2_and_the_rest_is_checked(place: Place) -> None:
 
 def test_an_age_that_is_none(place: Place) -> None:
     assert place.run("verify", "--max-age", "soon").err == (
-        "mockserver: Invalid value for '--max-age': soon is no age; write 90d, 2w or 12h\n"
+        "mockserver: Invalid value for '--max-age': soon is not an age; write 90d, 2w or 12h\n"
     )
 
 
@@ -108,6 +108,6 @@ def test_what_a_server_that_wants_a_token_has_not_played(place: Place) -> None:
         Path("rules.yaml").write_text("settings: {control_token: open-sesame}\n")
         ran = place.run("verify", "--journal", running.address)
     assert (refused.code, ran.code) == (2, 1)
-    assert "its control paths want a token; set --control-token or MOCKSERVER_CONTROL_TOKEN" in refused.err
+    assert "its control API needs a token; set --control-token or MOCKSERVER_CONTROL_TOKEN" in refused.err
     assert ran.out.splitlines()[0].startswith("cassettes/chat.yaml#1: was not played; ")
     assert ran.out.endswith("\n1 cassette, 2 episodes, 1 finding\n")

@@ -6,32 +6,35 @@ Strict in what a document may hold, so that a file that was cut off or is someth
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import PurePath
 from typing import TypeVar
 
 from mockserver.cassettes import sse_yaml
-from mockserver.cassettes.bodies import body, string, style
+from mockserver.cassettes.bodies import Verbatim, as_yaml, read_body, read_style, read_text
 from mockserver.cassettes.nodes import Node, Refused, Spot, parse
+from mockserver.cassettes.sse_yaml import flow, yaml_lines
 from mockserver.config.errors import CassetteError, Mistake, Place
 from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import collector_at_rest
-from mockserver.core.episode import Beat, Episode, Recorded, Sent
+from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
+from mockserver.core.json import Json, parsed
+from mockserver.core.text import plural
 
 UNKNOWN = "unknown"  # the hash of a body that nobody recorded
 PLACEHOLDER = "0"  # of an event that was read already
 
 Read = TypeVar("Read")
-Known = Mapping[int, Beat]  # events that were read already, by the line of the document
+KnownEvents = Mapping[int, RecordedEvent]  # events that were read already, by the line of the document
 
 
-def episode(node: Node, known: Known) -> tuple[Episode, Node]:
+def read_episode(node: Node, known: KnownEvents) -> tuple[Episode, Node]:
     """The episode, and where the hash of its answer's body stands. Raises Refused."""
     table = _table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
     reply, hashed = _reply(table["reply"], known)
-    words = {name: string(table[name]) for name in ("dialect", "operation", "model") if name in table}
+    words = {name: read_text(table[name]) for name in ("dialect", "operation", "model") if name in table}
     found = Episode(
         dialect=words["dialect"],
         operation=words.get("operation", ""),
@@ -43,7 +46,7 @@ def episode(node: Node, known: Known) -> tuple[Episode, Node]:
     return found, hashed
 
 
-def stream_form(node: Node | None) -> sse_yaml.Form | None:
+def stream_form(node: Node | None) -> sse_yaml.Layout | None:
     """How the events of an episode are laid out, where one stands."""
     reply = node.value.get("reply") if node and isinstance(node.value, dict) else None
     return _form(reply.value) if reply and isinstance(reply.value, dict) else None
@@ -60,15 +63,15 @@ def claimed(node: Node, lines: set[int]) -> bool:
 def _request(node: Node) -> Sent:
     table = _table(node, "a request", _REQUEST, ("method", "path"))
     return Sent(
-        method=string(table["method"]),
-        path=string(table["path"]),
-        query=_optional(table.get("query"), string, ""),
+        method=read_text(table["method"]),
+        path=read_text(table["path"]),
+        query=_optional(table.get("query"), read_text, ""),
         headers=_optional(table.get("headers"), _headers, ()),
-        body=_optional(table.get("body"), body, b""),
+        body=_optional(table.get("body"), read_body, b""),
     )
 
 
-def _reply(node: Node, known: Known) -> tuple[Recorded, Node]:
+def _reply(node: Node, known: KnownEvents) -> tuple[Recorded, Node]:
     table = _table(node, "a reply", _REPLY, ("status",))
     hashed = table.get("sha256")
     if hashed is None:
@@ -79,25 +82,25 @@ def _reply(node: Node, known: Known) -> tuple[Recorded, Node]:
     reply = Recorded(
         status=_status(table["status"]),
         headers=_optional(table.get("headers"), _headers, ()),
-        body=_optional(table.get("body"), body, b""),
+        body=_optional(table.get("body"), read_body, b""),
         frames=_frames(table["frames"], form, known) if "frames" in table else None,
         took=_optional(table.get("took"), sse_yaml.seconds, 0.0),
     )
     return reply, hashed
 
 
-def _form(reply: Mapping[str, Node]) -> sse_yaml.Form:
-    ends = _optional(reply.get("ends"), string, "lf")
+def _form(reply: Mapping[str, Node]) -> sse_yaml.Layout:
+    ends = _optional(reply.get("ends"), read_text, "lf")
     if ends not in sse_yaml.ENDS:
         raise Refused(f"lines end with {' or '.join(sse_yaml.ENDS)}", reply["ends"].spot)
-    return sse_yaml.Form(style(reply.get("style")), ends)
+    return sse_yaml.Layout(read_style(reply.get("style")), ends)
 
 
-def _frames(node: Node, form: sse_yaml.Form, known: Known) -> tuple[Beat, ...]:
+def _frames(node: Node, form: sse_yaml.Layout, known: KnownEvents) -> tuple[RecordedEvent, ...]:
     if not isinstance(node.value, list):
         raise Refused("a list of events must stand here", node.spot)
     return tuple(
-        known[item.spot[0]] if item.spot[0] in known and item.value == PLACEHOLDER else sse_yaml.beat(item, form)
+        known[item.spot[0]] if item.spot[0] in known and item.value == PLACEHOLDER else sse_yaml.read_event(item, form)
         for item in node.value
     )
 
@@ -105,11 +108,11 @@ def _frames(node: Node, form: sse_yaml.Form, known: Known) -> tuple[Beat, ...]:
 def _headers(node: Node) -> Headers:
     pairs = [*_pairs(node)]
     for name, value in pairs:
-        if not _NAME.fullmatch(string(name)):
-            raise Refused(f"no header has the name {string(name)[:60]!a}", name.spot)
-        if not _VALUE.fullmatch(string(value)):
+        if not _NAME.fullmatch(read_text(name)):
+            raise Refused(f"no header has the name {read_text(name)[:60]!a}", name.spot)
+        if not _VALUE.fullmatch(read_text(value)):
             raise Refused("a header is one line of Latin letters and signs", value.spot)
-    return tuple((string(name), string(value)) for name, value in pairs)
+    return tuple((read_text(name), read_text(value)) for name, value in pairs)
 
 
 def _pairs(node: Node) -> Iterator[tuple[Node, Node]]:
@@ -132,7 +135,7 @@ def _status(node: Node) -> int:
 
 def _moment(node: Node) -> float:
     try:
-        moment = datetime.fromisoformat(string(node))
+        moment = datetime.fromisoformat(read_text(node))
         if moment.tzinfo is not None:
             return moment.timestamp()
     except (ValueError, OverflowError):
@@ -176,7 +179,7 @@ _SHOWN = 160  # characters of a line that a mistake shows
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EpisodeDocument:
     """An episode and the document that it stands in; `stated` is the hash that this gives, `place` where.
 
     `line` is the one on which the document begins, from 0.
@@ -189,13 +192,13 @@ class Entry:
     line: int
 
     @property
-    def altered(self) -> bool:
+    def is_edited(self) -> bool:
         """Whether the body of the answer is not the one that was recorded."""
         return self.stated not in (UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ReadPosition:
     """How far a file was read: so many episodes, on so many lines."""
 
     episodes: int = 0
@@ -207,26 +210,17 @@ def episodes(data: bytes, file: str) -> tuple[Episode, ...]:
     return tuple(entry.episode for entry in entries(data, file))
 
 
-def entries(data: bytes, file: str, known: Mapping[str, Entry] | None = None) -> tuple[Entry, ...]:
+def entries(data: bytes, file: str, known: Mapping[str, EpisodeDocument] | None = None) -> tuple[EpisodeDocument, ...]:
     """The same with the documents they stand in. Those that are `known`, by their text, are not read again."""
-    documents = tuple(_documents(_decoded(data, file), Mark(), file))
+    documents = tuple(_documents(_decoded(data, file), ReadPosition(), file))
     behind = _checked_head(documents)
     return _entries(documents[behind:], file, 0, known)
 
 
-def following(data: bytes, file: str, mark: Mark) -> tuple[Entry, ...]:
+def following(data: bytes, file: str, mark: ReadPosition) -> tuple[EpisodeDocument, ...]:
     """What stands in the rest of a file that was read up to a mark, the end of an episode."""
     documents = tuple(_documents(_decoded(data, file), mark, file))
     return _entries(documents, file, mark.episodes)
-
-
-def mismatches(data: bytes, file: str) -> tuple[Mistake, ...]:
-    """The episodes whose answer is not the one that was recorded: somebody edited it."""
-    return tuple(
-        Mistake(f"the body of episode {number} was edited: its sha256 is no longer this one; {_RESTATE}", entry.place)
-        for number, entry in enumerate(entries(data, file), 1)
-        if entry.altered
-    )
 
 
 def document_of(text: str) -> Episode:
@@ -265,7 +259,7 @@ def _decoded(data: bytes, file: str) -> str:
         raise CassetteError(Mistake(f"no cassette: the byte 0x{data[error.start]:02x} is not UTF-8", place)) from None
 
 
-def _documents(text: str, mark: Mark, file: str) -> Iterator[_Document]:
+def _documents(text: str, mark: ReadPosition, file: str) -> Iterator[_Document]:
     """The documents of a stream. Nothing within one may have `---` at the start of a line, so YAML says."""
     start, line = 0, mark.lines
     while start < len(text) or start == 0:
@@ -304,9 +298,9 @@ def _check_version(node: Node) -> None:
 
 
 def _entries(
-    documents: Sequence[_Document], file: str, before: int, known: Mapping[str, Entry] | None = None
-) -> tuple[Entry, ...]:
-    found: list[Entry] = []
+    documents: Sequence[_Document], file: str, before: int, known: Mapping[str, EpisodeDocument] | None = None
+) -> tuple[EpisodeDocument, ...]:
+    found: list[EpisodeDocument] = []
     mistakes: list[Mistake] = []
     with collector_at_rest():
         for number, document in enumerate(documents, before + 1):
@@ -322,26 +316,26 @@ def _entries(
     return tuple(found)
 
 
-def _entry(document: _Document) -> Entry:
+def _entry(document: _Document) -> EpisodeDocument:
     node, known = _parsed(document.text)
     episode, hashed = _episode(node, known)
-    return Entry(episode, document.text, hashed.value, document.place(hashed.spot), document.line)
+    return EpisodeDocument(episode, document.text, hashed.value, document.place(hashed.spot), document.line)
 
 
-def _moved(entry: Entry, line: int, source: str) -> Entry:
+def _moved(entry: EpisodeDocument, line: int, source: str) -> EpisodeDocument:
     """The entry of a document that stands on this line, as this episode of the file."""
     episode = replace(entry.episode, reply=replace(entry.episode.reply, source=source))
     place = replace(entry.place, line=entry.place.line + line - entry.line)
     return replace(entry, episode=episode, place=place, line=line)
 
 
-def _episode(node: Node | None, known: Known) -> tuple[Episode, Node]:
+def _episode(node: Node | None, known: KnownEvents) -> tuple[Episode, Node]:
     if node is None:
         raise Refused("an episode must stand here, and there is nothing: was the file cut off?", (0, 0))
-    return episode(node, known)
+    return read_episode(node, known)
 
 
-def _parsed(text: str) -> tuple[Node | None, Known]:
+def _parsed(text: str) -> tuple[Node | None, KnownEvents]:
     """The nodes of a document; those events that stand there as they were written are read by a swifter way."""
     lines = text.split("\n")
     events = {number: line for number, line in enumerate(lines) if line.startswith("    - {at: ") and line[-1] == "}"}
@@ -351,22 +345,149 @@ def _parsed(text: str) -> tuple[Node | None, Known]:
         return parse(text), {}
 
 
-def _swiftly(lines: list[str], events: dict[int, str]) -> tuple[Node, Known] | None:
+def _swiftly(lines: list[str], events: dict[int, str]) -> tuple[Node, KnownEvents] | None:
     """The same, where the lines of events turn out to be what they look like."""
     node = parse(_without(lines, events))
     form = stream_form(node)
     if not events or node is None or form is None:
         return None if node is None or events else (node, {})
-    read = zip(events, sse_yaml.swift(tuple(events.values()), form), strict=True)
-    known: dict[int, Beat] = {number: beat for number, beat in read if beat is not None}
+    read = zip(events, sse_yaml.read_events_fast(tuple(events.values()), form), strict=True)
+    known: dict[int, RecordedEvent] = {number: beat for number, beat in read if beat is not None}
     if len(known) < len(events):
         node = parse(_without(lines, known))
     return (node, known) if node and claimed(node, set(known)) and stream_form(node) == form else None
 
 
-def _without(lines: list[str], events: dict[int, Beat] | dict[int, str]) -> str:
+def _without(lines: list[str], events: dict[int, RecordedEvent] | dict[int, str]) -> str:
     return "\n".join(f"    - {PLACEHOLDER}" if number in events else line for number, line in enumerate(lines))
 
 
 _BEGIN = f'"version: {VERSION}"'
 _RESTATE = "if that is meant, write `sha256: unknown` there"
+
+
+LONGEST = 80  # letters of what the user said
+
+
+def summary(episode: Episode) -> str:
+    """Such as `openai chat gpt-4o, streamed: "What is the weather in Oslo?" -> 200, 12 events`."""
+    request, reply = episode.request, episode.reply
+    body = parsed(request.body.decode("utf-8", "replace"))
+    said = _short(_said(body)) if isinstance(body, Mapping) else ""
+    asked = f': "{said}"' if said else f": {_short(request.method)} {_short(request.path)}"
+    streamed = ", streamed" if reply.frames is not None else ""
+    events = "" if reply.frames is None else f", {plural(len(reply.frames), 'event')}"
+    named = " ".join(_short(word) for word in (episode.dialect, episode.operation, episode.model) if word)
+    return f"{named}{streamed}{asked} -> {reply.status}{events}"
+
+
+def _said(body: Mapping[str, Json]) -> str:
+    """What the user said last."""
+    messages = body.get("messages", body.get("input"))
+    if isinstance(messages, list):
+        users = [each for each in messages if isinstance(each, Mapping) and each.get("role") == "user"]
+        return _text(users[-1].get("content")) if users else _text(messages)
+    return _text(messages if messages is not None else body.get("prompt"))
+
+
+def _text(content: Json) -> str:
+    """The texts of a content: one, or parts that hold some."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else ()
+    texts = (part.get("text") if isinstance(part, Mapping) else part for part in parts)
+    return " ".join(text for text in texts if isinstance(text, str))
+
+
+def _short(text: str) -> str:
+    """A text on one line, cut."""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * LONGEST]).split())
+    return line if len(line) <= LONGEST and len(text) <= 4 * LONGEST else line[: LONGEST - 1] + "…"
+
+
+HEAD = f"""\
+# A cassette of mockserver: recorded calls and their answers, each in a document of its own.
+version: {VERSION}
+"""
+
+
+def document(episode: Episode) -> str:
+    """The YAML document of an episode, from `---` to the end of its last line. Raises CassetteError where none is."""
+    episode = settled(episode)
+    for plain in (False, True):
+        text = _written(episode, plain=plain)
+        if _holds(text, episode):
+            return text
+    raise CassetteError(
+        f"a call to {episode.dialect} cannot be kept in a cassette: its path, query or headers are no text "
+        f"({summary(episode)[:200]!a})"
+    )
+
+
+def settled(episode: Episode) -> Episode:
+    """The episode as a cassette keeps it: its times to the millisecond, those of a stream to the microsecond."""
+    reply = episode.reply
+    frames = None if reply.frames is None else tuple((_settled(at), data) for at, data in reply.frames)
+    at = datetime.fromtimestamp(round(max(0.0, episode.at) * 1000) / 1000, UTC).timestamp()
+    return replace(episode, at=at, reply=replace(reply, frames=frames, took=_settled(reply.took)))
+
+
+def _settled(seconds: float) -> float:
+    return sse_yaml.seconds_of(sse_yaml.milliseconds(seconds))
+
+
+def _holds(text: str, episode: Episode) -> bool:
+    """Whether a document says just this, whoever reads it."""
+    try:
+        return document_of(text) == episode and len(text.encode()) > 0
+    except (CassetteError, UnicodeEncodeError):
+        return False
+
+
+def _written(episode: Episode, *, plain: bool) -> str:
+    table = {
+        "call": summary(episode),
+        "at": Verbatim(_write_moment(episode.at)),
+        "dialect": episode.dialect,
+        "operation": episode.operation,
+        "model": episode.model,
+        "request": _write_request(episode.request, plain=plain),
+        "reply": _write_reply(episode.reply, plain=plain),
+    }
+    return "\n".join(("---", *yaml_lines(table), ""))
+
+
+def _write_moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _write_request(sent: Sent, *, plain: bool) -> Mapping[str, Json]:
+    table: dict[str, Json] = {"method": sent.method, "path": sent.path}
+    if sent.query:
+        table["query"] = sent.query
+    if sent.headers:
+        table["headers"] = _write_headers(sent.headers, plain=plain)
+    if sent.body:
+        table["body"] = as_yaml(sent.body, plain=plain)
+    return table
+
+
+def _write_reply(reply: Recorded, *, plain: bool) -> Mapping[str, Json]:
+    table: dict[str, Json] = {"status": Verbatim(str(reply.status))}
+    if reply.headers:
+        table["headers"] = _write_headers(reply.headers, plain=plain)
+    table["took"] = Verbatim(sse_yaml.milliseconds(reply.took))
+    if reply.body:
+        table["body"] = as_yaml(reply.body, plain=plain)
+    if reply.frames is not None:
+        form = sse_yaml.layout_of(reply.frames)
+        table |= {"style": form.style.name} if form.style.name else {}
+        table |= {"ends": form.ends} if form.ends != "lf" else {}
+        table["frames"] = [sse_yaml.event_line(beat, form, plain=plain) for beat in reply.frames]
+    return table | {"sha256": Verbatim(sha256(reply.bytes).hexdigest())}
+
+
+def _write_headers(headers: Headers, *, plain: bool) -> Json:
+    """A table; where a name stands twice, pairs."""
+    table = dict(headers)
+    return [flow(list(pair)) for pair in headers] if plain or len(table) < len(headers) else table

@@ -150,7 +150,7 @@ class Recap:
             elif file in into:
                 yield f"cassette {file}: nothing was recorded"
             size = self.there.get(file, 0)
-            size = min(size, self.live.player.libraries.sizes.get(file, size))  # equal ones may be one now
+            size = min(size, self.live.player.cassettes.sizes.get(file, size))  # equal ones may be one now
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.played[source] or source in self.new)]
             if idle:

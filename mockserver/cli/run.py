@@ -39,7 +39,7 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
 
     given = sources(rules, {**_OWN, **{name: value for name, value in flags.items() if value is not None}})
     live = start(given)
-    recap = Recap(live, live.player.libraries.sizes)
+    recap = Recap(live, live.player.cassettes.sizes)
     shown = log(live.settings.log, err=True)
     live.journal.on_close = recap.note if shown is None else recap.before(shown)
     if live.keep is not None:

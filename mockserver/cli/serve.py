@@ -65,9 +65,9 @@ def _recording(live: Live) -> Iterator[str]:
     """What the cassette holds, what is recorded into it, and who is asked."""
     choice, said = live.player.choice, list[str]()
     if choice.name is not None:
-        library = live.player.libraries.get(choice.name)
+        library = live.player.cassettes.get(choice.name)
         count = 0 if library is None else library.size
-        there = "not there yet" if not live.player.libraries.exists(choice.name) else plural(count, "episode")
+        there = "not there yet" if not live.player.cassettes.exists(choice.name) else plural(count, "episode")
         said += [f"cassette {file_of(choice.name)}: {there}", f"record: {choice.record}"]
     if live.settings.upstream:
         said.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))

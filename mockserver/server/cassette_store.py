@@ -1,12 +1,11 @@
-"""The files of cassettes as one run of a server knows them: what of them is old, and what others have changed in them.
+"""The cassettes of a folder as one run of a server knows them: read once, recorded into, watched for changes by others.
 
-It outlasts what is reloaded, and knows files by a small protocol only.
+Reading and recording take time; both are done on threads, one at a time.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from threading import RLock
-from typing import Protocol
 
 from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named
@@ -17,241 +16,156 @@ from mockserver.core.json import Json
 from mockserver.rules.load import Rule
 from mockserver.server.parse_recorded import heard
 
-Change = Callable[[tuple[Episode, ...]], tuple[Episode, ...]]
-
-
-class Reel(Protocol):
-    """The file of a cassette."""
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a file."""
-
-    @property
-    def stamp(self) -> object:
-        """How it stands now: another one after every change of it; None where there is no such file."""
-
-    @property
-    def left(self) -> object:
-        """How it stood when it was last written by this object."""
-
-    def load(self) -> tuple[Episode, ...]:
-        """What it holds. Raises CassetteError."""
-
-    def append(self, episode: Episode) -> int:
-        """Put one more behind the others; its number, from 1. Raises CassetteError."""
-
-    def rewrite(self, change: Change) -> tuple[Episode, ...]:
-        """Put other episodes in place of its own, all at once, and give them. Raises CassetteError."""
-
-
-class Opening(Protocol):
-    """A folder of cassettes."""
-
-    def __call__(self, name: str) -> Reel:
-        """The one of a name. Raises CassetteError for one that no cassette can have."""
-
-    def absent(self, name: str) -> str:
-        """What to say of one that is not there."""
-
-
-class Reels:
-    """All of them. `lock` is held by whoever reads or writes them."""
-
-    def __init__(self, opening: Opening) -> None:
-        self.lock = RLock()
-        self._open = opening  # each time anew: what stood there before may be a link to elsewhere by now
-        self._seen: dict[str, object] = {}  # how each stood when it was looked at, or written here
-        self._old: dict[str, set[Episode]] = {}
-
-    def absent(self, name: str) -> str:
-        """What to say of a cassette that is not there."""
-        return self._open.absent(name)
-
-    def exists(self, name: str) -> bool:
-        """Whether there is such a cassette. Raises CassetteError for a name that none can have."""
-        with self.lock:
-            reel = self._open(name)
-            self._seen.setdefault(name, reel.stamp)
-            return reel.exists
-
-    def load(self, name: str) -> tuple[Episode, ...]:
-        """What a cassette holds. Raises CassetteError."""
-        with self.lock:
-            reel = self._open(name)
-            self._seen[name] = reel.stamp
-            return reel.load()
-
-    def append(self, name: str, episode: Episode, behind: int = 0) -> int:
-        """Put one more behind the others; its number. They were so many, as far as anybody here knows.
-
-        That it was written is no news, unless others have written too.
-        """
-        with self.lock:
-            reel = self._open(name)
-            known = self._seen.get(name) == reel.stamp
-            number = reel.append(episode)
-            if known and number == behind + 1:
-                self._seen[name] = reel.left
-            return number
-
-    def replace(self, name: str, gone: set[Episode], episode: Episode) -> tuple[Episode, ...]:
-        """Put an episode where the first of those stands that go; all that there are now."""
-
-        def change(there: tuple[Episode, ...]) -> tuple[Episode, ...]:
-            at = next((at for at, each in enumerate(there) if each in gone), len(there))
-            return (*there[:at], episode, *(each for each in there[at:] if each not in gone))
-
-        with self.lock:
-            reel = self._open(name)
-            now = reel.rewrite(change)
-            self._seen[name] = reel.left
-            self._old[name] -= gone
-            return now
-
-    def age(self, name: str, there: set[Episode]) -> None:
-        """What is there is old from now on: it goes as it is recorded anew. Once in a run."""
-        with self.lock:
-            self._old.setdefault(name, there)
-
-    def old(self, name: str) -> set[Episode]:
-        """What of a cassette is still old."""
-        return self._old.get(name, set())
-
-    def changed(self) -> tuple[str, ...]:
-        """The names of those that others have changed since they were last looked at; now they have been."""
-        with self.lock:
-            now = {name: self._stamp(name) for name in self._seen}
-            before, self._seen = self._seen, now
-            return tuple(name for name, stamp in now.items() if stamp != before[name])
-
-    def news(self, name: str) -> bool:
-        """Whether others have changed this one since it was last looked at."""
-        with self.lock:
-            return name in self._seen and self._stamp(name) != self._seen[name]
-
-    def _stamp(self, name: str) -> object:
-        try:
-            return self._open(name).stamp
-        except CassetteError as error:  # something else stands there now, that nobody may open
-            return str(error)
-
-
-class _Folder:
-    """Opens each cassette of a folder as the same object again: it knows what it has read."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._opened: dict[Path, CassetteFile] = {}
-
-    def __call__(self, name: str) -> Reel:
-        path = named(self._path, name)
-        return self._opened.setdefault(path, CassetteFile(path))
-
-    def absent(self, name: str) -> str:
-        """What to say of one that is not there."""
-        return absent(self._path, name)
-
-
-def in_folder(folder: str) -> Opening:
-    """Opens the cassettes of a folder."""
-    return _Folder(Path(folder))
-
-
 _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
 
 
-class Libraries:
-    """All of them. To read and to record take their time: both are done on threads, one at a time."""
+class CassetteStore:
+    """Cassettes by name, with or without the suffix; a name that no cassette can have raises CassetteError."""
 
-    def __init__(self, reels: Reels, match: Match) -> None:
-        self.reels, self._match = reels, match
+    def __init__(self, folder: str | Path, match: Match) -> None:
+        self._folder, self._match = Path(folder), match
+        self._lock = RLock()
+        self._files: dict[Path, CassetteFile] = {}  # each knows what it has read before
+        self._stamps: dict[str, object] = {}  # of each file, when it was last read or written here
+        self._stale: dict[str, set[Episode]] = {}  # episodes that are replaced when they are recorded again
         self._loaded: dict[str, EpisodeIndex] = {}
 
+    def reloaded(self, match: Match) -> "CassetteStore":
+        """The same files with nothing loaded; what this run knows of them stays."""
+        store = CassetteStore(self._folder, match)
+        store._lock, store._files = self._lock, self._files
+        store._stamps, store._stale = self._stamps, self._stale
+        return store
+
     def exists(self, name: str) -> bool:
-        """Whether there is such a cassette. Raises CassetteError for a name that none can have."""
-        return self.reels.exists(_plain(name))
+        """Whether there is such a cassette."""
+        name = _plain(name)
+        with self._lock:
+            file = self._file(name)
+            self._stamps.setdefault(name, file.stamp)
+            return file.exists
 
     def get(self, name: str) -> EpisodeIndex | None:
-        """A cassette that has been read, or None."""
+        """A cassette if it is loaded."""
         return self._loaded.get(_plain(name))
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """How many episodes each of those has that were read, by its file."""
-        return {library.file: library.size for library in self._loaded.values()}
+        """The number of episodes of each loaded cassette, by its file."""
+        return {index.file: index.size for index in self._loaded.values()}
 
     def load(self, name: str, *, new: bool = False) -> EpisodeIndex:
-        """A cassette, read if it was not; `new`: one that is not there is empty. Raises CassetteError."""
+        """A cassette, read unless it is loaded; `new`: a missing one is empty. Raises CassetteError."""
         name = _plain(name)
-        with self.reels.lock:
+        with self._lock:
             if name not in self._loaded:
-                there = self.reels.exists(name)
+                there = self.exists(name)
                 if not there and not new:
                     raise CassetteError(self.missing(name))
-                empty = EpisodeIndex(file_of(name), heard, self._match)
-                self._loaded[name] = empty.again(self.reels.load(name)) if there else empty
+                index = EpisodeIndex(file_of(name), heard, self._match)
+                self._loaded[name] = index.again(self._read(name)) if there else index
             return self._loaded[name]
 
     def refresh(self, name: str) -> None:
-        """Have a cassette read anew where others have changed it since. Raises CassetteError."""
+        """Unload a cassette that others have changed."""
         name = _plain(name)
-        with self.reels.lock:
-            if name in self._loaded and self.reels.news(name):
-                del self._loaded[name]
+        with self._lock:
+            if name in self._stamps and self._stamp(name) != self._stamps[name]:
+                self._loaded.pop(name, None)
+
+    def changed(self) -> tuple[str, ...]:
+        """The names of the cassettes that others have changed since the last time."""
+        with self._lock:
+            now = {name: self._stamp(name) for name in self._stamps}
+            names = tuple(name for name, stamp in now.items() if stamp != self._stamps[name])
+            self._stamps.update(now)
+            return names
 
     def missing(self, name: str, cure: str = _RECORD) -> str:
-        """What to say of a cassette that is not there."""
-        told = self.reels.absent(name)
-        return f"{told} {cure[0].upper()}{cure[1:]}" if told.endswith("?") else f"{told}; {cure}"
+        """The message about a cassette that does not exist."""
+        message = absent(self._folder, name)
+        return f"{message} {cure[0].upper()}{cure[1:]}" if message.endswith("?") else f"{message}; {cure}"
 
     def renew(self, name: str) -> None:
-        """Have what a cassette holds now replaced by what is recorded from now on. Raises CassetteError."""
-        with self.reels.lock:
-            library = self.load(name, new=True)
-            self.reels.age(_plain(name), {entry.episode for entry in library.entries})
+        """Mark existing episodes stale, once in a run; re-recording replaces them. Raises CassetteError."""
+        with self._lock:
+            index = self.load(name, new=True)
+            self._stale.setdefault(_plain(name), {entry.episode for entry in index.entries})
 
     def save(self, name: str, episode: Episode) -> int:
-        """Record an episode, which is played from now on, in place of old ones; its number. Raises CassetteError."""
+        """Record an episode, which is played from now on; stale ones give way. Return its number, from 1.
+
+        Raises CassetteError.
+        """
         name = _plain(name)
-        with self.reels.lock:
-            if gone := self._replaced(name, episode):
-                now = self.reels.replace(name, gone, episode)
-                self._loaded[name] = self._loaded[name].again(now)
-                return next(number for number, each in enumerate(now, 1) if each is episode)
-            library = self.load(name, new=True)
-            number = self.reels.append(name, episode, library.size)
-            library.add(episode, number)
+        with self._lock:
+            if replaced := self._replaced(name, episode):
+                return self._replace(name, replaced, episode)
+            index, file = self.load(name, new=True), self._file(name)
+            known = self._stamps.get(name) == file.stamp
+            number = file.append(episode)
+            if known and number == index.size + 1:  # nobody else has written meanwhile: this is no change
+                self._stamps[name] = file.left
+            index.add(episode, number)
             return number
 
     def _replaced(self, name: str, episode: Episode) -> set[Episode]:
-        """What is old in a cassette, and answers what this episode does."""
-        old = self.reels.old(name)
-        if not old:
+        """The stale episodes that answer the same request."""
+        stale = self._stale.get(name)
+        if not stale:
             return set()
-        return {entry.episode for entry in self.load(name, new=True).alike(episode) if entry.episode in old}
+        return {entry.episode for entry in self.load(name, new=True).alike(episode) if entry.episode in stale}
+
+    def _replace(self, name: str, replaced: set[Episode], episode: Episode) -> int:
+        """Put an episode in the place of the first that it replaces."""
+
+        def change(there: tuple[Episode, ...]) -> tuple[Episode, ...]:
+            at = next((at for at, each in enumerate(there) if each in replaced), len(there))
+            return (*there[:at], episode, *(each for each in there[at:] if each not in replaced))
+
+        file = self._file(name)
+        now = file.rewrite(change)
+        self._stamps[name] = file.left
+        self._stale[name] -= replaced
+        self._loaded[name] = self._loaded[name].again(now)
+        return next(number for number, each in enumerate(now, 1) if each is episode)
+
+    def _read(self, name: str) -> tuple[Episode, ...]:
+        file = self._file(name)
+        self._stamps[name] = file.stamp
+        return file.load()
+
+    def _file(self, name: str) -> CassetteFile:
+        path = named(self._folder, name)  # each time anew: the path may be a link to elsewhere by now
+        return self._files.setdefault(path, CassetteFile(path))
+
+    def _stamp(self, name: str) -> object:
+        try:
+            return self._file(name).stamp
+        except CassetteError as error:  # it is something else by now that may not be opened
+            return str(error)
 
 
-def check(rules: Iterable[Rule], libraries: Libraries) -> None:
-    """Read the cassettes that rules name. Raises RuleError for one that is not there, CassetteError if it is broken."""
+def check(rules: Iterable[Rule], cassettes: CassetteStore) -> None:
+    """Load the cassettes that rules name. Raises RuleError if one is missing, CassetteError if one is broken."""
     mistakes = []
     for rule in rules:
         for name in named_in(rule.spec["then"]):
             try:
-                there = libraries.exists(name)
+                there = cassettes.exists(name)
             except CassetteError as error:
                 mistakes += [Mistake(mistake.message, rule.place) for mistake in error.mistakes]
                 continue
             if there:
-                libraries.load(name)
+                cassettes.load(name)
             else:
-                mistakes.append(Mistake(f'rule "{rule.name}": {libraries.missing(name)}', rule.place))
+                mistakes.append(Mistake(f'rule "{rule.name}": {cassettes.missing(name)}', rule.place))
     if mistakes:
         raise RuleError(*mistakes)
 
 
 def named_in(then: Mapping[str, Json]) -> Iterator[str]:
-    """The cassettes that a `then` names, in whichever step or branch."""
+    """The cassettes that a `then` names, in any of its steps and branches."""
     if "cassette" in then:
         yield then["cassette"]
     for inner in (*then.get("steps", ()), *(branch["then"] for branch in then.get("one_of", ()))):
@@ -259,7 +173,7 @@ def named_in(then: Mapping[str, Json]) -> Iterator[str]:
 
 
 def file_of(name: str) -> str:
-    """What a cassette is called: `chat.yaml`."""
+    """The file of a cassette: `chat.yaml`."""
     return _plain(name) + SUFFIX
 
 

@@ -26,7 +26,7 @@ from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
 from mockserver.rules.load import Rule, load
-from mockserver.server.cassette_store import Libraries, Opening, Reels, check, in_folder
+from mockserver.server.cassette_store import CassetteStore, check
 from mockserver.server.limits import Charge, Limiter
 from mockserver.server.namespaces import Namespaces
 from mockserver.server.recorder import keeping
@@ -83,13 +83,12 @@ Keep = Callable[[str, Episode], Awaitable[str]]  # says where in the cassette of
 class Sources:
     """Where rules and settings come from; flags win over the environment, and that over the files.
 
-    `cassettes` opens those of a folder; `shown` is what people are told of a file.
+    `shown` is how messages name a file.
     """
 
     files: tuple[Path, ...] = ()
     flags: Mapping[str, Json] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
-    cassettes: Callable[[str], Opening] = in_folder
     shown: Callable[[Path], str] = str
 
     def documents(self) -> tuple[Document, ...]:
@@ -212,9 +211,9 @@ def compose(sources: Sources, store: Store, before: "Live | None" = None) -> tup
     shelf = shelf if before is None else before.engine.memory.shelf
     listed = {name: dialect.models for name, dialect in dialects.items()}
     tapes = player(sources, settings, before)
-    check(rules, tapes.libraries)
+    check(rules, tapes.cassettes)
     if before is not None:
-        before.namespaces.read(tapes.libraries)
+        before.namespaces.load_cassettes(tapes.cassettes)
     return settings, Engine(rules, policy(settings), store, Memory(shelf, settings.background_polls), listed, tapes)
 
 
@@ -223,12 +222,11 @@ def player(sources: Sources, settings: Settings, before: "Live | None" = None) -
 
     Raises CassetteError.
     """
-    reels, fresh = Reels(sources.cassettes(settings.cassettes)), False
+    cassettes, fresh = CassetteStore(settings.cassettes, settings.match), False
     if before is not None and before.settings.cassettes == settings.cassettes:
-        reels, choice = before.player.libraries.reels, before.player.choice
+        cassettes, choice = before.player.cassettes.reloaded(settings.match), before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    libraries = Libraries(reels, settings.match)
-    made = Player(libraries, upstreams=tuple(settings.upstream), keeping=keeping(settings, sources.environ))
+    made = Player(cassettes, upstreams=tuple(settings.upstream), keeping=keeping(settings, sources.environ))
     return made.chosen(settings.cassette, settings.record, fresh=fresh)
 
 

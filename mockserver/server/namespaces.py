@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from mockserver.engine.engine import Engine, behind, playing
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import Libraries, named_in
+from mockserver.server.cassette_store import CassetteStore, named_in
 from mockserver.server.replay import Choice, Player
 from mockserver.state.memory import MAX_NAMESPACES
 
@@ -106,14 +106,14 @@ class Namespaces:
         """The names of all in use, and the default one."""
         return tuple(dict.fromkeys((DEFAULT, *self._spaces)))
 
-    def read(self, libraries: Libraries) -> None:
+    def load_cassettes(self, store: CassetteStore) -> None:
         """Have the cassettes read that are played in any; one that is gone is told when it is played.
 
         Raises CassetteError for one that is broken.
         """
         for space in tuple(self._spaces.values()):
-            for name in filter(libraries.exists, space.cassettes()):
-                libraries.load(name)
+            for name in filter(store.exists, space.cassettes()):
+                store.load(name)
 
     def _within_limit(self) -> None:
         while len(self._spaces) > self._limit:

@@ -21,7 +21,7 @@ from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.engine.counters import episodes_counter
 from mockserver.engine.offload import apart, aside, is_large
-from mockserver.server.cassette_store import Libraries, file_of
+from mockserver.server.cassette_store import CassetteStore, file_of
 from mockserver.server.parse_recorded import call_of
 from mockserver.server.recorder import Keeping
 
@@ -86,7 +86,7 @@ class Player:
     `keeping` is what recordings go through: a live request goes through it before it is looked up.
     """
 
-    libraries: Libraries
+    cassettes: CassetteStore
     choice: Choice = Choice()
     upstreams: Collection[str] = field(default_factory=tuple)
     keeping: Keeping | None = None
@@ -94,7 +94,7 @@ class Player:
     @property
     def loaded(self) -> EpisodeIndex | None:
         """The cassette that was chosen, if it has been read."""
-        return None if self.choice.name is None else self.libraries.get(self.choice.name)
+        return None if self.choice.name is None else self.cassettes.get(self.choice.name)
 
     async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
         """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
@@ -125,10 +125,10 @@ class Player:
         """A player of another cassette, which is read now if it will be needed. Raises CassetteError."""
         if name is None:
             return replace(self, choice=Choice(None, record))
-        self.libraries.refresh(name)
+        self.cassettes.refresh(name)
         if record == "all":
-            self.libraries.renew(name)
-        library = self.libraries.load(name, new=record != "none")
+            self.cassettes.renew(name)
+        library = self.cassettes.load(name, new=record != "none")
         return self.having(Choice(name, record, fresh or not library.size))
 
     def having(self, choice: Choice) -> "Player":
@@ -141,7 +141,7 @@ class Player:
 
     def _saved(self, cassette: str, episode: Episode) -> str:
         kept = episode if self.keeping is None else self.keeping.kept(episode)
-        return f"cassette {file_of(cassette)}#{self.libraries.save(cassette, kept)}"
+        return f"cassette {file_of(cassette)}#{self.cassettes.save(cassette, kept)}"
 
     def _forwarded(self, call: Call, choice: Choice) -> Lookup:
         if call.dialect not in self.upstreams:
@@ -151,10 +151,10 @@ class Player:
 
     async def _library(self, choice: Choice) -> EpisodeIndex:
         name = str(choice.name)
-        library = self.libraries.get(name)
+        library = self.cassettes.get(name)
         if library is not None:
             return library
-        return await aside(partial(self.libraries.load, name, new=choice.record != "none"))
+        return await aside(partial(self.cassettes.load, name, new=choice.record != "none"))
 
     def _wanted(self, library: EpisodeIndex, call: Call) -> tuple[Call, str]:
         """A call as it would have been recorded, and what it is looked up by."""

@@ -61,7 +61,7 @@ async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> Non
     async for changed in awatch(
         *folders, watch_filter=mine, debounce=100, step=20, recursive=False, rust_timeout=EVERY, yield_on_timeout=True
     ):
-        cassettes = () if changed else await aside(live.player.libraries.reels.changed)
+        cassettes = () if changed else await aside(live.player.cassettes.changed)
         if changed or cassettes:
             await _reloaded(live, sources, cassettes, say)
 
@@ -79,5 +79,5 @@ async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say:
 
 
 def _cassette(live: Live, name: str) -> str:
-    library = live.player.libraries.get(name)
+    library = live.player.cassettes.get(name)
     return f"cassette {file_of(name)}, " + ("not there" if library is None else plural(library.size, "episode"))

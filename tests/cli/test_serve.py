@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from mockserver.cassettes.store import CassetteFile
 from mockserver.cli.serve import banner, warned
 from mockserver.dialects import discover
-from mockserver.server.cassette_store import in_folder
 from mockserver.server.live import Sources, start
 from tests.kit.episodes import chat
 
@@ -44,7 +44,7 @@ def test_an_ipv6_address_stands_in_brackets() -> None:
     ],
 )
 def test_the_banner_tells_of_the_cassette(tmp_path: Path, record: str, there: int, told: str) -> None:
-    reel = in_folder(str(tmp_path))("chat")
+    reel = CassetteFile(tmp_path / "chat.yaml")
     for _ in range(there):
         reel.append(chat("Hi", {"text": "Hello"}))
     upstream = {} if record == "none" else {"upstream": {"openai": "http://127.0.0.1:9/v1"}}

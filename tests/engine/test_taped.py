@@ -25,7 +25,7 @@ def server(held: Folder, rules: str = RULES, tmp: Any = None, **settings: Any) -
     """A server that plays `chat`."""
     file = tmp / "rules.yaml"
     file.write_text(rules)
-    return Local(start(Sources((file,), {"cassette": "chat", **settings}, {}, held)))
+    return Local(start(Sources((file,), {"cassette": "chat", "cassettes": str(held.path), **settings}, {})))
 
 
 HELD = {

@@ -1,13 +1,17 @@
-"""Cassettes without files, and episodes to put into them."""
+"""Folders of cassettes, and episodes to put into them."""
 
+import atexit
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
-from mockserver.config.errors import CassetteError
+from mockserver.cassettes.store import CassetteFile
+from mockserver.config.cassettes import Match
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.server.cassette_store import Change, Opening, Reel
+from mockserver.server.cassette_store import CassetteStore
 
 CHAT = "/v1/chat/completions"
 AT = 1_795_340_000.0  # 2026-11-22
@@ -15,76 +19,28 @@ HEADERS = (("content-type", "application/json"), ("x-request-id", "req_1"))
 STREAM_HEADERS = (("content-type", "text/event-stream"),)
 
 
-@dataclass
-class Tape:
-    """A cassette in memory."""
-
-    episodes: list[Episode] | None = None
-
-    @property
-    def exists(self) -> bool:
-        """Whether anything was ever put into it."""
-        return self.episodes is not None
-
-    @property
-    def stamp(self) -> object:
-        """How it stands: what it holds."""
-        return None if self.episodes is None else tuple(self.episodes)
-
-    @property
-    def left(self) -> object:
-        """The same: nobody else writes here."""
-        return self.stamp
-
-    def load(self) -> tuple[Episode, ...]:
-        """What it holds."""
-        return tuple(self.episodes or ())
-
-    def append(self, episode: Episode) -> int:
-        """Put one more behind the others."""
-        self.episodes = [*(self.episodes or ()), episode]
-        return len(self.episodes)
-
-    def rewrite(self, change: Change) -> tuple[Episode, ...]:
-        """Put others in place of its own."""
-        self.episodes = list(change(self.load()))
-        return self.load()
-
-
-@dataclass
 class Folder:
-    """A folder of them, as sources take it."""
+    """A folder of cassettes, which is removed when the tests are over."""
 
-    held: dict[str, Tape] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.path = Path(mkdtemp())
+        atexit.register(rmtree, self.path, ignore_errors=True)
 
-    def __call__(self, folder: str) -> Opening:
-        return self.open
+    def file(self, name: str) -> CassetteFile:
+        """A cassette of it."""
+        return CassetteFile(self.path / f"{name}.yaml")
 
-    @property
-    def open(self) -> Opening:
-        """What opens them."""
-        return Opened(self.held)
-
-
-@dataclass
-class Opened:
-    """Opens them."""
-
-    held: dict[str, Tape]
-
-    def __call__(self, name: str) -> Reel:
-        if ".." in name:
-            raise CassetteError(f'"{name}" is no name of a cassette')
-        return self.held.setdefault(name, Tape())
-
-    def absent(self, name: str) -> str:
-        """What to say of one that is not there."""
-        return f'there is no cassette "{name}"'
+    def store(self) -> CassetteStore:
+        """What a server makes of it."""
+        return CassetteStore(self.path, Match())
 
 
 def folder(**held: list[Episode]) -> Folder:
     """A folder with these cassettes."""
-    return Folder({name: Tape(episodes) for name, episodes in held.items()})
+    made = Folder()
+    for name, episodes in held.items():
+        made.file(name).rewrite(lambda _, episodes=episodes: tuple(episodes))  # type: ignore[misc]
+    return made
 
 
 def chat(text: str, **more: Any) -> dict[str, Any]:

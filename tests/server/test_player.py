@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.config.cassettes import Match
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import assemble
 from mockserver.config.source import read
@@ -14,7 +13,6 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.store import Lookup
-from mockserver.server.cassette_store import Libraries, Reels
 from mockserver.server.parse_recorded import call_of
 from mockserver.server.recorder import Keeping, keeping
 from mockserver.server.replay import MANY, Choice, Player, Record, sent_of
@@ -34,7 +32,7 @@ def asked(text: str, namespace: str = "default", **more: Any) -> Call:
 
 def player(held: Folder, record: Record = "none", name: str | None = "chat", **more: Any) -> Player:
     """A player of one cassette; openai has an upstream."""
-    made = Player(Libraries(Reels(held.open), Match()), upstreams=more.pop("upstreams", ("openai",)), **more)
+    made = Player(held.store(), upstreams=more.pop("upstreams", ("openai",)), **more)
     return made.chosen(name, record)
 
 

@@ -61,7 +61,9 @@ class Client:
 def served(held: Folder, rules: str, tmp: Path, **settings: Any) -> Iterator[Client]:
     file = tmp / "rules.yaml"
     file.write_text(rules)
-    with Running(start(Sources((file,), {"port": 0, "cassette": "chat", **settings}, {}, held))) as running:
+    with Running(
+        start(Sources((file,), {"port": 0, "cassette": "chat", "cassettes": str(held.path), **settings}, {}))
+    ) as running:
         yield Client(int(running.address.rpartition(":")[2]))
 
 

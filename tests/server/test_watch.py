@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mockserver.cassettes.store import CassetteFile
 from mockserver.config.access import Key
 from mockserver.config.errors import MockserverError
 from mockserver.core.episode import Recorded
-from mockserver.server.cassette_store import in_folder
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.parse_recorded import call_of
 from mockserver.server.watch import EVERY, reload, watch
@@ -136,7 +136,7 @@ async def heard(live: Live) -> str:
 
 
 async def test_cassettes_are_watched_too(tmp_path: Path) -> None:
-    there = in_folder(str(tmp_path))("chat")
+    there = CassetteFile(tmp_path / "chat.yaml")
     there.append(ONE)
     there.append(TWO)
     sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat"})
@@ -176,4 +176,4 @@ async def test_our_own_recording_is_no_change(tmp_path: Path) -> None:
         assert [await heard(live) for _ in range(4)] == ["1", "2", "3", "3"]
         assert said.empty()
     assert live.engine is engine
-    assert not live.player.libraries.reels.changed()
+    assert not live.player.cassettes.changed()

@@ -44,8 +44,8 @@ async def put(asked: Asked) -> Response:
 
 
 def _chosen(player: Player, name: str | None, record: Record) -> Player:
-    if name is not None and record == "none" and not player.libraries.exists(name):
-        raise CassetteError(player.libraries.missing(name, _RECORD))
+    if name is not None and record == "none" and not player.cassettes.exists(name):
+        raise CassetteError(player.cassettes.missing(name, _RECORD))
     return player.chosen(name, record)
 
 
@@ -67,7 +67,7 @@ def _of(asked: Asked, namespace: str) -> dict[str, Json]:
     player = tapes if isinstance(tapes, Player) else live.player
     name, record = player.choice.name, player.choice.record
     hits = live.journal.hits(namespace)
-    library = None if name is None else player.libraries.get(name)
+    library = None if name is None else player.cassettes.get(name)
     numbers = [] if library is None else [entry.number for entry in library.entries if not hits[entry.reply.source]]
     return {
         "namespace": namespace,

@@ -13,7 +13,7 @@ from mockserver.core.json import Json
 from mockserver.engine.counters import counters_of_rule
 from mockserver.engine.offload import LARGE, aside
 from mockserver.rules.load import Rule
-from mockserver.server.cassette_store import Libraries, check, named_in
+from mockserver.server.cassette_store import CassetteStore, check, named_in
 from mockserver.server.control.requests import Asked, RefusedError, told
 from mockserver.server.live import compiled
 from mockserver.server.namespaces import Namespace
@@ -132,7 +132,7 @@ async def _added(asked: Asked, *, replace: bool) -> Response:
     work = partial(rules_of, asked, live.namespaces.get(name).named)
     rules, named = await aside(work) if len(asked.body) > LARGE else work()
     if any(cassette for rule in rules for cassette in named_in(rule.spec["then"])):
-        await aside(partial(_check_cassettes, rules, live.player.libraries))
+        await aside(partial(_check_cassettes, rules, live.player.cassettes))
     space = live.namespaces.get(name)
     _check(rules, space, live.engine.rules, replace=replace)
     names = {rule.name for rule in rules}
@@ -205,10 +205,10 @@ def _check(rules: Sequence[Rule], space: Namespace, others: Sequence[Rule], *, r
         raise RefusedError(409, f"a namespace has at most {MOST} rules of its own; remove some with DELETE rules")
 
 
-def _check_cassettes(rules: Sequence[Rule], libraries: Libraries) -> None:
+def _check_cassettes(rules: Sequence[Rule], cassettes: CassetteStore) -> None:
     """Refuse rules that name a cassette which is not there, or not in order."""
     try:
-        check(rules, libraries)
+        check(rules, cassettes)
     except MockserverError as error:
         raise refused(error.mistakes) from error
 

@@ -23,7 +23,9 @@ def where(token: str | None = None) -> Folder:
 def address() -> Iterator[str]:
     """A server that has played one of two episodes in a namespace, and wants a token."""
     held = folder(chat=[episode(chat("one"), "{}"), episode(chat("two"), "{}")])
-    live = start(Sources((), {"port": 0, "cassette": "chat", "control_token": "open-sesame"}, {}, held))
+    live = start(
+        Sources((), {"port": 0, "cassette": "chat", "control_token": "open-sesame", "cassettes": str(held.path)}, {})
+    )
     with Running(live) as running:
         body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "two"}]}
         httpx.post(f"{running.address}/ns/x/v1/chat/completions", json=body, trust_env=False)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.cassettes.store import CassetteFile
 from mockserver.server.app import build_app
-from mockserver.server.cassette_store import in_folder
 from mockserver.server.live import Sources, start
 from tests.kit.asgi import App
 from tests.kit.reels import Folder, chat, episode, folder
@@ -18,7 +18,7 @@ TWO = episode(chat("two"), '{"from":"two"}')
 
 def server(held: Folder, rules: Path | None = None, **settings: Any) -> Watched:
     """A server with these cassettes."""
-    live = start(Sources(() if rules is None else (rules,), settings, {}, held))
+    live = start(Sources(() if rules is None else (rules,), {"cassettes": str(held.path), **settings}, {}))
     return Watched(App(build_app(live)), live)
 
 
@@ -85,7 +85,7 @@ def test_it_outlives_a_reload(tmp_path: Path) -> None:
     held = folder(chat=[ONE], other=[TWO])
     watched = server(held, file)
     put(watched, {"name": "other"})
-    held.held["chat"].append(TWO)
+    held.file("chat").append(TWO)
     assert watched.chat("two").source == "unmatched"
     watched.post("reload")
     assert watched.chat("two").source == "cassette chat.yaml#2"
@@ -94,7 +94,7 @@ def test_it_outlives_a_reload(tmp_path: Path) -> None:
 
 def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
     for name in ("chat", "other", "third"):
-        in_folder(str(tmp_path))(name).append(ONE)
+        CassetteFile(tmp_path / f"{name}.yaml").append(ONE)
     live = start(Sources((), {"cassettes": str(tmp_path)}, {}))
     watched = Watched(App(build_app(live)), live)
     put(watched, {"name": "chat"})
@@ -117,7 +117,7 @@ def test_a_cassette_recorded_whole_is_so_after_a_reload(tmp_path: Path) -> None:
     file.write_text("settings: {cassette: chat, record: once, upstream: {openai: 'http://127.0.0.1:9'}}\n")
     held = folder()
     watched = server(held, file)
-    held.held["chat"].append(ONE)
+    held.file("chat").append(ONE)
     watched.post("reload")
     assert watched.chat("one").source == "forwarded"
 
@@ -140,15 +140,15 @@ def test_a_reload_to_a_cassette_that_is_not_there_changes_nothing(tmp_path: Path
         ({"name": 7}, 'the body must be {"name": "..."}, the cassette to play, or null for none'),
         ({"name": "chat", "record": "twice"}, '"record" must be one of none, once, new_episodes, all'),
         ({"name": "chat", "mode": "once"}, 'unknown key "mode"; this takes "name", "record"'),
-        ({"name": "../chat"}, '"../chat" is no name of a cassette'),
         (
             {"name": "none"},
-            'there is no cassette "none"; to record it, say "record": "once" as well',
+            'there is no cassette "none" in FOLDER; there are chat; to record it, say "record": "once" as well',
         ),
     ],
 )
 def test_mistakes(body: Any, error: str) -> None:
-    watched = server(folder(chat=[ONE]), cassette="chat")
+    files = folder(chat=[ONE])
+    error, watched = error.replace("FOLDER", str(files.path)), server(files, cassette="chat")
     refused = watched.api("cassette?namespace=mine", body, method="PUT")
     assert (refused.status, refused.json) == (400, {"error": error})  # said once
     assert watched.get("cassette?namespace=mine")["own"] is False
@@ -173,11 +173,8 @@ def test_explain_tells_what_the_miss_tells() -> None:
 def test_an_added_rule_must_name_a_cassette_that_is_there() -> None:
     watched = server(folder(other=[TWO]))
     for body, error in (
-        (
-            {"name": "a", "then": {"cassette": "none"}},
-            'rule "a": there is no cassette "none"; to record it, start with',
-        ),
-        ({"name": "a", "then": {"steps": [{"cassette": "../up"}]}}, '"../up" is no name of a cassette'),
+        ({"name": "a", "then": {"cassette": "none"}}, 'rule "a": there is no cassette "none" in'),
+        ({"name": "a", "then": {"steps": [{"cassette": "../up"}]}}, "'../up' is no name of a cassette"),
     ):
         refused = watched.api("rules?namespace=mine", {"rules": [rule("first", "1"), body]})
         assert refused.status == 400

@@ -1,1 +1,1 @@
-"""What to answer: rules first, then what is generated. Knows no wire shape."""
+"""The engine: decides what to answer from rules, cassettes, memory and the model. Knows no wire format."""

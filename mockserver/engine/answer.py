@@ -1,4 +1,4 @@
-"""From a draft to an answer: what the request asks for (`n`, stop, length, log probabilities) holds for every draft.
+"""Turns a draft into an answer: applies what the request asks for (`n`, stop, length, log probabilities).
 
 Knows neither who wrote the draft nor how the answer will look on the wire.
 """
@@ -37,25 +37,25 @@ from mockserver.model.embedding import dimensions_of, embedding
 from mockserver.model.scores import judgement, logprobs
 
 Parts = tuple[Part, ...]
-Written = Text | Reasoning | Refusal | ToolUse  # parts that a model writes token by token
+Written = Text | Reasoning | Refusal | ToolUse  # parts written token by token
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who signs an answer: the seed, the clock, and a mark that makes ids unique (empty: ids follow from the call)."""
+    """What ids and timestamps come from: seed, clock, and a mark that makes ids unique (empty: ids follow the call)."""
 
     seed: Seed
     clock: Clock
     mark: str = ""
 
     def sign(self, shape: IdShape, identity: str) -> str:
-        """The id of an answer in a provider's shape."""
+        """Return an id in the provider's shape."""
         draw = self.seed.hex if shape.alphabet == "hex" else self.seed.alnum
         return shape.prefix + draw(shape.length, "id", identity)
 
 
 def answer(call: Call, draft: Draft, author: Author) -> Answer:
-    """The draft within the request's limits, counted, signed and dated."""
+    """Return the answer: the draft within the request's limits, with usage, id and timestamp."""
     identity = call.fingerprint + author.mark
     last = len(draft.choices) - 1
     limited = [_limited(call, draft.choices[min(i, last)]) for i in range(call.n)]
@@ -77,7 +77,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Limited:
-    """What remains of a draft's choice, why it ends, and how many tokens it has."""
+    """A choice within the request's limits, its finish reason and its token count."""
 
     draft: DraftChoice
     parts: Parts
@@ -86,7 +86,7 @@ class _Limited:
 
     @property
     def safety(self) -> Safety:
-        """What the filters saw: one that would have cut later has filtered nothing."""
+        """Return the filter verdicts; a filter that would have cut later has filtered nothing."""
         tripped = self.finish == "content_filter"
         return self.draft.safety if tripped else tuple(seen for seen in self.draft.safety if not seen.filtered)
 
@@ -103,7 +103,7 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
 
 
 def echoed(call: Call) -> tuple[str, ...]:
-    """The tokens of the prompt that stand before the answer."""
+    """Return the prompt's tokens that `echo` repeats."""
     return call.prompts[0].tokens(call.tokenizer)[-call.echo :] if call.echo and call.prompts else ()
 
 
@@ -124,29 +124,29 @@ def _limited(call: Call, draft: DraftChoice) -> _Limited:
 
 
 def _written(part: Part) -> Part:
-    """A part where there is no conversation: a refusal is a text like any other."""
+    """Return the part for a text completion, where a refusal is plain text."""
     return Text(part.text, part.chunks) if isinstance(part, Refusal) else part
 
 
 def _bared(part: Part) -> Part:
-    """A part where functions are called as they were before there were tools."""
+    """Return the part for the legacy `functions` API."""
     return replace(part, call=replace(part.call, kind="bare")) if isinstance(part, ToolUse) else part
 
 
 def _one_call(parts: Parts) -> Parts:
-    """All but the second and further tool calls."""
+    """Drop all tool calls but the first."""
     calls = [at for at, part in enumerate(parts) if isinstance(part, ToolUse)]
     return tuple(part for at, part in enumerate(parts) if at not in calls[1:])
 
 
 def _few_items(parts: Parts, most: int | None) -> Parts:
-    """All but the uses of the provider's own tools that are more than the client allows."""
+    """Drop hosted tool calls beyond the client's maximum."""
     items = [at for at, part in enumerate(parts) if isinstance(part, Item)]
     return parts if most is None else tuple(part for at, part in enumerate(parts) if at not in items[max(most, 0) :])
 
 
 def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:
-    """The parts up to the first stop sequence in the text, which may begin in one part and end in another."""
+    """Cut the parts at the first stop sequence, which may span several parts."""
     text = "".join(part.text for part in parts if isinstance(part, Text))
     found = [place for stop in stops if stop and (place := text.find(stop)) >= 0]
     if not found:
@@ -162,7 +162,7 @@ def _stopped(parts: Parts, stops: tuple[str, ...]) -> Parts:
 
 
 def _shortened(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:
-    """The parts that fit into so many tokens; the last is cut where they run out."""
+    """Cut the parts to a number of tokens."""
     kept: list[Part] = []
     for part in parts:
         tokens = tokens_of(part, tokenizer)
@@ -176,7 +176,7 @@ def _shortened(parts: Parts, most: int, tokenizer: Tokenizer) -> Parts:
 
 
 def _first_tokens(part: Part, tokens: tuple[str, ...]) -> Part:
-    """The part with what is left of its tokens: split anew, their text might have others."""
+    """Return the part with its first tokens, which are kept: splitting the text again might give others."""
     if isinstance(part, Item):
         return part
     shown, chunks = ended(tokens), _trimmed(part.chunks, sum(map(len, tokens)))
@@ -198,7 +198,7 @@ def _with_text(part: Written, text: str, chunks: Chunks) -> Written:
 
 
 def _trimmed(chunks: Chunks, length: int) -> Chunks:
-    """An exact list of pieces, cut to so many characters in all; any other way to cut stays as it is."""
+    """Cut an exact list of pieces to a total length; other kinds of chunks are unchanged."""
     if not isinstance(chunks, tuple):
         return chunks
     kept: list[str] = []
@@ -211,12 +211,12 @@ def _trimmed(chunks: Chunks, length: int) -> Chunks:
 
 
 def weight(parts: Iterable[Part], tokenizer: Tokenizer) -> int:
-    """How many tokens the parts have."""
+    """Return the token count of the parts."""
     return sum(len(tokens_of(part, tokenizer)) for part in parts)
 
 
 def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
-    """The part with the ids that its author left to the engine."""
+    """Add the ids that the draft leaves out."""
     match part:
         case ToolUse(call) if not call.id:
             return replace(part, call=replace(call, id="call_" + seed.alnum(24, "tool call", *identity)))
@@ -227,14 +227,14 @@ def _signed(part: Part, seed: Seed, identity: tuple[str, ...]) -> Part:
 
 def _signed_item(item: Item, seed: Seed, identity: tuple[str, ...]) -> Item:
     missing = [key for key in _SIGNED if item.body.get(key) == ""]
-    if not missing or item.kind.endswith("_output"):  # whose call is the one before it
+    if not missing or item.kind.endswith("_output"):  # its id is that of the call before it
         return item
     ids = {key: _SIGNED[key][0] + seed.alnum(_SIGNED[key][1], key, *identity) for key in missing}
     return replace(item, body={**item.body, **ids})
 
 
 def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logprob, ...]:
-    """Log probabilities of the prompt's tokens: the same, however much of the prompt is repeated."""
+    """Return log probabilities of the echoed prompt: independent of how much of it is repeated."""
     if not echo:
         return ()
     tokens = call.prompts[0].tokens(call.tokenizer)
@@ -243,9 +243,9 @@ def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logpr
 
 
 def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[Logprob, ...]:
-    """Log probabilities of the text's tokens: a rule's own, then seeded ones."""
+    """Return log probabilities of the text: the rule's own, then seeded ones."""
     texts = [part for part in parts if isinstance(part, Text)]
-    # of each by itself: some formats part them
+    # of each part by itself: some formats separate them
     tokens = tuple(token for text in texts for token in tokens_of(text, call.tokenizer))
     rng = seed.stream("logprobs", call.fingerprint, "".join(text.text for text in texts))
     seeded = logprobs(tokens, rng, call.logprobs or 0, call.tokenizer)
@@ -257,7 +257,7 @@ def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[
 
 
 def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
-    """Tokens of prompt and completion; what a rule states wins."""
+    """Return the usage; what a rule states wins."""
     stated = draft.usage
     thoughts = (part for choice in choices for part in choice.parts if isinstance(part, Reasoning))
     reasoning = weight(thoughts, call.tokenizer)
@@ -270,7 +270,7 @@ def _usage(call: Call, choices: list[_Limited], draft: Draft) -> Usage:
 
 
 def together(outcomes: Sequence[Outcome]) -> Outcome:
-    """One outcome for several prompts: what each came to, in order, and the tokens of all."""
+    """Join the outcomes of several prompts: their choices in order, and the tokens of all."""
     first = outcomes[0]
     if isinstance(first, Answer):
         answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
@@ -287,15 +287,15 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
     return first
 
 
-# Ids inside the provider's own tools: how each begins, and how many letters and digits follow.
+# Ids of hosted tool items: their prefixes, and how many letters and digits follow.
 _SIGNED = {"call_id": ("call_", 24), "container_id": ("cntr_", 48)}
 
 
-ALONE = (Failure, Raw, Recorded, Forward)  # what one prompt got of these, all of the call get
+ALONE = (Failure, Raw, Recorded, Forward)  # one of these for any prompt answers the whole call
 
 
 def counted(call: Call, tokenizer: Tokenizer) -> Call:
-    """The call as this tokenizer counts it; prompts of numbers read as it knows them."""
+    """Return the call with this tokenizer; prompts given as token ids are decoded."""
     if tokenizer is call.tokenizer:
         return call
     call = replace(call, tokenizer=tokenizer)
@@ -311,12 +311,12 @@ def counted(call: Call, tokenizer: Tokenizer) -> Call:
 
 
 def _prompted(call: Call) -> str:
-    """The field that holds a call's prompts."""
+    """Return the name of the field that holds the prompts."""
     return "prompt" if "prompt" in call.meaning else "input"
 
 
 def singles(call: Call) -> Iterator[Call]:
-    """The calls that ask for each of a call's prompts alone."""
+    """Yield a call for each prompt."""
     for prompt, message in zip(call.prompts, call.messages, strict=True):
         meaning = {**call.meaning, _prompted(call): prompt.text}
         if message.parts:
@@ -325,14 +325,15 @@ def singles(call: Call) -> Iterator[Call]:
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
-    """One plan for all prompts of a call: what each got, in order; the first failure stands alone."""
+    """Join the plans of all prompts, in order; the first failure wins."""
     alone = next((plan for plan in plans if isinstance(plan.outcome, ALONE)), None)
     if alone is not None:
         return alone
     first = plans[0]
     source = ", ".join(dict.fromkeys(plan.source for plan in plans))
     cacheable = all(plan.cacheable for plan in plans)
-    faults = next((plan.faults for plan in plans if plan.faults), ())  # one reply, so those of one rule
+    # There is one reply, so only one rule's faults apply.
+    faults = next((plan.faults for plan in plans if plan.faults), ())
     outcome = together([plan.outcome for plan in plans])
     modified_by = tuple(dict.fromkeys(bent for plan in plans for bent in plan.modified_by))
     trace = tuple(dict.fromkeys(path for plan in plans for path in plan.trace))
@@ -341,7 +342,7 @@ def joined(plans: Sequence[Plan]) -> Plan:
 
 
 def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | Moderations:
-    """What is stated, or made up from the text of each prompt where nothing is."""
+    """Return the stated document, or one generated from the text of each prompt."""
     return _embeddings(call, stated, author) if call.operation == "embeddings" else _moderations(call, stated, author)
 
 

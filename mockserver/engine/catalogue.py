@@ -1,4 +1,4 @@
-"""What providers publish of well-known models: windows, vocabularies, and what a model certainly lacks.
+"""The model catalogue: models of the settings, and what providers publish about well-known ones.
 
 A name may stand behind a path (`openai/gpt-4o`, `accounts/fireworks/models/qwen3-8b`) or in a fine-tuned model's name,
 in any case. Of a model that is not here nothing is known, and where a provider's word is not certain, nothing is said.
@@ -16,7 +16,7 @@ from mockserver.rules.match.predicates import PLAIN, PREDICATES, is_pattern
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The properties of a model; None: nothing is known of it. `unlimited` names those that are said to be nothing."""
+    """The properties of a model; None means unknown. `unlimited` names limits that are stated to be absent."""
 
     context_window: int | None = None  # tokens of prompt and answer together
     max_output_tokens: int | None = None
@@ -24,16 +24,16 @@ class Model:
     tools: bool | None = None
     vision: bool | None = None
     json_schema: bool | None = None
-    reasoning: bool | None = None  # whether an effort may be asked for
-    sampling: bool | None = None  # whether temperature and its kin may be set
-    resolved: str | None = None  # what its answers call it
+    reasoning: bool | None = None  # whether it accepts a reasoning effort
+    sampling: bool | None = None  # whether it accepts temperature and similar parameters
+    resolved: str | None = None  # its name in answers
     aliases: tuple[str, ...] = ()
     timing: Timing | None = None
     limits: Rates | None = None
     unlimited: frozenset[str] = field(default=frozenset())
 
     def over(self, other: "Model") -> "Model":
-        """This model with what only the other one says."""
+        """Fill unknown properties from another model."""
         missing = {
             name: getattr(other, name)
             for name in _SETTLED
@@ -43,7 +43,7 @@ class Model:
 
 
 def fits(pattern: str, name: str) -> bool:
-    """Whether a model has this name, `*` being a wildcard as everywhere in rules."""
+    """Return whether a model name matches; `*` is a wildcard, as in rules."""
     return bool(_built(pattern)(name))
 
 
@@ -53,13 +53,13 @@ _built = lru_cache(maxsize=1024)(lambda pattern: PREDICATES["glob"].build(patter
 
 
 def published(name: str) -> Model | None:
-    """What is published of the model of that name; None where it is not well known."""
+    """Return what is published about a model, or None."""
     base = _base(name) if len(name) <= _LONGEST else ""
     return next((model for pattern, model in PUBLISHED.items() if fits(pattern, base)), None)
 
 
 def _base(name: str) -> str:
-    """The name without the path before it, in OpenAI's spelling: `gpt-35-turbo` is Azure's."""
+    """Strip the path and use OpenAI's spelling (`gpt-35-turbo` is Azure's)."""
     base = name.rpartition("/")[2].lower()
     if base.startswith("ft:"):
         base = base.split(":")[1]
@@ -81,7 +81,7 @@ _O1_EARLY = Model(128_000, 65_536, "o200k_base", tools=False, vision=False, json
 _EMBEDDING = Model(8192, tokenizer="cl100k_base")
 
 
-# The first pattern that fits counts.
+# The first pattern that matches wins.
 PUBLISHED: Mapping[str, Model] = {
     "gpt-3.5-turbo-instruct*": _OLD,
     "gpt-3.5-turbo-0301": _OLD,
@@ -169,14 +169,14 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A model as it was found by a name.
+    """A model found by name.
 
     `stated` is what the settings say of it, `properties` that and what is published; `refusing` says which of them a
     request is held against: what is published counts where every provider refuses, the rest of it only if `strict`.
     """
 
     exists: bool
-    name: str  # what its answers call it
+    name: str  # its name in answers
     stated: Model
     properties: Model
     refusing: Model
@@ -184,7 +184,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The models of the settings, by name or pattern; None: every model exists. `published`: well-known ones count."""
+    """The models of the settings, by name or pattern; None: every model exists. `published`: apply published limits."""
 
     entries: Mapping[str, Model] | None = None
     published: bool = True
@@ -197,25 +197,25 @@ class Catalogue:
         object.__setattr__(self, "_remembered", lru_cache(maxsize=1024)(self._found))
 
     def find(self, name: str) -> Known:
-        """What is known of the model of that name, be it an alias."""
+        """Return what is known about a model or alias."""
         return self._remembered(name) if len(name) <= _LONGEST else self._found(name)
 
     def properties(self, name: str) -> Model:
-        """All that is known of the model of that name."""
+        """Return all that is known about a model."""
         return self.find(name).properties
 
     def admit(self, name: str) -> None:
-        """Refuse a model that does not exist. Raises Failure (`unknown_model`)."""
+        """Raise Failure (`unknown_model`) if the model does not exist."""
         if name and not self.find(name).exists:
             raise Failure("unknown_model", details={"model": name})
 
     def resolved(self, call: Call) -> Call:
-        """The call under the name that its answer carries."""
+        """Return the call with the model name that its answer shows."""
         name = self.find(call.model).name
         return call if name == call.model else replace(call, model=name)
 
     def names(self, asked: str, own: Names) -> Names:
-        """The model that was asked for, or all there are, a pattern standing for those of a dialect's `own`."""
+        """Return the requested model, or all models; a pattern is expanded to those of a dialect's `own`."""
         if asked:
             return (asked,)
         return own if self.entries is None else tuple(dict.fromkeys(self._listed(own)))
@@ -245,14 +245,14 @@ class Catalogue:
 
 
 def _lenient(model: Model, stated: Model) -> Model:
-    """The model without what a request is held against only where the settings say it, not where it is published."""
+    """Drop published properties that only the settings may enforce."""
     return replace(
         model, max_output_tokens=stated.max_output_tokens, reasoning=stated.reasoning, sampling=stated.sampling
     )
 
 
 def _other_names(entries: Mapping[str, Model]) -> Mapping[str, str]:
-    """The entry behind each alias, and behind each name that answers carry, unless that has an entry of its own."""
+    """Map each alias, and each name shown in answers, to its entry unless it has one of its own."""
     names = {alias: name for name, model in entries.items() for alias in model.aliases}
     for name, model in entries.items():
         if model.resolved and not is_pattern(name):

@@ -1,4 +1,4 @@
-"""Which faults of a rule befall a call: by chance, of which each attempt has its own, and by how many it may befall."""
+"""What is counted in a namespace: rule times, scenarios, attempts, faults; and the faults chosen by these counts."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -11,37 +11,37 @@ from mockserver.core.seed import Seed
 from mockserver.core.store import Store
 from mockserver.rules.load import Rule
 
-STATE = "state"  # where the scenario stands; the one value that is no number
-TIMES, ATTEMPT = "times ", "attempt "  # what names of counters begin with
+STATE = "state"  # the scenario's state; the only value that is not a number
+TIMES, ATTEMPT = "times ", "attempt "  # prefixes of counter names
 
 
 def times_counter(rule: str) -> str:
-    """How often a rule has answered that does so `times` often."""
+    """Return the counter of a rule with `times`."""
     return TIMES + rule
 
 
 def attempts_counter(call: Call) -> str:
-    """How often a call of this meaning has come."""
+    """Return the counter of requests with this fingerprint."""
     return f"{ATTEMPT}{call.fingerprint} {call.stream}"
 
 
 def fault_counter(rule: str, label: str) -> str:
-    """How many calls a fault of a rule has befallen that does so `times` often; its label is its path in the rule."""
+    """Return the counter of a fault with `times`; its label is its path in the rule."""
     return f"fault {rule} {label}"
 
 
 def ids_counter(call: Call) -> str:
-    """How many answers a call of this meaning got, where no two may have the same id."""
+    """Return the counter that makes ids unique."""
     return f"ids {call.fingerprint}"
 
 
 def episodes_counter(cassette: str, key: str) -> str:
-    """How often a request of this key has been answered by a cassette that holds several answers to it."""
+    """Return the counter of replays for a request that a cassette answers several times."""
     return f"episodes {cassette} {key}"
 
 
 def counters_of_rule(rule: str, names: Iterable[str]) -> Iterator[str]:
-    """Those of the names that count something of this rule."""
+    """Yield the counters that belong to a rule."""
     own, faults = times_counter(rule), fault_counter(rule, "then/")
     return (name for name in names if name == own or name.startswith(faults))
 
@@ -51,14 +51,14 @@ START = "start"  # the state in which every scenario begins
 
 @dataclass(slots=True)
 class ScenarioState:
-    """The scenario of a namespace as one request finds it: what its rules change of it is for the next request."""
+    """The scenario of a namespace, as one request sees it: changes take effect with the next request."""
 
     namespace: str
     store: Store
-    _found: str | None = None  # before this request changed it
+    _found: str | None = None  # the state before this request changed it
 
     async def opens(self, rule: Rule) -> bool:
-        """Whether a rule that holds has its say, by its `times` and `state`; if so, that is counted."""
+        """Return whether a matching rule may answer, by its `times` and `state`, and count it if so."""
         state = rule.state
         if state is not None and (self._found or await self.store.get(self.namespace, STATE) or START) != state.is_:
             return False
@@ -70,65 +70,63 @@ class ScenarioState:
         return True
 
 
-RETRIES = "x-stainless-retry-count"  # the header in which clients tell how often they have tried before
+RETRIES = "x-stainless-retry-count"  # OpenAI's clients send the number of retries
 FaultSpecs = tuple[FaultSpec, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FaultSelection:
-    """The chance of faults: seeded by rule, fault, meaning of the call and attempt, if that is not `counted` yet."""
+    """Chooses faults by probability, seeded by rule, fault, fingerprint and attempt, and by `times`."""
 
     seed: Seed
     store: Store
     counted: bool = False
 
-    async def befalling(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
-        """Those that befall this attempt of a call, in order."""
-        afflictions = response.faults
-        if not any(each.counts for each in afflictions):
-            return afflictions
+    async def selected(self, call: Call, rule: str, response: RuleAnswer) -> FaultSpecs:
+        """Return the faults that apply to this attempt, in order."""
+        specs = response.faults
+        if not any(each.counts for each in specs):
+            return specs
         attempt = 0
-        if any(each.probability is not None for each in afflictions):
+        if any(each.probability is not None for each in specs):
             attempt = call.attempt if self.counted else await attempt_of(call, self.store)
-        befalling = [each for each in afflictions if await self._befalls(each, call, rule, attempt)]
-        return tuple(befalling)
+        selected = [each for each in specs if await self._applies(each, call, rule, attempt)]
+        return tuple(selected)
 
-    async def _befalls(self, affliction: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
-        chance, label = affliction.probability, f"{rule} {affliction.label}"
+    async def _applies(self, spec: FaultSpec, call: Call, rule: str, attempt: int) -> bool:
+        chance, label = spec.probability, f"{rule} {spec.label}"
         if chance is not None and self.seed.fraction("fault", label, call.fingerprint, str(attempt)) >= chance:
             return False
-        if affliction.times is None:
+        if spec.times is None:
             return True
-        return await self.store.incr(call.http.namespace, fault_counter(rule, affliction.label)) <= affliction.times
+        return await self.store.incr(call.http.namespace, fault_counter(rule, spec.label)) <= spec.times
 
 
 async def attempt_of(call: Call, store: Store) -> int:
-    """The client's tries: from the retry header where it sends one, else repeats of the same meaning."""
+    """Count the client's attempts: by its retry header if it sends one, else by repeats of the same fingerprint."""
     told = attempt_from_header(call.http.header(RETRIES))
     return await store.incr(call.http.namespace, attempts_counter(call)) if told is None else told
 
 
 async def next_attempt_of(call: Call, store: Store) -> int:
-    """The same, without counting it."""
+    """Return the next attempt without counting it."""
     told = attempt_from_header(call.http.header(RETRIES))
     return int(await store.get(call.http.namespace, attempts_counter(call)) or 0) + 1 if told is None else told
 
 
 def attempt_from_header(retries: str | None) -> int | None:
-    """Which try of the client a request is by its retry header, where it has one."""
+    """Return the attempt by the retry header, or None."""
     return int(retries) + 1 if retries is not None and retries.isdecimal() and len(retries) < 4 else None
 
 
-def faults_of(afflictions: FaultSpecs, call: Call, seed: Seed) -> tuple[Fault, ...]:
-    """The faults as delivery takes them, each with chance of its own."""
-    return tuple(
-        Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in afflictions
-    )
+def faults_of(specs: FaultSpecs, call: Call, seed: Seed) -> tuple[Fault, ...]:
+    """Return the faults for delivery, each with its own random stream."""
+    return tuple(Fault(each.name, each.bend, seed.branch("fault", each.label, call.fingerprint)) for each in specs)
 
 
-def changed(outcome: LocalOutcome, afflictions: FaultSpecs, call: Call) -> LocalOutcome:
-    """What is answered, after the faults that are in what it says."""
-    for each in afflictions:
+def changed(outcome: LocalOutcome, specs: FaultSpecs, call: Call) -> LocalOutcome:
+    """Apply the faults that change what an answer says."""
+    for each in specs:
         if each.change is not None and isinstance(outcome, Draft):
             outcome = each.change(outcome, call)
     return outcome

@@ -1,4 +1,4 @@
-"""Decides what to answer: the model list, then the rules in file order, a cassette, what is kept or generated.
+"""Plans the answer to a call: model limits, rules in file order, the cassette, kept answers, the model.
 
 Knows no wire shape and opens no connection.
 """
@@ -60,7 +60,7 @@ async def from_cassette(
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the settings say about answers."""
+    """The settings that concern answers."""
 
     seed: Seed = Seed()
     clock: Clock = Clock()
@@ -71,13 +71,13 @@ class Policy:
     tokenizer: Callable[[str], Tokenizer] = field(default=lambda model: APPROX, compare=False)  # of a model, by name
 
     def timing_of(self, call: Call) -> Timing:
-        """When an answer goes out that no rule times: as its model's, or as every answer."""
+        """Return the timing of an answer without a timing of its own: the model's, or the default."""
         return self.models.find(call.model).stated.timing or self.timing
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """Rules, policy and what they remember. `listed` names each dialect's own models, `tapes` plays cassettes."""
+    """Rules, policy and memory. `listed` names each dialect's own models; `tapes` plays cassettes."""
 
     rules: tuple[Rule, ...]
     policy: Policy
@@ -95,14 +95,14 @@ class Engine:
         object.__setattr__(self, "_repeats", not self.policy.unique_ids and self.policy.clock.at is not None)
 
     async def plan(self, call: Call) -> Plan:
-        """What to answer, and why. Raises Failure where the answer is a refusal that no rule asked for.
+        """Plan the answer to a call. Raises Failure for a refusal that no rule asked for.
 
         A call with several prompts is planned as that many calls, so that each prompt gets what it would get alone.
         """
         return await self._part(call, call)
 
     async def _part(self, call: Call, asked: Call) -> Plan:
-        """The same for a call that may be one prompt of the one that was `asked`, which is what cassettes hold."""
+        """Plan one prompt of the call `asked`, which is what cassettes record."""
         call = counted(call, self.policy.tokenizer(call.model))
         if len(call.prompts) > 1:
             return await self._of_each(call, asked)
@@ -150,7 +150,7 @@ class Engine:
         self.policy.models.admit(call.model)
         plan = await from_cassette(self.tapes, asked, self.store)
         if plan is None or isinstance(plan.outcome, Failure):
-            raise  # the refusal that is being handled
+            raise refusal
         return plan
 
     async def _answered(
@@ -191,28 +191,28 @@ class Engine:
         return replace(await self._generated(call, overrides), cacheable=False)
 
     async def _of_each(self, call: Call, asked: Call) -> Plan:
-        """One plan for all prompts of a call; what fails for one fails for all, and the others are not looked at."""
+        """Plan each prompt of a call; the first failure ends the work and answers the whole call."""
         plans = list[Plan]()
         for single in singles(call):
             plans.append(await self._part(single, asked))
             if isinstance(plans[-1].outcome, ALONE):
                 break
-            await asyncio.sleep(0)  # the others' turn: there may be thousands of prompts
+            await asyncio.sleep(0)  # let other requests run: there may be thousands of prompts
         return joined(plans)
 
     def explain(self, call: Call) -> str:
-        """Why no rule answers: the nearest ones, each with what held and what did not."""
+        """Explain why no rule answers: the nearest ones, with what held and what did not."""
         return report(nearest(answering(self.rules), call))
 
     async def _said(self, call: Call, rule: Rule, groups: Mapping[str, str]) -> tuple[RuleAnswer, FaultSpecs]:
-        """What a rule says to a call, and which of its faults befall this attempt. Raises Failure."""
+        """Return what a rule says to a call, and which of its faults apply to this attempt. Raises Failure."""
         scope = RenderContext(call, groups, self.policy.seed, generator(call, self.policy.seed))
         respond = partial(rule.then.respond, scope)
         response = await (aside(respond) if rule.slow else apart(call, respond))
         if response.outcome is not None and (why := misfit(response.outcome, call.operation)):
             raise Failure("server_error", f"{rule.source}: {why}", status=500)
         draws = FaultSelection(self.policy.seed, self.store, counted=self._counts_attempts)
-        return response, await draws.befalling(call, rule.name, response)
+        return response, await draws.selected(call, rule.name, response)
 
     async def _generated(self, call: Call, overrides: DeliveryOverrides) -> Plan:
         draft = await drafted(call, self.policy.seed)
@@ -236,7 +236,7 @@ class Engine:
 
 
 def _holding(engine: Engine, call: Call, *, lost: bool) -> Iterator[tuple[Rule, Mapping[str, str] | RuleError]]:
-    """The rules whose conditions hold, in their order, each with the groups of its regular expressions."""
+    """Yield the matching rules in order, each with the groups of its regular expressions."""
     for at in engine._index.candidates(call):
         rule = engine.rules[at]
         if lost and "previous_response" not in rule.when.uses:
@@ -255,7 +255,7 @@ def _made(call: Call, outcome: Draft | DocumentDraft, author: Author) -> Outcome
 
 
 async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
-    """What the model without weights answers; others have their turn between two choices."""
+    """Generate an answer; other requests run between two choices."""
     if call.operation in DOCUMENTS:
         return DocumentDraft()
     generate, choices = generator(call, seed), list[DraftChoice]()
@@ -267,12 +267,12 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
 
 
 def _different(call: Call) -> int:
-    """How many choices are made: all that are asked for, or of a large request as many as nobody waits long for."""
+    """Return how many different choices to generate: fewer for a large request, which bounds its time."""
     return min(call.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
 
 
 def generator(call: Call, seed: Seed) -> Generate:
-    """Generators for a call, each choice drawing from a seed of its own."""
+    """Return the generators for a call; each choice has its own seed."""
 
     def generate(kind: str, options: Mapping[str, Json], index: int) -> DraftChoice:
         return GENERATORS[kind](call, seed.branch("generate", call.occasion, str(index)), options)
@@ -281,15 +281,15 @@ def generator(call: Call, seed: Seed) -> Generate:
 
 
 _CATALOGUE = ("models", "model", "info")
-_FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes, counted once for each choice
+_FEWEST_CHOICES, _MOST_READ = 8, 1_000_000  # bytes read, over all choices
 _SILENCE = Draft((DraftChoice(()),))
 
 
-FEW = 8  # rules that are tried one by one
+FEW = 8  # this many rules are tried without an index
 
 
 def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
-    """The engine with more rules in front of its own, which are not looked through again."""
+    """Return the engine with more rules in front; its own are not indexed again."""
     conditions = [rule.when for rule in rules]
     front = FewIndex(len(rules)) if len(rules) <= FEW else RuleIndex(conditions)
     index = JoinedIndex(front, len(rules), engine._index)
@@ -298,17 +298,17 @@ def behind(engine: Engine, rules: Sequence[Rule]) -> Engine:
 
 
 def playing(engine: Engine, tapes: CassettePlayer) -> Engine:
-    """The engine with other cassettes."""
+    """Return the engine with another cassette player."""
     return _twin(engine, tapes=tapes)
 
 
 def remembering(engine: Engine, store: Store, memory: Memory) -> Engine:
-    """The engine with other counters and other kept answers."""
+    """Return the engine with another store and memory."""
     return _twin(engine, store=store, memory=memory)
 
 
 def _twin(engine: Engine, **other: object) -> Engine:
-    """An engine of the same parts but for a few: it is made for every test, and must not index the rules again."""
+    """Copy the engine with a few parts replaced, cheaply: every test makes one."""
     made = object.__new__(Engine)
     for part in _PARTS:
         object.__setattr__(made, part, other[part] if part in other else getattr(engine, part))

@@ -1,4 +1,4 @@
-"""What later calls come back to: the conversation behind a call, and answers that are looked up, changed or deleted.
+"""Kept answers: the conversation behind `previous_response_id`, and answers that clients look up, change or delete.
 
 Knows calls and answers, no wire shape; how much there is room for is the shelf's concern.
 """
@@ -13,7 +13,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Listing, Part, Plan, Refusal, Stored, Text, Timing, ToolUse
 from mockserver.core.store import Shelf
 
-# The operations that look something up, and the operation whose answers they find.
+# The look-up operations, and the operation whose answers they find.
 LOOK_UPS: Mapping[str, str] = {
     "response": "responses",
     "delete_response": "responses",
@@ -26,19 +26,19 @@ LOOK_UPS: Mapping[str, str] = {
     "chat_messages": "chat",
 }
 _CHANGING = ("delete_response", "cancel_response", "update_chat", "delete_chat")
-_OF_CALLS = ("input_tokens", "compact_response")  # what is asked about a call, without wanting its answer
+_OF_CALLS = ("input_tokens", "compact_response")  # they ask about a call without wanting its answer
 _BARE = 3500  # bytes of an answer and its call without any text
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Kept answers. `polls`: how many look-ups find an answer of the background in progress before it is there."""
+    """Kept answers. `polls`: how many look-ups find a background response in progress before it is done."""
 
     shelf: Shelf[Stored]
     polls: int = 1
 
     async def resumed(self, call: Call) -> Call | Failure | None:
-        """The call with the conversation that it goes on from in front; None where that one is not known."""
+        """Return the call with the conversation it continues in front, or None if that is unknown."""
         stored = await self._found(call, "responses", call.previous or "")
         if stored is None:
             return None
@@ -47,11 +47,11 @@ class Memory:
         return following(call, (*stored.call.spoken, *said(stored.answer)))
 
     async def knows(self, call: Call) -> bool:
-        """Whether a call looks up something that is kept here, by its id."""
+        """Return whether a call looks up something that is kept here."""
         return call.operation in LOOK_UPS and await self._found(call, LOOK_UPS[call.operation], call.id) is not None
 
     async def leave(self, call: Call, plan: Plan) -> Plan:
-        """The plan for a call, and on the shelf what later calls are to find of it."""
+        """Return the plan for a call, and keep what later calls may look up."""
         answer = plan.outcome
         if not isinstance(answer, Answer):
             return plan
@@ -67,7 +67,7 @@ class Memory:
         return replace(plan, kept=stored if plan.cacheable else None)
 
     async def keep(self, call: Call, answer: Answer) -> Stored:
-        """Remember an answer under its id, in the place of what had that id before.
+        """Keep an answer under its id, replacing any other with that id.
 
         What is made in the background, and not told as it is made, has its polls before it.
         """
@@ -81,11 +81,11 @@ class Memory:
         return stored
 
     async def put(self, stored: Stored) -> None:
-        """Leave an answer on the shelf as it is."""
+        """Keep an answer unchanged."""
         await self.shelf.put(*_place(stored), stored, size=stored.size)
 
     async def look_up(self, call: Call) -> Stored | Listing | Failure | None:
-        """What a look-up finds, and does to it; None where nothing is known of its id."""
+        """Perform a look-up and return what it finds, or None for an unknown id."""
         if call.operation == "stored_chats":
             return await self._listed(call)
         stored = await self._found(call, LOOK_UPS[call.operation], call.id)
@@ -98,7 +98,7 @@ class Memory:
         return await self._changed(call, stored)
 
     async def suppose(self, call: Call, answer: Answer) -> Stored | Listing:
-        """What a look-up finds where something else than the shelf says what there is: as if that had been kept."""
+        """Perform a look-up on an answer from elsewhere, as if it had been kept."""
         cancelled = call.operation == "cancel_response"
         asked = replace(call, operation=LOOK_UPS[call.operation], store=True, stream=False, background=cancelled)
         stored = Stored(asked, answer, polls=int(cancelled), size=_BARE)
@@ -109,7 +109,7 @@ class Memory:
         return await self._changed(call, stored)
 
     async def _changed(self, call: Call, stored: Stored) -> Stored:
-        """What there is after a look-up has had its effect."""
+        """Return the answer after the look-up's effect."""
         match call.operation:
             case "delete_response" | "delete_chat":
                 call = replace(stored.call, raw={}, messages=())
@@ -120,8 +120,8 @@ class Memory:
             case "cancel_response" if stored.polls:
                 stored = replace(stored, answer=replace(stored.answer, phase="cancelled"))
                 await self._change(replace(stored, polls=0))
-                return stored  # which was still being made
-            case "response" if stored.polls and call.stream:  # which is told when it is over
+                return stored  # it was still in progress
+            case "response" if stored.polls and call.stream:  # a stream ends when it is done
                 return await self._change(replace(stored, polls=0))
             case "response" if stored.polls:
                 await self._change(replace(stored, polls=stored.polls - 1))
@@ -135,7 +135,7 @@ class Memory:
         return await self.shelf.get(call.http.namespace, _key(call.dialect, operation, name))
 
     async def _listed(self, call: Call) -> Listing:
-        """The page of chats that fit the model and the metadata that are asked for."""
+        """Return the requested page of chats, filtered by model and metadata."""
         wanted: Mapping[str, Json] = call.raw.get("metadata") or {}
         fitting = [
             stored
@@ -148,19 +148,19 @@ class Memory:
 
 
 def following(call: Call, history: tuple[Message, ...]) -> Call:
-    """The call as it stands at the end of a conversation. It means what was said there, by whatever id it is called."""
+    """Return the call at the end of a conversation. Its meaning is what was said, whatever the conversation's id."""
     own = call.messages[: int(call.instructions)]
     meaning = {**call.meaning, "previous_response_id": fingerprint(*_meanings((*history, *_results(call))))}
     return replace(call, messages=(*own, *history, *call.spoken), meaning=meaning)
 
 
 def _results(call: Call) -> Iterator[Message]:
-    """What the call itself says of tools: only with the conversation before it can be told which result is whose."""
+    """Pair tool results with their calls, which may be in the earlier conversation."""
     return (message for message in call.spoken if message.role == "tool")
 
 
 def said(answer: Answer) -> tuple[Message, ...]:
-    """An answer as a message of the conversation; none, where it says nothing or was never made."""
+    """Return an answer as a message of the conversation, or nothing if it is empty."""
     parts = () if answer.phase == "cancelled" else answer.choices[0].parts
     message = Message(
         "assistant",
@@ -172,7 +172,7 @@ def said(answer: Answer) -> tuple[Message, ...]:
 
 
 def _texts(parts: Sequence[Part]) -> Iterator[str]:
-    """What was said, as many texts as there were messages."""
+    """Return the texts, one per message."""
     text, before = "", False
     for part in parts:
         spoken = isinstance(part, Text | Refusal)
@@ -187,7 +187,7 @@ def _texts(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _calls(parts: Sequence[Part]) -> Iterator[ToolCall]:
-    """What the client has to carry out."""
+    """Return the calls that the client has to carry out."""
     for part in parts:
         match part:
             case ToolUse(call):
@@ -206,7 +206,7 @@ def _unfinished(stored: Stored) -> Stored:
 
 
 def _meanings(history: Sequence[Message]) -> Iterator[Json]:
-    """What was said, without the ids that it was said with."""
+    """Return what was said, without ids."""
     ordinals: dict[str, int] = {}
     for message in history:
         for call in message.tool_calls:
@@ -235,7 +235,7 @@ def _size(part: Part) -> int:
 
 
 def _place(stored: Stored) -> tuple[str, str]:
-    """The namespace and the key under which an answer is kept."""
+    """Return the namespace and the key of a kept answer."""
     call = stored.call
     return call.http.namespace, _key(call.dialect, call.operation, stored.answer.id)
 

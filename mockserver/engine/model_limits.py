@@ -1,4 +1,4 @@
-"""How much room an answer has: a model's context window, and what text that no rule gives may come to.
+"""Model limits: the context window, the output limit, and features that a model lacks.
 
 Knows windows as numbers, not where they are set.
 """
@@ -14,7 +14,7 @@ from mockserver.model.prose.text import MAX_TEXT_TOKENS
 
 
 def fitting(call: Call, refusing: Model, stated: Model) -> Call:
-    """The call within its model's limits. Raises Failure where it asks for more and does not allow less.
+    """Return the call within its model's limits. Raises Failure if it asks for more.
 
     What is merely published refuses requests; what is `stated` bounds answers too, even those that a rule gives.
     """
@@ -28,7 +28,7 @@ def fitting(call: Call, refusing: Model, stated: Model) -> Call:
 
 
 def _asked(call: Call) -> int | None:
-    """How many tokens the client asks for; what the provider allows by itself is not asked for."""
+    """Return how many tokens the client asks for; the provider's default does not count."""
     return call.max_tokens if call.usual_tokens is None else None
 
 
@@ -48,7 +48,7 @@ def _within_output(call: Call, limit: int) -> Call:
 def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
     prompt, asked = call.prompt_tokens, _asked(call)
     if prompt > window and call.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
-        return call  # the oldest of the conversation is dropped, which nobody sees
+        return call  # the start of the conversation is dropped
     if prompt >= window and (asked != 0 or prompt > window):
         raise _too_long(call, window, 0)
     room = window - prompt
@@ -58,7 +58,7 @@ def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
 
 
 def unbidden(call: Call) -> Call:
-    """The call as a generator answers it: up to the provider's own limit, or on to the last token that is allowed."""
+    """Return the call for a generator: up to the provider's default limit, or to the last allowed token."""
     most = _ENDLESS if call.ignore_eos and call.max_tokens is None else call.max_tokens
     if call.usual_tokens is not None:
         most = call.usual_tokens if most is None else min(most, call.usual_tokens)
@@ -73,13 +73,13 @@ def _too_long(call: Call, window: int, asked: int) -> Failure:
     return Failure("context_length", details={**details, **both})
 
 
-_ENDLESS = 2048  # tokens of a text that never ends
+_ENDLESS = 2048  # tokens of a text that ignores the end of text
 ANSWERED = ("chat", "completions", "responses")
 _FORGETFUL = ("responses",)
 
 
 def admitted(call: Call, models: Catalogue) -> Call:
-    """The call as its model takes it. Raises Failure if there is none of that name, or it lacks what is asked."""
+    """Return the call as its model accepts it. Raises Failure if the model is unknown or lacks a feature."""
     models.admit(call.model)
     known = models.find(call.model)
     check(call, known.refusing)
@@ -87,7 +87,7 @@ def admitted(call: Call, models: Catalogue) -> Call:
 
 
 def check(call: Call, model: Model) -> None:
-    """Refuse what the model is known to lack. Raises Failure (`unsupported`), whose details name the `feature`."""
+    """Raise Failure (`unsupported`, with the `feature` in its details) for what the model is known to lack."""
     if call.operation not in ANSWERED:
         return
     for feature, needed in _NEEDED.items():
@@ -113,7 +113,7 @@ def _reasoning(call: Call) -> Mapping[str, Json] | None:
 
 
 def _sampling(call: Call) -> Mapping[str, Json] | None:
-    """The first of the parameters that stand at their defaults in such a model."""
+    """Return the first sampling parameter that differs from its default."""
     for name, default in _DEFAULTS.items():
         value = call.raw.get(name)
         if value is not None and value != default:

@@ -1,4 +1,4 @@
-"""Uses of the provider's own tools as a rule writes them, in the vocabulary of the Responses API.
+"""The provider's own tools in rules files, in the vocabulary of the Responses API.
 
 The short forms that a table takes beside the wire's own keys are spelt out where items are compiled.
 """
@@ -146,7 +146,7 @@ Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class SourceSpec(Table):
-    """A page that was found."""
+    """A page that a search found."""
 
     example = "{type: url, url: https://example.org}"
 
@@ -217,7 +217,7 @@ class WebSearchSpec(Table):
 
 
 class FoundSpec(Table):
-    """A passage that a search of files has found."""
+    """A passage that a file search found."""
 
     example = "{file_id: file-1, filename: a.txt, score: 0.9, text: Hello}"
 
@@ -241,7 +241,7 @@ class FileSearchSpec(Table):
 
 
 class LogsSpec(Table):
-    """What code has printed."""
+    """What code printed."""
 
     example = '{type: logs, logs: "42"}'
 
@@ -250,7 +250,7 @@ class LogsSpec(Table):
 
 
 class ImageSpec(Table):
-    """An image that code has made."""
+    """An image that code produced."""
 
     example = "{type: image, url: https://example.org/plot.png}"
 
@@ -475,7 +475,7 @@ class PrintedSpec(Table):
     example = "{stdout: hello, exit_code: 0}"
 
     stdout: str = Field("", description="what it printed")
-    stderr: str = Field("", description="what it complained of")
+    stderr: str = Field("", description="its error output")
     exit_code: int | None = Field(None, description="its exit code; 0 when absent")
     timed_out: Literal[True] | None = Field(None, description="it took too long")
 

@@ -1,4 +1,4 @@
-"""Items of a response as a rule writes them: what every answer can say too, and the provider's own tools."""
+"""The items of a response in rules files: messages, reasoning, tool calls and the provider's own tools."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -118,7 +118,7 @@ ItemSpec = Annotated[
     by_type,
 ]
 
-# What a `then` takes in place of the words of the APIs.
+# The keys of `then` for names that the APIs use.
 INSTEAD: Mapping[str, str] = {
     **dict.fromkeys(("content", "output_text", "message", "output"), "text: Hello"),
     **dict.fromkeys(("function_call", "tool_use"), "tool_calls: [{name: get_weather}]"),

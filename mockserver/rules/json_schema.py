@@ -1,4 +1,4 @@
-"""The JSON Schema of `when`, built from the same tables that read it, so that an editor knows what the loader knows."""
+"""The JSON Schema of rules files, for editors: built from the models and tables that the loader uses."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from mockserver.rules.schema import RulesFile, fault_schema
 
 
 def when_schema() -> dict[str, Json]:
-    """The JSON Schema (draft 2020-12) of a `when` table; it refers to itself as `#/$defs/when`."""
+    """Return the JSON Schema (draft 2020-12) of a `when` table, which refers to itself as `#/$defs/when`."""
     return {"$ref": "#/$defs/when", "$defs": {"when": _table(), **{f"{kind}_field": _field(kind) for kind in VALUES}}}
 
 
@@ -56,7 +56,7 @@ def _of_kind(field: Field | Family) -> dict[str, Json]:
 
 
 def _field(kind: str) -> dict[str, Json]:
-    """A bare value, or a table of the predicates that apply to this kind."""
+    """Return the schema of a bare value, or of a table of the predicates that apply to this kind."""
     bare: list[Json] = [VALUES[kind]]
     if kind == "list":
         bare.append({"type": "string"})
@@ -123,7 +123,7 @@ SHAPE_SCHEMAS: Mapping[str, Mapping[str, Json]] = {
 
 
 def rules_schema(faults: Faults) -> dict[str, Json]:
-    """The JSON Schema (draft 2020-12) of a rules file; `faults` are those of delivery, by name."""
+    """Return the JSON Schema (draft 2020-12) of a rules file; `faults` are those of delivery, by name."""
     schema: dict[str, Json] = _tidy(RulesFile.model_json_schema())
     when = when_schema()
     definitions = {**schema["$defs"], **when.pop("$defs")}
@@ -141,7 +141,7 @@ def rules_schema(faults: Faults) -> dict[str, Json]:
 
 
 def _tidy(schema: Json) -> Json:
-    """Without generated titles, and without the null that stands for an absent key."""
+    """Remove generated titles, and the null that means an absent key."""
     if isinstance(schema, list):
         return [_tidy(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""The rules file as its author writes it: models that check the shape, and from which the editor's JSON Schema is made.
+"""The models of a rules file: they check its shape and give the editor's JSON Schema.
 
 What a value means beyond its shape is decided where it is compiled.
 """
@@ -19,7 +19,7 @@ from mockserver.core.plan import REASONS
 from mockserver.rules.items import INSTEAD, ItemSpec
 from mockserver.rules.table import Headers, Table, TextOrNumber, Whole, either
 
-_LARGEST = 3.4e38  # that 32 bits can hold
+_LARGEST = 3.4e38  # the largest 32-bit float
 EmbeddingSpec = Annotated[list[Annotated[float, Field(ge=-_LARGEST, le=_LARGEST)]], Field(min_length=1)]
 Score = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Category = Literal[
@@ -40,7 +40,7 @@ Category = Literal[
 
 
 class ScoresSpec(Table):
-    """Scores by category; from 0.5 on a category is flagged."""
+    """Scores by category; a category is flagged from 0.5."""
 
     example = "{violence: 0.92}"
 
@@ -65,7 +65,7 @@ ModerationSpec = Annotated[
 ]
 
 
-MOST_EVENTS = 10_000  # that come at once
+MAX_EVENTS = 10_000
 BESIDE: Mapping[str, str] = {
     "probability": "probability for each call, seeded; a retry draws again",
     "times": "how many calls of the rule get the fault, in each namespace",
@@ -74,7 +74,7 @@ BESIDE: Mapping[str, str] = {
 
 @cache
 def fault_table(name: str, fault: Any) -> type[Table]:
-    """The table that may stand behind the name of a fault."""
+    """Return the model of a fault's options."""
     fields: dict[str, Any] = {
         "probability": (Share | None, Field(None, description=BESIDE["probability"])),
         "times": (Annotated[int, Field(ge=1)] | None, Field(None, description=BESIDE["times"])),
@@ -103,7 +103,7 @@ def _example(fault: Any) -> str:
 
 
 def fault_schema(faults: Faults) -> dict[str, Json]:
-    """The JSON Schema of one item of a rule's `faults`."""
+    """Return the JSON Schema of one item of a rule's `faults`."""
     tables = {name: fault_table(name, fault) for name, fault in faults.items()}
     named = {"enum": list(tables), "description": "a fault as it is by itself"}
     properties = {name: table.model_json_schema(by_alias=True) for name, table in tables.items()}
@@ -131,7 +131,7 @@ def _difference(number: int) -> int:
 
 # What a value of each kind must be.
 TYPES: Mapping[Kind, Callable[[Option], Any]] = {
-    "count": lambda _: Annotated[int, Field(ge=1, le=MOST_EVENTS)],
+    "count": lambda _: Annotated[int, Field(ge=1, le=MAX_EVENTS)],
     "difference": lambda _: Annotated[int, AfterValidator(_difference)],
     "duration": lambda _: Duration,
     "media type": lambda _: Annotated[str, AfterValidator(_media_type)],
@@ -223,13 +223,13 @@ class HarmsSpec(Table):
 
 
 class PromptHarmsSpec(HarmsSpec):
-    """What filters saw in the prompt."""
+    """Filter results for the prompt."""
 
     jailbreak: bool | None = None
 
 
 class CompletionHarmsSpec(HarmsSpec):
-    """What filters saw in the completion."""
+    """Filter results for the completion."""
 
     protected_material_text: bool | None = None
     protected_material_code: bool | None = None
@@ -302,7 +302,7 @@ class FailedSpec(Table):
 
 
 class GenerateSpec(Table):
-    """What a generator is to make."""
+    """The options of a generator."""
 
     example = "{kind: prose, tokens: 80}"
 
@@ -414,7 +414,7 @@ class StateSpec(Table):
 
 
 class RuleSpec(Table):
-    """When a request is like this, answer like that."""
+    """A rule: which requests it matches, and how it answers."""
 
     example = "{when: {model: gpt-4o*}, then: {text: Hello}}"
     instead: ClassVar = {name: 'it into "then"' for name in ThenSpec.takes() if name != "model"}
@@ -427,7 +427,7 @@ class RuleSpec(Table):
 
 
 class RulesFile(Table):
-    """Rules of mockserver: requests and the answers to them, the first that holds answers."""
+    """Rules of mockserver: the first that matches a request answers it."""
 
     example = "{version: 1, rules: [...]}"
     nullable = frozenset(("rules", "settings"))

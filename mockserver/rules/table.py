@@ -1,4 +1,4 @@
-"""How a table of a rules file is checked: no unknown keys, nothing converted, amounts as people write them."""
+"""The base of all tables in rules files: no unknown keys, no conversions, amounts with units."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
@@ -10,7 +10,7 @@ from mockserver.core.json import Json
 
 
 class Table(BaseModel):
-    """A table of the rules file: no unknown keys, nothing converted, and no key without a value.
+    """A table of a rules file: no unknown keys, no conversions, no key without a value.
 
     `example` shows what was expected where something else stands; `nullable` keys may hold nothing; `instead` says what
     to write in place of keys that people take from elsewhere.
@@ -24,7 +24,7 @@ class Table(BaseModel):
 
     @classmethod
     def takes(cls) -> tuple[str, ...]:
-        """The keys that such a table takes, as they are written."""
+        """Return the keys that the table accepts, as written."""
         return tuple(field.alias or name for name, field in cls.model_fields.items())
 
     @model_validator(mode="before")
@@ -51,7 +51,7 @@ def _shape(value: Json) -> str:
 
 
 def either(expected: str) -> Discriminator:
-    """Chooses among alternatives by shape alone, so that a mistake is about the one that was meant.
+    """Choose among alternatives by shape, so that errors refer to the intended one.
 
     The alternatives carry the tags `<number>`, `<text>`, `<table>` and `<list>`.
     """
@@ -63,7 +63,7 @@ def _type(value: Json) -> str | None:
     return f"<{name}>" if isinstance(name, str) else None
 
 
-# Chooses among tables by their key `type`; each alternative carries its type, in angle brackets, as tag.
+# Chooses among tables by their key `type`; each alternative has its type in angle brackets as its tag.
 by_type = Discriminator(_type)
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with the shape of a table, in plain words: one complaint for each cause, at the key it is about."""
+"""Turns pydantic's validation errors into plain messages: one per cause, at the key it concerns."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mockserver.rules.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """What is wrong with the value (or the key) at a path below the table that was checked."""
+    """What is wrong with the value (or the key) at a path below the checked table."""
 
     message: str
     path: Path
@@ -22,34 +22,34 @@ class Complaint:
 
 
 def complaints(error: ValidationError, model: type[Table], name: str) -> Iterator[Complaint]:
-    """Everything that pydantic found wrong with a table; `name` is what the table as a whole is called."""
+    """Yield all that pydantic found wrong with a table; `name` names the whole table in messages."""
     found = [(details, details["loc"]) for details in error.errors(include_url=False)]
     misspelt = {loc[:-1] for details, loc in found if details["type"] == "extra_forbidden"}
     for details, loc in found:
-        # A key that is missing beside one that is unknown is most often the same one.
+        # A missing key next to an unknown one is usually a misspelling of it.
         if details["type"] != "missing" or loc[:-1] not in misspelt:
             yield _complaint(details, loc, _Wanted(model, name))
 
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The model of the whole table, and what the table is called."""
+    """The model of the whole table, and its name in messages."""
 
     model: type[Table]
     name: str
 
     def called(self, path: Path) -> str:
-        """What people call the value at a path."""
+        """Return the name of the value at a path."""
         keys = [step for step in path if isinstance(step, str)]
         name = f'"{_cut(keys[-1])}"' if keys else self.name
         return f"an item of {name}" if path and isinstance(path[-1], int) else name
 
     def at(self, loc: Path) -> type[Table] | None:
-        """The model of the table at a location, where one stands."""
+        """Return the model of the table at a location, if there is one."""
         return _table_in(self.annotation(loc))
 
     def annotation(self, loc: Path) -> Any:
-        """What may stand at a location; tags in it say which of several alternatives was meant."""
+        """Return the annotation at a location; tags in it select among alternatives."""
         wanted: Any = self.model
         for step in loc:
             if _is_tag(step):
@@ -119,7 +119,7 @@ def _example(model: type[Table] | None) -> str:
 
 
 def _of_type(table: Mapping[str, Any], path: Path, wanted: _Wanted, types: Sequence[str]) -> Complaint:
-    """A table that does not say which of several it is, or says what none of them is."""
+    """Complain about a table with a missing or unknown `type`."""
     if "type" not in table:
         return Complaint(f'{wanted.called(path)} needs "type": one of {", ".join(types)}', path)
     name = table["type"]
@@ -130,14 +130,14 @@ def _of_type(table: Mapping[str, Any], path: Path, wanted: _Wanted, types: Seque
 
 
 def _table_in(annotation: Any) -> type[Table] | None:
-    """The first table that an annotation is about."""
+    """Return the first table of an annotation."""
     if isinstance(annotation, type) and issubclass(annotation, Table):
         return annotation
     return next((found for part in get_args(annotation) if (found := _table_in(part))), None)
 
 
 def _alternatives(annotation: Any) -> Iterator[tuple[str, Any]]:
-    """Each tag inside an annotation, and what carries it."""
+    """Yield each tag inside an annotation with its alternative."""
     for part in get_args(annotation):
         if isinstance(part, Tag):
             yield part.tag, annotation
@@ -150,7 +150,7 @@ def _tagged(annotation: Any, tag: str) -> Any:
 
 
 def _tags(annotation: Any) -> tuple[str, ...]:
-    """The types of tables that an annotation allows."""
+    """Return the types of tables that an annotation allows."""
     return tuple(tag.strip("<>") for tag, found in _alternatives(annotation) if _table_in(found) and tag != "<table>")
 
 
@@ -172,7 +172,7 @@ def _at_least(details: ErrorDetails) -> str:
 
 _NO_TEXT = "a key must be a text, not "
 _OF_TABLES = ("model_type", "dict_type", "union_tag_not_found")
-# What was expected, by pydantic's name for the mistake.
+# What was expected, by pydantic's name of the error.
 _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "expected": lambda details: details["msg"],
     "string_type": _same("a text"),

@@ -1,6 +1,6 @@
-"""Which operations a rule's answer can be for: texts answer what is generated, vectors embeddings, scores moderations.
+"""Checks of a rule's answer: which keys go together, which operations it can answer, which dialects can send it.
 
-Errors and raw bytes answer anything.
+Texts answer chats, completions and responses; vectors embeddings; scores moderations; errors and raw bytes anything.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping
@@ -16,7 +16,7 @@ from mockserver.rules.match.index import pinned
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.schema import ContentSpec, ThenSpec
 
-SAYS = ("text", "json", "refusal")  # one of these, with or without tool calls, is one kind: content
+SAYS = ("text", "json", "refusal")  # with or without tool calls, each is of the kind "content"
 
 
 def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
@@ -31,7 +31,7 @@ def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
     spoken = [key for key in outcomes if key in SAYS]
     other = next((key for key in outcomes if OUTCOMES[key] != kind), spoken[1] if len(spoken) > 1 else None)
     if other is not None:
-        context.at(other).refuse_key(f'"{outcomes[0]}" and "{other}" are two answers; keep one{_HINTS.get(other, "")}')
+        context.at(other).refuse_key(f'use "{outcomes[0]}" or "{other}", not both{_HINTS.get(other, "")}')
         return None
     for key in keys:
         if key not in outcomes and key not in BESIDE[kind]:
@@ -42,12 +42,12 @@ def kind_of(then: ContentSpec, context: CompileContext) -> str | None:
 
 @cache
 def keys_of(kind: type[ContentSpec]) -> tuple[tuple[str, str], ...]:
-    """The keys of a kind of `then`, and what each is called in it."""
+    """Return the keys of a kind of `then`, and the model's field of each."""
     return tuple((field.alias or name, name) for name, field in kind.model_fields.items())
 
 
 def _answers(key: str, keys: Collection[str], then: ContentSpec) -> bool:
-    """Whether a key is the answer itself, not something that stands beside one."""
+    """Return whether a key is an answer, rather than an addition to one."""
     match key:
         case "content_filter":
             return then.content_filter is not None and then.content_filter.on == "prompt"
@@ -65,7 +65,7 @@ def _nothing(keys: Collection[str], then: ContentSpec) -> str:
     return f"there is no answer here; write one of {', '.join(answers)}"
 
 
-# The keys that are answers, and the kind of answer that each is.
+# The keys that are answers, and their kinds.
 OUTCOMES: Mapping[str, str] = {
     "text": "content",
     "json": "content",
@@ -75,7 +75,7 @@ OUTCOMES: Mapping[str, str] = {
     "parts": "parts",
     "choices": "choices",
     "error": "error",
-    "content_filter": "content_filter",  # on the prompt; on the completion it stands beside a text
+    "content_filter": "content_filter",  # on the prompt; on the completion it goes with a text
     "generate": "generate",
     "echo": "echo",
     "raw": "raw",
@@ -85,15 +85,15 @@ OUTCOMES: Mapping[str, str] = {
     "one_of": "one_of",
     "embedding": "embedding",
     "moderation": "moderation",
-    "failed": "content",  # alone; else it stands beside what was said before
-    "faults": "manner",  # alone: of what is answered without the rule; else of the answer beside it
-    "timing": "manner",  # likewise
+    "failed": "content",  # alone; otherwise it follows a text
+    "faults": "delivery",  # alone: they change later rules' answers; otherwise this one's
+    "timing": "delivery",  # likewise
 }
 
 _SENT = frozenset(("timing", "faults"))
 _REPLY = _SENT | {"usage", "model", "headers"}
 _ENDING = frozenset(("finish", "content_filter", "annotate"))
-# What can stand beside each kind of answer.
+# The keys that may go with each kind of answer.
 BESIDE: Mapping[str, frozenset[str]] = {
     "content": _REPLY | _ENDING | {"reasoning", "annotations", "logprobs", "chunks", "failed"},
     "parts": _REPLY | _ENDING | {"annotations", "logprobs", "chunks", "failed"},
@@ -105,7 +105,7 @@ BESIDE: Mapping[str, frozenset[str]] = {
     "raw": _SENT,
     "cassette": _SENT,
     "forward": frozenset(),
-    "manner": _SENT,
+    "delivery": _SENT,
     "steps": frozenset(),
     "one_of": frozenset(),
     "embedding": _REPLY,
@@ -116,22 +116,22 @@ _HINTS: Mapping[str, str] = {"content_filter": ", or write on: completion"}
 _INSTEAD: Mapping[tuple[str, str], str] = {
     ("parts", "reasoning"): "; put {reasoning: ...} into the list",
     ("raw", "headers"): '; put it into "raw"',
-    ("cassette", "headers"): "; an episode is played as it was recorded",
-    ("forward", ""): "; the provider's answer goes out as it comes",
-    ("choices", "failed"): "; an answer breaks off as a whole, so give it one text",
-    ("manner", ""): "; write generate: auto beside it",
+    ("cassette", "headers"): "; an episode is replayed as it was recorded",
+    ("forward", ""): "; the provider's answer is sent unchanged",
+    ("choices", "failed"): "; an answer breaks off as a whole, so use a single text",
+    ("delivery", ""): "; add generate: auto",
     ("choices", ""): "; put it into each choice",
     ("steps", ""): "; put it into each step",
     ("one_of", ""): '; put it into the "then" of each branch',
 }
 
 
-GENERATIVE = ("chat", "completions", "responses")  # what a rule answers that names no operation and no path
-ASKED = (*GENERATIVE, *DOCUMENTS)  # what models are asked for; the rest only looks up what there is
+GENERATIVE = ("chat", "completions", "responses")  # the default operations of a rule
+ASKED = (*GENERATIVE, *DOCUMENTS)  # operations that ask a model; others look something up
 
 
 def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
-    """The condition of a rule; one that names no operation and no path is for those that its answer is made for."""
+    """Return the rule's condition, restricted to the operations that its answer suits unless it names one or a path."""
     if when.uses & {"operation", "path"}:
         return when
     purposes = {purpose for _, purpose in _purposes(then)} if then is not None else set()
@@ -139,12 +139,12 @@ def for_its_operations(when: Condition, then: ThenSpec | None) -> Condition:
 
 
 def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -> None:
-    """Tell `context`, a rule, of an answer that an operation which its condition asks for cannot have."""
+    """Report answers that do not suit an operation named in the rule's condition."""
     wanted = sorted(map(str, pinned(when, "operation") or ()))
     for path, purpose in _purposes(then) if wanted else ():
         other = next((name for name in wanted if not _suits(purpose, name)), None)
         if other is not None:
-            able = f"it is for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
+            able = f"use it for {', '.join(_PURPOSES[purpose])}{_OPERATIONS_INSTEAD.get(other, '')}"
             context.at("then", *path).refuse_key(f'"{path[-1]}" cannot answer the operation "{other}"; {able}')
     for path, content in then.nested() if wanted else ():
         for key in _given(content, _NOT_SENT):
@@ -156,7 +156,7 @@ def check_operations(when: Condition, then: ThenSpec, context: CompileContext) -
 
 
 def misfit(outcome: RuleOutcome, operation: str) -> str | None:
-    """What is wrong with what a rule came to as an answer to an operation, if anything is."""
+    """Return why an outcome cannot answer an operation, or None if it can."""
     match outcome:
         case Failure() | Raw() | PlayCassette() | Forward():
             return None
@@ -182,7 +182,7 @@ def _purposes(then: ThenSpec) -> Iterator[tuple[Path, str]]:
 
 
 def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
-    """Which of these keys a `then` has."""
+    """Return which of these keys a `then` has."""
     stated = content.model_fields_set
     return [key for key, name in keys_of(type(content)) if name in stated and key in wanted]
 
@@ -205,7 +205,7 @@ _PURPOSE_OF: Mapping[str, str] = {
     "embedding": "embedding",
     "moderation": "moderation",
 }
-# What an answer to these operations has no place for.
+# The operations whose answers cannot contain these keys.
 _NOT_SENT: Mapping[str, tuple[str, ...]] = {
     "items": ("chat", "completions"),
     "failed": ("chat", "completions"),
@@ -222,7 +222,7 @@ Known = Mapping[str, frozenset[str]]  # the features of each dialect
 
 
 def check_dialects(when: Json, context: CompileContext, known: Known) -> None:
-    """Tell `context`, a rule, of unknown dialects in its `when`."""
+    """Report unknown dialects in `when`."""
     for path, dialect in _named(when.get("dialect") if isinstance(when, Mapping) else None):
         if dialect not in known:
             hint = did_you_mean(dialect, known) or f"; it is one of {', '.join(known)}"
@@ -230,7 +230,7 @@ def check_dialects(when: Json, context: CompileContext, known: Known) -> None:
 
 
 def check_features(when: Condition, then: ThenSpec, context: CompileContext, known: Known) -> None:
-    """Tell `context`, a rule, of what its `then` uses and a dialect that its condition asks for does not have."""
+    """Report features of the answer that a dialect named in the condition does not have."""
     pins = pinned(when, "dialect") or ()
     dialects = [dialect for dialect in known if dialect in pins]
     for path, feature in _features(then) if dialects else ():
@@ -244,7 +244,7 @@ def check_features(when: Condition, then: ThenSpec, context: CompileContext, kno
 
 
 def _named(dialect: Json) -> Iterator[tuple[Path, str]]:
-    """The dialects that `when` names one by one; a pattern names none."""
+    """Yield the dialects that `when` names exactly, without patterns."""
     match dialect:
         case str() if "*" not in dialect:
             yield (), dialect
@@ -281,7 +281,7 @@ def _used(content: ContentSpec, path: Path) -> Iterator[tuple[Path, str]]:
             yield (*path, "tool_calls", at, "input"), "custom_tools"
 
 
-# Keys of an answer that take a feature of the dialect.
+# Keys of an answer that need a feature of the dialect.
 FEATURE_OF: Mapping[str, str] = {
     "content_filter": "content_filter",
     "annotate": "filter_annotations",
@@ -293,14 +293,14 @@ FEATURE_OF: Mapping[str, str] = {
     "moderation": "moderation",
 }
 
-# What a dialect without a feature cannot send.
+# What a dialect without the feature cannot send.
 WORDS: Mapping[str, str] = {
     "content_filter": "filtered content",
-    "filter_annotations": "severities of filters",
+    "filter_annotations": "filter severities",
     "refusal": "a refusal",
     "annotations": "annotations",
-    "custom_tools": "calls of tools that take free text",
-    "items": "items of a response",
+    "custom_tools": "calls of custom tools",
+    "items": "response items",
     "failed": "an answer that breaks off",
     "embedding": "embeddings",
     "moderation": "moderations",

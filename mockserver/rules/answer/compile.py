@@ -1,4 +1,4 @@
-"""`then` compiled: from what a rule says to a Responder, so that a call only runs what is left to do."""
+"""Compiles `then` to a CompiledThen, so that answering a call does only what depends on the call."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
@@ -70,11 +70,11 @@ def _place(context: CompileContext) -> Place | None:
     return context.mistakes.document.place(context.path)
 
 
-_SURE = 0.95  # the score of a category that a rule only names
+_SURE = 0.95  # the score of a category without a stated score
 
 
 def stated(then: ThenSpec) -> DocumentDraft:
-    """The vector or the scores that a rule gives."""
+    """Return the vector or the scores of a rule."""
     if then.embedding is not None:
         return DocumentDraft(tuple(map(float, then.embedding)))
     return DocumentDraft({} if then.moderation is None else _scores(then.moderation))
@@ -136,7 +136,7 @@ def _unbent(then: ThenSpec, context: CompileContext) -> Compiled[RuleAnswer]:
             return constant(RuleAnswer(Forward()))
         case "embedding" | "moderation":
             return constant(RuleAnswer(_stated(then, context), timing))
-        case "manner":
+        case "delivery":
             return constant(RuleAnswer(None, timing))
         case "steps":
             return _steps(then.steps or [], context.at("steps"))
@@ -199,7 +199,7 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
 
     cut = cut_of(then.chunks)
     if isinstance(cut, tuple):
-        context.at("chunks").refuse("pieces need a text that is known; use token, word, char or {size: 7}")
+        context.at("chunks").refuse("pieces need a text known at load; use token, word, char or {size: 7}")
 
     def make(scope: RenderContext) -> tuple[DraftChoice, ...]:
         made = (scope.generate(kind, options, index) for index in range(scope.call.n))
@@ -216,18 +216,18 @@ def _check_tokens(tokens: int, kind: str, context: CompileContext) -> None:
         context.refuse(f'"tokens" expects at most {MAX_TEXT_TOKENS}, not {tokens}')
     elif kind in _OF_GIVEN_LENGTH:
         others = ", ".join(name for name in KINDS if name not in _OF_GIVEN_LENGTH)
-        context.refuse_key(f'"tokens" changes nothing for kind: {kind}; it goes with {others}')
+        context.refuse_key(f'"tokens" has no effect for kind: {kind}; use it with {others}')
 
 
 def _steps(steps: list[ThenSpec], context: CompileContext) -> Compiled[RuleAnswer]:
-    """One for each turn of the conversation; the last repeats."""
+    """Choose the step by turn; the last one repeats."""
     makers = [_one(step, context.at(at)) for at, step in enumerate(steps)]
     last = len(makers) - 1
     return Compiled(lambda scope: makers[min(scope.call.turn, last)](scope))
 
 
 def _one_of(branches: list[BranchSpec], context: CompileContext) -> Compiled[RuleAnswer]:
-    """One of several, the same one as long as the conversation goes on."""
+    """Choose a branch by seed and the conversation's opening, so that a conversation keeps its branch."""
     makers = [_one(branch.then, context.at(at, "then")) for at, branch in enumerate(branches)]
     *bounds, total = accumulate(branch.weight for branch in branches)
     labels = ("one_of", context.rule, context.label)
@@ -240,7 +240,7 @@ def _one_of(branches: list[BranchSpec], context: CompileContext) -> Compiled[Rul
 
 
 def _one(then: ThenSpec, context: CompileContext) -> Responder:
-    """A step or a branch, which says that it is this one; so does the innermost, where it has some itself."""
+    """Compile a step or branch; its answer carries the path of the innermost one."""
     path = context.inside
     return _response(then, context).into(lambda whole: whole if whole.path else replace(whole, path=path)).make
 
@@ -248,10 +248,10 @@ def _one(then: ThenSpec, context: CompileContext) -> Responder:
 def _choice(choice: ChoiceSpec, context: CompileContext) -> Compiled[DraftChoice]:
     if choice.content_filter is not None and choice.content_filter.on == "prompt":
         context.at("content_filter", "on").refuse(
-            "all choices have one prompt; let the filter trip beside them, or on: completion"
+            'all choices share one prompt; put the filter next to "choices", or write on: completion'
         )
     elif choice.annotate is not None and choice.annotate.prompt is not None:
-        context.at("annotate", "prompt").refuse_key('all choices have one prompt; put this beside "choices"')
+        context.at("annotate", "prompt").refuse_key('all choices share one prompt; put this next to "choices"')
     elif kind_of(choice, context) is not None:
         return compile_content(choice, context)
     return constant(DraftChoice(()))
@@ -266,15 +266,13 @@ def _timing(timing: TimingSpec | None, context: CompileContext) -> Timing | None
     if timing is None:
         return None
     if both_speeds(timing):
-        context.at("tokens_per_second").refuse_key(
-            '"tokens_per_second" and "per_token" are two ways to say it; keep one'
-        )
+        context.at("tokens_per_second").refuse_key('use "tokens_per_second" or "per_token", not both')
     known = context.profiles
     if known is not None and timing.profile is not None and timing.profile not in known:
         context.at("profile").refuse(unknown_profile(timing.profile, known))
     return compiled(timing, known or {})
 
 
-# What `generate` can name: arguments belong to a tool call.
+# The kinds that `generate` accepts; arguments belong to a tool call.
 KINDS = tuple(name for name in GENERATORS if name != "arguments")
 _OF_GIVEN_LENGTH = ("echo", "schema", "json")

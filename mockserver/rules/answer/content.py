@@ -1,4 +1,4 @@
-"""What an answer says: texts, JSON, refusals, tool calls and reasoning become the parts of a choice."""
+"""Compiles what an answer says: texts, JSON, refusals, tool calls and reasoning become parts of a choice."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ from mockserver.rules.templates import Compiled, combined, constant, gathered
 
 
 def tool_use(call: ToolCallSpec, cut: Chunks, context: CompileContext, *, before: int = 0) -> Compiled[Part]:
-    """The compiled for a call, before which stand so many of the same tool; without an id it gets one later."""
+    """Compile a tool call that follows `before` calls of the same tool; without an id it gets one later."""
     return _tool_call(call, context, before).into(lambda made: ToolUse(made, cut))
 
 
@@ -31,7 +31,7 @@ def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Comp
     context.at("id").refuse_template(identity)
     if call.input is not None:
         if call.arguments is not None:
-            context.at("input").refuse_key('"input" and "arguments" are two ways to say it; keep one')
+            context.at("input").refuse_key('use "input" or "arguments", not both')
         return context.at("input").text(call.input).into(lambda text: ToolCall(identity, name, text, "custom"))
     match call.arguments:
         case None | "auto":
@@ -44,7 +44,7 @@ def _tool_call(call: ToolCallSpec, context: CompileContext, before: int) -> Comp
 
 
 def _automatic(scope: RenderContext, bare: ToolCall, before: int) -> ToolCall:
-    """A call whose arguments fit the tool's schema; without any where the request does not offer the tool."""
+    """Make arguments that satisfy the tool's schema; none if the request does not offer the tool."""
     if scope.call.tool(bare.name) is not None:
         for part in scope.generate("arguments", {"tool": bare.name, "before": before}, 0).parts:
             if isinstance(part, ToolUse):
@@ -70,7 +70,7 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
 
 
 def _call(name: str, said: Mapping[str, Json], call_id: str | None) -> ToolCallSpec:
-    """A call as the other kinds of answer write it, with an id where the item states one."""
+    """Return a call item as a tool call of other kinds of answer, with its id if it has one."""
     named = {} if call_id is None else {"id": call_id}
     return ToolCallSpec.model_validate({"name": name, **said, **named})
 
@@ -81,7 +81,7 @@ def _message(message: MessageSpec, cut: Chunks, context: CompileContext) -> Iter
     elif message.text is not None:
         yield _items_text(message.text, message.annotations, partial(Text, chunks=cut, apart=True), context)
     if message.annotations and message.content is not None:
-        context.at("annotations").refuse_key('"annotations" are of the text; put them into its part')
+        context.at("annotations").refuse_key('"annotations" belong to a text; put them into its part')
     for at, part in enumerate(message.content or ()):
         here, apart = context.at("content", at), at == 0
         if part.type == "refusal":
@@ -108,17 +108,17 @@ def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> 
 
 
 def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileContext) -> None:
-    """Tell `context` of an item that says what it does in two ways, or not at all."""
+    """Report an item that states its action in two ways, or not at all."""
     ways = [key for key in _WAYS.get(kind, ()) if key in keys]
     if len(ways) > 1:
-        context.at(ways[1]).refuse_key(f'"{ways[1]}" and "{ways[0]}" are two ways to say it; keep one')
+        context.at(ways[1]).refuse_key(f'use "{ways[1]}" or "{ways[0]}", not both')
     elif not ways and kind in _WAYS:
         context.refuse(f"{kind} needs one of {', '.join(_WAYS[kind])}")
     if "sources" in keys and "action" in keys and kind == "web_search_call":
-        context.at("sources").refuse_key('"sources" are what a search found; put them into "action"')
+        context.at("sources").refuse_key('"sources" are the results of a search; put them into "action"')
 
 
-# Of these keys an item has exactly one.
+# An item has exactly one of these keys.
 _WAYS: Mapping[str, tuple[str, ...]] = {
     "web_search_call": ("query", "action"),
     "file_search_call": ("query", "queries"),
@@ -133,7 +133,7 @@ _NO_NOTES: _Notes = constant(())
 
 
 def compile_content(content: ContentSpec, context: CompileContext) -> Compiled[DraftChoice]:
-    """The compiled for one choice."""
+    """Compile one choice."""
     parts = gathered(_parts(content, context))
     if isinstance(content.chunks, list):
         _check_pieces(content.chunks, parts, context.at("chunks"))
@@ -141,7 +141,7 @@ def compile_content(content: ContentSpec, context: CompileContext) -> Compiled[D
 
 
 def finished(content: ContentSpec, context: CompileContext, choice: Compiled[DraftChoice]) -> Compiled[DraftChoice]:
-    """The choice with the finish, the log probabilities and the filters that a rule states."""
+    """Add the finish reason, log probabilities and filters that a rule states."""
     trip = content.content_filter
     if trip is not None:
         check_filter(trip, context.at("content_filter"))
@@ -154,14 +154,14 @@ def finished(content: ContentSpec, context: CompileContext, choice: Compiled[Dra
 
 
 def _filter_after(trip: FilterSpec | None) -> int | None:
-    """After how many tokens a filter trips, if there is one: at the end of the text where it does not say."""
+    """Return after how many tokens the filter trips, if there is one; by default at the end of the text."""
     if trip is None:
         return None
     return AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens
 
 
 def cut_of(chunks: ChunksSpec | None) -> Cut:
-    """How texts are cut, as the core says it."""
+    """Return how texts are split into chunks."""
     match chunks:
         case None:
             return "token"
@@ -174,7 +174,7 @@ def cut_of(chunks: ChunksSpec | None) -> Cut:
 
 def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[Part]]:
     cut, notes = cut_of(content.chunks), _annotations(content, context)
-    # An exact list of pieces is of the text; what stands before it is cut as usual.
+    # An exact list of pieces applies to the text; the parts before it are split as usual.
     before = "token" if isinstance(cut, tuple) else cut
     if content.reasoning is not None:
         yield context.at("reasoning").text(content.reasoning).into(lambda text: Reasoning(text, before))
@@ -193,7 +193,7 @@ def _parts(content: ContentSpec, context: CompileContext) -> Iterator[Compiled[P
         chunks = content.chunks if part.chunks is None else part.chunks
         yield from _part(part, cut_of(chunks), notes, context.at("parts", index))
         if part.text is not None:
-            notes = _NO_NOTES  # they are of the first text
+            notes = _NO_NOTES  # they belong to the first text
 
 
 def _annotations(content: ContentSpec, context: CompileContext) -> _Notes:
@@ -230,7 +230,7 @@ def _made(part: PartSpec, cut: Cut, notes: _Notes, context: CompileContext) -> I
 
 
 def _check_pieces(pieces: list[str], parts: Compiled[tuple[Part, ...]], context: CompileContext) -> None:
-    """An exact list of pieces is of one text, which must be the same for every call."""
+    """Check that an exact list of pieces has a single text that is the same for every call."""
     if not parts.known:
         context.refuse("pieces need a text without templates; use token, word, char or {size: 7}")
         return
@@ -238,7 +238,7 @@ def _check_pieces(pieces: list[str], parts: Compiled[tuple[Part, ...]], context:
     if len(texts) > 1 and isinstance(parts.known[0][0], Reasoning):
         texts = texts[1:]
     if len(texts) != 1:
-        context.refuse("pieces are of one text, and here are several; give each its own chunks under parts")
+        context.refuse("pieces apply to one text, and there are several; give each its own chunks under parts")
     elif "".join(pieces) != texts[0]:
         context.refuse(f"these pieces do not join to the text: {_first_difference(''.join(pieces), texts[0])}")
 

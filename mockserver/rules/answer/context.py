@@ -1,4 +1,4 @@
-"""Where one stands in a rule while it is compiled: what the rule says of itself, and a way to complain right there."""
+"""CompileContext: the position in a rule while it is compiled, where mistakes are reported."""
 
 import math
 from collections.abc import Mapping
@@ -29,44 +29,44 @@ class CompileContext:
     faults: Faults = field(default_factory=dict)
 
     def at(self, *steps: str | int) -> "CompileContext":
-        """The context below this one. Of a rule there are many: `replace` would take three times as long."""
+        """Return the context below this one. Rules make many of them, and `replace` is three times slower."""
         path = (*self.path, *steps)
         return CompileContext(self.mistakes, self.templates, self.rule, path, self.groups, self.profiles, self.faults)
 
     @property
     def label(self) -> str:
-        """The path inside the rule, as a label for its random streams: moving the rule changes nothing."""
+        """Return the path inside the rule: the label of its random streams, which moving the rule does not change."""
         return "/".join(map(str, self.path[2:]))
 
     @property
     def inside(self) -> str:
-        """The path inside the rule's `then`, as reports show it: `one_of[0].steps[2]`."""
+        """Return the path inside `then` as reports show it: `one_of[0].steps[2]`."""
         steps = [step for step in self.path[3:] if step != "then"]
         return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
     def text(self, source: str) -> Compiled[str]:
-        """The compiled for the text that stands here, which may be a template."""
+        """Compile the text at this position, which may be a template."""
         return self.templates.compile(source, self)
 
     def refuse(self, message: str) -> None:
-        """Note a mistake in the value that stands here."""
+        """Report a mistake in the value at this position."""
         self.mistakes.add(message, self.path)
 
     def refuse_key(self, message: str) -> None:
-        """Note a mistake in the key that stands here."""
+        """Report a mistake in the key at this position."""
         self.mistakes.add(message, self.path, key=True)
 
     def refuse_template(self, text: str) -> None:
-        """Note a mistake if the text looks like a template, as none can stand here."""
+        """Report a mistake if the text looks like a template, which is not supported here."""
         if is_template(text):
-            self.refuse("no template can stand here: this is sent as it is")
+            self.refuse("templates are not supported here: this is sent unchanged")
 
     def refuse_line(self, message: str, line: int) -> None:
-        """Note a mistake in one line (from 1) of the text that stands here."""
+        """Report a mistake in one line (from 1) of the text at this position."""
         self.mistakes.add_place(message, self.mistakes.document.inside(self.path, line))
 
     def where(self) -> Where:
-        """How each line of the text that stands here is called; the document itself is not kept for that."""
+        """Return a function that maps lines of the text here to file and line, without keeping the document."""
         document = self.mistakes.document
         start, first = document.place(self.path), document.inside(self.path, 1)
         if start is None or first is None:
@@ -77,13 +77,13 @@ class CompileContext:
 
 
 def json_text(value: Json, context: CompileContext) -> Compiled[str]:
-    """The compiled for the JSON text of a value; what JSON cannot say is told to `context`."""
+    """Compile a value to JSON text; values that JSON cannot express are reported to `context`."""
     json_bytes(value, context)
     return json_value(value, context).into(_dumped)
 
 
 def json_value(value: Json, context: CompileContext) -> Compiled[Json]:
-    """The compiled for a value, its texts rendered; a text stays a text, whatever it comes to."""
+    """Compile a value with its texts rendered; a rendered text stays a text."""
     match value:
         case str():
             return context.text(value)
@@ -94,13 +94,13 @@ def json_value(value: Json, context: CompileContext) -> Compiled[Json]:
         case list() | tuple():
             return gathered(json_value(item, context.at(index)) for index, item in enumerate(value)).into(list)
         case float() if not math.isfinite(value):
-            context.refuse("JSON has no number like this; write null or a text")
+            context.refuse("JSON has no such number; write null or a text")
             return constant(None)
     return constant(value)
 
 
 def json_bytes(value: Json, context: CompileContext) -> bytes:
-    """The JSON of a value as it stands, nothing in it being a template."""
+    """Return the JSON of a value without templates."""
     try:
         return to_json(value)
     except (PydanticSerializationError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Errors that a rule answers with: a status, a short name, a free table, or a filter that trips on the prompt."""
+"""Compiles errors and raw replies: a status, a short name, a table, a filter that trips on the prompt, raw bytes."""
 
 import re
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from mockserver.rules.templates import Compiled, constant
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _BROKEN = re.compile(r"[\x00-\x1f\x7f]")
-# They frame the answer or rule the connection, so that a word of a rule could break either for the next answer.
+# They frame the answer or control the connection, so a rule that sets them could break the next answer.
 _OWN = frozenset(
     (
         *("connection", "content-length", "keep-alive", "proxy-connection"),
@@ -37,7 +37,7 @@ _OWN = frozenset(
 
 
 def compile_headers(table: Mapping[str, str | int] | None, context: CompileContext) -> Headers:
-    """The headers of a table, names in lower case; what cannot be one is told to `context`."""
+    """Compile the headers of a table, names in lower case; invalid ones are reported to `context`."""
     for name, value in (table or {}).items():
         for complaint in filter(None, (_name(name), _value(str(value)))):
             context.at(name).refuse(complaint)
@@ -47,7 +47,7 @@ def compile_headers(table: Mapping[str, str | int] | None, context: CompileConte
 
 def _name(name: str) -> str | None:
     if not _TOKEN.fullmatch(name):
-        return f"{shown(name)} cannot be the name of a header: only letters, digits and !#$%&'*+.^_`|~- may stand in it"
+        return f"{shown(name)} is not a valid header name: use only letters, digits and !#$%&'*+.^_`|~-"
     if name.lower() in _OWN:
         return f'the server writes "{name.lower()}" itself; leave it out'
     return None
@@ -55,9 +55,9 @@ def _name(name: str) -> str | None:
 
 def _value(value: str) -> str | None:
     if _BROKEN.search(value):
-        return f"{shown(value)} cannot be the value of a header: it must be one line without control characters"
+        return f"{shown(value)} is not a valid header value: it must be one line without control characters"
     if not value.isascii() or value != value.strip():
-        return f"{shown(value)} cannot be the value of a header: only ASCII, without spaces at its ends"
+        return f"{shown(value)} is not a valid header value: use ASCII without leading or trailing spaces"
     return None
 
 
@@ -68,7 +68,7 @@ _OF: Mapping[str, tuple[str, ...]] = {
 
 
 def verdicts(annotate: AnnotateSpec | None, trip: FilterSpec | None, on: str) -> Safety:
-    """What filters say of the prompt or of the completion (`on`): a trip first, then what is only annotated."""
+    """Return the filter verdicts for the prompt or the completion (`on`): a trip first, then annotations."""
     tripped = (_tripped(trip),) if trip is not None and trip.on == on else ()
     harms: HarmsSpec | None = None if annotate is None else getattr(annotate, on)
     noted = () if harms is None else _noted(harms)
@@ -76,12 +76,12 @@ def verdicts(annotate: AnnotateSpec | None, trip: FilterSpec | None, on: str) ->
 
 
 def check_filter(trip: FilterSpec, context: CompileContext) -> None:
-    """Tell `context` of a trip that cannot be."""
+    """Report an impossible trip."""
     if trip.category not in _OF[trip.on]:
         other = "completion" if trip.on == "prompt" else "prompt"
-        context.at("category").refuse(f'"{trip.category}" is found in the {other} only; write on: {other}')
+        context.at("category").refuse(f'"{trip.category}" applies to the {other} only; write on: {other}')
     if trip.severity is not None and trip.category not in HARMS:
-        context.at("severity").refuse_key(f'"{trip.category}" is found or not; it has no severity')
+        context.at("severity").refuse_key(f'"{trip.category}" is detected or not; it has no severity')
     if trip.after_tokens is not None and trip.on == "prompt":
         context.at("after_tokens").refuse_key(
             '"after_tokens" counts the completion\'s tokens; with on: prompt there is none'
@@ -103,22 +103,22 @@ def _noted(harms: HarmsSpec) -> Safety:
 
 
 def compile_error(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
-    """The failure that `error` states, with what stands beside it."""
+    """Compile `error` and the keys that go with it."""
     error, here = then.error, context.at("error")
     table = error if isinstance(error, ErrorSpec) else ErrorSpec()
     failure = _free(table, here) if isinstance(error, ErrorSpec) else _short(error, here)
     headers = compile_headers(then.headers, context.at("headers"))
     if then.retry_after is not None and table.retry_after is not None:
-        context.at("retry_after").refuse_key('"retry_after" stands inside "error" already; keep one')
+        context.at("retry_after").refuse_key('"retry_after" is already inside "error"; keep one')
     retry_after = then.retry_after if table.retry_after is None else table.retry_after
     failure = replace(failure, retry_after=retry_after, headers=(*failure.headers, *headers))
     return _fresh(failure, here.at("message").text(table.message) if table.message is not None else None)
 
 
 def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
-    """The failure of a content filter that trips on the prompt."""
+    """Compile a content filter that trips on the prompt."""
     trip = then.content_filter
-    assert trip is not None  # noqa: S101  # this kind of answer is chosen by it
+    assert trip is not None  # noqa: S101  # it decides this kind of answer
     check_filter(trip, context.at("content_filter"))
     safety = verdicts(then.annotate, trip, "prompt")
     headers = compile_headers(then.headers, context.at("headers"))
@@ -126,7 +126,7 @@ def compile_trip(then: ThenSpec, context: CompileContext) -> Compiled[Failure]:
 
 
 def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileContext) -> Compiled[Broken | None]:
-    """What breaks an answer off, after what it says."""
+    """Compile what breaks an answer off after its text."""
     if failed is None:
         return constant(None)
     if not isinstance(failed, FailedSpec):
@@ -139,7 +139,7 @@ def compile_failed(failed: Literal[True] | FailedSpec | None, context: CompileCo
 
 
 def _fresh(failure: Failure, message: Compiled[str] | None) -> Compiled[Failure]:
-    # A new one for every call: an exception collects the tracebacks of its travels.
+    # A new one for every call: an exception collects tracebacks.
     if message is None:
         return Compiled(lambda _: replace(failure))
     make = message.make
@@ -151,7 +151,7 @@ def _short(error: int | str | None, context: CompileContext) -> Failure:
         return Failure(_reason(error, context))
     status = error or 0
     if not 400 <= status <= 599:
-        context.refuse(f"{status} is the status of no error; write 400 to 599, or a table with a status and a message")
+        context.refuse(f"{status} is not an error status; write 400 to 599, or a table with a status and a message")
     return Failure(reason_of(status), status=status)
 
 
@@ -183,12 +183,12 @@ _OURS = (
     *("not_found", "previous_not_found", "not_cancellable", "unsupported"),
     *("key_not_allowed", "model_not_allowed", "over_limit"),
 )
-# The short names of errors, and the reasons that they stand for.
+# The short names of errors, and their reasons.
 _WORDS: Mapping[str, str] = {name: name for name in REASONS if name not in _OURS}
 
 
 def compile_raw(raw: RawSpec, context: CompileContext) -> Compiled[Raw]:
-    """The reply that `raw` states: nothing in it is a template, and nothing is added but a content type."""
+    """Compile a raw reply: without templates, and with nothing added but a content type."""
     if raw.frames is not None and "body" in raw.model_fields_set:
         context.at("frames").refuse_key('"body" and "frames" are two bodies; keep one')
     headers = compile_headers(raw.headers, context.at("headers"))
@@ -206,7 +206,7 @@ def _reply(raw: RawSpec, headers: Headers, context: CompileContext) -> Raw:
 
 
 def _frame(value: Json, context: CompileContext) -> Frame | bytes:
-    """Text is sent as it is; any other value is the JSON of an event."""
+    """Send text unchanged; any other value is the JSON of an event."""
     return _bytes(value, context) if isinstance(value, str) else Frame(json_bytes(value, context))
 
 

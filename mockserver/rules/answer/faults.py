@@ -1,6 +1,6 @@
-"""The faults that a rule wants: which, where, how often; and when one befalls a call.
+"""Compiles the faults of a rule: which, where and how often; and the faults that change what an answer says.
 
-The engine's own change what an answer says. Of the others, which its caller hands in, it knows names and options only.
+Delivery's faults are passed in; only their names and options are known here.
 """
 
 import json
@@ -35,7 +35,7 @@ class BadToolArguments:
     )
 
     def __call__(self, draft: Draft, call: Call) -> Draft:
-        """The draft with other arguments; free text for a tool that takes it stays."""
+        """Return the draft with other arguments; free text for custom tools is unchanged."""
         return _called(draft, lambda made: replace(made, arguments=_SPOILT[self.how](made.arguments)))
 
 
@@ -44,7 +44,7 @@ class UnknownTool:
     """Call a tool that the request does not offer."""
 
     def __call__(self, draft: Draft, call: Call) -> Draft:
-        """The draft with other names of tools."""
+        """Return the draft with other tool names."""
         offered = {tool.name for tool in call.tools}
         return _called(draft, lambda made: replace(made, name=_unknown(made.name, offered)))
 
@@ -87,7 +87,7 @@ def _wrong_types(arguments: str) -> str:
 
 
 def _wrong(value: Json) -> Json:
-    """A value of another type."""
+    """Return a value of another type."""
     match value:
         case str():
             return [value]
@@ -108,13 +108,13 @@ _SPOILT: Mapping[str, Callable[[str], str]] = {
 ANSWER_FAULTS: Faults = {"bad_tool_arguments": BadToolArguments, "unknown_tool": UnknownTool}
 
 
-ON_TOOL_CALLS = (*ANSWER_FAULTS, "in_tool_arguments")  # all that a fault can spoil of what is said
+ON_TOOL_CALLS = (*ANSWER_FAULTS, "in_tool_arguments")  # faults and positions that need a tool call
 _WRITTEN = "a fault is a name, or one name with its table: {cut: {after_tokens: 3}}"
 
 
 def compile_faults(then: ThenSpec, context: CompileContext) -> tuple[FaultSpec, ...]:
-    """The faults of a `then`; whatever is wrong with them is told to `context`."""
-    made = (_affliction(item, then, context.at("faults", at)) for at, item in enumerate(then.faults or ()))
+    """Compile the faults of a `then`; mistakes are reported to `context`."""
+    made = (_fault_spec(item, then, context.at("faults", at)) for at, item in enumerate(then.faults or ()))
     return tuple(found for found in made if found is not None)
 
 
@@ -126,7 +126,7 @@ def order_dependent(then: ThenSpec) -> Iterator[str]:
             yield from (f"{key} of the fault {name}" for key in ("probability", "times") if key in keys)
 
 
-def _affliction(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpec | None:
+def _fault_spec(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpec | None:
     if isinstance(item, Mapping) and len(item) == 1:
         ((name, stated),) = item.items()
     else:
@@ -146,7 +146,7 @@ def _affliction(item: Json, then: ThenSpec, context: CompileContext) -> FaultSpe
     for place in [name, *stated]:
         if place in ON_TOOL_CALLS and not _may_call(then):
             (here.at(place) if place in stated else here).refuse_key(
-                f'"{place}" cannot befall this answer: it calls no tool'
+                f'"{place}" cannot apply to this answer: it calls no tool'
             )
     return replace(_stated(name, faults[name], table, here), path=context.inside)
 
@@ -155,7 +155,7 @@ def _stated(name: str, fault: Any, table: Table, context: CompileContext) -> Fau
     given = {key: getattr(table, key) for key in type(table).model_fields if key in table.model_fields_set}
     places = [key for key in given if key in POSITIONS]
     if len(places) > 1:
-        context.at(places[1]).refuse_key(f'"{places[0]}" and "{places[1]}" are two positions; keep one')
+        context.at(places[1]).refuse_key(f'use one position, not "{places[0]}" and "{places[1]}"')
     made = fault(**_fields(fault, given))
     chance, times = given.get("probability"), given.get("times")
     change, bend = (made, None) if name in ANSWER_FAULTS else (None, made)
@@ -163,7 +163,7 @@ def _stated(name: str, fault: Any, table: Table, context: CompileContext) -> Fau
 
 
 def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Table | None:
-    """The table of a fault, or None where something is wrong with it."""
+    """Return the table of a fault, or None after reporting what is wrong."""
     if isinstance(stated, Mapping) and (misplaced := _misplaced(name, fault, stated)):
         context.at(misplaced[0]).refuse_key(misplaced[1])
         return None
@@ -177,17 +177,17 @@ def _checked(name: str, fault: Any, stated: Json, context: CompileContext) -> Ta
 
 
 def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, str] | None:
-    """A position that the fault cannot have, and why."""
+    """Return a position that the fault does not support, and why."""
     places = next((each.among for each in options(fault) if each.kind == "position"), ())
     wrong = next((key for key in stated if key in POSITIONS and key not in places), None)
     if wrong is None:
         return None
-    instead = f"; it takes {', '.join(places)}" if places else ": it is about the whole answer"
+    instead = f"; it takes {', '.join(places)}" if places else ": it affects the whole answer"
     return wrong, f'"{wrong}" cannot apply to {name}{instead}'
 
 
 def _fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
-    """The fields of a fault from the keys of its table."""
+    """Return the fields of a fault from the keys of its table."""
     fields: dict[str, Json] = {}
     for each in options(fault):
         if each.kind != "position":
@@ -198,7 +198,7 @@ def _fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _may_call(content: ContentSpec) -> bool:
-    """Whether an answer may call a tool, as far as its keys tell."""
+    """Return whether an answer may call a tool, judging by its keys."""
     if isinstance(content, ThenSpec):
         if content.choices is not None:
             return any(map(_may_call, content.choices))

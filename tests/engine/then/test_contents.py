@@ -103,11 +103,11 @@ def test_a_generator_without_a_call_leaves_arguments_empty():
 
 
 BAD = {
-    "{tool_calls: [{name: '{{ match.x }}'}]}": "21: no template can stand here: this is sent as it is",
+    "{tool_calls: [{name: '{{ match.x }}'}]}": "21: templates are not supported here: this is sent unchanged",
     "{parts: [{}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
     "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
     "{tool_calls: [{name: a, input: x, arguments: {}}]}": (
-        '24: "input" and "arguments" are two ways to say it; keep one'
+        '24: use "input" or "arguments", not both'
     ),
     "{text: abc, chunks: [a, bd]}": (
         '20: these pieces do not join to the text: after 2 characters they have "d", the text has "c"'
@@ -119,13 +119,13 @@ BAD = {
         "34: pieces need a text without templates; use token, word, char or {size: 7}"
     ),
     "{text: a, tool_calls: [{name: b, arguments: {}}], chunks: [a]}": (
-        "58: pieces are of one text, and here are several; give each its own chunks under parts"
+        "58: pieces apply to one text, and there are several; give each its own chunks under parts"
     ),
     "{parts: [{text: ab, chunks: [a]}]}": (
         '28: these pieces do not join to the text: after 1 character they have nothing more, the text has "b"'
     ),
     "{text: a, content_filter: {on: completion, category: jailbreak}}": (
-        '53: "jailbreak" is found in the prompt only; write on: prompt'
+        '53: "jailbreak" applies to the prompt only; write on: prompt'
     ),
     "{text: a, annotations: [{u: '{{ x'}]}": (
         "28: this template cannot be read: unexpected end of input, expected end of variable block"

@@ -32,11 +32,11 @@ BAD = {
         "illicit/violent, self-harm, self-harm/instructions, self-harm/intent, sexual, sexual/minors, violence or "
         'violence/graphic, not "violens"; did you mean "violence"?'
     ),
-    "{embedding: [1], text: a}": '1: "text" and "embedding" are two answers; keep one',
-    "{embedding: [1], moderation: []}": '17: "embedding" and "moderation" are two answers; keep one',
+    "{embedding: [1], text: a}": '1: use "text" or "embedding", not both',
+    "{embedding: [1], moderation: []}": '17: use "embedding" or "moderation", not both',
     "{moderation: [], usage: {}}": '17: "usage" does not go with "moderation"',
     "{embedding: [1], finish: stop}": '17: "finish" does not go with "embedding"',
-    "{embedding: [1], model: '{{ x }}'}": "24: no template can stand here: this is sent as it is",
+    "{embedding: [1], model: '{{ x }}'}": "24: templates are not supported here: this is sent unchanged",
 }
 
 

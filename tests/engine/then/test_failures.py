@@ -52,7 +52,7 @@ def test_each_call_gets_a_failure_of_its_own():
 
 
 BAD = {
-    "{error: 200}": ("8: 200 is the status of no error; write 400 to 599, or a table with a status and a message"),
+    "{error: 200}": ("8: 200 is not an error status; write 400 to 599, or a table with a status and a message"),
     "{error: 4.5}": '8: "error" expects a whole number, not 4.5',
     "{error: rate_limt}": '8: unknown error "rate_limt"; did you mean "rate_limit"?',
     "{error: '429'}": '8: unknown error "429"; write the number without quotes',
@@ -64,14 +64,14 @@ BAD = {
     "{error: {message: x}}": '8: "error" needs a status, such as {status: 429, message: Slow down}',
     "{error: {reason: ratelimit}}": '17: unknown error "ratelimit"; did you mean "rate_limit"?',
     "{error: {status: 429, retry_after: 1}, retry_after: 2}": (
-        '39: "retry_after" stands inside "error" already; keep one'
+        '39: "retry_after" is already inside "error"; keep one'
     ),
     "{error: {status: 429, message: '{{ x }}'}}": (
         '31: there is no "x" in templates; it is one of match, call, last_user, last_message, system, messages, '
         "tool_result, tool_results, tools, body, fake"
     ),
     "{error: 429, headers: {'a b': c}}": (
-        '30: "a b" cannot be the name of a header: only letters, digits and !#$%&\'*+.^_`|~- may stand in it'
+        '30: "a b" is not a valid header name: use only letters, digits and !#$%&\'*+.^_`|~-'
     ),
 }
 
@@ -109,10 +109,10 @@ NOT_BROKEN = {
     "{text: a, failed: false}": '18: "failed" expects true, not false',
     "{text: a, failed: soon}": '18: "failed" expects true, or a table with a code and a message, not "soon"',
     "{text: a, failed: {event: x}}": '26: "event" expects error, not "x"',
-    "{text: a, failed: {code: '{{ x }}'}}": "25: no template can stand here: this is sent as it is",
+    "{text: a, failed: {code: '{{ x }}'}}": "25: templates are not supported here: this is sent unchanged",
     "{error: 429, failed: true}": '13: "failed" does not go with "error"',
     "{choices: [{text: a}], failed: true}": (
-        '23: "failed" does not go with "choices"; an answer breaks off as a whole, so give it one text'
+        '23: "failed" does not go with "choices"; an answer breaks off as a whole, so use a single text'
     ),
 }
 

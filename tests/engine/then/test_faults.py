@@ -46,7 +46,7 @@ BAD = {
     "{cut: {after_tokens: many}}": '21:"after_tokens" expects a whole number, not "many"',
     "{cut: {after_tokens: -1}}": '21:"after_tokens" expects at least 0, not -1',
     "{cut: {before_done: 3}}": '20:"before_done" expects true, not 3',
-    "{cut: {at_start: true, after_bytes: 3}}": '7:"after_bytes" and "at_start" are two positions; keep one',
+    "{cut: {at_start: true, after_bytes: 3}}": '7:use one position, not "after_bytes" and "at_start"',
     "{cut: {probability: 130%}}": '20:"probability" expects a share such as 20% or 0.2, not "130%"',
     "{cut: {times: 0}}": '14:"times" expects at least 1, not 0',
     "{cut: {times: null}}": '7:"times" has no value; give it one, or leave the key out',
@@ -54,9 +54,9 @@ BAD = {
         '13:"after_bytes" cannot apply to keepalive; '
         "it takes at_start, after_frames, after_tokens, before_done, in_tool_arguments"
     ),
-    "{empty_body: {at_start: true}}": '14:"at_start" cannot apply to empty_body: it is about the whole answer',
-    "{cut: {in_tool_arguments: true}}": '7:"in_tool_arguments" cannot befall this answer: it calls no tool',
-    "bad_tool_arguments": '0:"bad_tool_arguments" cannot befall this answer: it calls no tool',
+    "{empty_body: {at_start: true}}": '14:"at_start" cannot apply to empty_body: it affects the whole answer',
+    "{cut: {in_tool_arguments: true}}": '7:"in_tool_arguments" cannot apply to this answer: it calls no tool',
+    "bad_tool_arguments": '0:"bad_tool_arguments" cannot apply to this answer: it calls no tool',
     "{stall: {for: soon}}": '14:"for" expects a duration such as 300ms, 2s or 1m, not "soon"',
     "{slow: {bytes_per_second: 0}}": '26:"bytes_per_second" expects more than 0, not 0',
     "{wrong_content_length: {by: 0}}": '28:"by" expects a number that is not 0, not 0',
@@ -99,7 +99,7 @@ def test_a_list_that_is_none() -> None:
 @pytest.mark.parametrize("then", NO_CALL)
 def test_an_answer_that_calls_no_tool(then: str) -> None:
     (found,) = then_mistakes(f"{{{then}, faults: [unknown_tool]}}")
-    assert found.endswith('"unknown_tool" cannot befall this answer: it calls no tool')
+    assert found.endswith('"unknown_tool" cannot apply to this answer: it calls no tool')
 
 
 @pytest.mark.parametrize("then", A_CALL)

@@ -12,15 +12,15 @@ def wrong(when, then):
 USES = {
     "{refusal: a}": "3:12: " + CANNOT + "a refusal; openai can",
     "{text: a, annotations: [{}]}": "3:21: " + CANNOT + "annotations; openai can",
-    "{text: a, annotate: {prompt: {hate: low}}}": "3:21: " + CANNOT + "severities of filters; skytells can",
+    "{text: a, annotate: {prompt: {hate: low}}}": "3:21: " + CANNOT + "filter severities; skytells can",
     "{content_filter: {on: prompt}}": "3:12: " + CANNOT + "filtered content; skytells, azure can",
-    "{tool_calls: [{name: a, input: b}]}": ("3:35: " + CANNOT + "calls of tools that take free text; openai can"),
+    "{tool_calls: [{name: a, input: b}]}": ("3:35: " + CANNOT + "calls of custom tools; openai can"),
     "{parts: [{text: a}, {refusal: b}]}": "3:32: " + CANNOT + "a refusal; openai can",
     "{parts: [{tool_call: {name: a, input: b}}]}": (
-        "3:42: " + CANNOT + "calls of tools that take free text; openai can"
+        "3:42: " + CANNOT + "calls of custom tools; openai can"
     ),
-    "{items: [{type: message, text: a}]}": "3:12: " + CANNOT + "items of a response; openai can",
-    "{parts: [{text: a}, {item: {type: message, text: a}}]}": ("3:32: " + CANNOT + "items of a response; openai can"),
+    "{items: [{type: message, text: a}]}": "3:12: " + CANNOT + "response items; openai can",
+    "{parts: [{text: a}, {item: {type: message, text: a}}]}": ("3:32: " + CANNOT + "response items; openai can"),
     "{text: a, failed: true}": "3:21: " + CANNOT + "an answer that breaks off; openai can",
     "{embedding: [1]}": "3:12: " + CANNOT + "embeddings; openai can",
     "{moderation: {}}": "3:12: " + CANNOT + "moderations; openai can",

@@ -260,16 +260,16 @@ BAD = {
     "{items: [{type: web_search_call, qeury: a}]}": '33: unknown key "qeury"; did you mean "query"?',
     "{items: [{type: web_search_call}]}": "9: web_search_call needs one of query, action",
     "{items: [{type: web_search_call, query: a, action: {type: search}}]}": (
-        '43: "action" and "query" are two ways to say it; keep one'
+        '43: use "action" or "query", not both'
     ),
     "{items: [{type: web_search_call, action: {type: search}, sources: []}]}": (
-        '57: "sources" are what a search found; put them into "action"'
+        '57: "sources" are the results of a search; put them into "action"'
     ),
     "{items: [{type: web_search_call, action: {type: find, url: a}}]}": (
         '48: unknown type "find"; it is one of search, open_page, find_in_page'
     ),
     "{items: [{type: file_search_call, query: a, queries: [b]}]}": (
-        '44: "queries" and "query" are two ways to say it; keep one'
+        '44: use "queries" or "query", not both'
     ),
     "{items: [{type: code_interpreter_call}]}": (
         '9: an item of "items" needs "code"; write {type: code_interpreter_call, code: print(42)}'
@@ -299,7 +299,7 @@ BAD = {
         "9: a message has either text or content"
     ),
     "{items: [{type: message, content: [{type: refusal, refusal: b}], annotations: [{a: 1}]}]}": (
-        '65: "annotations" are of the text; put them into its part'
+        '65: "annotations" belong to a text; put them into its part'
     ),
     "{items: [{type: reasoning}]}": "9: reasoning needs a text, a summary, or both",
     "{items: [{type: web_search_call, query: '{{ x'}]}": (

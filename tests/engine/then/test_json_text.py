@@ -33,7 +33,7 @@ def test_texts_inside_are_templates_and_stay_texts():
 def test_what_json_cannot_say():
     here = context({"a": float("nan")})
     json_text({"a": [float("nan"), float("-inf"), 1.5]}, here)
-    assert said(here) == ["JSON has no number like this; write null or a text"] * 2
+    assert said(here) == ["JSON has no such number; write null or a text"] * 2
     here = context()
     assert json_bytes({"a": object()}, here) == b"null"
     assert said(here)[0].startswith("this cannot be JSON: Unable to serialize unknown type")

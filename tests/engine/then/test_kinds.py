@@ -16,13 +16,13 @@ BAD = {
     "{content_filter: {on: completion}}": (
         '0: "content_filter" on the completion needs a text that it cuts; add text: ..., or write on: prompt'
     ),
-    "{text: a, json: {}}": '10: "text" and "json" are two answers; keep one',
-    "{json: null, refusal: a}": '13: "json" and "refusal" are two answers; keep one',
-    "{text: a, error: 429}": '10: "text" and "error" are two answers; keep one',
-    "{error: 429, text: a}": '1: "text" and "error" are two answers; keep one',
-    "{parts: [{text: a}], tool_calls: [{name: b}]}": '1: "tool_calls" and "parts" are two answers; keep one',
+    "{text: a, json: {}}": '10: use "text" or "json", not both',
+    "{json: null, refusal: a}": '13: use "json" or "refusal", not both',
+    "{text: a, error: 429}": '10: use "text" or "error", not both',
+    "{error: 429, text: a}": '1: use "text" or "error", not both',
+    "{parts: [{text: a}], tool_calls: [{name: b}]}": '1: use "tool_calls" or "parts", not both',
     "{text: a, content_filter: {on: prompt}}": (
-        '10: "text" and "content_filter" are two answers; keep one, or write on: completion'
+        '10: use "text" or "content_filter", not both, or write on: completion'
     ),
     "{error: 429, finish: stop}": '13: "finish" does not go with "error"',
     "{text: a, retry_after: 1}": '10: "retry_after" does not go with "text"',
@@ -33,19 +33,19 @@ BAD = {
     "{choices: [{finish: stop}]}": (
         "11: there is no answer here; write one of text, json, refusal, tool_calls, items, parts, content_filter"
     ),
-    "{cassette: a, forward: true}": '14: "cassette" and "forward" are two answers; keep one',
+    "{cassette: a, forward: true}": '14: use "cassette" or "forward", not both',
     "{cassette: a, headers: {a: b}}": (
-        '14: "headers" does not go with "cassette"; an episode is played as it was recorded'
+        '14: "headers" does not go with "cassette"; an episode is replayed as it was recorded'
     ),
     "{forward: true, timing: {total: 3}}": (
-        '16: "timing" does not go with "forward"; the provider\'s answer goes out as it comes'
+        '16: "timing" does not go with "forward"; the provider\'s answer is sent unchanged'
     ),
     "{raw: {body: a}, headers: {a: b}}": '17: "headers" does not go with "raw"; put it into "raw"',
     "{steps: [{text: a}], timing: {total: 3}}": '21: "timing" does not go with "steps"; put it into each step',
     "{one_of: [{then: {text: a}}], model: x}": (
         '30: "model" does not go with "one_of"; put it into the "then" of each branch'
     ),
-    "{faults: [cut], headers: {}}": '16: "headers" does not go with "faults"; write generate: auto beside it',
+    "{faults: [cut], headers: {}}": '16: "headers" does not go with "faults"; add generate: auto',
     "{steps: [{text: a}], faults: [cut]}": '21: "faults" does not go with "steps"; put it into each step',
     "{echo: true, logprobs: [-1]}": '13: "logprobs" does not go with "echo"',
 }  # fmt: skip

@@ -28,17 +28,17 @@ def test_what_a_rule_is_for(rule, operations):
     assert {name for name in OPERATIONS if made.when.holds(call("hi", operation=name)) is not None} == operations
 
 
-TEXT = "it is for chat, completions, responses"
+TEXT = "use it for chat, completions, responses"
 BAD = {
     "{operation: embeddings}": ("{text: a}", f'"text" cannot answer the operation "embeddings"; {TEXT}'),
     "{operation: moderations}": ("{echo: true}", f'"echo" cannot answer the operation "moderations"; {TEXT}'),
     "{operation: chat}": (
         "{embedding: [1]}",
-        '"embedding" cannot answer the operation "chat"; it is for embeddings',
+        '"embedding" cannot answer the operation "chat"; use it for embeddings',
     ),
     "{operation: [embeddings, responses]}": (
         "{moderation: []}",
-        '"moderation" cannot answer the operation "embeddings"; it is for moderations; write embedding: [...]',
+        '"moderation" cannot answer the operation "embeddings"; use it for moderations; write embedding: [...]',
     ),
     "{all: [{operation: models}, {model: x}]}": (
         "{json: {}}",
@@ -84,7 +84,7 @@ def test_inside_steps_too():
 
 def test_mixed_answers_are_told_where_nothing_is_pinned():
     (told,) = mistakes("rules:\n  - then: {steps: [{text: a}, {embedding: [1]}]}\n")
-    assert told == '2:32: "embedding" cannot answer the operation "chat"; it is for embeddings'
+    assert told == '2:32: "embedding" cannot answer the operation "chat"; use it for embeddings'
 
 
 FITS = [

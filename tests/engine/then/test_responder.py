@@ -119,14 +119,14 @@ def test_steps_and_branches_go_into_each_other():
 
 
 BAD = {
-    "{text: a, model: '{{ call.model }}'}": "17: no template can stand here: this is sent as it is",
-    "{generate: prose, chunks: [a]}": "26: pieces need a text that is known; use token, word, char or {size: 7}",
+    "{text: a, model: '{{ call.model }}'}": "17: templates are not supported here: this is sent unchanged",
+    "{generate: prose, chunks: [a]}": "26: pieces need a text known at load; use token, word, char or {size: 7}",
     "{generate: proze}": '11: unknown generator "proze"; did you mean "prose"?',
     "{generate: {kind: arguments}}": '18: unknown generator "arguments"; it is one of auto,',
     "{generate: {kind: schema, schema: {type: objekt}}}": '34: not a JSON Schema: "objekt" is not valid',
     "{generate: {kind: prose, tokens: 100001}}": '33: "tokens" expects at most 100000, not 100001',
     "{generate: {kind: echo, tokens: 1}}": (
-        '24: "tokens" changes nothing for kind: echo; it goes with auto, prose, lorem, words'
+        '24: "tokens" has no effect for kind: echo; use it with auto, prose, lorem, words'
     ),
     "{generate: {kind: prose, schema: {}}}": '25: "schema" does not go with kind: prose; write kind: schema',
     "{text: a, timing: slwo}": '18: unknown profile "slwo"; did you mean "slow"?',
@@ -135,15 +135,15 @@ BAD = {
     ),
     "{text: a, timing: 3}": '18: "timing" expects a table or the name of a profile, not 3',
     "{text: a, timing: {per_token: 1, tokens_per_second: 3}}": (
-        '33: "tokens_per_second" and "per_token" are two ways to say it; keep one'
+        '33: use "tokens_per_second" or "per_token", not both'
     ),
     "{choices: [{text: a, content_filter: {on: prompt}}]}": (
-        "42: all choices have one prompt; let the filter trip beside them, or on: completion"
+        '42: all choices share one prompt; put the filter next to "choices", or write on: completion'
     ),
     "{choices: [{text: a, annotate: {prompt: {hate: low}}}]}": (
-        '32: all choices have one prompt; put this beside "choices"'
+        '32: all choices share one prompt; put this next to "choices"'
     ),
-    "{steps: [{text: a}, {text: b, error: 429}]}": '30: "text" and "error" are two answers; keep one',
+    "{steps: [{text: a}, {text: b, error: 429}]}": '30: use "text" or "error", not both',
     "{one_of: [{then: {}}]}": "17: there is no answer here; write one of",
 }
 

@@ -37,13 +37,13 @@ def test_annotations_are_of_their_side_and_after_the_trip():
 
 BAD = {
     "{text: a, content_filter: {on: completion, category: jailbreak}}": (
-        '53: "jailbreak" is found in the prompt only; write on: prompt'
+        '53: "jailbreak" applies to the prompt only; write on: prompt'
     ),
     "{content_filter: {on: prompt, category: protected_material_text}}": (
-        '40: "protected_material_text" is found in the completion only; write on: completion'
+        '40: "protected_material_text" applies to the completion only; write on: completion'
     ),
     "{content_filter: {on: prompt, category: jailbreak, severity: high}}": (
-        '51: "jailbreak" is found or not; it has no severity'
+        '51: "jailbreak" is detected or not; it has no severity'
     ),
     "{content_filter: {on: prompt, after_tokens: 3}}": (
         '30: "after_tokens" counts the completion\'s tokens; with on: prompt there is none'

@@ -30,5 +30,5 @@ def test_further_calls_of_one_tool_take_what_else_is_listed():
 
 def test_names_are_no_templates():
     assert then_mistakes("{tool_calls: [{name: f, id: '{{ last_user }}'}]}") == [
-        "28: no template can stand here: this is sent as it is"
+        "28: templates are not supported here: this is sent unchanged"
     ]

@@ -48,7 +48,7 @@ def test_one_alone_stands_for_a_list() -> None:
         ({"expect": "raised"}, "expect is a table, not 'raised'"),
         ({"when": ["hello"]}, "when is a table, not ['hello']"),
         ({"limit": 0}, "limit: a run takes longer than 0 s"),
-        ({"errors": 99}, "99 is the status of no error; write 400 to 599, or a table with a status and a message"),
+        ({"errors": 99}, "99 is not an error status; write 400 to 599, or a table with a status and a message"),
         ({"allow": 5}, 'allow: "5" is not among what is bad: hung, truncated, failed, left_open, ignored_retry_after'),
         (
             {"allow": "raised"},

@@ -42,7 +42,7 @@ def test_doubts_are_told_and_are_no_mistakes(tmp_path: Path) -> None:
     ran = run("check", rules)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == (
-        f'{rules}:5: rule "never" never answers: the earlier rule: the earlier rule "all" ({rules}:2) matches whenever it does\n'
+        f'{rules}:5: rule "never" never answers: the earlier rule "all" ({rules}:2) matches whenever it does\n'
         f'{rules}:8: rule "twice" depends on the order of calls: it uses times\n'
         f"{rules}: 3 rules, no mistakes, 2 remarks\n"
     )

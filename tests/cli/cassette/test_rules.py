@@ -45,8 +45,7 @@ def test_what_no_server_takes_is_left_out(place: Place) -> None:
     odd = chat("a", {"raw": {"body": {"choices": [{"message": {"tool_calls": [{"function": {"name": "{{"}}]}}]}}})
     place.keep("chat", odd, *chats(("Hi", "Hello")))
     ran = place.run("rules", "chat")
-    assert ran.err == "skipped chat.yaml#1: templates are not supported here: this is sent unchanged
-"
+    assert ran.err == "skipped chat.yaml#1: templates are not supported here: this is sent unchanged\n"
     assert "chat.yaml#2" in ran.out
 
 

@@ -106,9 +106,7 @@ BAD = {
     "{tool_calls: [{name: '{{ match.x }}'}]}": "21: templates are not supported here: this is sent unchanged",
     "{parts: [{}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
     "{parts: [{text: a, refusal: b}]}": "9: a part has exactly one of reasoning, text, refusal, tool_call and item",
-    "{tool_calls: [{name: a, input: x, arguments: {}}]}": (
-        '24: use "input" or "arguments", not both'
-    ),
+    "{tool_calls: [{name: a, input: x, arguments: {}}]}": ('24: use "input" or "arguments", not both'),
     "{text: abc, chunks: [a, bd]}": (
         '20: these pieces do not join to the text: after 2 characters they have "d", the text has "c"'
     ),

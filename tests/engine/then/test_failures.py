@@ -63,9 +63,7 @@ BAD = {
     ),
     "{error: {message: x}}": '8: "error" needs a status, such as {status: 429, message: Slow down}',
     "{error: {reason: ratelimit}}": '17: unknown error "ratelimit"; did you mean "rate_limit"?',
-    "{error: {status: 429, retry_after: 1}, retry_after: 2}": (
-        '39: "retry_after" is already inside "error"; keep one'
-    ),
+    "{error: {status: 429, retry_after: 1}, retry_after: 2}": ('39: "retry_after" is already inside "error"; keep one'),
     "{error: {status: 429, message: '{{ x }}'}}": (
         '31: there is no "x" in templates; it is one of match, call, last_user, last_message, system, messages, '
         "tool_result, tool_results, tools, body, fake"

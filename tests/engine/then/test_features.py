@@ -16,9 +16,7 @@ USES = {
     "{content_filter: {on: prompt}}": "3:12: " + CANNOT + "filtered content; skytells, azure can",
     "{tool_calls: [{name: a, input: b}]}": ("3:35: " + CANNOT + "calls of custom tools; openai can"),
     "{parts: [{text: a}, {refusal: b}]}": "3:32: " + CANNOT + "a refusal; openai can",
-    "{parts: [{tool_call: {name: a, input: b}}]}": (
-        "3:42: " + CANNOT + "calls of custom tools; openai can"
-    ),
+    "{parts: [{tool_call: {name: a, input: b}}]}": ("3:42: " + CANNOT + "calls of custom tools; openai can"),
     "{items: [{type: message, text: a}]}": "3:12: " + CANNOT + "response items; openai can",
     "{parts: [{text: a}, {item: {type: message, text: a}}]}": ("3:32: " + CANNOT + "response items; openai can"),
     "{text: a, failed: true}": "3:21: " + CANNOT + "an answer that breaks off; openai can",

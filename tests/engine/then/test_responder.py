@@ -134,9 +134,7 @@ BAD = {
         '28: unknown profile "qqq"; there are instant, fast, typical, slow, reasoning'
     ),
     "{text: a, timing: 3}": '18: "timing" expects a table or the name of a profile, not 3',
-    "{text: a, timing: {per_token: 1, tokens_per_second: 3}}": (
-        '33: use "tokens_per_second" or "per_token", not both'
-    ),
+    "{text: a, timing: {per_token: 1, tokens_per_second: 3}}": ('33: use "tokens_per_second" or "per_token", not both'),
     "{choices: [{text: a, content_filter: {on: prompt}}]}": (
         '42: all choices share one prompt; put the filter next to "choices", or write on: completion'
     ),

@@ -15,7 +15,7 @@ from mockserver.core.plan import Failure, Success
 from mockserver.core.rates import Standings
 
 
-def as_frame(failed: Reply, frames: int) -> Frame:
+def error_frame(failed: Reply, frames: int) -> Frame:
     """The body of a failed reply as an event of its own (`wire/openai.md` section 6)."""
     return Frame(failed.body, part="finish")
 
@@ -36,10 +36,10 @@ class Operation:
     parse: Callable[[HttpRequest, bool], Call]
     render: Callable[[Call, Success], Reply]
     query: Mapping[str, str] = field(default_factory=dict)
-    error: Callable[[Reply, int], Frame] = as_frame
+    error: Callable[[Reply, int], Frame] = error_frame
 
 
-def silent(standings: Standings) -> Headers:
+def no_rate_limit_headers(standings: Standings) -> Headers:
     """The headers of a provider that tells nobody how they stand with its limits."""
     return ()
 
@@ -59,7 +59,7 @@ class Dialect:
     credential: Callable[[HttpRequest], str | None]
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
-    rates: Callable[[Standings], Headers] = silent
+    rates: Callable[[Standings], Headers] = no_rate_limit_headers
     features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
     variables: Mapping[str, str] = field(default_factory=dict)
 

@@ -15,18 +15,17 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer
 from mockserver.core.tokens import APPROX
 from mockserver.dialects._chat.models import Biases, Penalty, Stops, StreamOptions, String
-from mockserver.dialects._chat.request import BOOKKEEPING, stops
+from mockserver.dialects._chat.request import NOT_FINGERPRINTED, stop_sequences
+from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
-from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merged
-from mockserver.dialects._shared.words import refuse
+from mockserver.dialects._shared.reply import DONE, STREAM_HEADERS, json_reply, merge_headers
 from mockserver.wire.logprobs import LogprobsShape
-from mockserver.wire.text import TextStyle, Wanted, text_completion
-from mockserver.wire.text_stream import text_chunks
+from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks, text_completion
 
-MOST_PROMPTS = 2048
-Texts = Annotated[list[str], Field(max_length=MOST_PROMPTS, min_length=1, fail_fast=True)]
+MAX_PROMPTS = 2048
+Texts = Annotated[list[str], Field(max_length=MAX_PROMPTS, min_length=1, fail_fast=True)]
 Tokens = Annotated[list[int], Field(min_length=1, fail_fast=True)]
-ListsOfTokens = Annotated[list[Tokens], Field(max_length=MOST_PROMPTS, min_length=1, fail_fast=True)]
+ListsOfTokens = Annotated[list[Tokens], Field(max_length=MAX_PROMPTS, min_length=1, fail_fast=True)]
 Prompts = (
     String
     | Annotated[Texts, Tag("<an array of strings>")]
@@ -65,9 +64,9 @@ COMPLETION_FIELDS = frozenset(CompletionBody.__annotations__)
 
 
 Body = Mapping[str, Json]
-MOST_CHOICES = 2048  # for all prompts together
-MOST_REPEATED = 131_072  # tokens of prompts, in all choices together
-WHOLE = 1 << 62  # more tokens than any prompt has: all of it is repeated
+MAX_COMPLETION_CHOICES = 2048  # for all prompts together
+MAX_ECHOED_TOKENS = 131_072  # tokens of prompts, in all choices together
+WHOLE_PROMPT = 1 << 62  # more tokens than any prompt has: all of it is repeated
 USUAL_TOKENS = 16
 
 
@@ -79,21 +78,21 @@ def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: boo
     call = completion_call(http, body, asked, dialect=dialect)
     if call.echo and (words := too_long(call)) is not None:
         raise refuse(_conflict("echo", words))
-    for found in live_only(body) if strict else ():
+    for found in completion_live_only(body) if strict else ():
         raise refuse(found)
     return call
 
 
 def completion_call(http: HttpRequest, body: Body, asked: Body, *, dialect: str) -> Call:
     """The Call that a body asks for; `asked` is that body as its request model read it, known keys only."""
-    prompts = prompts_of(asked["prompt"])
+    prompts = parse_prompts(asked["prompt"])
     most = asked.get("max_tokens")
     return Call(
         dialect=dialect,
         operation="completions",
         model=asked["model"],
         http=http,
-        meaning=meaning(body, prompts),
+        meaning=completion_fingerprint_fields(body, prompts),
         raw=body,
         messages=tuple(Message("user", prompt.text) for prompt in prompts),
         prompts=prompts,
@@ -102,15 +101,15 @@ def completion_call(http: HttpRequest, body: Body, asked: Body, *, dialect: str)
         n=asked.get("n") or 1,
         max_tokens=most,
         usual_tokens=USUAL_TOKENS if most is None else None,
-        echo=WHOLE if asked.get("echo") else 0,
-        stop=stops(asked.get("stop")),
+        echo=WHOLE_PROMPT if asked.get("echo") else 0,
+        stop=stop_sequences(asked.get("stop")),
         logprobs=asked.get("logprobs"),
         seed=asked.get("seed"),
         ids=IdShape("cmpl-"),
     )
 
 
-def prompts_of(prompt: Json) -> tuple[Prompt, ...]:
+def parse_prompts(prompt: Json) -> tuple[Prompt, ...]:
     """The prompts of any of the four kinds; null and an empty list are one empty prompt."""
     if not isinstance(prompt, list) or not prompt:
         return (Prompt(prompt or ""),)
@@ -127,9 +126,9 @@ def _numbers(numbers: Sequence[int]) -> Prompt:
     return Prompt("".join(APPROX.read(numbers)), tuple(numbers))
 
 
-def meaning(body: Body, prompts: Sequence[Prompt]) -> dict[str, Json]:
+def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt]) -> dict[str, Json]:
     """What would change the answer; a prompt means the same however it is written."""
-    kept = {key: value for key, value in body.items() if value is not None and key not in BOOKKEEPING}
+    kept = {key: value for key, value in body.items() if value is not None and key not in NOT_FINGERPRINTED}
     texts = [prompt.text for prompt in prompts]
     return {**kept, "prompt": texts[0] if len(texts) == 1 else texts}
 
@@ -137,17 +136,17 @@ def meaning(body: Body, prompts: Sequence[Prompt]) -> dict[str, Json]:
 def too_many(asked: Body) -> str | None:
     """What is wrong with the number of choices that all prompts together ask for."""
     choices = (asked.get("n") or 1) * len(prompts_of_list(asked["prompt"]))
-    if choices <= MOST_CHOICES:
+    if choices <= MAX_COMPLETION_CHOICES:
         return None
-    return f"You requested {choices} choices (n for each prompt), but at most {MOST_CHOICES} can be made at once."
+    return f"You requested {choices} choices (n for each prompt), but at most {MAX_COMPLETION_CHOICES} can be made at once."
 
 
 def too_long(call: Call) -> str | None:
     """What is wrong with prompts that each choice is to repeat."""
     tokens = call.n * call.prompt_tokens
-    if tokens <= MOST_REPEATED:
+    if tokens <= MAX_ECHOED_TOKENS:
         return None
-    return f"You requested {tokens} tokens of prompts to be repeated, but at most {MOST_REPEATED} can be at once."
+    return f"You requested {tokens} tokens of prompts to be repeated, but at most {MAX_ECHOED_TOKENS} can be at once."
 
 
 def prompts_of_list(prompt: Json) -> Sequence[Json]:
@@ -169,7 +168,7 @@ def _conflicts(asked: Body) -> Iterator[Complaint]:
         yield _conflict("n", words)
 
 
-def live_only(body: Body) -> Iterator[Complaint]:
+def completion_live_only(body: Body) -> Iterator[Complaint]:
     """What the live API refuses beyond its published schema."""
     for key in unknown_keys(body, COMPLETION_FIELDS):
         yield Complaint("unknown", (key,))
@@ -181,26 +180,26 @@ def _conflict(field: str, message: str) -> Complaint:
     return Complaint("conflict", (field,), message=message)
 
 
-def wanted(call: Call) -> Wanted:
+def completion_options(call: Call) -> CompletionOptions:
     """What OpenAI's fields ask to be shown."""
     shape = LogprobsShape("legacy", call.logprobs or 0, nothing_before=True)
-    return Wanted(prompts=call.prompts, logprobs=shape, usage=call.include_usage)
+    return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.include_usage)
 
 
-def text_reply(call: Call, answer: Answer, style: TextStyle, wanted: Wanted) -> Reply:
+def text_reply(call: Call, answer: Answer, style: TextLayout, wanted: CompletionOptions) -> Reply:
     """A completion as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
     if call.stream:
-        return Reply(200, merged(STREAM_HEADERS, answer.headers), frames=_frames(answer, style, wanted))
+        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=_frames(answer, style, wanted))
     body = text_completion(answer, style, wanted)
     return json_reply(200, body, answer.headers, tokens=answer.weight)
 
 
-def _frames(answer: Answer, style: TextStyle, wanted: Wanted) -> Iterator[Frame]:
+def _frames(answer: Answer, style: TextLayout, wanted: CompletionOptions) -> Iterator[Frame]:
     yield from text_chunks(answer, style, wanted)
     yield DONE
 
 
-STYLE = TextStyle(
+TEXT_LAYOUT = TextLayout(
     completion=("id", "object", "created", "model", "choices", "usage"),
     choice=("text", "index", "logprobs", "finish_reason"),
     usage=("prompt_tokens", "completion_tokens", "total_tokens"),

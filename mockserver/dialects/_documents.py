@@ -11,29 +11,29 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._chat.models import String, TextPart
-from mockserver.dialects._completions import prompts_of
+from mockserver.dialects._completions import parse_prompts
+from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.parse import Complaint, unknown_keys, validated
-from mockserver.dialects._shared.words import refuse
 
-MOST_INPUTS = 2048
-MOST_DIMENSIONS = 4096  # more than any model has
+MAX_INPUTS = 2048
+MAX_DIMENSIONS = 4096  # more than any model has
 
 
-def _shape(value: Any) -> str:
+def _embedding_input_tag(value: Any) -> str:
     """What an array holds, by its first element."""
     first = value[0] if isinstance(value, list) and value else None
     return {int: "<numbers>", list: "<arrays>"}.get(type(first), "<strings>")
 
 
-_Few = Field(min_length=1, max_length=MOST_INPUTS, fail_fast=True)
+_Few = Field(min_length=1, max_length=MAX_INPUTS, fail_fast=True)
 Tokens = Annotated[list[Annotated[int, Field(ge=0)]], _Few]
 Inputs = Annotated[
     Annotated[list[str], _Few, Tag("<strings>")]
     | Annotated[Tokens, Tag("<numbers>")]
     | Annotated[list[Tokens], _Few, Tag("<arrays>")],
-    Discriminator(_shape),
+    Discriminator(_embedding_input_tag),
 ]
-Dimensions = Annotated[int, Field(ge=1, le=MOST_DIMENSIONS)]
+Dimensions = Annotated[int, Field(ge=1, le=MAX_DIMENSIONS)]
 
 
 class EmbeddingBody(TypedDict, total=False):
@@ -68,8 +68,8 @@ AZURE_EMBEDDING_FIELDS = frozenset(AzureEmbeddingBody.__annotations__)
 Body = Mapping[str, Json]
 Refuse = Callable[[Complaint], Failure]
 
-MOST_TOKENS = 300_000  # of all inputs together
-MOST_TOKENS_OF_ONE = 8192  # of one input; only the live service counts so exactly
+MAX_TOKENS = 300_000  # of all inputs together
+MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exactly
 
 
 def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
@@ -87,7 +87,7 @@ def embeddings_call(  # size: what was sent, and what of it is valid
     http: HttpRequest, body: Body, asked: Body, *, dialect: str, refuse: Refuse
 ) -> Call:
     """The Call of a validated body. Raises Failure where its inputs are too long together."""
-    prompts = prompts_of(asked["input"])
+    prompts = parse_prompts(asked["input"])
     texts = [prompt.text for prompt in prompts]
     meaning = {key: body[key] for key in body if key not in _BOOKKEEPING}
     call = Call(
@@ -101,8 +101,8 @@ def embeddings_call(  # size: what was sent, and what of it is valid
         prompts=prompts,
         dimensions=asked.get("dimensions"),
     )
-    if call.prompt_tokens > MOST_TOKENS:
-        message = f"Requested {call.prompt_tokens:,} tokens, max {MOST_TOKENS:,} tokens per request"
+    if call.prompt_tokens > MAX_TOKENS:
+        message = f"Requested {call.prompt_tokens:,} tokens, max {MAX_TOKENS:,} tokens per request"
         raise refuse(Complaint("conflict", ("input",), message=message))
     return call
 
@@ -110,16 +110,16 @@ def embeddings_call(  # size: what was sent, and what of it is valid
 def too_long(call: Call) -> Failure | None:
     """The refusal of a call one of whose inputs is longer than the live service takes."""
     longest = max(len(prompt.tokens(call.tokenizer)) for prompt in call.prompts)
-    if longest <= MOST_TOKENS_OF_ONE:
+    if longest <= MAX_TOKENS_PER_INPUT:
         return None
     message = (
-        f"This model's maximum context length is {MOST_TOKENS_OF_ONE} tokens, however you requested {longest} tokens "
+        f"This model's maximum context length is {MAX_TOKENS_PER_INPUT} tokens, however you requested {longest} tokens "
         f"({longest} in your prompt; 0 for the completion). Please reduce your prompt; or completion length."
     )
     return Failure("context_length", message, param="input")
 
 
-def encoding(call: Call) -> str:
+def encoding_format(call: Call) -> str:
     """How the client wants its vectors."""
     wish = call.raw.get("encoding_format")
     return wish if isinstance(wish, str) else "float"
@@ -145,7 +145,7 @@ def _nothing(*path: str | int) -> Complaint:
 _BOOKKEEPING = ("encoding_format", "user")
 
 
-DEFAULT_MODEL = "omni-moderation-latest"
+DEFAULT_MODERATION_MODEL = "omni-moderation-latest"
 MAX_MODERATION_INPUTS = 2048
 
 
@@ -162,14 +162,14 @@ class Image(TypedDict):
     image_url: Address
 
 
-def _moderations_shape(value: Any) -> str:
+def _moderation_input_tag(value: Any) -> str:
     return "<parts>" if isinstance(value, list) and value and isinstance(value[0], dict) else "<strings>"
 
 
 Part = Annotated[TextPart | Image, Field(discriminator="type")]
 ModerationInputs = Annotated[
     Annotated[list[str], _Few, Tag("<strings>")] | Annotated[list[Part], _Few, Tag("<parts>")],
-    Discriminator(_moderations_shape),
+    Discriminator(_moderation_input_tag),
 ]
 
 
@@ -195,9 +195,9 @@ def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Ca
     return Call(
         dialect=dialect,
         operation="moderations",
-        model=asked.get("model") or DEFAULT_MODEL,
+        model=asked.get("model") or DEFAULT_MODERATION_MODEL,
         http=http,
-        meaning={**body, "model": asked.get("model") or DEFAULT_MODEL, **meaning},
+        meaning={**body, "model": asked.get("model") or DEFAULT_MODERATION_MODEL, **meaning},
         raw=body,
         messages=messages,
         prompts=tuple(map(Prompt, texts)),
@@ -205,12 +205,12 @@ def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Ca
     )
 
 
-def live_only(body: Body) -> tuple[Complaint, ...]:
+def moderation_live_only(body: Body) -> tuple[Complaint, ...]:
     """What the live API refuses beyond its published schema."""
     return tuple(Complaint("unknown", (key,)) for key in unknown_keys(body, MODERATION_FIELDS))
 
 
-def kinds_of_input(call: Call) -> tuple[str, ...]:
+def moderated_input_types(call: Call) -> tuple[str, ...]:
     """What was sent to be judged: text, image."""
     given = call.raw["input"]
     if isinstance(given, list) and isinstance(given[0], dict):

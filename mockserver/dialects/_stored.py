@@ -17,31 +17,31 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Item, Listing, Stored, Success, Text
 from mockserver.dialects import Operation
 from mockserver.dialects._chat.models import Metadata
-from mockserver.dialects._responses.input import kind_of_input
+from mockserver.dialects._responses.input import item_type
 from mockserver.dialects._responses.request import error_event, responses_reply
 from mockserver.dialects._shared.parse import Complaint, clip, read_object, validated
-from mockserver.dialects._shared.reply import headed, json_reply
-from mockserver.wire.responses import Asked, ResponseStyle, hosted, kind_of, usage_block
+from mockserver.dialects._shared.reply import json_reply, with_headers
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, hosted_tool_item, item_kind, response_usage
 
 Refuse = Callable[[Complaint], Failure]
 Entry = Mapping[str, Json]
 
 ORDERS = ("asc", "desc")
-MOST = 100  # entries of a page
+MAX_PAGE_SIZE = 100  # entries of a page
 
 
-def page(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
+def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
     """The page that a query asks for; `order` is the one that it leaves unsaid."""
     asked = http.query.get("order", order)
     if asked not in ORDERS:
         raise refuse(Complaint("value", ("order",), got=asked, expected=ORDERS))
-    limit = whole_number(http, "limit", refuse, least=1)
-    if limit is not None and limit > MOST:
-        raise refuse(Complaint("above", ("limit",), got=limit, bound=MOST))
+    limit = integer_parameter(http, "limit", refuse, least=1)
+    if limit is not None and limit > MAX_PAGE_SIZE:
+        raise refuse(Complaint("above", ("limit",), got=limit, bound=MAX_PAGE_SIZE))
     return Page(http.query.get("after"), 20 if limit is None else limit, backwards=asked == "desc")
 
 
-def whole_number(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
+def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
     """A number of the query, or None where it has none of that name."""
     text = http.query.get(name)
     if text is None:
@@ -55,12 +55,12 @@ def whole_number(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0
     return number
 
 
-def is_true(http: HttpRequest, name: str) -> bool:
+def boolean_parameter(http: HttpRequest, name: str) -> bool:
     """Whether the query says yes."""
     return http.query.get(name, "").lower() in ("true", "1")
 
 
-def pairs(http: HttpRequest, name: str) -> dict[str, str]:
+def map_parameter(http: HttpRequest, name: str) -> dict[str, str]:
     """The pairs of a query such as `metadata[topic]=trains`."""
     front = f"{name}["
     return {
@@ -70,7 +70,7 @@ def pairs(http: HttpRequest, name: str) -> dict[str, str]:
     }
 
 
-def listing(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
+def list_body(entries: Iterable[Entry], *, more: bool) -> dict[str, Json]:
     """The body of a list (`wire/openai.md` section 1)."""
     shown: Sequence[Entry] = list(entries)
     return {
@@ -106,15 +106,21 @@ def stored_chats(dialect: str, body: Body, headers: Shown, refuse: Refuse) -> tu
     def found(name: str) -> Callable[[HttpRequest, bool], Call]:
         def parse(http: HttpRequest, strict: bool) -> Call:
             wanted = http.path_params.get("completion_id", "")
-            paged = page(http, refuse, order="asc") if name == "chat_messages" else FIRST_PAGE
+            paged = page_parameter(http, refuse, order="asc") if name == "chat_messages" else FIRST_PAGE
             return Call(dialect, name, "", http, {"id": wanted}, id=wanted, page=paged)
 
         return parse
 
     def parse_list(http: HttpRequest, strict: bool) -> Call:
-        model, metadata = http.query.get("model", ""), pairs(http, "metadata")
+        model, metadata = http.query.get("model", ""), map_parameter(http, "metadata")
         return Call(
-            dialect, "stored_chats", model, http, {}, raw={"metadata": metadata}, page=page(http, refuse, order="asc")
+            dialect,
+            "stored_chats",
+            model,
+            http,
+            {},
+            raw={"metadata": metadata},
+            page=page_parameter(http, refuse, order="asc"),
         )
 
     def parse_update(http: HttpRequest, strict: bool) -> Call:
@@ -138,13 +144,13 @@ def stored_chats(dialect: str, body: Body, headers: Shown, refuse: Refuse) -> tu
 
 def _told(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
     if isinstance(outcome, Listing):
-        return listing((_completion(each, body) for each in outcome.entries), more=outcome.more)
+        return list_body((_completion(each, body) for each in outcome.entries), more=outcome.more)
     assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
     if call.operation == "delete_chat":
         return {"object": "chat.completion.deleted", "id": outcome.answer.id, "deleted": True}
     if call.operation == "chat_messages":
         shown, more = call.page.of(tuple(_messages(outcome)), lambda message: message["id"])
-        return listing(shown, more=more)
+        return list_body(shown, more=more)
     return _completion(outcome, body)
 
 
@@ -197,7 +203,7 @@ class StoredResponses:
 
     dialect: str
     refuse: Refuse
-    style: ResponseStyle
+    style: ResponseLayout
     headers: Callable[[Call], Headers]
     take: Callable[[HttpRequest, bool], Call]
     final: bool = False
@@ -222,11 +228,11 @@ class StoredResponses:
         return parse
 
     def _response(self, http: HttpRequest, strict: bool) -> Call:
-        whole_number(http, "starting_after", self.refuse)
-        return replace(self._found("response")(http, strict), stream=is_true(http, "stream"))
+        integer_parameter(http, "starting_after", self.refuse)
+        return replace(self._found("response")(http, strict), stream=boolean_parameter(http, "stream"))
 
     def _input_items(self, http: HttpRequest, strict: bool) -> Call:
-        return replace(self._found("input_items")(http, strict), page=page(http, self.refuse, order="desc"))
+        return replace(self._found("input_items")(http, strict), page=page_parameter(http, self.refuse, order="desc"))
 
     def _input_tokens(self, http: HttpRequest, strict: bool) -> Call:
         return _about(self.take(http, False), "input_tokens")
@@ -241,18 +247,18 @@ class StoredResponses:
         stored = _stored(outcome)
         if self.final and call.stream and not _was_told(stored.call):
             raise self.refuse(Complaint("conflict", ("response_id",), message=f"Unknown response_id: {clip(call.id)}"))
-        after = whole_number(call.http, "starting_after", self.refuse)
+        after = integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
         asked = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
         reply = responses_reply(asked, stored.answer, self.style, after=-1 if after is None else after)
-        return headed(reply, self.headers(call))
+        return with_headers(reply, self.headers(call))
 
     def _cancelled(self, call: Call, outcome: Success) -> Reply:
         stored = _stored(outcome)
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
         reply = responses_reply(replace(stored.call, stream=False), stored.answer, self.style)
-        return headed(reply, self.headers(call))
+        return with_headers(reply, self.headers(call))
 
     def _deleted(self, call: Call, outcome: Success) -> Reply:
         body = {"id": _stored(outcome).answer.id, "object": "response", "deleted": True}
@@ -260,7 +266,7 @@ class StoredResponses:
 
     def _items(self, call: Call, outcome: Success) -> Reply:
         shown, more = call.page.of(tuple(input_items(_stored(outcome))), lambda item: item["id"])
-        return json_reply(200, listing(shown, more=more), self.headers(call))
+        return json_reply(200, list_body(shown, more=more), self.headers(call))
 
     def _count(self, call: Call, outcome: Success) -> Reply:
         body = {"object": "response.input_tokens", "input_tokens": _stored(outcome).answer.usage.prompt}
@@ -272,10 +278,10 @@ class StoredResponses:
             "id": stored.answer.id,
             "object": "response.compaction",
             "created_at": stored.answer.created,
-            "output": list(compacted(stored)),
-            "usage": usage_block(stored.answer.usage, self.style),
+            "output": list(compacted_items(stored)),
+            "usage": response_usage(stored.answer.usage, self.style),
         }
-        return headed(json_reply(200, body, stored.answer.headers), self.headers(call))
+        return with_headers(json_reply(200, body, stored.answer.headers), self.headers(call))
 
 
 def input_items(stored: Stored) -> Iterator[StoredResponse]:
@@ -283,8 +289,8 @@ def input_items(stored: Stored) -> Iterator[StoredResponse]:
     given = stored.call.raw.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else given or ()
     for number, item in enumerate(items):
-        kind = kind_of_input(item)
-        prefix = _PREFIXES.get(kind) or kind_of(kind).prefix
+        kind = item_type(item)
+        prefix = _PREFIXES.get(kind) or item_kind(kind).prefix
         head: dict[str, Json] = {"id": f"{prefix}_{fingerprint(stored.answer.id, 'input', number)}", "type": kind}
         if kind not in _WITHOUT_STATUS:
             head["status"] = "completed"
@@ -292,7 +298,7 @@ def input_items(stored: Stored) -> Iterator[StoredResponse]:
         yield {**head, **{key: value for key, value in body.items() if value is not None}}
 
 
-def compacted(stored: Stored) -> Iterator[StoredResponse]:
+def compacted_items(stored: Stored) -> Iterator[StoredResponse]:
     """What remains of a conversation: what the user said, and one item that stands for all the rest."""
     said = [message for message in stored.call.messages if message.role == "user"]
     for number, message in enumerate(said):
@@ -302,7 +308,9 @@ def compacted(stored: Stored) -> Iterator[StoredResponse]:
     parts = stored.answer.choices[0].parts
     rest = "".join(part.text for part in parts if isinstance(part, Text))
     sealed = b64encode(rest.encode("utf-8", "replace")).decode()
-    yield hosted(Item("compaction", {"encrypted_content": sealed}), Asked(), fingerprint(stored.answer.id, len(said)))
+    yield hosted_tool_item(
+        Item("compaction", {"encrypted_content": sealed}), ResponseOptions(), fingerprint(stored.answer.id, len(said))
+    )
 
 
 def _about(call: Call, operation: str) -> Call:

@@ -18,33 +18,40 @@ from mockserver.dialects._chat.models import (
     AudioPart,
     Function,
     FunctionCall,
+    FunctionChoice,
     FunctionTool,
     FunctionToolCall,
     ImageUrl,
     NamedFunction,
-    OldChoice,
     Penalty,
     ResponseFormat,
     StreamOptions,
     String,
     ToolMode,
 )
-from mockserver.dialects._chat.request import chat_call, impossible_choice
-from mockserver.dialects._documents import AZURE_EMBEDDING, AZURE_EMBEDDING_FIELDS, embeddings_call, encoding
+from mockserver.dialects._chat.request import chat_call, unmet_tool_choice
+from mockserver.dialects._documents import AZURE_EMBEDDING, AZURE_EMBEDDING_FIELDS, embeddings_call, encoding_format
+from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.errors import (
-    OPENAI_WORDS,
-    PLAIN_LIMITS,
-    PLAIN_PERMISSIONS,
-    Phrasebook,
-    Row,
-    Said,
+    OPENAI_MESSAGES,
+    PLAIN_LIMIT_MESSAGES,
+    PLAIN_PERMISSION_MESSAGES,
+    ErrorRow,
+    ErrorTable,
+    ProviderError,
     retry_after,
 )
-from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.parse import Complaint, bearer, clip, read_object, unknown_keys, validated
-from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, request_hex, request_uuid
-from mockserver.dialects._shared.words import refuse
-from mockserver.wire.chat import ChatStyle
+from mockserver.dialects._shared.reply import (
+    chat_reply,
+    json_reply,
+    merge_headers,
+    request_hex,
+    request_uuid,
+    with_headers,
+)
+from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
+from mockserver.wire.chat import ChatLayout
 from mockserver.wire.documents import embeddings
 
 
@@ -113,7 +120,7 @@ class PassedThrough(TypedDict, total=False):
     max_completion_tokens: Annotated[int, Field(ge=0)] | None
     parallel_tool_calls: bool | None
     functions: Annotated[list[Function], Field(min_length=1, max_length=128, fail_fast=True)] | None
-    function_call: OldChoice | None
+    function_call: FunctionChoice | None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
     verbosity: Literal["low", "medium", "high"] | None
 
@@ -148,7 +155,7 @@ def parse_chat(http: HttpRequest, *, dialect: str) -> Call:
     own = validated(AZURE_CHAT, body, refuse_as_azure)
     passed = validated(PASSED, {key: body[key] for key in EFFECTIVE.intersection(body)}, refuse_as_azure)
     chat: Body = {**own, **passed}
-    for found in (*impossible_choice(chat), *_contents(chat["messages"])):
+    for found in (*unmet_tool_choice(chat), *_contents(chat["messages"])):
         raise refuse_as_azure(found)
     return replace(chat_call(http, body, chat, dialect=dialect), ids=_IDS)
 
@@ -261,7 +268,7 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # the extra-parameter
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
     answer = replace(outcome, model=outcome.model or MODELS[0])
-    return headed(chat_reply(call, answer, STYLE), _headers(call.http, call))
+    return with_headers(chat_reply(call, answer, CHAT_LAYOUT), _headers(call.http, call))
 
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
@@ -272,8 +279,8 @@ def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
 def _render_embeddings(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Embeddings)  # noqa: S101
     named = replace(outcome, model=outcome.model or EMBEDDING_MODEL)
-    body = {"id": request_hex(call.http, call), **embeddings(named, encoding(call))}
-    return json_reply(200, body, merged(_headers(call.http, call), outcome.headers))
+    body = {"id": request_hex(call.http, call), **embeddings(named, encoding_format(call))}
+    return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
 
 
 def _parse_info(http: HttpRequest, strict: bool) -> Call:
@@ -296,15 +303,15 @@ def _render_info(call: Call, outcome: Success) -> Reply:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if "feature" in failure.details and call is not None:
-        failure = PHRASES.lacking(failure, call)
-    said = PHRASES.say(failure, http, call)
+        failure = ERRORS.lacking(failure, call)
+    said = ERRORS.say(failure, http, call)
     # Its client tries again by itself whatever carries retry-after; only a rule may want that.
     again = () if "window" in failure.details else retry_after(failure)
     own = (*_headers(http, call), ("x-ms-error-code", _token(str(said.code))), *again)
-    return json_reply(said.status, _body(said, failure, call), merged(own, failure.headers))
+    return json_reply(said.status, _body(said, failure, call), merge_headers(own, failure.headers))
 
 
-def _body(said: Said, failure: Failure, call: Call | None) -> Mapping[str, Json]:
+def _body(said: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
     """Three fields, and more for some statuses (`wire/azure-inference.md`, Errors)."""
     words = {"error": said.kind, "message": said.message}
     match said.status:
@@ -316,7 +323,7 @@ def _body(said: Said, failure: Failure, call: Call | None) -> Mapping[str, Json]
     return {"code": str(said.code), **words, "param": said.param or "", "status": said.status}
 
 
-def _detail(failure: Failure, said: Said, call: Call | None) -> Mapping[str, Json]:
+def _detail(failure: Failure, said: ProviderError, call: Call | None) -> Mapping[str, Json]:
     """Where the parameter stands and what it says; a rule that names a parameter gets the request's own value."""
     if "loc" in failure.details:
         loc, value = failure.details["loc"], as_text(failure.details["value"])
@@ -353,7 +360,7 @@ def _token(text: str) -> str:
     return "".join(char for char in text if char.isascii() and char.isprintable())
 
 
-STYLE = ChatStyle(
+CHAT_LAYOUT = ChatLayout(
     completion=("id", "model", "choices", "created", "object", "usage"),
     choice=("index", "finish_reason", "message", "logprobs"),
     message=("role", "content", "reasoning_content", "tool_calls"),
@@ -365,38 +372,38 @@ STYLE = ChatStyle(
     stream_usage="finish",
 )
 
-ROWS: Mapping[str, Row] = {
-    "bad_json": Row(400, "Bad Request", "BadRequest"),
-    "bad_parameter": Row(400, "Bad Request", "BadRequest"),
-    "content_filter": Row(400, "Bad Request", "content_filter", "messages"),
-    "context_length": Row(400, "Bad Request", "context_length_exceeded", "messages"),
-    "invalid_key": Row(401, "Unauthorized", "Unauthorized"),
-    "missing_key": Row(401, "Unauthorized", "Unauthorized"),
-    "billing": Row(402, "Payment Required", "PaymentRequired"),
-    "forbidden": Row(403, "Forbidden", "Forbidden"),
-    "model_not_found": Row(404, "Not Found", "NotFound"),
-    "unknown_model": Row(404, "Not Found", "NotFound"),
-    "not_found": Row(404, "Not Found", "NotFound"),
-    "unmatched": Row(404, "Not Found", "NotFound"),
-    "route_not_found": Row(404, "Not Found", "NotFound"),
-    "method_not_allowed": Row(405, "Method Not Allowed", "MethodNotAllowed"),
-    "timeout": Row(408, "Request Timeout", "RequestTimeout"),
-    "conflict": Row(409, "Conflict", "Conflict"),
-    "too_large": Row(413, "Request Entity Too Large", "RequestEntityTooLarge"),
-    "unsupported_media_type": Row(415, "Unsupported Media Type", "UnsupportedMediaType"),
-    "unprocessable": Row(422, "Unprocessable Entity", "parameter_not_supported"),
-    "unsupported": Row(422, "Unprocessable Entity", "parameter_not_supported"),
-    "rate_limit": Row(429, "Too Many Requests", "TooManyRequests"),
-    "quota": Row(429, "Too Many Requests", "TooManyRequests"),
-    "server_error": Row(500, "Internal Server Error", "InternalServerError"),
-    "bad_gateway": Row(502, "Bad Gateway", "BadGateway"),
-    "overloaded": Row(503, "Service Unavailable", "ServiceUnavailable"),
-    "gateway_timeout": Row(504, "Gateway Timeout", "GatewayTimeout"),
+ROWS: Mapping[str, ErrorRow] = {
+    "bad_json": ErrorRow(400, "Bad Request", "BadRequest"),
+    "bad_parameter": ErrorRow(400, "Bad Request", "BadRequest"),
+    "content_filter": ErrorRow(400, "Bad Request", "content_filter", "messages"),
+    "context_length": ErrorRow(400, "Bad Request", "context_length_exceeded", "messages"),
+    "invalid_key": ErrorRow(401, "Unauthorized", "Unauthorized"),
+    "missing_key": ErrorRow(401, "Unauthorized", "Unauthorized"),
+    "billing": ErrorRow(402, "Payment Required", "PaymentRequired"),
+    "forbidden": ErrorRow(403, "Forbidden", "Forbidden"),
+    "model_not_found": ErrorRow(404, "Not Found", "NotFound"),
+    "unknown_model": ErrorRow(404, "Not Found", "NotFound"),
+    "not_found": ErrorRow(404, "Not Found", "NotFound"),
+    "unmatched": ErrorRow(404, "Not Found", "NotFound"),
+    "route_not_found": ErrorRow(404, "Not Found", "NotFound"),
+    "method_not_allowed": ErrorRow(405, "Method Not Allowed", "MethodNotAllowed"),
+    "timeout": ErrorRow(408, "Request Timeout", "RequestTimeout"),
+    "conflict": ErrorRow(409, "Conflict", "Conflict"),
+    "too_large": ErrorRow(413, "Request Entity Too Large", "RequestEntityTooLarge"),
+    "unsupported_media_type": ErrorRow(415, "Unsupported Media Type", "UnsupportedMediaType"),
+    "unprocessable": ErrorRow(422, "Unprocessable Entity", "parameter_not_supported"),
+    "unsupported": ErrorRow(422, "Unprocessable Entity", "parameter_not_supported"),
+    "rate_limit": ErrorRow(429, "Too Many Requests", "TooManyRequests"),
+    "quota": ErrorRow(429, "Too Many Requests", "TooManyRequests"),
+    "server_error": ErrorRow(500, "Internal Server Error", "InternalServerError"),
+    "bad_gateway": ErrorRow(502, "Bad Gateway", "BadGateway"),
+    "overloaded": ErrorRow(503, "Service Unavailable", "ServiceUnavailable"),
+    "gateway_timeout": ErrorRow(504, "Gateway Timeout", "GatewayTimeout"),
 }
-WORDS: Mapping[str, str] = {
-    **OPENAI_WORDS,
-    **PLAIN_PERMISSIONS,
-    **PLAIN_LIMITS,
+MESSAGES: Mapping[str, str] = {
+    **OPENAI_MESSAGES,
+    **PLAIN_PERMISSION_MESSAGES,
+    **PLAIN_LIMIT_MESSAGES,
     "content_filter": "The response was filtered",
     "invalid_key": "Access token is missing or invalid.",
     "missing_key": "Access token is missing or invalid.",
@@ -407,8 +414,10 @@ WORDS: Mapping[str, str] = {
     "rate_limit": "You have hit your assigned rate limit and your request need to be paced.",
     "quota": "You have hit your assigned quota and your request need to be paced.",
 }
-LACKED = {key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_LACKS.items()}
-PHRASES = Phrasebook(ROWS, WORDS, credential, LACKED)
+UNSUPPORTED = {
+    key: f"One of the parameters has an unsupported value. {words}" for key, words in PLAIN_UNSUPPORTED_MESSAGES.items()
+}
+ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
 
 QUERY = {"api-version": "2024-05-01-preview"}  # what its clients ask for unless told otherwise
 

@@ -9,28 +9,28 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings, Failure, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
-from mockserver.dialects._chat.request import live_only, parse_chat
-from mockserver.dialects._completions import STYLE as OPENAI_STYLE
-from mockserver.dialects._completions import parse_completion, text_reply, wanted
-from mockserver.dialects._documents import encoding, parse_embeddings
-from mockserver.dialects._responses.request import RESPONSE_STYLE, error_event, openai_response_call, responses_reply
-from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, Said, retry_after
+from mockserver.dialects._chat.request import chat_live_only, parse_chat
+from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
+from mockserver.dialects._completions import completion_options, parse_completion, text_reply
+from mockserver.dialects._documents import encoding_format, parse_embeddings
+from mockserver.dialects._responses.request import RESPONSE_LAYOUT, error_event, openai_response_call, responses_reply
+from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, ProviderError, retry_after
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
     chat_reply,
-    headed,
     json_reply,
-    merged,
+    merge_headers,
     model_operations,
-    remaining,
+    remaining_rate_limit_headers,
     request_uuid,
+    with_headers,
 )
-from mockserver.dialects._shared.words import refuse
 from mockserver.dialects._stored import StoredResponses, stored_chats
-from mockserver.wire.chat import ChatStyle, completion
+from mockserver.wire.chat import ChatLayout, completion
+from mockserver.wire.content_filter import prompt_filter
 from mockserver.wire.documents import embeddings
-from mockserver.wire.extras import prompt_filter
-from mockserver.wire.text import TextStyle
+from mockserver.wire.text import TextLayout
 
 NAME = "azure_openai"
 REQUESTS_LEFT, TOKENS_PER_MINUTE = 999, 1_000_000
@@ -45,7 +45,7 @@ def credential(http: HttpRequest) -> str | None:
 def _parse_chat(http: HttpRequest, strict: bool) -> Call:
     body = _body(http)
     call = parse_chat(http, body, dialect=NAME, refuse=refuse)
-    for complaint in live_only(body) if strict else ():
+    for complaint in chat_live_only(body) if strict else ():
         raise refuse(complaint)
     return call
 
@@ -60,11 +60,11 @@ def _body(http: HttpRequest) -> dict[str, Json]:
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return headed(chat_reply(call, outcome, STYLE), _counted(call, outcome.usage.prompt))
+    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), _counted(call, outcome.usage.prompt))
 
 
 def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
-    return completion(answer, STYLE)
+    return completion(answer, CHAT_LAYOUT)
 
 
 def _parse_completion(http: HttpRequest, strict: bool) -> Call:
@@ -73,8 +73,8 @@ def _parse_completion(http: HttpRequest, strict: bool) -> Call:
 
 def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
-    reply = text_reply(call, outcome, TEXT_STYLE, wanted(call))
-    return headed(reply, _counted(call, outcome.usage.prompt))
+    reply = text_reply(call, outcome, TEXT_LAYOUT, completion_options(call))
+    return with_headers(reply, _counted(call, outcome.usage.prompt))
 
 
 def _parse_responses(http: HttpRequest, strict: bool) -> Call:
@@ -83,8 +83,8 @@ def _parse_responses(http: HttpRequest, strict: bool) -> Call:
 
 def _render_responses(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
-    reply = responses_reply(call, outcome, RESPONSE_STYLE)
-    return headed(reply, _counted(call, outcome.usage.prompt))
+    reply = responses_reply(call, outcome, RESPONSE_LAYOUT)
+    return with_headers(reply, _counted(call, outcome.usage.prompt))
 
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
@@ -94,16 +94,16 @@ def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
 def _render_embeddings(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Embeddings)  # noqa: S101
     own = _counted(call, outcome.prompt_tokens)
-    return json_reply(200, embeddings(outcome, encoding(call)), merged(own, outcome.headers))
+    return json_reply(200, embeddings(outcome, encoding_format(call)), merge_headers(own, outcome.headers))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = PHRASES.say(failure, http, call)
+    said = ERRORS.say(failure, http, call)
     own = (*_headers(http, call), *_waits(failure))
-    return json_reply(said.status, {"error": _error(said, failure)}, merged(own, failure.headers))
+    return json_reply(said.status, {"error": _error(said, failure)}, merge_headers(own, failure.headers))
 
 
-def _error(said: Said, failure: Failure) -> Mapping[str, Json]:
+def _error(said: ProviderError, failure: Failure) -> Mapping[str, Json]:
     """What the filter says, what the model says (in OpenAI's four keys), or what the gateway says (in two)."""
     four = {"message": said.message, "type": said.kind, "param": said.param, "code": said.code}
     if failure.reason == "content_filter":
@@ -166,7 +166,7 @@ _VERSION = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(-preview)?")
 
 # Every object is in alphabetical order.
 _KEYS = ("choices", "created", "id", "model", "object", "prompt_filter_results", "system_fingerprint", "usage")
-STYLE = ChatStyle(
+CHAT_LAYOUT = ChatLayout(
     completion=_KEYS,
     choice=("content_filter_results", "finish_reason", "index", "logprobs", "message"),
     message=("annotations", "content", "refusal", "role", "tool_calls"),
@@ -185,7 +185,7 @@ STYLE = ChatStyle(
     prompt_apart=True,
 )
 
-TEXT_STYLE = TextStyle(
+TEXT_LAYOUT = TextLayout(
     completion=("choices", "created", "id", "model", "object", "prompt_filter_results", "usage"),
     choice=("content_filter_results", "finish_reason", "index", "logprobs", "text"),
     usage=("completion_tokens", "prompt_tokens", "total_tokens"),
@@ -194,42 +194,42 @@ TEXT_STYLE = TextStyle(
 )
 
 _REQUEST = "invalid_request_error"
-ROWS: Mapping[str, Row] = {
-    "bad_json": Row(400, _REQUEST),
-    "bad_parameter": Row(400, _REQUEST),
-    "content_filter": Row(400, None, "content_filter", "prompt"),
-    "context_length": Row(400, _REQUEST, "context_length_exceeded", "messages"),
-    "invalid_key": Row(401, None, "401"),
-    "missing_key": Row(401, None, "401"),
-    "billing": Row(402, None, "402"),
-    "forbidden": Row(403, None, "403"),
-    "model_not_found": Row(404, None, "DeploymentNotFound"),
-    "unknown_model": Row(404, None, "DeploymentNotFound"),
-    "not_found": Row(404, _REQUEST),
-    "previous_not_found": Row(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
-    "not_cancellable": Row(400, _REQUEST),
-    "unmatched": Row(404, _REQUEST),
-    "route_not_found": Row(404, None, "404"),
-    "method_not_allowed": Row(405, None, "405"),
-    "timeout": Row(408, None, "Timeout"),
-    "conflict": Row(409, None, "409"),
-    "too_large": Row(413, None, "413"),
-    "unsupported_media_type": Row(415, None, "415"),
-    "unprocessable": Row(422, _REQUEST, "unprocessable"),
-    "rate_limit": Row(429, None, "429"),
-    "quota": Row(429, "insufficient_quota", "insufficient_quota"),
-    "server_error": Row(500, "server_error"),
-    "bad_gateway": Row(502, None, "502"),
-    "overloaded": Row(503, None, "ServiceUnavailable"),
-    "gateway_timeout": Row(504, None, "Timeout"),
+ROWS: Mapping[str, ErrorRow] = {
+    "bad_json": ErrorRow(400, _REQUEST),
+    "bad_parameter": ErrorRow(400, _REQUEST),
+    "content_filter": ErrorRow(400, None, "content_filter", "prompt"),
+    "context_length": ErrorRow(400, _REQUEST, "context_length_exceeded", "messages"),
+    "invalid_key": ErrorRow(401, None, "401"),
+    "missing_key": ErrorRow(401, None, "401"),
+    "billing": ErrorRow(402, None, "402"),
+    "forbidden": ErrorRow(403, None, "403"),
+    "model_not_found": ErrorRow(404, None, "DeploymentNotFound"),
+    "unknown_model": ErrorRow(404, None, "DeploymentNotFound"),
+    "not_found": ErrorRow(404, _REQUEST),
+    "previous_not_found": ErrorRow(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
+    "not_cancellable": ErrorRow(400, _REQUEST),
+    "unmatched": ErrorRow(404, _REQUEST),
+    "route_not_found": ErrorRow(404, None, "404"),
+    "method_not_allowed": ErrorRow(405, None, "405"),
+    "timeout": ErrorRow(408, None, "Timeout"),
+    "conflict": ErrorRow(409, None, "409"),
+    "too_large": ErrorRow(413, None, "413"),
+    "unsupported_media_type": ErrorRow(415, None, "415"),
+    "unprocessable": ErrorRow(422, _REQUEST, "unprocessable"),
+    "rate_limit": ErrorRow(429, None, "429"),
+    "quota": ErrorRow(429, "insufficient_quota", "insufficient_quota"),
+    "server_error": ErrorRow(500, "server_error"),
+    "bad_gateway": ErrorRow(502, None, "502"),
+    "overloaded": ErrorRow(503, None, "ServiceUnavailable"),
+    "gateway_timeout": ErrorRow(504, None, "Timeout"),
 }
 _NO_DEPLOYMENT = (
     "The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, "
     "please wait a moment and try again."
 )
 _NOT_ALLOWED = "Principal does not have access to API/Operation."
-WORDS: Mapping[str, str] = {
-    **OPENAI_WORDS,
+MESSAGES: Mapping[str, str] = {
+    **OPENAI_MESSAGES,
     "content_filter": (
         "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. Please "
         "modify your prompt and retry. To learn more about our content filtering policies please read our "
@@ -262,7 +262,7 @@ WORDS: Mapping[str, str] = {
     ),
     "gateway_timeout": "The operation was timeout.",
 }
-PHRASES = Phrasebook(ROWS, WORDS, credential)
+ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
 _OF_DEPLOYMENTS = (
     Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
@@ -271,7 +271,7 @@ _OF_DEPLOYMENTS = (
 )
 _OF_RESOURCE = (
     Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
-    *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
+    *StoredResponses(NAME, refuse, RESPONSE_LAYOUT, _own_headers, _parse_responses).operations(),
     *stored_chats(NAME, _stored_chat, _own_headers, refuse),
     *model_operations(NAME, _headers),
 )
@@ -288,7 +288,7 @@ DIALECT = Dialect(
     ),
     credential=credential,
     fail=_fail,
-    rates=remaining,
+    rates=remaining_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"moderation"},
     variables={

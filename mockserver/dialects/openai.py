@@ -7,26 +7,26 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Embeddings, Failure, Moderations, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
-from mockserver.dialects._chat.request import live_only, parse_chat
-from mockserver.dialects._completions import STYLE as TEXT_STYLE
-from mockserver.dialects._completions import parse_completion, text_reply, wanted
-from mockserver.dialects._documents import encoding, kinds_of_input, parse_embeddings, parse_moderations
-from mockserver.dialects._documents import live_only as live_only_of_moderations
-from mockserver.dialects._responses.request import RESPONSE_STYLE, error_event, openai_response_call, responses_reply
-from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, duration, retry_after
+from mockserver.dialects._chat.request import chat_live_only, parse_chat
+from mockserver.dialects._completions import TEXT_LAYOUT as TEXT_STYLE
+from mockserver.dialects._completions import completion_options, parse_completion, text_reply
+from mockserver.dialects._documents import encoding_format, moderated_input_types, parse_embeddings, parse_moderations
+from mockserver.dialects._documents import moderation_live_only as live_only_of_moderations
+from mockserver.dialects._responses.request import RESPONSE_LAYOUT, error_event, openai_response_call, responses_reply
+from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_after
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
     chat_reply,
-    headed,
     json_reply,
-    merged,
+    merge_headers,
     model_operations,
-    openai_rates,
+    openai_rate_limit_headers,
     request_hex,
+    with_headers,
 )
-from mockserver.dialects._shared.words import refuse
 from mockserver.dialects._stored import StoredResponses, stored_chats
-from mockserver.wire.chat import ChatStyle, completion
+from mockserver.wire.chat import ChatLayout, completion
 from mockserver.wire.documents import embeddings, moderations
 
 NAME = "openai"
@@ -37,15 +37,15 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:
     body = read_object(http)
     call = parse_chat(http, body, dialect=NAME, refuse=refuse)
     if strict:
-        for complaint in live_only(body):
+        for complaint in chat_live_only(body):
             raise refuse(complaint)
     return call
 
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    reply = chat_reply(call, outcome, STYLE, {"service_tier": _tier(call.raw)})
-    return headed(reply, _counted(call, outcome.usage.prompt))
+    reply = chat_reply(call, outcome, CHAT_LAYOUT, {"service_tier": _tier(call.raw)})
+    return with_headers(reply, _counted(call, outcome.usage.prompt))
 
 
 def _parse_responses(http: HttpRequest, strict: bool) -> Call:
@@ -54,8 +54,8 @@ def _parse_responses(http: HttpRequest, strict: bool) -> Call:
 
 def _render_responses(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
-    reply = responses_reply(call, outcome, RESPONSE_STYLE)
-    return headed(reply, _counted(call, outcome.usage.prompt))
+    reply = responses_reply(call, outcome, RESPONSE_LAYOUT)
+    return with_headers(reply, _counted(call, outcome.usage.prompt))
 
 
 def _parse_completion(http: HttpRequest, strict: bool) -> Call:
@@ -64,12 +64,12 @@ def _parse_completion(http: HttpRequest, strict: bool) -> Call:
 
 def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
-    reply = text_reply(call, outcome, TEXT_STYLE, wanted(call))
-    return headed(reply, _counted(call, outcome.usage.prompt))
+    reply = text_reply(call, outcome, TEXT_STYLE, completion_options(call))
+    return with_headers(reply, _counted(call, outcome.usage.prompt))
 
 
 def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
-    return completion(answer, STYLE, {"service_tier": _tier(call.raw)})
+    return completion(answer, CHAT_LAYOUT, {"service_tier": _tier(call.raw)})
 
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
@@ -78,9 +78,9 @@ def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
 
 def _render_embeddings(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Embeddings)  # noqa: S101
-    body = embeddings(outcome, encoding(call))
+    body = embeddings(outcome, encoding_format(call))
     own = _counted(call, outcome.prompt_tokens)
-    return json_reply(200, body, merged(own, outcome.headers))
+    return json_reply(200, body, merge_headers(own, outcome.headers))
 
 
 def _parse_moderations(http: HttpRequest, strict: bool) -> Call:
@@ -93,8 +93,8 @@ def _parse_moderations(http: HttpRequest, strict: bool) -> Call:
 
 def _render_moderations(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Moderations)  # noqa: S101
-    body = moderations(outcome, kinds_of_input(call))
-    return json_reply(200, body, merged(_headers(call.http, call), outcome.headers))
+    body = moderations(outcome, moderated_input_types(call))
+    return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
 
 
 def _tier(body: Mapping[str, Json]) -> Json:
@@ -104,14 +104,14 @@ def _tier(body: Mapping[str, Json]) -> Json:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = PHRASES.say(failure, http, call)
+    said = ERRORS.say(failure, http, call)
     param = said.param
     if param == "messages" and failure.param is None and call is not None:
         param = _SAID_IN.get(call.operation, param)
     kind = "tokens" if failure.details.get("kind") == "tokens" and failure.kind is None else said.kind
     body = {"error": {"message": said.message, "type": kind, "param": param, "code": said.code}}
     own = (*_headers(http, call), *_waits(failure, said.status))
-    return json_reply(said.status, body, merged(own, failure.headers))
+    return json_reply(said.status, body, merge_headers(own, failure.headers))
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
@@ -154,7 +154,7 @@ def _waits(failure: Failure, status: int) -> Headers:
     return (*again, *_limits(0, used_up=used_up, reset=duration(wait or 1.0) if used_up else "6ms"))
 
 
-STYLE = ChatStyle(
+CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage", "service_tier", "system_fingerprint"),
     choice=("index", "message", "logprobs", "finish_reason"),
     message=("role", "content", "refusal", "tool_calls", "annotations"),
@@ -174,38 +174,38 @@ STYLE = ChatStyle(
 
 
 _REQUEST = "invalid_request_error"
-ROWS: Mapping[str, Row] = {
-    "bad_json": Row(400, _REQUEST),
-    "bad_parameter": Row(400, _REQUEST),
-    "content_filter": Row(400, _REQUEST, "content_policy_violation"),
-    "context_length": Row(400, _REQUEST, "context_length_exceeded", "messages"),
-    "invalid_key": Row(401, _REQUEST, "invalid_api_key"),
-    "missing_key": Row(401, _REQUEST),
-    "billing": Row(402, _REQUEST, "billing_not_active"),
-    "forbidden": Row(403, _REQUEST),
-    "model_not_allowed": Row(403, _REQUEST, "model_not_found"),
-    "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
-    "unknown_model": Row(404, _REQUEST, "model_not_found", "model"),
-    "not_found": Row(404, _REQUEST),
-    "previous_not_found": Row(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
-    "not_cancellable": Row(400, _REQUEST),
-    "unmatched": Row(404, _REQUEST),
-    "route_not_found": Row(404, _REQUEST),
-    "method_not_allowed": Row(405, _REQUEST, "method_not_supported"),
-    "timeout": Row(408, _REQUEST),
-    "conflict": Row(409, _REQUEST),
-    "too_large": Row(413, _REQUEST),
-    "unsupported_media_type": Row(415, _REQUEST, "unsupported_media_type"),
-    "unprocessable": Row(422, _REQUEST, "unprocessable"),
-    "rate_limit": Row(429, "requests", "rate_limit_exceeded"),
-    "quota": Row(429, "insufficient_quota", "insufficient_quota"),
-    "server_error": Row(500, "server_error"),
-    "bad_gateway": Row(502, "server_error"),
-    "overloaded": Row(503, "server_error"),
-    "gateway_timeout": Row(504, "server_error"),
+ROWS: Mapping[str, ErrorRow] = {
+    "bad_json": ErrorRow(400, _REQUEST),
+    "bad_parameter": ErrorRow(400, _REQUEST),
+    "content_filter": ErrorRow(400, _REQUEST, "content_policy_violation"),
+    "context_length": ErrorRow(400, _REQUEST, "context_length_exceeded", "messages"),
+    "invalid_key": ErrorRow(401, _REQUEST, "invalid_api_key"),
+    "missing_key": ErrorRow(401, _REQUEST),
+    "billing": ErrorRow(402, _REQUEST, "billing_not_active"),
+    "forbidden": ErrorRow(403, _REQUEST),
+    "model_not_allowed": ErrorRow(403, _REQUEST, "model_not_found"),
+    "model_not_found": ErrorRow(404, _REQUEST, "model_not_found", "model"),
+    "unknown_model": ErrorRow(404, _REQUEST, "model_not_found", "model"),
+    "not_found": ErrorRow(404, _REQUEST),
+    "previous_not_found": ErrorRow(400, _REQUEST, "previous_response_not_found", "previous_response_id"),
+    "not_cancellable": ErrorRow(400, _REQUEST),
+    "unmatched": ErrorRow(404, _REQUEST),
+    "route_not_found": ErrorRow(404, _REQUEST),
+    "method_not_allowed": ErrorRow(405, _REQUEST, "method_not_supported"),
+    "timeout": ErrorRow(408, _REQUEST),
+    "conflict": ErrorRow(409, _REQUEST),
+    "too_large": ErrorRow(413, _REQUEST),
+    "unsupported_media_type": ErrorRow(415, _REQUEST, "unsupported_media_type"),
+    "unprocessable": ErrorRow(422, _REQUEST, "unprocessable"),
+    "rate_limit": ErrorRow(429, "requests", "rate_limit_exceeded"),
+    "quota": ErrorRow(429, "insufficient_quota", "insufficient_quota"),
+    "server_error": ErrorRow(500, "server_error"),
+    "bad_gateway": ErrorRow(502, "server_error"),
+    "overloaded": ErrorRow(503, "server_error"),
+    "gateway_timeout": ErrorRow(504, "server_error"),
 }
 _SAID_IN = {"responses": "input", "completions": "prompt"}  # where operations other than chat take their text
-PHRASES = Phrasebook(ROWS, OPENAI_WORDS, bearer)
+ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 
 DIALECT = Dialect(
     name=NAME,
@@ -215,14 +215,14 @@ DIALECT = Dialect(
         Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
         Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
         *stored_chats(NAME, _stored_chat, _own_headers, refuse),
-        *StoredResponses(NAME, refuse, RESPONSE_STYLE, _own_headers, _parse_responses).operations(),
+        *StoredResponses(NAME, refuse, RESPONSE_LAYOUT, _own_headers, _parse_responses).operations(),
         Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
         Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
         *model_operations(NAME, _headers),
     ),
     credential=bearer,
     fail=_fail,
-    rates=openai_rates,
+    rates=openai_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"filter_annotations"},
     variables={

@@ -8,20 +8,27 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
+from mockserver.dialects._shared.error_messages import refuse_without_code
 from mockserver.dialects._shared.errors import (
-    OPENAI_WORDS,
-    PLAIN_LIMITS,
-    PLAIN_PERMISSIONS,
-    Phrasebook,
-    Row,
+    OPENAI_MESSAGES,
+    PLAIN_LIMIT_MESSAGES,
+    PLAIN_PERMISSION_MESSAGES,
+    ErrorRow,
+    ErrorTable,
     retry_after,
 )
-from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.parse import bearer, read_object
-from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, model_operations, request_hex
-from mockserver.dialects._shared.words import refuse_without_code
-from mockserver.wire.chat import ChatStyle
-from mockserver.wire.extras import prompt_filter
+from mockserver.dialects._shared.reply import (
+    chat_reply,
+    json_reply,
+    merge_headers,
+    model_operations,
+    request_hex,
+    with_headers,
+)
+from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
+from mockserver.wire.chat import ChatLayout
+from mockserver.wire.content_filter import prompt_filter
 
 NAME = "skytells"
 
@@ -40,11 +47,11 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields are 
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return headed(chat_reply(call, outcome, STYLE), _headers(call.http, call))
+    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), _headers(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = PHRASES.say(failure, http, call)
+    said = ERRORS.say(failure, http, call)
     error = {
         "message": said.message,
         "type": said.kind,
@@ -56,7 +63,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         "details": _details(failure, said.status),
     }
     own = (*_headers(http, call), *retry_after(failure))
-    return json_reply(said.status, {"error": error}, merged(own, failure.headers))
+    return json_reply(said.status, {"error": error}, merge_headers(own, failure.headers))
 
 
 def _details(failure: Failure, status: int) -> Mapping[str, Json]:
@@ -74,7 +81,7 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
     return (("x-request-id", f"req_{request_hex(http, call)}"),)
 
 
-STYLE = ChatStyle(
+CHAT_LAYOUT = ChatLayout(
     completion=(
         "id",
         "object",
@@ -111,32 +118,32 @@ STYLE = ChatStyle(
 )
 
 _REQUEST = "invalid_request_error"
-ROWS: Mapping[str, Row] = {
-    "bad_json": Row(400, _REQUEST, "invalid_request"),
-    "bad_parameter": Row(400, _REQUEST, "invalid_parameter"),
-    "content_filter": Row(400, _REQUEST, "content_filter", "messages"),
-    "context_length": Row(400, _REQUEST, "context_length_exceeded", "messages"),
-    "invalid_key": Row(401, "authentication_error", "invalid_api_key"),
-    "missing_key": Row(401, "authentication_error", "invalid_api_key"),
-    "billing": Row(402, _REQUEST, "payment_required"),
-    "forbidden": Row(403, "permission_error", "forbidden"),
-    "model_not_found": Row(404, _REQUEST, "model_not_found", "model"),
-    "unknown_model": Row(404, _REQUEST, "model_not_found", "model"),
-    "not_found": Row(404, _REQUEST, "not_found"),
-    "unmatched": Row(404, _REQUEST, "not_found"),
-    "route_not_found": Row(404, _REQUEST, "not_found"),
-    "method_not_allowed": Row(405, _REQUEST, "method_not_supported"),
-    "timeout": Row(408, _REQUEST, "timeout"),
-    "conflict": Row(409, _REQUEST, "conflict"),
-    "too_large": Row(413, _REQUEST, "request_too_large"),
-    "unsupported_media_type": Row(415, _REQUEST, "unsupported_media_type"),
-    "unprocessable": Row(422, _REQUEST, "unprocessable"),
-    "rate_limit": Row(429, "rate_limit_error", "rate_limit_exceeded"),
-    "quota": Row(429, "rate_limit_error", "insufficient_quota"),
-    "server_error": Row(500, "server_error", "internal_error"),
-    "bad_gateway": Row(502, "server_error", "bad_gateway"),
-    "overloaded": Row(503, "server_error", "service_unavailable"),
-    "gateway_timeout": Row(504, "server_error", "gateway_timeout"),
+ROWS: Mapping[str, ErrorRow] = {
+    "bad_json": ErrorRow(400, _REQUEST, "invalid_request"),
+    "bad_parameter": ErrorRow(400, _REQUEST, "invalid_parameter"),
+    "content_filter": ErrorRow(400, _REQUEST, "content_filter", "messages"),
+    "context_length": ErrorRow(400, _REQUEST, "context_length_exceeded", "messages"),
+    "invalid_key": ErrorRow(401, "authentication_error", "invalid_api_key"),
+    "missing_key": ErrorRow(401, "authentication_error", "invalid_api_key"),
+    "billing": ErrorRow(402, _REQUEST, "payment_required"),
+    "forbidden": ErrorRow(403, "permission_error", "forbidden"),
+    "model_not_found": ErrorRow(404, _REQUEST, "model_not_found", "model"),
+    "unknown_model": ErrorRow(404, _REQUEST, "model_not_found", "model"),
+    "not_found": ErrorRow(404, _REQUEST, "not_found"),
+    "unmatched": ErrorRow(404, _REQUEST, "not_found"),
+    "route_not_found": ErrorRow(404, _REQUEST, "not_found"),
+    "method_not_allowed": ErrorRow(405, _REQUEST, "method_not_supported"),
+    "timeout": ErrorRow(408, _REQUEST, "timeout"),
+    "conflict": ErrorRow(409, _REQUEST, "conflict"),
+    "too_large": ErrorRow(413, _REQUEST, "request_too_large"),
+    "unsupported_media_type": ErrorRow(415, _REQUEST, "unsupported_media_type"),
+    "unprocessable": ErrorRow(422, _REQUEST, "unprocessable"),
+    "rate_limit": ErrorRow(429, "rate_limit_error", "rate_limit_exceeded"),
+    "quota": ErrorRow(429, "rate_limit_error", "insufficient_quota"),
+    "server_error": ErrorRow(500, "server_error", "internal_error"),
+    "bad_gateway": ErrorRow(502, "server_error", "bad_gateway"),
+    "overloaded": ErrorRow(503, "server_error", "service_unavailable"),
+    "gateway_timeout": ErrorRow(504, "server_error", "gateway_timeout"),
 }
 _ERROR_IDS: Mapping[str, str] = {
     "bad_json": "INVALID_REQUEST",
@@ -170,17 +177,17 @@ _ERROR_IDS: Mapping[str, str] = {
     "gateway_timeout": "GATEWAY_TIMEOUT",
 }
 _CATEGORIES: Mapping[int, str] = {401: "authentication", 403: "permission", 429: "rate_limit"}
-WORDS: Mapping[str, str] = {
-    **OPENAI_WORDS,
-    **PLAIN_PERMISSIONS,
-    **PLAIN_LIMITS,
+MESSAGES: Mapping[str, str] = {
+    **OPENAI_MESSAGES,
+    **PLAIN_PERMISSION_MESSAGES,
+    **PLAIN_LIMIT_MESSAGES,
     "invalid_key": "Incorrect API key provided: {key}.",
     "missing_key": "You didn't provide an API key. Send it in an x-api-key header.",
     "content_filter": "The prompt was filtered: it triggered the content policy.",
     "rate_limit": "Rate limit reached for {model}. Please try again in {wait}.",
     "quota": "You exceeded your current quota, please check your plan and billing details.",
 }
-PHRASES = Phrasebook(ROWS, WORDS, credential, PLAIN_LACKS)
+ERRORS = ErrorTable(ROWS, MESSAGES, credential, PLAIN_UNSUPPORTED_MESSAGES)
 
 DIALECT = Dialect(
     name=NAME,

@@ -25,7 +25,7 @@ from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, drive, fits, ha
 from mockserver.delivery.faults import bent
 from mockserver.delivery.pace import AT_ONCE, Pace
 from mockserver.delivery.script import Kept, script, written
-from mockserver.dialects import Dialect, Operation, as_frame
+from mockserver.dialects import Dialect, Operation, error_frame
 from mockserver.engine.answer import counted
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import aside, is_large, is_long
@@ -272,7 +272,7 @@ class Handler:
 
     def _error_frame(self, call: Call, *, streamed: bool) -> ErrorFrame:
         """How the provider reports an error amid this answer: as an event of the operation's stream, if it is one."""
-        shape = self._operation(call.http.method).error if streamed else as_frame
+        shape = self._operation(call.http.method).error if streamed else error_frame
         return lambda reason, frames: shape(self.dialect.fail(call.http, Failure(reason), call), frames)
 
     def _more(self, prepared: Prepared, limits: Headers, exchange: Exchange) -> Headers:

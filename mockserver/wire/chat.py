@@ -12,17 +12,16 @@ from typing_extensions import TypedDict
 from mockserver.core.call import ToolCall
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, Usage
-from mockserver.wire.extras import (
+from mockserver.wire.content_filter import (
     CompletionFilterResults,
     Logprobs,
     PromptFilterResults,
+    chat_annotation,
     completion_filter,
     logprobs_block,
-    nested,
     prompt_filter,
 )
-from mockserver.wire.logprobs import LogprobsShape, Placed, content, placed
-from mockserver.wire.text_objects import ContentLogprobs
+from mockserver.wire.logprobs import ContentLogprobs, LogprobsShape, Placed, content, placed
 
 
 class FunctionCall(TypedDict):
@@ -174,7 +173,7 @@ class ChatCompletionChunk(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class ChatStyle:
+class ChatLayout:
     """Which keys a provider shows and in which order, and the few habits of its streams."""
 
     completion: tuple[str, ...]
@@ -203,7 +202,7 @@ class ChatStyle:
 Extra = Mapping[str, Json]  # keys of the completion that come from the request, such as service_tier
 
 
-def completion(answer: Answer, style: ChatStyle, extra: Extra | None = None) -> Mapping[str, Json]:
+def completion(answer: Answer, style: ChatLayout, extra: Extra | None = None) -> Mapping[str, Json]:
     """The body of a plain answer (`wire/openai.md` section 3, in the style's keys and order)."""
     body: ChatCompletion = {
         "id": answer.id,
@@ -211,7 +210,7 @@ def completion(answer: Answer, style: ChatStyle, extra: Extra | None = None) -> 
         "created": answer.created,
         "model": answer.model,
         "choices": [_choice(index, choice, style) for index, choice in enumerate(answer.choices)],
-        "usage": usage_block(answer.usage, style),
+        "usage": chat_usage(answer.usage, style),
         "system_fingerprint": system_fingerprint(answer, style),
     }
     if "prompt_filter_results" in style.completion:
@@ -219,7 +218,7 @@ def completion(answer: Answer, style: ChatStyle, extra: Extra | None = None) -> 
     return pick({**body, **(extra or {})}, style.completion)
 
 
-def _choice(index: int, choice: Choice, style: ChatStyle) -> Any:
+def _choice(index: int, choice: Choice, style: ChatLayout) -> Any:
     full: ChatChoice = {
         "index": index,
         "message": _message(choice, style),
@@ -228,10 +227,10 @@ def _choice(index: int, choice: Choice, style: ChatStyle) -> Any:
     }
     if "content_filter_results" in style.choice:
         full["content_filter_results"] = completion_filter(choice.safety)
-    return shown(full, style.choice, style)
+    return pick_shown(full, style.choice, style)
 
 
-def _logprobs(choice: Choice, style: ChatStyle) -> Logprobs | ContentLogprobs | None:
+def _logprobs(choice: Choice, style: ChatLayout) -> Logprobs | ContentLogprobs | None:
     return placed_block(choice, placed(choice)) if style.placed_logprobs else logprobs_block(choice)
 
 
@@ -242,7 +241,7 @@ def placed_block(choice: Choice, tokens: Sequence[Placed]) -> ContentLogprobs | 
     return content(tokens, LogprobsShape("content", max(len(logprob.top) for _, logprob in tokens) if tokens else 0))
 
 
-def _message(choice: Choice, style: ChatStyle) -> Any:
+def _message(choice: Choice, style: ChatLayout) -> Any:
     parts = visible(choice.parts, style)
     texts = [part.text for part in parts if isinstance(part, Text)]
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
@@ -250,20 +249,20 @@ def _message(choice: Choice, style: ChatStyle) -> Any:
         "role": "assistant",
         "content": "".join(texts) if texts else None,
         "refusal": "".join(refusals) if refusals else None,
-        "annotations": [nested(note) for part in parts if isinstance(part, Text) for note in part.annotations],
+        "annotations": [chat_annotation(note) for part in parts if isinstance(part, Text) for note in part.annotations],
     }
     if reasoning := "".join(part.text for part in parts if isinstance(part, Reasoning)):
         full["reasoning_content"] = reasoning
     calls = [part.call for part in parts if isinstance(part, ToolUse)]
     if calls and calls[0].kind == "bare":
         function: FunctionCall = {"name": calls[0].name, "arguments": calls[0].arguments}
-        return {**shown(full, style.message, style), "function_call": function}
+        return {**pick_shown(full, style.message, style), "function_call": function}
     if calls:
         full["tool_calls"] = [tool_call(call) for call in calls]
-    return shown(full, style.message, style)
+    return pick_shown(full, style.message, style)
 
 
-def visible(parts: Iterable[Part], style: ChatStyle) -> list[Part]:
+def visible(parts: Iterable[Part], style: ChatLayout) -> list[Part]:
     """The parts that the provider shows: some keep their reasoning, some have no place for a refusal but the text."""
     shown: list[Part] = []
     for part in parts:
@@ -281,7 +280,7 @@ def tool_call(call: ToolCall) -> ToolCallObject:
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def usage_block(usage: Usage, style: ChatStyle) -> ChatUsage:
+def chat_usage(usage: Usage, style: ChatLayout) -> ChatUsage:
     """Token counts, with their details where the provider gives them."""
     full: ChatUsage = {
         "prompt_tokens": usage.prompt,
@@ -303,11 +302,11 @@ def pick(full: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     return {key: full[key] for key in keys if key in full}
 
 
-def shown(full: Mapping[str, Any], keys: Sequence[str], style: ChatStyle) -> dict[str, Any]:
+def pick_shown(full: Mapping[str, Any], keys: Sequence[str], style: ChatLayout) -> dict[str, Any]:
     """The same, without the style's optional keys where they say nothing."""
     return {key: full[key] for key in keys if key in full and (full[key] or key not in style.optional)}
 
 
-def system_fingerprint(answer: Answer, style: ChatStyle) -> str | None:
+def system_fingerprint(answer: Answer, style: ChatLayout) -> str | None:
     """The fingerprint of the model's set-up, or None where the provider tells none."""
     return f"fp_{answer.system_fingerprint}" if style.system_fingerprint else None

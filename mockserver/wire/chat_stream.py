@@ -14,25 +14,31 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, tokens_of
 from mockserver.core.tokens import Tokenizer, cut, weighed
 from mockserver.wire.chat import (
-    ChatStyle,
+    ChatLayout,
     ChatUsage,
     ChunkChoice,
     Extra,
+    chat_usage,
     pick,
+    pick_shown,
     placed_block,
-    shown,
     system_fingerprint,
-    usage_block,
     visible,
 )
-from mockserver.wire.extras import Logprobs, completion_filter, nested, preamble, prompt_filter, spread_logprobs
-from mockserver.wire.logprobs import ending_within, placed
-from mockserver.wire.text_objects import ContentLogprobs
+from mockserver.wire.content_filter import (
+    Logprobs,
+    chat_annotation,
+    completion_filter,
+    preamble,
+    prompt_filter,
+    spread_logprobs,
+)
+from mockserver.wire.logprobs import ContentLogprobs, ending_within, placed
 
 Pieces = Iterable[tuple[str, int]]  # of a part, with the tokens that end within each
 
 
-def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
+def chunks(answer: Answer, style: ChatLayout, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
     """The frames of a streamed answer (`wire/openai.md` section 4), without the terminator.
 
     Choices open in index order and then take turns, as the live API interleaves them.
@@ -40,7 +46,7 @@ def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, incl
     mould = _Mould(answer, style, extra or {}, include_usage=include_usage)
     if style.prompt_apart:
         yield Frame(mould.prompt(), part="open")
-    tracks = [_steps(choice, style, answer.tokenizer) for choice in answer.choices]
+    tracks = [_deltas(choice, style, answer.tokenizer) for choice in answer.choices]
     for turn in zip_longest(*tracks):
         for index, step in enumerate(turn):
             if step is not None:
@@ -50,7 +56,7 @@ def chunks(answer: Answer, style: ChatStyle, extra: Extra | None = None, *, incl
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _Delta:
     """One increment of one choice, before it is bytes."""
 
     delta: Mapping[str, Json]
@@ -61,27 +67,27 @@ class _Step:
     opens: bool = False
 
 
-def _steps(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Iterator[_Step]:
+def _deltas(choice: Choice, style: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Delta]:
     hidden = 0 if "reasoning_content" in style.message else _thinking(choice, tokenizer)
     steps = _increments(choice, style, tokenizer)
-    first, end = next(steps, None), _Step({}, part="finish", finish=choice.finish)
+    first, end = next(steps, None), _Delta({}, part="finish", finish=choice.finish)
     if first is not None:
         first = _after_thinking(first, hidden)
     else:
         end = _after_thinking(end, hidden)
     if style.opening is None:
-        yield _Step({}, part="open", opens=True)
-        yield _with_role(first or _Step({"content": ""}), {})
+        yield _Delta({}, part="open", opens=True)
+        yield _with_role(first or _Delta({"content": ""}), {})
     elif first is not None and not first.delta.keys().isdisjoint(("tool_calls", "function_call")):
         yield _with_role(first, style.opening_of_call or {})
     else:
-        yield _Step(style.opening, part="open", opens=True)
+        yield _Delta(style.opening, part="open", opens=True)
         yield from () if first is None else (first,)
     yield from steps
     yield end
 
 
-def _with_role(step: _Step, beside: Mapping[str, Json]) -> _Step:
+def _with_role(step: _Delta, beside: Mapping[str, Json]) -> _Delta:
     return replace(step, delta={"role": "assistant", **beside, **step.delta})
 
 
@@ -90,12 +96,12 @@ def _thinking(choice: Choice, tokenizer: Tokenizer) -> int:
     return sum(len(tokens_of(part, tokenizer)) for part in choice.parts if isinstance(part, Reasoning))
 
 
-def _after_thinking(step: _Step, hidden: int) -> _Step:
+def _after_thinking(step: _Delta, hidden: int) -> _Delta:
     """The step, which waits for the tokens of reasoning that the provider keeps to itself."""
     return replace(step, tokens=step.tokens + hidden) if hidden else step
 
 
-def _increments(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Iterator[_Step]:
+def _increments(choice: Choice, style: ChatLayout, tokenizer: Tokenizer) -> Iterator[_Delta]:
     parts = [(part, tokens_of(part, tokenizer)) for part in visible(choice.parts, style)]
     calls, logprobs = 0, _logprobs(parts, choice, style)
     for part, tokens in parts:
@@ -104,9 +110,9 @@ def _increments(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Itera
             case Text():
                 yield from _text_increments(part, pieces, logprobs, style)
             case Reasoning():
-                yield from (_Step({"reasoning_content": piece}, tokens=weight) for piece, weight in pieces)
+                yield from (_Delta({"reasoning_content": piece}, tokens=weight) for piece, weight in pieces)
             case Refusal():
-                yield from (_Step({"refusal": piece}, tokens=weight) for piece, weight in pieces)
+                yield from (_Delta({"refusal": piece}, tokens=weight) for piece, weight in pieces)
             case ToolUse() if part.call.kind == "bare":
                 yield from _bare_increments(part, pieces)
             case ToolUse():
@@ -115,7 +121,7 @@ def _increments(choice: Choice, style: ChatStyle, tokenizer: Tokenizer) -> Itera
 
 
 def _logprobs(
-    parts: Iterable[tuple[Part, tuple[str, ...]]], choice: Choice, style: ChatStyle
+    parts: Iterable[tuple[Part, tuple[str, ...]]], choice: Choice, style: ChatLayout
 ) -> Iterator[Logprobs | ContentLogprobs | None]:
     """The log probabilities for each piece of the choice's texts, one after the other."""
     if choice.logprobs is None or "logprobs" in style.not_streamed:
@@ -127,37 +133,37 @@ def _logprobs(
 
 
 def _text_increments(
-    part: Text, pieces: Pieces, logprobs: Iterator[Logprobs | ContentLogprobs | None], style: ChatStyle
-) -> Iterator[_Step]:
+    part: Text, pieces: Pieces, logprobs: Iterator[Logprobs | ContentLogprobs | None], style: ChatLayout
+) -> Iterator[_Delta]:
     for (piece, weight), block in zip(pieces, logprobs, strict=False):
-        yield _Step({"content": piece}, tokens=weight, logprobs=block)
+        yield _Delta({"content": piece}, tokens=weight, logprobs=block)
     if part.annotations and "annotations" in style.message and "annotations" not in style.not_streamed:
-        yield _Step({"annotations": [nested(note) for note in part.annotations]})
+        yield _Delta({"annotations": [chat_annotation(note) for note in part.annotations]})
 
 
-def _call_increments(part: ToolUse, pieces: Pieces, index: int) -> Iterator[_Step]:
+def _call_increments(part: ToolUse, pieces: Pieces, index: int) -> Iterator[_Delta]:
     """The first fragment names the call; the others carry only its index and more of the arguments."""
     call, custom = part.call, part.call.kind == "custom"
     kind, key = ("custom", "input") if custom else ("function", "arguments")
     first = {"index": index, "id": call.id, "type": kind, kind: {"name": call.name, key: ""}}
-    yield _Step({"tool_calls": [first]}, part="arguments")
+    yield _Delta({"tool_calls": [first]}, part="arguments")
     for piece, weight in pieces:
         fragment = {"index": index, kind: {key: piece}}
-        yield _Step({"tool_calls": [fragment]}, part="arguments", tokens=weight)
+        yield _Delta({"tool_calls": [fragment]}, part="arguments", tokens=weight)
 
 
-def _bare_increments(part: ToolUse, pieces: Pieces) -> Iterator[_Step]:
+def _bare_increments(part: ToolUse, pieces: Pieces) -> Iterator[_Delta]:
     """The same for a function of the time before tools."""
     first = {"name": part.call.name, "arguments": ""}
-    yield _Step({"function_call": first}, part="arguments")
+    yield _Delta({"function_call": first}, part="arguments")
     for piece, weight in pieces:
-        yield _Step({"function_call": {"arguments": piece}}, part="arguments", tokens=weight)
+        yield _Delta({"function_call": {"arguments": piece}}, part="arguments", tokens=weight)
 
 
 class _Mould:
     """Casts chunks of one answer. What all its chunks share is serialised once: a text chunk costs half."""
 
-    def __init__(self, answer: Answer, style: ChatStyle, extra: Extra, *, include_usage: bool) -> None:
+    def __init__(self, answer: Answer, style: ChatLayout, extra: Extra, *, include_usage: bool) -> None:
         self._answer, self._style, self._asked = answer, style, include_usage
         self._common: dict[str, Json] = {
             "id": answer.id,
@@ -172,13 +178,13 @@ class _Mould:
         self._unfinished = len(answer.choices)
         self._around: dict[int, tuple[bytes, bytes]] = {}
 
-    def cast(self, index: int, step: _Step) -> bytes:
+    def cast(self, index: int, step: _Delta) -> bytes:
         """One chunk's JSON."""
         if step.finish is not None or step.logprobs is not None or step.opens:
             return to_json(self._chunk(index, step))
         around = self._around.get(index)
         if around is None:
-            before, _, after = to_json(self._chunk(index, _Step(_HOLE))).partition(_HOLE_BYTES)
+            before, _, after = to_json(self._chunk(index, _Delta(_HOLE))).partition(_HOLE_BYTES)
             around = self._around[index] = (before, after)
         return around[0] + to_json(step.delta) + around[1]
 
@@ -191,9 +197,9 @@ class _Mould:
         return to_json(self._picked([], usage=self._usage()))
 
     def _usage(self) -> ChatUsage:
-        return usage_block(self._answer.usage, self._style)
+        return chat_usage(self._answer.usage, self._style)
 
-    def _chunk(self, index: int, step: _Step) -> dict[str, Json]:
+    def _chunk(self, index: int, step: _Delta) -> dict[str, Json]:
         style, answer = self._style, self._answer
         choice: ChunkChoice = {
             "index": index,
@@ -212,7 +218,7 @@ class _Mould:
             self._unfinished -= 1
             if style.stream_usage == "finish" and not self._asked and not self._unfinished:
                 more["usage"] = self._usage()
-        return self._picked([shown(choice, style.chunk_choice, style)], **more)
+        return self._picked([pick_shown(choice, style.chunk_choice, style)], **more)
 
     def _picked(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         return pick({**self._common, "choices": choices, **more}, self._style.chunk)

@@ -14,7 +14,7 @@ from mockserver.core.call import fingerprint
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.wire.chat import pick
-from mockserver.wire.extras import TokenLogprob, flat, spread_logprobs
+from mockserver.wire.content_filter import TokenLogprob, response_annotation, spread_logprobs
 
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -144,7 +144,7 @@ class Response(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseStyle:
+class ResponseLayout:
     """Which keys a provider shows and in which order, and the few habits of its streams."""
 
     response: tuple[str, ...]
@@ -162,7 +162,7 @@ class ResponseStyle:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ResponseOptions:
     """What a request has to do with the object that answers it.
 
     `echo`: what the object repeats of it (`tools`, `metadata`, `background`, ...), by key;
@@ -176,7 +176,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Phase:
+class StatusEvent:
     """An event that says only how far the item is; `failed` is its name where the item failed (empty: no event)."""
 
     name: str
@@ -184,7 +184,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TextDeltas:
     """A string of the item that comes in pieces: `response.<event>.delta`, then `.done` with the whole under `key`."""
 
     key: str
@@ -192,88 +192,90 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Previews:
+class PartialImages:
     """The images that come before an image is ready, as many as the request's tool asks for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Commands:
+class CommandDeltas:
     """The commands of a shell call, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class CommandOutputs:
     """What each command of a shell call printed."""
 
 
-Stage = Phase | Typed | Previews | Commands | Printed
+ItemEvent = StatusEvent | TextDeltas | PartialImages | CommandDeltas | CommandOutputs
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ItemKind:
     """One kind of item."""
 
     prefix: str  # of the item's id
     blank: Mapping[str, Json] = field(default_factory=dict)  # what stands while the item is in progress
     shown: Mapping[str, str] = field(default_factory=dict)  # path of a key -> the `include` that shows it
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[ItemEvent, ...] = ()
     status: bool = True  # whether the item has a status
 
 
-def kind_of(name: str) -> Kind:
+def item_kind(name: str) -> ItemKind:
     """The row of a kind; of one that is not in the table, a plain one."""
-    return KINDS.get(name, _ANY)
+    return ITEM_KINDS.get(name, _ANY)
 
 
-_DONE = Phase("completed", failed="")
-_DONE_OR_FAILED = Phase("completed", failed="failed")
-_SEARCH = (Phase("in_progress"), Phase("searching"), _DONE)
-_ANY = Kind("it")
+_DONE = StatusEvent("completed", failed="")
+_DONE_OR_FAILED = StatusEvent("completed", failed="failed")
+_SEARCH = (StatusEvent("in_progress"), StatusEvent("searching"), _DONE)
+_ANY = ItemKind("it")
 
-KINDS: Mapping[str, Kind] = {
-    "web_search_call": Kind(
+ITEM_KINDS: Mapping[str, ItemKind] = {
+    "web_search_call": ItemKind(
         "ws",
         shown={"action.sources": "web_search_call.action.sources", "results": "web_search_call.results"},
         stages=_SEARCH,
     ),
-    "file_search_call": Kind(
+    "file_search_call": ItemKind(
         "fs", blank={"results": None}, shown={"results": "file_search_call.results"}, stages=_SEARCH
     ),
-    "code_interpreter_call": Kind(
+    "code_interpreter_call": ItemKind(
         "ci",
         blank={"code": "", "outputs": None},
         shown={"outputs": "code_interpreter_call.outputs"},
         stages=(
-            Phase("in_progress"),
-            Typed("code", "code_interpreter_call_code"),
-            Phase("interpreting"),
+            StatusEvent("in_progress"),
+            TextDeltas("code", "code_interpreter_call_code"),
+            StatusEvent("interpreting"),
             _DONE,
         ),
     ),
-    "image_generation_call": Kind(
-        "ig", blank={"result": None}, stages=(Phase("in_progress"), Phase("generating"), Previews(), _DONE)
+    "image_generation_call": ItemKind(
+        "ig",
+        blank={"result": None},
+        stages=(StatusEvent("in_progress"), StatusEvent("generating"), PartialImages(), _DONE),
     ),
-    "mcp_call": Kind(
+    "mcp_call": ItemKind(
         "mcp",
         blank={"arguments": "", "error": None, "output": None},
-        stages=(Phase("in_progress"), Typed("arguments", "mcp_call_arguments"), _DONE_OR_FAILED),
+        stages=(StatusEvent("in_progress"), TextDeltas("arguments", "mcp_call_arguments"), _DONE_OR_FAILED),
     ),
-    "mcp_list_tools": Kind(
-        "mcpl", blank={"tools": [], "error": None}, stages=(Phase("in_progress"), _DONE_OR_FAILED), status=False
+    "mcp_list_tools": ItemKind(
+        "mcpl", blank={"tools": [], "error": None}, stages=(StatusEvent("in_progress"), _DONE_OR_FAILED), status=False
     ),
-    "mcp_approval_request": Kind("mcpr", status=False),
-    "computer_call": Kind("cu"),
-    "local_shell_call": Kind("lsh"),
-    "shell_call": Kind("sh", blank={"action": {"commands": []}}, stages=(Commands(),)),
-    "shell_call_output": Kind("sho", stages=(Printed(),)),
-    "apply_patch_call": Kind("apc"),
-    "apply_patch_call_output": Kind("apco", blank={"status": "completed"}),
-    "compaction": Kind("cmp", stages=(Phase("compacting"),), status=False),
+    "mcp_approval_request": ItemKind("mcpr", status=False),
+    "computer_call": ItemKind("cu"),
+    "local_shell_call": ItemKind("lsh"),
+    "shell_call": ItemKind("sh", blank={"action": {"commands": []}}, stages=(CommandDeltas(),)),
+    "shell_call_output": ItemKind("sho", stages=(CommandOutputs(),)),
+    "apply_patch_call": ItemKind("apc"),
+    "apply_patch_call_output": ItemKind("apco", blank={"status": "completed"}),
+    "compaction": ItemKind("cmp", stages=(StatusEvent("compacting"),), status=False),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputItem:
     """An output item as it stands in the end, and the parts of the answer that it shows: several for a message.
 
     `open`: it was never closed, as the answer broke off within it.
@@ -284,19 +286,19 @@ class Output:
     open: bool = False
 
 
-def outputs(answer: Answer, style: ResponseStyle, asked: Asked) -> list[Output]:
+def output_items(answer: Answer, style: ResponseLayout, asked: ResponseOptions) -> list[OutputItem]:
     """The output items of an answer, in wire order: none while it is not there yet."""
     if answer.phase or not answer.choices:
         return []
     choice = answer.choices[0]
     builder = _Builder(answer.id, style, asked, _weighed(choice))
     groups = list(_groups(choice.parts))
-    built: list[Output] = []
+    built: list[OutputItem] = []
     for at, parts in enumerate(groups):
         cut = at == len(groups) - 1 and not isinstance(parts[0], Item) and is_cut(answer)
         status: ItemStatus = "incomplete" if cut else "completed"
         item = builder.item(parts, status, built)
-        built.append(Output(item, parts, open=cut and answer.broken is not None))
+        built.append(OutputItem(item, parts, open=cut and answer.broken is not None))
     return built
 
 
@@ -336,11 +338,11 @@ class _Builder:
     """Builds the items of one answer, in order."""
 
     answer_id: str
-    style: ResponseStyle
-    asked: Asked
+    style: ResponseLayout
+    asked: ResponseOptions
     weighed: Iterator[list[TokenLogprob]] | None
 
-    def item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[Output]) -> Mapping[str, Json]:
+    def item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
         """The item that shows these parts, after those before it."""
         name = fingerprint(self.answer_id, len(before))
         match parts[0]:
@@ -349,7 +351,7 @@ class _Builder:
             case ToolUse() as use:
                 return _tool_call(use, status, name)
             case Item() as used:
-                return hosted(used, self.asked, name, _last_call(before))
+                return hosted_tool_item(used, self.asked, name, _last_call(before))
         return self._message(parts, status, name)
 
     def _message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> OutputMessage:
@@ -367,12 +369,12 @@ class _Builder:
         return {
             "type": "output_text",
             "text": part.text,
-            "annotations": [flat(note) for note in part.annotations],
+            "annotations": [response_annotation(note) for note in part.annotations],
             "logprobs": next(self.weighed) if self.weighed else [],
         }
 
     def _reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> ReasoningItem:
-        told = told_of(part, self.style, self.asked)
+        told = reasoning_summary(part, self.style, self.asked)
         item: ReasoningItem = {
             "id": f"rs_{name}",
             "type": "reasoning",
@@ -386,7 +388,7 @@ class _Builder:
         return item
 
 
-def told_of(part: Reasoning, style: ResponseStyle, asked: Asked) -> str | None:
+def reasoning_summary(part: Reasoning, style: ResponseLayout, asked: ResponseOptions) -> str | None:
     """What a client is told of the thoughts: what a rule says, else themselves, unless they are shown."""
     if part.summary is None and asked.summary and not style.raw_reasoning:
         return part.text
@@ -418,12 +420,12 @@ def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> FunctionCall | Cu
     }
 
 
-def hosted(used: Item, asked: Asked, name: str, call_id: str = "") -> dict[str, Json]:
+def hosted_tool_item(used: Item, asked: ResponseOptions, name: str, call_id: str = "") -> dict[str, Json]:
     """The use of one of the provider's own tools, less what nobody asked for.
 
     `name` makes its ids; `call_id` is that of the call before it, which an output belongs to.
     """
-    kind = kind_of(used.kind)
+    kind = item_kind(used.kind)
     body = dict(used.body)
     for path, include in kind.shown.items():
         if include not in asked.include:
@@ -438,7 +440,7 @@ def hosted(used: Item, asked: Asked, name: str, call_id: str = "") -> dict[str, 
     return {**head, **body, "type": used.kind}
 
 
-def _last_call(before: list[Output]) -> str:
+def _last_call(before: list[OutputItem]) -> str:
     """The id of the call that the next item can be the output of: that of the item before it."""
     last = before[-1].item if before else {"type": "message"}
     return "" if last["type"].endswith("_output") else last.get("call_id", "")
@@ -457,12 +459,14 @@ def _hidden(body: Mapping[str, Json], path: list[str], blank: Mapping[str, Json]
 __all__ = ["Asked", "ResponseStyle", "begun", "response", "status_of", "usage_block", "whole"]
 
 
-def response(answer: Answer, style: ResponseStyle, asked: Asked) -> dict[str, Json]:
+def response(answer: Answer, style: ResponseLayout, asked: ResponseOptions) -> dict[str, Json]:
     """The body of a plain answer (`wire/openai.md` section 6, in the style's keys and order)."""
-    return whole(answer, style, asked, outputs(answer, style, asked))
+    return response_of_items(answer, style, asked, output_items(answer, style, asked))
 
 
-def whole(answer: Answer, style: ResponseStyle, asked: Asked, built: Sequence[Output]) -> dict[str, Json]:
+def response_of_items(
+    answer: Answer, style: ResponseLayout, asked: ResponseOptions, built: Sequence[OutputItem]
+) -> dict[str, Json]:
     """The same, of items that are already built."""
     status = status_of(answer, style)
     ended = status in ("completed", "incomplete")
@@ -476,18 +480,20 @@ def whole(answer: Answer, style: ResponseStyle, asked: Asked, built: Sequence[Ou
         "incomplete_details": _incomplete(answer) if status == "incomplete" else None,
         "model": answer.model,
         "output": [dict(each.item) for each in built],
-        "usage": usage_block(answer.usage, style) if ended else None,
+        "usage": response_usage(answer.usage, style) if ended else None,
     }
     return pick({**asked.echo, **full}, style.response)
 
 
-def begun(answer: Answer, style: ResponseStyle, asked: Asked, *, queued: bool = False) -> dict[str, Json]:
+def response_in_progress(
+    answer: Answer, style: ResponseLayout, asked: ResponseOptions, *, queued: bool = False
+) -> dict[str, Json]:
     """The object while nothing of the answer is there yet."""
     started = replace(answer, phase="queued" if queued else "in_progress", broken=None)
-    return whole(started, style, asked, ())
+    return response_of_items(started, style, asked, ())
 
 
-def status_of(answer: Answer, style: ResponseStyle) -> Status:
+def status_of(answer: Answer, style: ResponseLayout) -> Status:
     """Where an answer stands, in the provider's word."""
     match answer:
         case Answer(phase="queued"):
@@ -499,7 +505,7 @@ def status_of(answer: Answer, style: ResponseStyle) -> Status:
     return "incomplete" if is_cut(answer) else "completed"
 
 
-def usage_block(usage: Usage, style: ResponseStyle) -> ResponseUsage:
+def response_usage(usage: Usage, style: ResponseLayout) -> ResponseUsage:
     """Token counts, with their details where the provider gives them."""
     full: ResponseUsage = {
         "input_tokens": usage.prompt,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.call import Message, ToolChoice
-from mockserver.dialects._chat.request import named
+from mockserver.dialects._chat.request import tool_name
 
 USER = {"role": "user", "content": "hi"}
 
@@ -69,7 +69,7 @@ def test_a_custom_tool_keeps_its_own_keys_in_the_meaning(parse: Callable[..., An
     ],
 )
 def test_named(tool: dict[str, Any], name: str) -> None:
-    assert named(tool) == name
+    assert tool_name(tool) == name
 
 
 def test_turns_are_counted(parse: Callable[..., Any]) -> None:

@@ -7,7 +7,14 @@ import pytest
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
-from mockserver.dialects._completions import STYLE, WHOLE, parse_completion, text_reply, too_many, wanted
+from mockserver.dialects._completions import (
+    TEXT_LAYOUT,
+    WHOLE_PROMPT,
+    completion_options,
+    parse_completion,
+    text_reply,
+    too_many,
+)
 
 HTTP = HttpRequest("POST", "/completions")
 
@@ -20,7 +27,7 @@ def test_a_call() -> None:
     call = parse(n=2, stop="x", logprobs=3, max_tokens=9, seed=4, echo=True, stream=True)
     assert (call.operation, call.model, call.last_user) == ("completions", "m", "Say it.")
     assert (call.n, call.stop, call.logprobs, call.max_tokens, call.seed) == (2, ("x",), 3, 9, 4)
-    assert (call.echo, call.stream, call.include_usage, call.usual_tokens) == (WHOLE, True, False, None)
+    assert (call.echo, call.stream, call.include_usage, call.usual_tokens) == (WHOLE_PROMPT, True, False, None)
     assert call.prompt_tokens == 3
 
 
@@ -52,7 +59,7 @@ def test_how_many_choices_can_be_made_at_once(prompt: Any, n: int | None, fine: 
 
 def test_a_plain_reply(answer: Any) -> None:
     call = parse()
-    reply = text_reply(call, answer(" Hi", headers=(("x-a", "b"),)), STYLE, wanted(call))
+    reply = text_reply(call, answer(" Hi", headers=(("x-a", "b"),)), TEXT_LAYOUT, completion_options(call))
     assert json.loads(reply.body)["choices"][0]["text"] == " Hi"
     assert ("x-a", "b") in reply.headers
     assert reply.tokens == 2
@@ -60,7 +67,7 @@ def test_a_plain_reply(answer: Any) -> None:
 
 def test_a_streamed_reply(answer: Any) -> None:
     call = parse(stream=True, stream_options={"include_usage": True})
-    reply = text_reply(call, answer(" Hi"), STYLE, wanted(call))
+    reply = text_reply(call, answer(" Hi"), TEXT_LAYOUT, completion_options(call))
     assert reply.frames is not None
     frames = [frame.data for frame in reply.frames if not isinstance(frame, bytes)]
     assert len(frames) == 4

@@ -4,14 +4,14 @@ import pytest
 
 from mockserver.core.call import Prompt
 from mockserver.dialects._documents import (
-    DEFAULT_MODEL,
-    encoding,
-    kinds_of_input,
+    DEFAULT_MODERATION_MODEL,
+    encoding_format,
+    moderated_input_types,
     parse_embeddings,
     parse_moderations,
     too_long,
 )
-from mockserver.dialects._shared.words import refuse
+from mockserver.dialects._shared.error_messages import refuse
 from tests.kit.calls import call as some_call
 
 HTTP = some_call().http
@@ -38,9 +38,9 @@ def test_inputs_of_every_kind(given, texts, tokens):
 
 
 def test_how_vectors_are_written():
-    assert encoding(parse(input="a")) == "float"
-    assert encoding(parse(input="a", encoding_format=None)) == "float"
-    assert encoding(parse(input="a", encoding_format="base64")) == "base64"
+    assert encoding_format(parse(input="a")) == "float"
+    assert encoding_format(parse(input="a", encoding_format=None)) == "float"
+    assert encoding_format(parse(input="a", encoding_format="base64")) == "base64"
 
 
 def test_an_input_that_only_the_live_service_refuses():
@@ -72,6 +72,6 @@ MODERATED = [
 def test_moderated_inputs(given, texts, kinds, images):
     call = parse_moderations(HTTP, {"input": given}, dialect="openai", refuse=refuse)
     assert tuple(prompt.text for prompt in call.prompts) == texts
-    assert kinds_of_input(call) == kinds
+    assert moderated_input_types(call) == kinds
     assert sum(len(message.parts) for message in call.messages) == images
-    assert (call.operation, call.model) == ("moderations", DEFAULT_MODEL)
+    assert (call.operation, call.model) == ("moderations", DEFAULT_MODERATION_MODEL)

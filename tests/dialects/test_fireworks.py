@@ -10,7 +10,7 @@ from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Text, Usage
 from mockserver.dialects.fireworks import DIALECT
 from mockserver.dialects.fireworks.models import COMPLETION_FIELDS
-from mockserver.dialects.fireworks.request import metrics, parse_chat, parse_completion, wanted
+from mockserver.dialects.fireworks.request import completion_options, parse_chat, parse_completion, perf_metrics
 
 HTTP = HttpRequest("POST", "/completions")
 SCHEMA = {"type": "object", "properties": {"b": {}, "a": {}}}
@@ -48,7 +48,7 @@ def refused(**body: Any) -> Any:
 def test_log_probabilities(body: Any, alternatives: int | None, kind: str) -> None:
     call = parse(**body)
     assert call.logprobs == alternatives
-    assert wanted(call, ANSWER).logprobs.kind == kind
+    assert completion_options(call, ANSWER).logprobs.kind == kind
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_log_probabilities(body: Any, alternatives: int | None, kind: str) -> No
     ],
 )
 def test_metrics(body: Any, predicted: tuple[int, int] | None) -> None:
-    told = metrics(parse(**body), ANSWER)
+    told = perf_metrics(parse(**body), ANSWER)
     assert (told["prompt-tokens"], told["cached-prompt-tokens"]) == (3, 1)
     assert 0 < told["server-time-to-first-token"] < told["server-processing-time"]
     names = ("speculation-prompt-tokens", "speculation-prompt-matched-tokens")

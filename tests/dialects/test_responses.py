@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from mockserver.core.call import IdShape, Message, ToolCall, ToolChoice
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Answer, Choice, Failure, Reasoning, Text, Usage
-from mockserver.dialects._responses.input import as_text, meaning, messages, said
-from mockserver.dialects._responses.request import RESPONSE_STYLE, asked, echo, error_event, responses_reply
+from mockserver.dialects._responses.input import as_text, input_messages, message_of, responses_fingerprint_fields
+from mockserver.dialects._responses.request import (
+    RESPONSE_LAYOUT,
+    error_event,
+    request_fields,
+    response_options,
+    responses_reply,
+)
 
 USER = {"role": "user", "content": "hi"}
 F = {"type": "function", "name": "f"}
@@ -45,13 +51,15 @@ def test_what_is_said_by_instructions_is_of_this_call_alone(parse: Callable[...,
     ("given", "expected"), [(None, ()), ("", (Message("user"),)), ("hi", (Message("user", "hi"),)), ([], ())]
 )
 def test_other_input(given: Any, expected: tuple[Message, ...]) -> None:
-    assert messages(given) == expected
+    assert input_messages(given) == expected
 
 
 def test_what_the_model_does_in_a_row_is_one_turn() -> None:
     search = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
     output = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
-    found = messages([USER, {"type": "reasoning"}, search, SPOKEN, CALL, output, {"type": "reasoning"}, SPOKEN, USER])
+    found = input_messages(
+        [USER, {"type": "reasoning"}, search, SPOKEN, CALL, output, {"type": "reasoning"}, SPOKEN, USER]
+    )
     assert [message.role for message in found] == ["user", "assistant", "tool", "assistant", "user"]
     assert found[1] == Message(
         "assistant", "Hello.", parts=(search,), tool_calls=(ToolCall("call_1", "f", '{"a":1}', kind="function"),)
@@ -59,7 +67,7 @@ def test_what_the_model_does_in_a_row_is_one_turn() -> None:
 
 
 def test_messages_of_one_turn_stand_on_lines_of_their_own() -> None:
-    assert messages([SPOKEN, SPOKEN]) == (Message("assistant", "Hello.\nHello."),)
+    assert input_messages([SPOKEN, SPOKEN]) == (Message("assistant", "Hello.\nHello."),)
 
 
 ODD: list[dict[str, Any]] = [
@@ -74,15 +82,15 @@ ODD: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("item", ODD)
 def test_odd_values_are_read_as_text(item: dict[str, Any]) -> None:
-    (message,) = messages([item])
+    (message,) = input_messages([item])
     assert isinstance(message.text, str)
     assert all(isinstance(call.arguments, str) and isinstance(call.id, str) for call in message.tool_calls)
 
 
 def test_said() -> None:
-    assert said("user", None) == Message("user")
-    assert said("user", "x") == Message("user", "x")
-    assert said("user", 5) == said("user", [5]) == Message("user")
+    assert message_of("user", None) == Message("user")
+    assert message_of("user", "x") == Message("user", "x")
+    assert message_of("user", 5) == message_of("user", [5]) == Message("user")
 
 
 @pytest.mark.parametrize(("value", "text"), [("a", "a"), (None, ""), (5, "5"), ({"a": [1]}, '{"a":[1]}')])
@@ -92,12 +100,16 @@ def test_as_text(value: Any, text: str) -> None:
 
 def test_what_only_tzafon_keeps_books_of() -> None:
     books = {"request_id": "r", "priority": 0, "cache_salt": "s", "enable_response_messages": True}
-    assert meaning({"input": "hi", **books}) == {"input": "hi"}
+    assert responses_fingerprint_fields({"input": "hi", **books}) == {"input": "hi"}
 
 
 def test_the_body_stays_as_it_is() -> None:
     body = {"input": [{"type": "a", "id": "1"}], "text": {"format": None}, "tools": [{"type": "mcp"}]}
-    assert meaning(body) == {"input": [{"type": "a", "id": "#0"}], "text": {"format": None}, "tools": [{"type": "mcp"}]}
+    assert responses_fingerprint_fields(body) == {
+        "input": [{"type": "a", "id": "#0"}],
+        "text": {"format": None},
+        "tools": [{"type": "mcp"}],
+    }
     assert body["input"] == [{"type": "a", "id": "1"}]
 
 
@@ -140,26 +152,26 @@ ECHOED: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("body", "echoed"), ECHOED)
 def test_echo(speak: Callable[[str], Any], body: dict[str, Any], echoed: dict[str, Any]) -> None:
-    assert echo(speak("openai").responses(body), RESPONSE_STYLE.response) == echoed
+    assert request_fields(speak("openai").responses(body), RESPONSE_LAYOUT.response) == echoed
 
 
 def test_what_is_asked(parse: Callable[..., Any]) -> None:
-    nothing = asked(parse({}), RESPONSE_STYLE)
+    nothing = response_options(parse({}), RESPONSE_LAYOUT)
     assert (nothing.echo["temperature"], nothing.include, nothing.summary) == (1.0, frozenset(), False)
-    more = asked(
+    more = response_options(
         parse({"temperature": 0, "include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"}}),
-        RESPONSE_STYLE,
+        RESPONSE_LAYOUT,
     )
     assert (more.echo["temperature"], more.summary) == (0.0, True)
     assert more.include == {"reasoning.encrypted_content"}
-    assert asked(parse({"reasoning": {"generate_summary": "concise"}}), RESPONSE_STYLE).summary
+    assert response_options(parse({"reasoning": {"generate_summary": "concise"}}), RESPONSE_LAYOUT).summary
 
 
 def test_a_plain_reply(parse: Callable[..., Any]) -> None:
-    reply = responses_reply(parse({"metadata": {"a": "b"}}), ANSWER, RESPONSE_STYLE)
+    reply = responses_reply(parse({"metadata": {"a": "b"}}), ANSWER, RESPONSE_LAYOUT)
     body = json.loads(reply.body)
     assert (reply.status, reply.frames, reply.tokens) == (200, None, 4)
-    assert tuple(body) == tuple(key for key in RESPONSE_STYLE.response if key in body)
+    assert tuple(body) == tuple(key for key in RESPONSE_LAYOUT.response if key in body)
     assert (body["id"], body["model"], body["metadata"]) == ("resp_1", "gpt-5", {"a": "b"})
     assert [item["type"] for item in body["output"]] == ["reasoning", "message"]
 
@@ -170,11 +182,11 @@ def numbers(reply: Any) -> list[int]:
 
 def test_a_streamed_reply_and_its_rest(parse: Callable[..., Any]) -> None:
     call = parse({"stream": True})
-    whole = numbers(responses_reply(call, ANSWER, RESPONSE_STYLE))
+    whole = numbers(responses_reply(call, ANSWER, RESPONSE_LAYOUT))
     assert whole == list(range(len(whole)))
     assert len(whole) > 8
-    assert numbers(responses_reply(call, ANSWER, RESPONSE_STYLE, after=4)) == whole[5:]
-    assert numbers(responses_reply(call, ANSWER, RESPONSE_STYLE, after=whole[-1])) == []
+    assert numbers(responses_reply(call, ANSWER, RESPONSE_LAYOUT, after=4)) == whole[5:]
+    assert numbers(responses_reply(call, ANSWER, RESPONSE_LAYOUT, after=whole[-1])) == []
 
 
 @pytest.mark.parametrize(

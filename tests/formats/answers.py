@@ -11,7 +11,7 @@ from mockserver.core.call import ToolCall
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.core.tokens import split
-from mockserver.wire.responses import Asked, ResponseStyle
+from mockserver.wire.responses import ResponseLayout, ResponseOptions
 from mockserver.wire.responses_stream import events
 
 Event = dict[str, Any]
@@ -27,8 +27,8 @@ _ECHO: Mapping[str, Any] = {
     "top_p": 1.0,
     "truncation": "disabled",
 }
-PLAIN = Asked(_ECHO)
-EVERYTHING = Asked(
+PLAIN = ResponseOptions(_ECHO)
+EVERYTHING = ResponseOptions(
     {**_ECHO, "tools": [{"type": "image_generation", "partial_images": 2}]},
     frozenset(
         {
@@ -43,14 +43,14 @@ EVERYTHING = Asked(
 )
 BEHIND = replace(PLAIN, echo={**_ECHO, "background": True})
 
-OPENAI = ResponseStyle(
+OPENAI = ResponseLayout(
     response=(
         *("id", "object", "created_at", "status", "completed_at", "background", "error", "incomplete_details"),
         *("instructions", "model", "output", "parallel_tool_calls", "temperature", "tool_choice", "tools", "top_p"),
         *("truncation", "usage", "metadata"),
     )
 )
-TZAFON = ResponseStyle(
+TZAFON = ResponseLayout(
     response=(
         *("id", "created_at", "model", "object", "output", "status", "error", "tools", "usage", "incomplete_details"),
         *("parallel_tool_calls", "tool_choice", "background"),
@@ -74,7 +74,7 @@ def weighed(*parts: Part) -> Answer:
     return replace(whole, choices=(replace(whole.choices[0], logprobs=logprobs),))
 
 
-def told(whole: Answer, style: ResponseStyle = OPENAI, asked: Asked = PLAIN) -> list[Event]:
+def told(whole: Answer, style: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN) -> list[Event]:
     """The events of an answer, parsed."""
     return [json.loads(frame.data) for frame in events(whole, style, asked)]
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from mockserver.core.call import ToolCall
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
-from mockserver.wire.chat import ChatStyle, completion, pick, tool_call, usage_block
+from mockserver.wire.chat import ChatLayout, chat_usage, completion, pick, tool_call
 
-PLAIN = ChatStyle(
+PLAIN = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage"),
     choice=("index", "message", "finish_reason"),
     message=("role", "content", "tool_calls"),
@@ -15,7 +15,7 @@ PLAIN = ChatStyle(
 )
 
 
-def said(*parts: Part, style: ChatStyle = PLAIN) -> dict[str, object]:
+def said(*parts: Part, style: ChatLayout = PLAIN) -> dict[str, object]:
     body = completion(answer(Choice(parts)), style)
     message: dict[str, object] = body["choices"][0]["message"]
     return message
@@ -104,9 +104,9 @@ def test_fingerprint_and_what_the_request_adds() -> None:
 
 
 def test_usage() -> None:
-    assert usage_block(Usage(3, 2), PLAIN) == {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+    assert chat_usage(Usage(3, 2), PLAIN) == {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
     style = replace(PLAIN, usage=("completion_tokens_details", "prompt_tokens_details"))
-    block = usage_block(Usage(3, 2, 1, 1), style)
+    block = chat_usage(Usage(3, 2, 1, 1), style)
     assert list(block) == ["completion_tokens_details", "prompt_tokens_details"]
     assert (
         block["completion_tokens_details"]["reasoning_tokens"],

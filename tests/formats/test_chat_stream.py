@@ -9,10 +9,10 @@ import pytest
 from mockserver.core.call import ToolCall
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
-from mockserver.wire.chat import ChatStyle
+from mockserver.wire.chat import ChatLayout
 from mockserver.wire.chat_stream import chunks
 
-STYLE = ChatStyle(
+STYLE = ChatLayout(
     completion=("id",),
     choice=("index",),
     message=("role", "content", "refusal", "annotations"),
@@ -32,11 +32,11 @@ def answer(*choices: Choice, model: str = "m") -> Answer:
     return Answer("0" * 64, 7, model, choices, Usage(3, 2))
 
 
-def frames(*parts: Part, style: ChatStyle = STYLE, **choice: Any) -> list[Frame]:
+def frames(*parts: Part, style: ChatLayout = STYLE, **choice: Any) -> list[Frame]:
     return list(chunks(answer(Choice(parts, **choice)), style, include_usage=False))
 
 
-def deltas(*parts: Part, style: ChatStyle = STYLE, **choice: Any) -> list[Any]:
+def deltas(*parts: Part, style: ChatLayout = STYLE, **choice: Any) -> list[Any]:
     return [json.loads(frame.data)["choices"][0]["delta"] for frame in frames(*parts, style=style, **choice)]
 
 

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Choice, Logprob, Text, Verdict
-from mockserver.wire.extras import completion_filter, flat, logprobs_block, nested, prompt_filter, spread_logprobs
+from mockserver.wire.content_filter import (
+    chat_annotation,
+    completion_filter,
+    logprobs_block,
+    prompt_filter,
+    response_annotation,
+    spread_logprobs,
+)
 
 SAFE = {"filtered": False, "severity": "safe"}
 UNSEEN = {"detected": False, "filtered": False}
@@ -83,4 +90,4 @@ FILE = {"type": "file_citation", "file_id": "f", "filename": "a", "index": 0}
 def test_an_annotation_has_the_form_of_its_api(
     note: dict[str, Any], in_chat: dict[str, Any], in_responses: dict[str, Any]
 ) -> None:
-    assert (nested(note), flat(note)) == (in_chat, in_responses)
+    assert (chat_annotation(note), response_annotation(note)) == (in_chat, in_responses)

@@ -11,7 +11,14 @@ from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Item, Text, Usage
 from mockserver.wire import responses
-from mockserver.wire.responses import Asked, ResponseStyle, begun, response, status_of, usage_block
+from mockserver.wire.responses import (
+    ResponseLayout,
+    ResponseOptions,
+    response,
+    response_in_progress,
+    response_usage,
+    status_of,
+)
 from tests.formats.answers import BEHIND, EVERYTHING, ITEMS, OPENAI, PLAIN, TZAFON, answer, answers
 from tests.kit.strict_responses import check_event, check_response, check_tzafon
 
@@ -51,18 +58,18 @@ def test_nothing_contradicts_the_status(state: str) -> None:
 
 def test_a_provider_without_a_queue() -> None:
     assert status_of(answer(phase="queued"), TZAFON) == "in_progress"
-    assert begun(answer(), TZAFON, BEHIND, queued=True)["status"] == "in_progress"
-    assert begun(answer(), OPENAI, BEHIND, queued=True)["status"] == "queued"
+    assert response_in_progress(answer(), TZAFON, BEHIND, queued=True)["status"] == "in_progress"
+    assert response_in_progress(answer(), OPENAI, BEHIND, queued=True)["status"] == "queued"
 
 
 def test_keys_stand_in_the_order_of_the_style() -> None:
     assert list(response(answer(HI), OPENAI, PLAIN)) == list(OPENAI.response)
-    turned = ResponseStyle(tuple(reversed(OPENAI.response)))
+    turned = ResponseLayout(tuple(reversed(OPENAI.response)))
     assert list(response(answer(HI), turned, PLAIN)) == list(turned.response)
 
 
 def test_the_request_is_repeated_but_never_wins() -> None:
-    asked = Asked({"tools": [{"type": "custom"}], "status": "queued", "id": "resp_other", "other": 1})
+    asked = ResponseOptions({"tools": [{"type": "custom"}], "status": "queued", "id": "resp_other", "other": 1})
     body = response(answer(HI), OPENAI, asked)
     assert (body["tools"], body["status"], body["id"]) == ([{"type": "custom"}], "completed", "resp_" + "ab" * 16)
     assert "other" not in body
@@ -75,7 +82,7 @@ def test_numbers_stay_integers() -> None:
 
 
 def test_usage() -> None:
-    assert usage_block(Usage(9, 5, 2, 1), OPENAI) == {
+    assert response_usage(Usage(9, 5, 2, 1), OPENAI) == {
         "input_tokens": 9,
         "input_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 0},
         "output_tokens": 5,
@@ -83,7 +90,7 @@ def test_usage() -> None:
         "total_tokens": 14,
     }
     bare = replace(OPENAI, usage=("input_tokens", "output_tokens", "total_tokens"))
-    assert list(usage_block(Usage(9, 5), bare)) == list(bare.usage)
+    assert list(response_usage(Usage(9, 5), bare)) == list(bare.usage)
 
 
 @settings(max_examples=100, deadline=None)

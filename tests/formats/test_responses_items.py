@@ -10,15 +10,25 @@ from pydantic_core import to_json
 
 from mockserver.core.call import fingerprint
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text
-from mockserver.wire.responses import Asked, Output, ResponseStyle, hosted, is_cut, outputs, told_of
+from mockserver.wire.responses import (
+    OutputItem,
+    ResponseLayout,
+    ResponseOptions,
+    hosted_tool_item,
+    is_cut,
+    output_items,
+    reasoning_summary,
+)
 from tests.formats.answers import CALL, CUSTOM, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
 
 
-def built(*parts: Part, style: ResponseStyle = OPENAI, asked: Asked = PLAIN, **fields: Any) -> list[Output]:
-    return outputs(answer(*parts, **fields), style, asked)
+def built(
+    *parts: Part, style: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN, **fields: Any
+) -> list[OutputItem]:
+    return output_items(answer(*parts, **fields), style, asked)
 
 
-def shown(*parts: Part, style: ResponseStyle = OPENAI, asked: Asked = PLAIN) -> list[dict[str, Any]]:
+def shown(*parts: Part, style: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN) -> list[dict[str, Any]]:
     return [json.loads(to_json(output.item)) for output in built(*parts, style=style, asked=asked)]
 
 
@@ -86,9 +96,9 @@ SUMMARIES = (
 
 @pytest.mark.parametrize(("thought", "asked", "told"), SUMMARIES)
 def test_what_is_told_of_thoughts(thought: Reasoning, asked: bool, told: str | None) -> None:
-    assert told_of(thought, OPENAI, Asked(summary=asked)) == told
-    assert told_of(thought, TZAFON, Asked(summary=asked)) == thought.summary
-    (item,) = shown(thought, asked=Asked(summary=asked))
+    assert reasoning_summary(thought, OPENAI, ResponseOptions(summary=asked)) == told
+    assert reasoning_summary(thought, TZAFON, ResponseOptions(summary=asked)) == thought.summary
+    (item,) = shown(thought, asked=ResponseOptions(summary=asked))
     assert item["summary"] == ([] if told is None else [{"type": "summary_text", "text": told}])
     assert "content" not in item
     assert "encrypted_content" not in item
@@ -104,7 +114,7 @@ def test_raw_and_sealed_thoughts() -> None:
 
 def test_logprobs_of_each_text() -> None:
     parts = Text("Hello there"), CALL, Text("é")
-    items = [json.loads(to_json(output.item)) for output in outputs(weighed(*parts), OPENAI, PLAIN)]
+    items = [json.loads(to_json(output.item)) for output in output_items(weighed(*parts), OPENAI, PLAIN)]
     first, second = (item["content"][0]["logprobs"] for item in (items[0], items[2]))
     assert [logprob["token"] for logprob in first] == ["Hello", " there"]
     assert second == [
@@ -169,7 +179,7 @@ SHOWN: tuple[tuple[Item, dict[str, Any]], ...] = (
 
 @pytest.mark.parametrize(("item", "says"), SHOWN)
 def test_what_is_shown_of_a_use(item: Item, says: dict[str, Any]) -> None:
-    found = hosted(item, PLAIN, "0" * 32)
+    found = hosted_tool_item(item, PLAIN, "0" * 32)
     assert list(found)[:3] == ["id", "type", "status"]
     assert (found["type"], found["status"]) == (item.kind, "completed")
     assert {key: found[key] for key in found if key not in ("id", "type", "status")} == says
@@ -177,15 +187,15 @@ def test_what_is_shown_of_a_use(item: Item, says: dict[str, Any]) -> None:
 
 def test_results_are_shown_on_request() -> None:
     search = used("web_search_call", action={"type": "search", "query": "q", "sources": [1]})
-    assert hosted(search, EVERYTHING, "0")["action"] == {"type": "search", "query": "q", "sources": [1]}
-    assert hosted(used("file_search_call", results=[1]), EVERYTHING, "0")["results"] == [1]
-    assert hosted(used("code_interpreter_call", outputs=[1]), EVERYTHING, "0")["outputs"] == [1]
+    assert hosted_tool_item(search, EVERYTHING, "0")["action"] == {"type": "search", "query": "q", "sources": [1]}
+    assert hosted_tool_item(used("file_search_call", results=[1]), EVERYTHING, "0")["results"] == [1]
+    assert hosted_tool_item(used("code_interpreter_call", outputs=[1]), EVERYTHING, "0")["outputs"] == [1]
 
 
 def test_statuses_of_hosted_tools() -> None:
-    assert hosted(used("web_search_call", status="failed"), PLAIN, "0")["status"] == "failed"
-    assert hosted(used("mcp_call", error={"type": "x"}), PLAIN, "0")["status"] == "failed"
-    assert "status" not in hosted(used("mcp_list_tools"), PLAIN, "0")
+    assert hosted_tool_item(used("web_search_call", status="failed"), PLAIN, "0")["status"] == "failed"
+    assert hosted_tool_item(used("mcp_call", error={"type": "x"}), PLAIN, "0")["status"] == "failed"
+    assert "status" not in hosted_tool_item(used("mcp_list_tools"), PLAIN, "0")
 
 
 def test_ids_of_hosted_tools() -> None:
@@ -206,4 +216,4 @@ def test_ids_follow_from_the_answer() -> None:
     assert first == again
     assert len({item["id"] for item in first}) == len(first)
     other: Answer = replace(answer(*parts), id="resp_other")
-    assert {output.item["id"] for output in outputs(other, OPENAI, PLAIN)}.isdisjoint(item["id"] for item in first)
+    assert {output.item["id"] for output in output_items(other, OPENAI, PLAIN)}.isdisjoint(item["id"] for item in first)

@@ -7,20 +7,23 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Broken, Item, Part, Reasoning, Refusal, Text
-from mockserver.wire.responses import Asked, ResponseStyle, outputs
-from mockserver.wire.responses_stream import Track, item_steps, opened
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, output_items
+from mockserver.wire.responses_stream import ItemStream, item_events, item_in_progress
 from tests.formats.answers import CALL, CUSTOM, EVERYTHING, NOTE, OPENAI, PLAIN, TZAFON, Event, answer, used, weighed
 
 ADDED, DONE = ("output_item.added",), ("output_item.done",)
 PART = ("content_part.added",), ("content_part.done",)
 
 
-def steps(part: Part, *more: Part, style: ResponseStyle = OPENAI, asked: Asked = PLAIN, **fields: Any) -> list[Event]:
+def steps(
+    part: Part, *more: Part, style: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN, **fields: Any
+) -> list[Event]:
     """The events of the one item that the parts make, parsed."""
-    (output,) = outputs(answer(part, *more, **fields), style, asked)
+    (output,) = output_items(answer(part, *more, **fields), style, asked)
     previews = 2 if asked is EVERYTHING else 0
     return [
-        {"type": step.type, **json.loads(b"{" + step.rest)} for step in item_steps(Track(0, output, previews=previews))
+        {"type": step.type, **json.loads(b"{" + step.rest)}
+        for step in item_events(ItemStream(0, output, previews=previews))
     ]
 
 
@@ -159,8 +162,8 @@ def test_what_the_events_of_a_call_say() -> None:
 
 
 def test_logprobs_come_with_their_pieces() -> None:
-    (output,) = outputs(weighed(Text("Hello there", 7)), OPENAI, PLAIN)
-    found = [json.loads(b"{" + step.rest) for step in item_steps(Track(0, output))]
+    (output,) = output_items(weighed(Text("Hello there", 7)), OPENAI, PLAIN)
+    found = [json.loads(b"{" + step.rest) for step in item_events(ItemStream(0, output))]
     pieces = [event for event in found if "delta" in event]
     assert [[logprob["token"] for logprob in event["logprobs"]] for event in pieces] == [["Hello"], [" there"]]
     assert pieces[0]["logprobs"] == [
@@ -209,15 +212,15 @@ def test_what_breaks_off_stays_open(parts: tuple[Part, ...], last: str) -> None:
 
 
 def test_what_is_in_progress_has_nothing_yet() -> None:
-    assert opened({"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "x"}) == {
+    assert item_in_progress({"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "x"}) == {
         "id": "ig_1",
         "type": "image_generation_call",
         "status": "in_progress",
         "result": None,
     }
-    assert opened({"id": "mcpl_1", "type": "mcp_list_tools", "tools": [1]})["tools"] == []
-    assert opened({"type": "apply_patch_call_output", "status": "failed"})["status"] == "completed"
-    assert opened({"type": "reasoning", "summary": [1], "encrypted_content": "x"}) == {
+    assert item_in_progress({"id": "mcpl_1", "type": "mcp_list_tools", "tools": [1]})["tools"] == []
+    assert item_in_progress({"type": "apply_patch_call_output", "status": "failed"})["status"] == "completed"
+    assert item_in_progress({"type": "reasoning", "summary": [1], "encrypted_content": "x"}) == {
         "type": "reasoning",
         "summary": [],
         "encrypted_content": "x",

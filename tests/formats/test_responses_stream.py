@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from pydantic_core import to_json
 
 from mockserver.core.plan import Answer, Broken, Choice, Item, Reasoning, Text, Usage
-from mockserver.wire.responses import Asked, ResponseStyle, response
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
 from mockserver.wire.responses_stream import events
 from tests.formats.answers import (
     BEHIND,
@@ -78,7 +78,7 @@ def test_an_error_event_stands_for_itself() -> None:
     }
 
 
-OPENINGS: dict[str, tuple[Answer, ResponseStyle, Asked, list[tuple[str, str]]]] = {
+OPENINGS: dict[str, tuple[Answer, ResponseLayout, ResponseOptions, list[tuple[str, str]]]] = {
     "in the foreground": (answer(), OPENAI, PLAIN, [("created", "in_progress"), ("in_progress", "in_progress")]),
     "in the background": (
         answer(),
@@ -152,7 +152,7 @@ def test_laws_with_logprobs() -> None:
     _keeps_the_laws(weighed(Text("Hello there, é", "char"), CALL, Text("again and again", 4)), OPENAI, EVERYTHING)
 
 
-def _keeps_the_laws(whole: Answer, style: ResponseStyle, asked: Asked) -> None:
+def _keeps_the_laws(whole: Answer, style: ResponseLayout, asked: ResponseOptions) -> None:
     frames = list(events(whole, style, asked))
     found = [json.loads(frame.data) for frame in frames]
     assert [event["sequence_number"] for event in found] == list(range(len(found)))

@@ -7,9 +7,9 @@ import pytest
 from mockserver.core.call import Prompt, ToolCall
 from mockserver.core.plan import Answer, Choice, Logprob, Reasoning, Text, ToolUse, Usage
 from mockserver.core.tokens import token_id
-from mockserver.wire.text import TextStyle, Wanted, text_completion
+from mockserver.wire.text import CompletionOptions, TextLayout, text_completion
 
-STYLE = TextStyle(
+STYLE = TextLayout(
     completion=("id", "object", "created", "model", "choices", "usage", "perf_metrics"),
     choice=("index", "text", "logprobs", "finish_reason", "raw_output", "prompt_token_ids", "token_ids"),
     usage=("prompt_tokens", "total_tokens", "completion_tokens"),
@@ -22,8 +22,8 @@ def answer(*choices: Choice) -> Answer:
     return Answer("cmpl-1", 7, "m", choices, Usage(3, 2, cached=1))
 
 
-def body(*choices: Choice, style: TextStyle = STYLE, **wanted: Any) -> Any:
-    return text_completion(answer(*choices), style, Wanted(**wanted))
+def body(*choices: Choice, style: TextLayout = STYLE, **wanted: Any) -> Any:
+    return text_completion(answer(*choices), style, CompletionOptions(**wanted))
 
 
 def test_a_body() -> None:
@@ -38,7 +38,7 @@ def test_a_body() -> None:
 
 
 def test_the_style_says_which_keys_and_in_which_order() -> None:
-    style = TextStyle(("model", "choices", "usage"), ("text", "index"), ("prompt_tokens_details", "prompt_tokens"), {})
+    style = TextLayout(("model", "choices", "usage"), ("text", "index"), ("prompt_tokens_details", "prompt_tokens"), {})
     made = body(Choice((Text("x"),)), style=style, token_ids=True, raw_output=True, perf_metrics={"a": 1})
     assert list(made) == ["model", "choices", "usage"]
     assert list(made["choices"][0]) == ["text", "index"]

@@ -8,17 +8,16 @@ import pytest
 from mockserver.core.call import Prompt
 from mockserver.core.http import Frame
 from mockserver.core.plan import Answer, Choice, Logprob, Reasoning, Text, Usage
-from mockserver.wire.text import TextStyle, Wanted
-from mockserver.wire.text_stream import text_chunks
+from mockserver.wire.text import CompletionOptions, TextLayout, text_chunks
 
 KEYS = ("id", "object", "created", "model", "choices", "usage", "perf_metrics")
 CHOICE_KEYS = ("index", "text", "logprobs", "finish_reason", "raw_output", "prompt_token_ids", "token_ids")
-ASKED = TextStyle(KEYS, CHOICE_KEYS, ("total_tokens",), {})
-FINISH = TextStyle(KEYS, CHOICE_KEYS, ("total_tokens",), {}, stream_usage="finish")
+ASKED = TextLayout(KEYS, CHOICE_KEYS, ("total_tokens",), {})
+FINISH = TextLayout(KEYS, CHOICE_KEYS, ("total_tokens",), {}, stream_usage="finish")
 
 
-def frames(*choices: Choice, style: TextStyle = ASKED, model: str = "m", **wanted: Any) -> list[Frame]:
-    return list(text_chunks(Answer("cmpl-1", 7, model, choices, Usage(3, 2)), style, Wanted(**wanted)))
+def frames(*choices: Choice, style: TextLayout = ASKED, model: str = "m", **wanted: Any) -> list[Frame]:
+    return list(text_chunks(Answer("cmpl-1", 7, model, choices, Usage(3, 2)), style, CompletionOptions(**wanted)))
 
 
 def steps(*choices: Choice, **how: Any) -> list[tuple[int, str, str | None]]:

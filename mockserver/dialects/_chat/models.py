@@ -334,18 +334,18 @@ def _is_bias(value: Any) -> bool:
 
 def _few_pairs(value: Any) -> Any:
     """Metadata, unless it has more pairs than are worth looking at."""
-    if isinstance(value, dict) and len(value) > MAX_PAIRS:
-        limits = {"field_type": "Dictionary", "max_length": MAX_PAIRS, "actual_length": len(value)}
+    if isinstance(value, dict) and len(value) > MAX_METADATA_PAIRS:
+        limits = {"field_type": "Dictionary", "max_length": MAX_METADATA_PAIRS, "actual_length": len(value)}
         raise PydanticKnownError("too_long", limits)
     return value
 
 
-MAX_PAIRS = 16
+MAX_METADATA_PAIRS = 16
 Biases = Annotated[dict[str, Bias], BeforeValidator(_first_refused_bias)]
 Stops = Annotated[list[str], Field(min_length=1, max_length=4, fail_fast=True)]
-Pairs = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]]
-Metadata = Annotated[Pairs, BeforeValidator(_few_pairs)]
-OldChoice = Annotated[Literal["none", "auto"], Tag("<a string>")] | Annotated[Named, Tag("<an object>")]
+MetadataPairs = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]]
+Metadata = Annotated[MetadataPairs, BeforeValidator(_few_pairs)]
+FunctionChoice = Annotated[Literal["none", "auto"], Tag("<a string>")] | Annotated[Named, Tag("<an object>")]
 
 
 class ChatBody(TypedDict, total=False):
@@ -374,7 +374,7 @@ class ChatBody(TypedDict, total=False):
     tool_choice: ToolChoice | None
     parallel_tool_calls: bool | None
     functions: Annotated[list[Function], Field(min_length=1, max_length=128, fail_fast=True)] | None
-    function_call: OldChoice | None
+    function_call: FunctionChoice | None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
     verbosity: Literal["low", "medium", "high"] | None
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast"] | None

@@ -26,7 +26,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         operation="chat",
         model=chat.get("model") or "",
         http=http,
-        meaning=meaning(body),
+        meaning=chat_fingerprint_fields(body),
         raw=body,
         messages=tuple(map(_message, chat["messages"])),
         tools=tools,
@@ -36,8 +36,8 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         stream=chat.get("stream") is True,
         include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
         n=chat.get("n") or 1,
-        max_tokens=_most(chat),
-        stop=stops(chat.get("stop")),
+        max_tokens=_max_tokens(chat),
+        stop=stop_sequences(chat.get("stop")),
         logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
         seed=chat.get("seed"),
         effort=chat.get("reasoning_effort"),
@@ -48,7 +48,7 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
     )
 
 
-def _most(chat: Body) -> int | None:
+def _max_tokens(chat: Body) -> int | None:
     """How many tokens the client allows, under either name."""
     most = chat.get("max_completion_tokens")
     if most is None:
@@ -56,12 +56,12 @@ def _most(chat: Body) -> int | None:
     return None if most is None else max(most, 0)
 
 
-def meaning(body: Body) -> dict[str, Json]:
+def chat_fingerprint_fields(body: Body) -> dict[str, Json]:
     """What would change the answer (product rules: determinism): no transport, no bookkeeping, no ids.
 
     JSON Schemas become text, as the order of their keys is the order in which a model writes.
     """
-    kept = {key: value for key, value in body.items() if value is not None and key not in BOOKKEEPING}
+    kept = {key: value for key, value in body.items() if value is not None and key not in NOT_FINGERPRINTED}
     kept["messages"] = _without_ids(body["messages"])
     if tools := kept.get("tools"):
         kept["tools"] = [_tool_meaning(tool) for tool in tools]
@@ -186,12 +186,12 @@ def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
         case str():
             return ToolChoice(choice)
         case {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": names}}:
-            return ToolChoice(mode, tuple(name for name in map(named, names) if name))
+            return ToolChoice(mode, tuple(name for name in map(tool_name, names) if name))
         case _:
-            return ToolChoice("named", (named(choice),))
+            return ToolChoice("named", (tool_name(choice),))
 
 
-def named(tool: Body) -> str:
+def tool_name(tool: Body) -> str:
     """The name in `{type, function: {name}}`, `{type, custom: {name}}` or `{name}`; empty if there is none."""
     kind = tool.get("type")
     inner = tool.get(kind, tool) if isinstance(kind, str) else tool
@@ -199,7 +199,7 @@ def named(tool: Body) -> str:
     return name if isinstance(name, str) else ""
 
 
-def stops(stop: Json) -> tuple[str, ...]:
+def stop_sequences(stop: Json) -> tuple[str, ...]:
     """The stop sequences of a body: one, several or none."""
     return () if stop is None else (stop,) if isinstance(stop, str) else tuple(stop)
 
@@ -213,7 +213,7 @@ def _format(answer: Body | None) -> tuple[str, Json]:
 _AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
 _TEXTUAL = frozenset({"text", "refusal"})
 _WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
-BOOKKEEPING = frozenset(
+NOT_FINGERPRINTED = frozenset(
     {
         "stream",
         "stream_options",
@@ -235,18 +235,18 @@ Refuse = Callable[[Complaint], Failure]
 def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
     """The Call of a chat body, or the Failure in which `refuse` words what is wrong with it."""
     chat = validated(CHAT, body, refuse)
-    for found in conflicts(chat):
+    for found in chat_conflicts(chat):
         raise refuse(found)
     return chat_call(http, body, chat, dialect=dialect)
 
 
-def conflicts(body: Body) -> Iterator[Complaint]:
+def chat_conflicts(body: Body) -> Iterator[Complaint]:
     """Fields that exclude or need each other."""
     yield from _lonely_options(body)
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
         yield _conflict("max_tokens", f"Setting {both} at the same time is not supported.")
-    yield from impossible_choice(body)
+    yield from unmet_tool_choice(body)
     yield from empty_messages(body["messages"])
 
 
@@ -257,28 +257,28 @@ def _lonely_options(body: Body) -> Iterator[Complaint]:
         yield _conflict("top_logprobs", "'top_logprobs' is only allowed when 'logprobs' is true.")
 
 
-def impossible_choice(body: Body) -> Iterator[Complaint]:
+def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     """A tool choice that needs tools which are not offered."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
         yield from _unmet(body, "tool_choice", "tools", _wanted(choice))
     old = body.get("function_call")
     if isinstance(old, dict):
-        yield from _unmet(body, "function_call", "functions", (named(old),))
+        yield from _unmet(body, "function_call", "functions", (tool_name(old),))
 
 
 def _wanted(choice: Json) -> tuple[str, ...]:
     if isinstance(choice, str):
         return ()
     if choice["type"] == "allowed_tools":
-        return tuple(named(tool) for tool in choice["allowed_tools"]["tools"])
-    return (named(choice),)
+        return tuple(tool_name(tool) for tool in choice["allowed_tools"]["tools"])
+    return (tool_name(choice),)
 
 
 def _unmet(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
     """A choice without anything to choose from, or of a tool that is not among the offers."""
     why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
-    names = {named(tool) for tool in body.get(offers) or ()}
+    names = {tool_name(tool) for tool in body.get(offers) or ()}
     for name in wanted:
         if why is None and name not in names:
             why = f"'{clip(name)}' is not found in the '{offers}' parameter."
@@ -305,7 +305,7 @@ def _conflict(field: str, message: str) -> Complaint:
     return Complaint("conflict", (field,), message=message)
 
 
-def live_only(body: Body) -> Iterator[Complaint]:
+def chat_live_only(body: Body) -> Iterator[Complaint]:
     """What the live API refuses beyond its published schema."""
     for key in unknown_keys(body, CHAT_FIELDS):
         yield Complaint("unknown", (key,))

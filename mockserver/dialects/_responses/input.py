@@ -15,7 +15,7 @@ from mockserver.core.json import Json
 Body = Mapping[str, Json]
 
 
-def messages(given: Json) -> tuple[Message, ...]:
+def input_messages(given: Json) -> tuple[Message, ...]:
     """The conversation that an `input` holds: a text is what the user says."""
     if given is None:
         return ()
@@ -34,7 +34,7 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
     yield from turn.told()
 
 
-def kind_of_input(item: Body) -> str:
+def item_type(item: Body) -> str:
     """The type of an input item; one without is a message, or refers to an item that the provider keeps."""
     kind: str | None = item.get("type")
     return kind if kind is not None else "message" if "role" in item else "item_reference"
@@ -42,7 +42,7 @@ def kind_of_input(item: Body) -> str:
 
 def _is_of_model(item: Body) -> bool:
     """Whether the model said or did this: all but messages of others, results, and what is asked of the provider."""
-    kind = kind_of_input(item)
+    kind = item_type(item)
     if kind == "message":
         role: str = item["role"]
         return role == "assistant"
@@ -54,14 +54,14 @@ def _is_result(kind: str) -> bool:
 
 
 def _told_by_others(item: Body) -> Iterator[Message]:
-    kind = kind_of_input(item)
+    kind = item_type(item)
     if kind == "message":
-        yield said(item["role"], item["content"])
+        yield message_of(item["role"], item["content"])
     elif _is_result(kind):
         yield _RESULTS.get(kind, _result)(item)
 
 
-def said(role: str, content: Json) -> Message:
+def message_of(role: str, content: Json) -> Message:
     """A message of a text, or of parts in the forms of Responses."""
     if isinstance(content, str):
         return Message(role, content)
@@ -99,9 +99,9 @@ class _Turn:
     def take(self, item: Body) -> None:
         """Add one item."""
         self.taken = True
-        kind = kind_of_input(item)
+        kind = item_type(item)
         if kind == "message":
-            message = said("assistant", item["content"])
+            message = message_of("assistant", item["content"])
             self.texts.append(message.text)
             self.parts += message.parts
         elif kind in _CALLS:
@@ -127,7 +127,7 @@ def _result(item: Body) -> Message:
     """What a tool gave: text and parts, or JSON where it is neither."""
     output = item.get("output")
     if isinstance(output, list):
-        message = said("tool", output)
+        message = message_of("tool", output)
         return Message("tool", message.text, parts=message.parts, tool_call_id=_of_call(item))
     return Message("tool", as_text(output), tool_call_id=_of_call(item))
 
@@ -193,7 +193,7 @@ _REQUESTS = frozenset({"compaction_trigger", "additional_tools", "configuration_
 _SILENT = frozenset({"reasoning"})
 
 
-def meaning(body: Body) -> dict[str, Json]:
+def responses_fingerprint_fields(body: Body) -> dict[str, Json]:
     """The fields that a Call's fingerprint is made of (product rules: determinism)."""
     kept = {key: value for key, value in body.items() if value is not None and key not in _BOOKKEEPING}
     if isinstance(items := kept.get("input"), list):

@@ -15,18 +15,18 @@ from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
-from mockserver.dialects._responses.input import as_text, meaning, messages
+from mockserver.dialects._responses.input import as_text, input_messages, responses_fingerprint_fields
 from mockserver.dialects._responses.models import RESPONSE, RESPONSE_FIELDS
+from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.parse import Complaint, clip, unknown_keys, validated
-from mockserver.dialects._shared.reply import STREAM_HEADERS, json_reply, merged
-from mockserver.dialects._shared.words import refuse
-from mockserver.wire.responses import Asked, ResponseStyle, response
+from mockserver.dialects._shared.reply import STREAM_HEADERS, json_reply, merge_headers
+from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
 from mockserver.wire.responses_stream import events
 
 Body = Mapping[str, Json]
 
 
-def conflicts(body: Body) -> Iterator[Complaint]:
+def responses_conflicts(body: Body) -> Iterator[Complaint]:
     """Fields that exclude or need each other (`wire/openai.md` section 6)."""
     if body.get("stream_options") is not None and not body.get("stream"):
         yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
@@ -126,7 +126,7 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def echo(call: Call, fields: Collection[str]) -> dict[str, Json]:
+def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
     """Those of the object's fields that the request states, as the object shows them.
 
     Of the request only these are read: nothing is known about others, that the dialect may take whatever they hold.
@@ -144,7 +144,7 @@ def echo(call: Call, fields: Collection[str]) -> dict[str, Json]:
 def _shaped(body: Body) -> Iterator[tuple[str, Json]]:
     """The fields that the object shows otherwise than the request writes them."""
     if tools := body.get("tools"):
-        yield "tools", [_tool(tool) for tool in tools]
+        yield "tools", [_shown_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
         form = text.get("format") or {"type": "text"}
         yield "text", {**_known(text, _OF_TEXT), "format": _known(form, _OF_FORMATS[form["type"]])}
@@ -161,7 +161,7 @@ def _known(given: Body, keys: Collection[str]) -> dict[str, Json]:
     return {key: value for key, value in given.items() if key in keys}
 
 
-def _tool(tool: Body) -> Body:
+def _shown_tool(tool: Body) -> Body:
     """A tool with the keys that it always has in an object."""
     if tool["type"] != "function":
         return tool
@@ -198,7 +198,7 @@ LOGPROBS = "message.output_text.logprobs"
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ResponsesRequest:
     """How a dialect takes a Responses request: its model, what excludes what, its words, and the ids it gives."""
 
     dialect: str
@@ -208,7 +208,7 @@ class Manner:
     ids: IdShape
 
 
-def parse_responses(http: HttpRequest, body: Body, manner: Manner) -> Call:
+def parse_responses(http: HttpRequest, body: Body, manner: ResponsesRequest) -> Call:
     """The Call of a Responses body, or the Failure in which the dialect words what is wrong with it."""
     asked = validated(manner.body, body, manner.refuse)
     for found in manner.conflicts(asked):
@@ -216,7 +216,7 @@ def parse_responses(http: HttpRequest, body: Body, manner: Manner) -> Call:
     return responses_call(http, body, asked, manner)
 
 
-def responses_call(http: HttpRequest, body: Body, asked: Body, manner: Manner) -> Call:
+def responses_call(http: HttpRequest, body: Body, asked: Body, manner: ResponsesRequest) -> Call:
     """The Call that a body asks for; `asked` is that body as its request model read it, known keys only."""
     tools = tuple(_tools(asked))
     form = (asked.get("text") or {}).get("format") or {"type": "text"}
@@ -225,9 +225,9 @@ def responses_call(http: HttpRequest, body: Body, asked: Body, manner: Manner) -
         operation="responses",
         model=asked.get("model") or "",
         http=http,
-        meaning=meaning(body),
+        meaning=responses_fingerprint_fields(body),
         raw=body,
-        messages=(*_instructions(asked), *messages(asked.get("input"))),
+        messages=(*_instructions(asked), *input_messages(asked.get("input"))),
         instructions=bool(asked.get("instructions")),
         tools=tools,
         tool_choice=_tool_choice(asked.get("tool_choice"), tools),
@@ -261,18 +261,18 @@ def _instructions(asked: Body) -> Iterator[Message]:
 
 def _tools(asked: Body) -> Iterator[Tool]:
     """The tools that are offered: beside the input, and by items of it."""
-    yield from map(_request_tool, asked.get("tools") or ())
+    yield from map(_parsed_tool, asked.get("tools") or ())
     items = asked.get("input")
     for item in items if isinstance(items, list) else ():
         if item.get("type") == "additional_tools" and isinstance(item.get("tools"), list):
-            yield from map(_request_tool, filter(_has_type, item["tools"]))
+            yield from map(_parsed_tool, filter(_has_type, item["tools"]))
 
 
 def _has_type(tool: Json) -> bool:
     return isinstance(tool, dict) and isinstance(tool.get("type"), str)
 
 
-def _request_tool(tool: Body) -> Tool:
+def _parsed_tool(tool: Body) -> Tool:
     """A tool by its name; one of the provider's own is named by its type."""
     kind = tool["type"]
     if kind not in ("function", "custom"):
@@ -317,21 +317,23 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
             yield label, name if isinstance(name, str) else ""
 
 
-def asked(call: Call, style: ResponseStyle) -> Asked:
+def response_options(call: Call, style: ResponseLayout) -> ResponseOptions:
     """What the object repeats of the call's request, and what the request wants shown beyond the common."""
     wanted = call.raw.get("include")
     reasoning = call.raw.get("reasoning") or {}
     told = any(reasoning.get(key) for key in ("summary", "generate_summary"))
-    return Asked({**style.unset, **echo(call, style.response)}, frozenset(wanted or ()), summary=told)
+    return ResponseOptions(
+        {**style.unset, **request_fields(call, style.response)}, frozenset(wanted or ()), summary=told
+    )
 
 
-def responses_reply(call: Call, answer: Answer, style: ResponseStyle, *, after: int = -1) -> Reply:
+def responses_reply(call: Call, answer: Answer, style: ResponseLayout, *, after: int = -1) -> Reply:
     """An answer as the call wants it: whole, or as the events that come after sequence number `after`."""
     answer = replace(answer, model=answer.model or style.unset["model"])
-    wanted = asked(call, style)
+    wanted = response_options(call, style)
     if call.stream:
         frames = _since(after, events(answer, style, wanted))
-        return Reply(200, merged(STREAM_HEADERS, answer.headers), frames=frames)
+        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=frames)
     return json_reply(200, response(answer, style, wanted), answer.headers, tokens=answer.weight)
 
 
@@ -355,14 +357,14 @@ IDS = IdShape("resp_", 50, "hex")
 
 def openai_response_call(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
     """The Call of a Responses body; `strict` also refuses what only the live API refuses."""
-    call = parse_responses(http, body, Manner(dialect, RESPONSE, conflicts, refuse, IDS))
+    call = parse_responses(http, body, ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, IDS))
     if strict:
         for complaint in responses_live_only(body):
             raise refuse(complaint)
     return call
 
 
-RESPONSE_STYLE = ResponseStyle(
+RESPONSE_LAYOUT = ResponseLayout(
     response=(
         *("id", "object", "created_at", "status", "completed_at", "background", "conversation", "error"),
         *("incomplete_details", "instructions", "max_output_tokens", "max_tool_calls", "model", "output"),

@@ -10,13 +10,13 @@ from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import REASONS, Failure, reason_of
-from mockserver.dialects._shared.lacks import LACKS, lack, value_at
+from mockserver.dialects._shared.error_messages import with_schema_message
 from mockserver.dialects._shared.parse import clip
-from mockserver.dialects._shared.words import of_schema
+from mockserver.dialects._shared.unsupported_features import UNSUPPORTED_MESSAGES, unsupported_feature, value_at
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ErrorRow:
     """How a dialect answers one reason: status, type, code, and the field that is named."""
 
     status: int
@@ -26,7 +26,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ProviderError:
     """A failure as one provider says it."""
 
     status: int
@@ -36,28 +36,28 @@ class Said:
     param: str | None
 
 
-Rows = Mapping[str, Row]
+Rows = Mapping[str, ErrorRow]
 Words = Mapping[str, str]
 Credential = Callable[[HttpRequest], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Phrasebook:
+class ErrorTable:
     """A dialect's table of errors: a row and words for each reason, and where the client's key stands."""
 
     rows: Rows
     words: Words
     credential: Credential
-    lacks: Words = field(default_factory=lambda: LACKS)
+    lacks: Words = field(default_factory=lambda: UNSUPPORTED_MESSAGES)
 
-    def say(self, failure: Failure, http: HttpRequest, call: Call | None) -> Said:
+    def say(self, failure: Failure, http: HttpRequest, call: Call | None) -> ProviderError:
         """Status, words and codes; what the failure states wins over the table."""
         if "feature" in failure.details and failure.message is None and call is not None:
             failure = self.lacking(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
         row = self._row(reason)
-        failure = of_schema(failure, call, coded=row.code is None and row.kind == "invalid_request_error")
-        return Said(
+        failure = with_schema_message(failure, call, coded=row.code is None and row.kind == "invalid_request_error")
+        return ProviderError(
             status=row.status if failure.status is None else failure.status,
             message=self._message(reason, failure, http, call) if failure.message is None else failure.message,
             kind=row.kind if failure.kind is None else failure.kind,
@@ -67,7 +67,7 @@ class Phrasebook:
 
     def lacking(self, failure: Failure, call: Call) -> Failure:
         """The failure with what this provider says of a request that its model cannot serve."""
-        found = lack(failure, call)
+        found = unsupported_feature(failure, call)
         value = value_at(call.raw, found.path)
         facts = {"model": call.model, "param": found.param, "value": value, **failure.details}
         words = self.lacks[found.words].format_map({key: clip(str(fact)) for key, fact in facts.items()})
@@ -76,7 +76,7 @@ class Phrasebook:
         place = {"loc": ("body", *map(str, steps)), "value": value}
         return replace(failure, message=words, param=found.param, code=code, details={**failure.details, **place})
 
-    def _row(self, reason: str) -> Row:
+    def _row(self, reason: str) -> ErrorRow:
         """The row of a reason; one that the provider has no own answer for has that of its status."""
         return self.rows.get(reason) or self.rows[reason_of(REASONS[reason])]
 
@@ -100,7 +100,7 @@ class Phrasebook:
             "seconds": f"{failure.retry_after or 1:g}",
         }
         facts |= _rate(failure)
-        facts["key"] = masked(str(facts["key"]))
+        facts["key"] = mask_key(str(facts["key"]))
         words = self._words(reason, failure).format_map({key: clip(str(value)) for key, value in facts.items()})
         if "nearest" not in failure.details:
             return words
@@ -113,7 +113,7 @@ def _rate(failure: Failure) -> Mapping[str, Json]:
     return {**reached, "rate": _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])}
 
 
-def _param(row: Row, call: Call | None) -> str | None:
+def _param(row: ErrorRow, call: Call | None) -> str | None:
     """The field that is named; what a chat has in its messages, other bodies have elsewhere."""
     return row.param if call is None or row.param != "messages" else _ASKED_IN.get(call.operation, row.param)
 
@@ -125,7 +125,7 @@ def _sought(call: Call | None) -> str:
     return f"{'Chat completion' if 'chat' in call.operation else 'Response'} with id '{clip(call.id)}'"
 
 
-def masked(key: str) -> str:
+def mask_key(key: str) -> str:
     """A key as OpenAI shows it in its 401: `sk-te**********cdef`; never whole."""
     shown = min(4, len(key) // 4)
     head = shown + 1 if len(key) > 16 else shown
@@ -163,7 +163,7 @@ _RATES: Mapping[tuple[Json, Json], str] = {
 }
 _ASKED_IN: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
 
-OPENAI_WORDS: Words = {
+OPENAI_MESSAGES: Words = {
     "bad_json": "We could not parse the JSON body of your request. The API expects a JSON payload.",
     "bad_parameter": "Invalid request: a parameter has a value that is not supported.",
     "content_filter": "Your request was rejected as a result of our safety system.",
@@ -222,10 +222,10 @@ OPENAI_WORDS: Words = {
 }
 
 # For providers whose own words are not known.
-PLAIN_PERMISSIONS: Words = {
+PLAIN_PERMISSION_MESSAGES: Words = {
     "key_not_allowed": "This API key is not allowed to do this.",
     "model_not_allowed": "This API key is not allowed to use the model `{model}`.",
 }
-PLAIN_LIMITS: Words = {
+PLAIN_LIMIT_MESSAGES: Words = {
     "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}.",
 }

@@ -20,7 +20,7 @@ from mockserver.core.plan import Failure
 LARGE = 65_536  # bytes
 
 
-def json_of(body: bytes) -> Json:
+def parse_json(body: bytes) -> Json:
     """What the bytes say. Raises ValueError where they are no JSON, have a key twice, or a number that is none."""
     if len(body) <= LARGE or not gc.isenabled():
         return from_json(body, allow_inf_nan=False, catch_duplicate_keys=True)
@@ -61,7 +61,7 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
     """The JSON object of a body, or a Failure that says where it is broken; whole numbers at its top are ints."""
     _refuse_other_media(http)
     try:
-        body = json_of(http.body)
+        body = parse_json(http.body)
     except ValueError as error:
         raise _bad_json(_clearer(str(error), http.body)) from None
     if _is_suspicious(http.body):
@@ -69,7 +69,7 @@ def read_object(http: HttpRequest) -> dict[str, Json]:
     if _deeper_than(MAX_DEPTH, http.body):
         raise _bad_json(f"it is nested more than {MAX_DEPTH} levels deep.")
     if not isinstance(body, dict):
-        raise _bad_json(f"expected an object, but got {kind_of(body)} instead.")
+        raise _bad_json(f"expected an object, but got {json_type(body)} instead.")
     for key, value in body.items():
         if type(value) is float and value.is_integer():
             body[key] = int(value)
@@ -87,10 +87,10 @@ def validated(adapter: TypeAdapter[Body], body: Json, refuse: Callable[[Complain
     try:
         return adapter.validate_python(body)
     except ValidationError as error:
-        raise refuse(complaint(error.errors(include_url=False), body)) from None
+        raise refuse(first_complaint(error.errors(include_url=False), body)) from None
 
 
-def complaint(errors: Sequence[ErrorDetails], body: Json) -> Complaint:
+def first_complaint(errors: Sequence[ErrorDetails], body: Json) -> Complaint:
     """The first thing that pydantic holds against a body.
 
     Members of plain unions carry labels such as `<a string>`; tags of tagged unions are the object's own role or type.
@@ -114,7 +114,7 @@ def _worst(errors: Sequence[ErrorDetails], body: Json, start: int) -> Complaint:
     return Complaint("type", _path(union, first, body), got=first["input"], expected=expected)
 
 
-def kind_of(value: Json) -> str:
+def json_type(value: Json) -> str:
     """The JSON type of a value, with its article."""
     return _KINDS.get(type(value), "null")
 
@@ -277,7 +277,7 @@ def _quoted(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"'([^']*)'", text))
 
 
-def listed(words: Sequence[str], last: str) -> str:
+def join_words(words: Sequence[str], last: str) -> str:
     """Words as a sentence lists them: `a`, `a or b`, `a, b, or c`."""
     if len(words) < 3:
         return f" {last} ".join(words)

@@ -17,10 +17,10 @@ from mockserver.core.plan import Answer, Models, Success
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import Operation
 from mockserver.dialects._shared.errors import duration
-from mockserver.wire.chat import ChatStyle, Extra, completion
+from mockserver.wire.chat import ChatLayout, Extra, completion
 from mockserver.wire.chat_stream import chunks
 
-FEW = 16  # entries of a list that are written at once
+SHORT_LIST = 16  # entries of a list that are written at once
 DONE = Frame(b"[DONE]", part="end")
 STREAM_HEADERS: Headers = (
     ("content-type", "text/event-stream; charset=utf-8"),
@@ -33,10 +33,12 @@ STREAM_HEADERS: Headers = (
 def json_reply(status: int, body: Mapping[str, Json], headers: Headers, *, tokens: int = 0) -> Reply:
     """A JSON body with its type and length; `headers` win over these."""
     data = (
-        _in_pieces(body) if any(type(value) is list and len(value) > FEW for value in body.values()) else to_json(body)
+        _in_pieces(body)
+        if any(type(value) is list and len(value) > SHORT_LIST for value in body.values())
+        else to_json(body)
     )
     own = (("content-type", "application/json"), ("content-length", str(len(data))))
-    return Reply(status, merged(own, headers), data, tokens=tokens)
+    return Reply(status, merge_headers(own, headers), data, tokens=tokens)
 
 
 def _in_pieces(body: Mapping[str, Json]) -> bytes:
@@ -51,24 +53,24 @@ def _value(value: Json) -> bytes:
     return b"[" + b",".join(pieces) + b"]"
 
 
-def chat_reply(call: Call, answer: Answer, style: ChatStyle, extra: Extra | None = None) -> Reply:
+def chat_reply(call: Call, answer: Answer, style: ChatLayout, extra: Extra | None = None) -> Reply:
     """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
     if call.stream:
-        return Reply(200, merged(STREAM_HEADERS, answer.headers), frames=_frames(call, answer, style, extra))
+        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=_frames(call, answer, style, extra))
     return json_reply(200, completion(answer, style, extra), answer.headers, tokens=answer.weight)
 
 
-def headed(reply: Reply, headers: Headers) -> Reply:
+def with_headers(reply: Reply, headers: Headers) -> Reply:
     """The reply with a provider's headers, where it does not have its own."""
-    return replace(reply, headers=merged(headers, reply.headers))
+    return replace(reply, headers=merge_headers(headers, reply.headers))
 
 
-def _frames(call: Call, answer: Answer, style: ChatStyle, extra: Extra | None) -> Iterator[Frame]:
+def _frames(call: Call, answer: Answer, style: ChatLayout, extra: Extra | None) -> Iterator[Frame]:
     yield from chunks(answer, style, extra, include_usage=call.include_usage)
     yield DONE
 
 
-def merged(own: Headers, over: Headers) -> Headers:
+def merge_headers(own: Headers, over: Headers) -> Headers:
     """Both, without those of `own` that `over` names again."""
     if not over:
         return own
@@ -89,12 +91,12 @@ def request_uuid(http: HttpRequest, call: Call | None) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def openai_rates(standings: Standings) -> Headers:
+def openai_rate_limit_headers(standings: Standings) -> Headers:
     """Limit, what remains of it and when it is whole again, of requests and of tokens, where they are limited."""
     return _three(_REQUESTS, standings.requests) + _three(_TOKENS, standings.tokens)
 
 
-def remaining(standings: Standings) -> Headers:
+def remaining_rate_limit_headers(standings: Standings) -> Headers:
     """What remains of requests and of tokens, where they are limited."""
     kinds = (("requests", standings.requests), ("tokens", standings.tokens))
     return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
@@ -114,7 +116,7 @@ _REQUESTS = ("x-ratelimit-limit-requests", "x-ratelimit-remaining-requests", "x-
 _TOKENS = ("x-ratelimit-limit-tokens", "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens")
 
 
-OWNER = "mockserver"
+MODEL_OWNER = "mockserver"
 
 
 def model_operations(
@@ -138,5 +140,7 @@ def model_operations(
 
 def models_body(call: Call, models: Models) -> Mapping[str, Json]:
     """The one model that was asked for, or the list of all (`wire/openai.md` section 8)."""
-    listed = [{"id": name, "object": "model", "created": models.created, "owned_by": OWNER} for name in models.names]
+    listed = [
+        {"id": name, "object": "model", "created": models.created, "owned_by": MODEL_OWNER} for name in models.names
+    ]
     return listed[0] if call.operation == "model" else {"object": "list", "data": listed}

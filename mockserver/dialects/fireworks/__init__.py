@@ -13,20 +13,34 @@ from mockserver.core.rates import Standings
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._completions import text_reply
 from mockserver.dialects._shared.errors import (
-    OPENAI_WORDS,
-    PLAIN_LIMITS,
-    PLAIN_PERMISSIONS,
-    Phrasebook,
-    Row,
-    Said,
+    OPENAI_MESSAGES,
+    PLAIN_LIMIT_MESSAGES,
+    PLAIN_PERMISSION_MESSAGES,
+    ErrorRow,
+    ErrorTable,
+    ProviderError,
     retry_after,
 )
-from mockserver.dialects._shared.lacks import PLAIN_LACKS
 from mockserver.dialects._shared.parse import bearer
-from mockserver.dialects._shared.reply import chat_reply, headed, json_reply, merged, model_operations, request_hex
-from mockserver.dialects.fireworks.request import detail_of, metrics, parse_chat, parse_completion, read, wanted
-from mockserver.wire.chat import ChatStyle
-from mockserver.wire.text import TextStyle
+from mockserver.dialects._shared.reply import (
+    chat_reply,
+    json_reply,
+    merge_headers,
+    model_operations,
+    request_hex,
+    with_headers,
+)
+from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
+from mockserver.dialects.fireworks.request import (
+    completion_options,
+    detail_of,
+    parse_chat,
+    parse_completion,
+    perf_metrics,
+    read,
+)
+from mockserver.wire.chat import ChatLayout
+from mockserver.wire.text import TextLayout
 
 NAME = "fireworks"
 TOKENS_OF_PROMPTS, TOKENS_GENERATED = 600_000, 120_000  # in a minute
@@ -42,13 +56,13 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:
 
 def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return headed(text_reply(call, outcome, TEXT, wanted(call, outcome)), _told(call, outcome))
+    return with_headers(text_reply(call, outcome, TEXT_LAYOUT, completion_options(call, outcome)), _told(call, outcome))
 
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     ended = tuple(replace(choice, finish=_FILTERED.get(choice.finish, choice.finish)) for choice in outcome.choices)
-    return headed(chat_reply(call, replace(outcome, choices=ended), CHAT), _told(call, outcome))
+    return with_headers(chat_reply(call, replace(outcome, choices=ended), CHAT_LAYOUT), _told(call, outcome))
 
 
 def _told(call: Call, answer: Answer) -> Headers:
@@ -56,7 +70,7 @@ def _told(call: Call, answer: Answer) -> Headers:
     own = (*_headers(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
     if call.stream:
         return own
-    performed = tuple((f"fireworks-{name}", str(value)) for name, value in metrics(call, answer).items())
+    performed = tuple((f"fireworks-{name}", str(value)) for name, value in perf_metrics(call, answer).items())
     sampling = {name: call.raw[name] for name in _SAMPLING if call.raw.get(name) is not None}
     return (*own, *performed, ("fireworks-sampling-options", to_json(sampling).decode()))
 
@@ -88,15 +102,15 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = PHRASES.say(failure, http, call)
+    said = ERRORS.say(failure, http, call)
     own = (*_headers(http, call), *retry_after(failure))
     if said.status == 429:
         used_up = "window" not in failure.details  # else it is said elsewhere which limit is
         own = (*own, *_limits(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
-    return json_reply(said.status, _body(said, failure, own[0][1]), merged(own, failure.headers))
+    return json_reply(said.status, _body(said, failure, own[0][1]), merge_headers(own, failure.headers))
 
 
-def _body(said: Said, failure: Failure, request: str) -> Mapping[str, Json]:
+def _body(said: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
     """A list of details for a 422, FastAPI's own words for a path that is none, an envelope for all else."""
     if failure.reason in ("route_not_found", "method_not_allowed"):
         return {"detail": said.message}
@@ -107,14 +121,14 @@ def _body(said: Said, failure: Failure, request: str) -> Mapping[str, Json]:
 
 
 _FILTERED = {"content_filter": "error"}
-TEXT = TextStyle(
+TEXT_LAYOUT = TextLayout(
     completion=("id", "object", "created", "model", "choices", "usage", "perf_metrics"),
     choice=("index", "text", "logprobs", "finish_reason", "raw_output", "prompt_token_ids", "token_ids"),
     usage=("prompt_tokens", "total_tokens", "completion_tokens", "prompt_tokens_details"),
     finishes={**_FILTERED, "tool_calls": "stop", "function_call": "stop"},
     stream_usage="finish",
 )
-CHAT = ChatStyle(
+CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage"),
     choice=("index", "message", "logprobs", "finish_reason"),
     message=("role", "content", "reasoning_content", "tool_calls"),
@@ -129,37 +143,37 @@ CHAT = ChatStyle(
 )
 _SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
 
-ROWS: Mapping[str, Row] = {
-    "bad_json": Row(400, "error", "INVALID_ARGUMENT"),
-    "bad_parameter": Row(400, "error", "INVALID_ARGUMENT"),
-    "content_filter": Row(400, "error", "INVALID_ARGUMENT"),
-    "context_length": Row(400, "error", "INVALID_ARGUMENT", "messages"),
-    "invalid_key": Row(401, "error", "UNAUTHENTICATED"),
-    "missing_key": Row(401, "error", "UNAUTHENTICATED"),
-    "billing": Row(402, "error", "PAYMENT_REQUIRED"),
-    "forbidden": Row(403, "error", "PERMISSION_DENIED"),
-    "model_not_found": Row(404, "error", "NOT_FOUND", "model"),
-    "unknown_model": Row(404, "error", "NOT_FOUND", "model"),
-    "not_found": Row(404, "error", "NOT_FOUND"),
-    "unmatched": Row(404, "error", "NOT_FOUND"),
-    "route_not_found": Row(404, "error", "NOT_FOUND"),
-    "method_not_allowed": Row(405, "error", "METHOD_NOT_ALLOWED"),
-    "timeout": Row(408, "error", "DEADLINE_EXCEEDED"),
-    "conflict": Row(409, "error", "ABORTED"),
-    "too_large": Row(413, "error", "INVALID_ARGUMENT"),
-    "unsupported_media_type": Row(415, "error", "INVALID_ARGUMENT"),
-    "unprocessable": Row(422, "error", "value_error"),
-    "rate_limit": Row(429, "error", "RESOURCE_EXHAUSTED"),
-    "quota": Row(429, "error", "RESOURCE_EXHAUSTED"),
-    "server_error": Row(500, "error", "INTERNAL"),
-    "bad_gateway": Row(502, "error", "UNAVAILABLE"),
-    "overloaded": Row(503, "error", "UNAVAILABLE"),
-    "gateway_timeout": Row(504, "error", "DEADLINE_EXCEEDED"),
+ROWS: Mapping[str, ErrorRow] = {
+    "bad_json": ErrorRow(400, "error", "INVALID_ARGUMENT"),
+    "bad_parameter": ErrorRow(400, "error", "INVALID_ARGUMENT"),
+    "content_filter": ErrorRow(400, "error", "INVALID_ARGUMENT"),
+    "context_length": ErrorRow(400, "error", "INVALID_ARGUMENT", "messages"),
+    "invalid_key": ErrorRow(401, "error", "UNAUTHENTICATED"),
+    "missing_key": ErrorRow(401, "error", "UNAUTHENTICATED"),
+    "billing": ErrorRow(402, "error", "PAYMENT_REQUIRED"),
+    "forbidden": ErrorRow(403, "error", "PERMISSION_DENIED"),
+    "model_not_found": ErrorRow(404, "error", "NOT_FOUND", "model"),
+    "unknown_model": ErrorRow(404, "error", "NOT_FOUND", "model"),
+    "not_found": ErrorRow(404, "error", "NOT_FOUND"),
+    "unmatched": ErrorRow(404, "error", "NOT_FOUND"),
+    "route_not_found": ErrorRow(404, "error", "NOT_FOUND"),
+    "method_not_allowed": ErrorRow(405, "error", "METHOD_NOT_ALLOWED"),
+    "timeout": ErrorRow(408, "error", "DEADLINE_EXCEEDED"),
+    "conflict": ErrorRow(409, "error", "ABORTED"),
+    "too_large": ErrorRow(413, "error", "INVALID_ARGUMENT"),
+    "unsupported_media_type": ErrorRow(415, "error", "INVALID_ARGUMENT"),
+    "unprocessable": ErrorRow(422, "error", "value_error"),
+    "rate_limit": ErrorRow(429, "error", "RESOURCE_EXHAUSTED"),
+    "quota": ErrorRow(429, "error", "RESOURCE_EXHAUSTED"),
+    "server_error": ErrorRow(500, "error", "INTERNAL"),
+    "bad_gateway": ErrorRow(502, "error", "UNAVAILABLE"),
+    "overloaded": ErrorRow(503, "error", "UNAVAILABLE"),
+    "gateway_timeout": ErrorRow(504, "error", "DEADLINE_EXCEEDED"),
 }
-WORDS: Mapping[str, str] = {
-    **OPENAI_WORDS,
-    **PLAIN_PERMISSIONS,
-    **PLAIN_LIMITS,
+MESSAGES: Mapping[str, str] = {
+    **OPENAI_MESSAGES,
+    **PLAIN_PERMISSION_MESSAGES,
+    **PLAIN_LIMIT_MESSAGES,
     "billing": "Your account has no credit left. Please add a payment method.",
     "forbidden": "You do not have permission to do this.",
     "rate_limit": "Rate limit exceeded, please try again in {wait}.",
@@ -173,7 +187,7 @@ WORDS: Mapping[str, str] = {
     "route_not_found": "Not Found",
     "method_not_allowed": "Method Not Allowed",
 }
-PHRASES = Phrasebook(ROWS, WORDS, bearer, PLAIN_LACKS)
+ERRORS = ErrorTable(ROWS, MESSAGES, bearer, PLAIN_UNSUPPORTED_MESSAGES)
 
 DIALECT = Dialect(
     name=NAME,

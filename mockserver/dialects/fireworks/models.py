@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Tag, Ty
 from pydantic_core import PydanticKnownError
 from typing_extensions import TypedDict
 
-from mockserver.dialects._chat.models import Function, Message, OldChoice, StreamOptions, Tool, ToolChoice
-from mockserver.dialects._completions import MOST_PROMPTS
+from mockserver.dialects._chat.models import Function, FunctionChoice, Message, StreamOptions, Tool, ToolChoice
+from mockserver.dialects._completions import MAX_PROMPTS
 
 
 def whole(value: Any) -> Any:
@@ -175,9 +175,9 @@ Stops = Annotated[list[str], Field(max_length=4, fail_fast=True), Tag("list[str]
 ListsOfTexts = Annotated[list[Texts], Field(fail_fast=True), Tag("list[list[str]]")]
 Prompts = (
     Text
-    | Annotated[list[str], Field(max_length=MOST_PROMPTS, fail_fast=True), Tag("list[str]")]
+    | Annotated[list[str], Field(max_length=MAX_PROMPTS, fail_fast=True), Tag("list[str]")]
     | Ints
-    | Annotated[list[Ints], Field(max_length=MOST_PROMPTS, fail_fast=True), Tag("list[list[int]]")]
+    | Annotated[list[Ints], Field(max_length=MAX_PROMPTS, fail_fast=True), Tag("list[list[int]]")]
 )
 
 
@@ -243,7 +243,7 @@ class ChatCompletionRequest(Sampling, total=False):
     tool_choice: ToolChoice | None
     parallel_tool_calls: Bool | None
     functions: Annotated[list[Function], Field(min_length=1, max_length=128, fail_fast=True)] | None
-    function_call: OldChoice | None
+    function_call: FunctionChoice | None
     stream_options: StreamOptions | None
     prompt_truncate_len: Int | None
 

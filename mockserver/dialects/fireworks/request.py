@@ -14,12 +14,12 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
 from mockserver.core.tokens import Tokenizer
-from mockserver.dialects._chat.request import chat_call, empty_messages, impossible_choice
-from mockserver.dialects._completions import WHOLE, completion_call, too_long, too_many
+from mockserver.dialects._chat.request import chat_call, empty_messages, unmet_tool_choice
+from mockserver.dialects._completions import WHOLE_PROMPT, completion_call, too_long, too_many
 from mockserver.dialects._shared.parse import Body, Complaint, clip, read_object, unknown_keys
 from mockserver.dialects.fireworks.models import CHAT, CHAT_FIELDS, COMPLETION
 from mockserver.wire.logprobs import LogprobsShape
-from mockserver.wire.text import Wanted
+from mockserver.wire.text import CompletionOptions
 
 Detail = Mapping[str, Json]
 
@@ -46,7 +46,7 @@ def validated(adapter: TypeAdapter[Body], body: Mapping[str, Json]) -> Body:
     try:
         return adapter.validate_python(_few_keys(body, adapter))
     except ValidationError as error:
-        raise refusal(*map(_told, error.errors(include_url=False)[:_MOST])) from None
+        raise refusal(*map(_detail_of_error, error.errors(include_url=False)[:_MAX_QUOTED_ITEMS])) from None
 
 
 def read(http: HttpRequest) -> dict[str, Json]:
@@ -86,7 +86,7 @@ def _json_words(why: str) -> str:
     return next((words for start, words in _JSON_WORDS.items() if why.startswith(start)), clip(why, 200))
 
 
-def _told(error: ErrorDetails) -> Detail:
+def _detail_of_error(error: ErrorDetails) -> Detail:
     kind, message = error["type"], error["msg"]
     if kind == "dict_type" and error["loc"][-1] not in _MAPPINGS:
         kind, message = _NO_OBJECT, _NO_OBJECT_SAID
@@ -113,11 +113,11 @@ def shortened(value: Json) -> Json:
     """A value of the client as a message quotes it: texts and lists only so long."""
     match value:
         case str():
-            return clip(value, _LONGEST)
+            return clip(value, _MAX_QUOTED_TEXT)
         case list():
-            return [shortened(item) for item in value[:_MOST]]
+            return [shortened(item) for item in value[:_MAX_QUOTED_ITEMS]]
         case dict():
-            return {clip(str(key)): shortened(item) for key, item in list(value.items())[:_MOST]}
+            return {clip(str(key)): shortened(item) for key, item in list(value.items())[:_MAX_QUOTED_ITEMS]}
         case int() if abs(value) >> 64:
             return clip(str(value))
     return value
@@ -125,15 +125,15 @@ def shortened(value: Json) -> Json:
 
 def _few_keys(body: Mapping[str, Json], adapter: TypeAdapter[Body]) -> Mapping[str, Json]:
     """The body, of whose endlessly many keys only the first are looked at."""
-    return body if len(body) <= _MOST * 2 else dict(list(body.items())[: _MOST * 2])
+    return body if len(body) <= _MAX_QUOTED_ITEMS * 2 else dict(list(body.items())[: _MAX_QUOTED_ITEMS * 2])
 
 
 _VALUE = "value_error"
 _NO_OBJECT = "model_attributes_type"
 _NO_OBJECT_SAID = "Input should be a valid dictionary or object to extract fields from"
 _MAPPINGS = ("metadata", "logit_bias", "dict[str,any]")
-_LONGEST = 200
-_MOST = 100
+_MAX_QUOTED_TEXT = 200
+_MAX_QUOTED_ITEMS = 100
 _LABELS: Mapping[str, str] = {
     "<a string>": "str",
     "<an array>": "list",
@@ -156,7 +156,7 @@ _JSON_WORDS: Mapping[str, str] = {
 
 
 RequestBody = Mapping[str, Json]
-MOST_ENDLESS = 65_536  # tokens of all texts together that never end
+MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 
 def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> Call:
@@ -165,7 +165,7 @@ def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> C
     _refuse_conflicts(asked)
     if (words := too_many(asked)) is not None:
         raise refuse(Complaint("conflict", ("n",), got=asked["n"], message=words))
-    call = completion_call(http, body, {**asked, "logprobs": None, "max_tokens": _most(asked)}, dialect=dialect)
+    call = completion_call(http, body, {**asked, "logprobs": None, "max_tokens": _max_tokens(asked)}, dialect=dialect)
     if (field := _repeating(asked)) is not None and (words := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=words))
     messages = _with_images(call.messages, asked.get("images"))
@@ -173,11 +173,11 @@ def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> C
     return replace(
         call,
         messages=messages,
-        meaning=_meaning(call.meaning, messages, schema),
-        usual_tokens=_share(asked, call.n * len(call.prompts)),
+        meaning=_fingerprint_fields(call.meaning, messages, schema),
+        usual_tokens=_max_endless_tokens(asked, call.n * len(call.prompts)),
         overflow=asked.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=asked.get("ignore_eos") is True,
-        echo=WHOLE if asked.get("echo") else max(asked.get("echo_last") or 0, 0),
+        echo=WHOLE_PROMPT if asked.get("echo") else max(asked.get("echo_last") or 0, 0),
         logprobs=_alternatives(asked),
         response_format=response_format,
         schema=schema,
@@ -189,9 +189,9 @@ def parse_chat(http: HttpRequest, body: RequestBody, *, dialect: str, strict: bo
     """The Call of a chat's body, or the 422 that lists what is wrong with it; `strict`: unknown fields are wrong."""
     asked = validated(CHAT, body)
     if strict and (strangers := unknown_keys(body, CHAT_FIELDS)):
-        raise refusal(*(_stranger(key, body[key]) for key in strangers[:100]))
+        raise refusal(*(_extra_field(key, body[key]) for key in strangers[:100]))
     _refuse_conflicts(asked)
-    for complaint in (*impossible_choice(asked), *empty_messages(asked["messages"])):
+    for complaint in (*unmet_tool_choice(asked), *empty_messages(asked["messages"])):
         raise refuse(complaint)
     response_format, schema = _format(asked)
     plain = {**body, "response_format": _as_openai(response_format, schema)}
@@ -199,7 +199,7 @@ def parse_chat(http: HttpRequest, body: RequestBody, *, dialect: str, strict: bo
     return replace(
         call,
         raw=body,
-        usual_tokens=_share(asked, call.n),
+        usual_tokens=_max_endless_tokens(asked, call.n),
         overflow=asked.get("context_length_exceeded_behavior", "truncate"),
         ignore_eos=asked.get("ignore_eos") is True,
         logprobs=_alternatives(asked),
@@ -219,22 +219,22 @@ def _effort(asked: RequestBody) -> str | None:
     return None if wanted_effort is None else str(wanted_effort)
 
 
-def wanted(call: Call, answer: Answer) -> Wanted:
+def completion_options(call: Call, answer: Answer) -> CompletionOptions:
     """What a completion's body asks to be shown."""
     body = call.raw
     legacy = type(body.get("logprobs")) is not bool
-    return Wanted(
+    return CompletionOptions(
         prompts=call.prompts,
         logprobs=LogprobsShape("legacy" if legacy else "content", call.logprobs or 0, token_ids=True),
         token_ids=body.get("return_token_ids") is True,
         raw_output=body.get("raw_output") is True,
-        perf_metrics=metrics(call, answer) if body.get("perf_metrics_in_response") is True else None,
+        perf_metrics=perf_metrics(call, answer) if body.get("perf_metrics_in_response") is True else None,
         images=tuple(tuple(part["image_url"]["url"] for part in message.parts) for message in call.messages),
         grammar=_grammar(call),
     )
 
 
-def metrics(call: Call, answer: Answer) -> dict[str, Json]:
+def perf_metrics(call: Call, answer: Answer) -> dict[str, Json]:
     """How the answer performed, by its tokens: the same for the same request."""
     first = 0.02 + answer.usage.prompt * 1e-5
     told: dict[str, Json] = {
@@ -285,12 +285,12 @@ def _conflicts(asked: RequestBody) -> Iterator[str]:
             yield f"{one} and {other} cannot be specified together"
 
 
-def _stranger(key: str, value: Json) -> RequestBody:
+def _extra_field(key: str, value: Json) -> RequestBody:
     said = "Extra inputs are not permitted"
     return {"loc": ["body", key], "msg": said, "type": "extra_forbidden", "input": shortened(value)}
 
 
-def _most(asked: RequestBody) -> int | None:
+def _max_tokens(asked: RequestBody) -> int | None:
     most = asked.get("max_tokens")
     most = asked.get("max_completion_tokens") if most is None else most
     return None if most is None else max(most, 0)
@@ -302,9 +302,9 @@ def _repeating(asked: RequestBody) -> str | None:
     return next((field for field in fields if asked.get(field)), None)
 
 
-def _share(asked: RequestBody, choices: int) -> int | None:
+def _max_endless_tokens(asked: RequestBody, choices: int) -> int | None:
     """How long each text may get that would never end: there is no telling how many of them are asked for."""
-    return MOST_ENDLESS // choices if asked.get("ignore_eos") is True else None
+    return MAX_ENDLESS_TOKENS // choices if asked.get("ignore_eos") is True else None
 
 
 def _alternatives(asked: RequestBody) -> int | None:
@@ -372,7 +372,7 @@ def _with_images(messages: Sequence[Message], images: Json) -> tuple[Message, ..
     )
 
 
-def _meaning(said: RequestBody, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
+def _fingerprint_fields(said: RequestBody, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
     """What would change the answer: not what is shown of it; a schema as text, as the order of its keys counts."""
     kept = {key: value for key, value in said.items() if key not in _SHOWN}
     if schema is not None:

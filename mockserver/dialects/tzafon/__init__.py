@@ -9,22 +9,28 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Models, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
 from mockserver.dialects._responses.request import error_event, responses_reply
-from mockserver.dialects._shared.errors import OPENAI_WORDS, PLAIN_PERMISSIONS, Phrasebook, Row, retry_after
-from mockserver.dialects._shared.lacks import PLAIN_LACKS
+from mockserver.dialects._shared.errors import (
+    OPENAI_MESSAGES,
+    PLAIN_PERMISSION_MESSAGES,
+    ErrorRow,
+    ErrorTable,
+    retry_after,
+)
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
-    OWNER,
+    MODEL_OWNER,
     chat_reply,
-    headed,
     json_reply,
-    merged,
+    merge_headers,
     model_operations,
     request_hex,
+    with_headers,
 )
+from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
 from mockserver.dialects._stored import StoredResponses
 from mockserver.dialects.tzafon.request import CONTEXT, NAME, parse_chat, parse_response, refuse, vllm_live_only
-from mockserver.wire.chat import ChatStyle
-from mockserver.wire.responses import ResponseStyle
+from mockserver.wire.chat import ChatLayout
+from mockserver.wire.responses import ResponseLayout
 
 MODELS = ("tzafon.northstar-cua-fast", "tzafon.sm-1")
 
@@ -48,13 +54,13 @@ def _checked(call: Call, strict: bool) -> Call:
 
 def _render_responses(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return headed(responses_reply(call, outcome, RESPONSE_STYLE), _headers(call.http, call))
+    return with_headers(responses_reply(call, outcome, RESPONSE_LAYOUT), _headers(call.http, call))
 
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     answer = replace(outcome, model=outcome.model or MODELS[0])
-    return headed(chat_reply(call, answer, STYLE), _headers(call.http, call))
+    return with_headers(chat_reply(call, answer, CHAT_LAYOUT), _headers(call.http, call))
 
 
 def _render_models(call: Call, outcome: Success) -> Reply:
@@ -65,18 +71,18 @@ def _render_models(call: Call, outcome: Success) -> Reply:
 
 
 def _model(name: str, created: int) -> dict[str, Json]:
-    own = {"id": name, "object": "model", "created": created, "owned_by": OWNER}
+    own = {"id": name, "object": "model", "created": created, "owned_by": MODEL_OWNER}
     return {**own, "root": name, "parent": None, "max_model_len": CONTEXT, "permission": []}
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = PHRASES.say(failure, http, call)
+    said = ERRORS.say(failure, http, call)
     code = said.status if said.code is None else said.code
     error: Json = {"message": said.message, "type": said.kind, "param": said.param, "code": code}
     if said.status == 401 and failure.message is None:
         error = "Unauthorized"  # by the server in front of the model, which has words of its own
     own = (*_headers(http, call), *retry_after(failure))
-    return json_reply(said.status, {"error": error}, merged(own, failure.headers))
+    return json_reply(said.status, {"error": error}, merge_headers(own, failure.headers))
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
@@ -88,7 +94,7 @@ def _model_operations() -> Iterator[Operation]:
     return (replace(operation, render=_render_models) for operation in model_operations(NAME, _headers))
 
 
-RESPONSE_STYLE = ResponseStyle(
+RESPONSE_LAYOUT = ResponseLayout(
     response=(
         *("id", "created_at", "model", "object", "output", "status", "error", "tools", "usage"),
         *("incomplete_details", "instructions", "metadata", "parallel_tool_calls", "temperature", "tool_choice"),
@@ -119,7 +125,7 @@ RESPONSE_STYLE = ResponseStyle(
         "user": None,
     },
 )
-STYLE = ChatStyle(
+CHAT_LAYOUT = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "system_fingerprint", "usage"),
     choice=("index", "message", "logprobs", "finish_reason"),
     message=("role", "content", "reasoning_content", "refusal", "annotations", "tool_calls"),
@@ -131,50 +137,50 @@ STYLE = ChatStyle(
 )
 
 _REQUEST = "invalid_request_error"
-ROWS: Mapping[str, Row] = {
-    "bad_json": Row(400, "Bad Request"),
-    "bad_parameter": Row(400, "BadRequestError"),
-    "content_filter": Row(400, "BadRequestError"),
-    "context_length": Row(400, "BadRequestError", param="input_tokens"),
-    "not_cancellable": Row(400, _REQUEST, param="response_id"),
-    "unsupported": Row(400, "BadRequestError", 400),
-    "unsupported_media_type": Row(400, "Bad Request"),
-    "invalid_key": Row(401, "Unauthorized"),
-    "missing_key": Row(401, "Unauthorized"),
-    "billing": Row(402, "Payment Required"),
-    "forbidden": Row(403, "Forbidden"),
-    "model_not_found": Row(404, "NotFoundError", param="model"),
-    "unknown_model": Row(404, "NotFoundError", param="model"),
-    "not_found": Row(404, _REQUEST, param="response_id"),
-    "previous_not_found": Row(404, _REQUEST, param="response_id"),
-    "unmatched": Row(404, "NotFoundError"),
-    "route_not_found": Row(404, "Not Found"),
-    "method_not_allowed": Row(405, "Method Not Allowed"),
-    "timeout": Row(408, "Request Timeout"),
-    "conflict": Row(409, "Conflict"),
-    "too_large": Row(413, "Request Entity Too Large"),
-    "unprocessable": Row(422, "Unprocessable Entity"),
-    "rate_limit": Row(429, "Too Many Requests"),
-    "quota": Row(429, "Too Many Requests"),
-    "server_error": Row(500, "InternalServerError"),
-    "bad_gateway": Row(502, "Bad Gateway"),
-    "overloaded": Row(503, "Service Unavailable"),
-    "gateway_timeout": Row(504, "Gateway Timeout"),
+ROWS: Mapping[str, ErrorRow] = {
+    "bad_json": ErrorRow(400, "Bad Request"),
+    "bad_parameter": ErrorRow(400, "BadRequestError"),
+    "content_filter": ErrorRow(400, "BadRequestError"),
+    "context_length": ErrorRow(400, "BadRequestError", param="input_tokens"),
+    "not_cancellable": ErrorRow(400, _REQUEST, param="response_id"),
+    "unsupported": ErrorRow(400, "BadRequestError", 400),
+    "unsupported_media_type": ErrorRow(400, "Bad Request"),
+    "invalid_key": ErrorRow(401, "Unauthorized"),
+    "missing_key": ErrorRow(401, "Unauthorized"),
+    "billing": ErrorRow(402, "Payment Required"),
+    "forbidden": ErrorRow(403, "Forbidden"),
+    "model_not_found": ErrorRow(404, "NotFoundError", param="model"),
+    "unknown_model": ErrorRow(404, "NotFoundError", param="model"),
+    "not_found": ErrorRow(404, _REQUEST, param="response_id"),
+    "previous_not_found": ErrorRow(404, _REQUEST, param="response_id"),
+    "unmatched": ErrorRow(404, "NotFoundError"),
+    "route_not_found": ErrorRow(404, "Not Found"),
+    "method_not_allowed": ErrorRow(405, "Method Not Allowed"),
+    "timeout": ErrorRow(408, "Request Timeout"),
+    "conflict": ErrorRow(409, "Conflict"),
+    "too_large": ErrorRow(413, "Request Entity Too Large"),
+    "unprocessable": ErrorRow(422, "Unprocessable Entity"),
+    "rate_limit": ErrorRow(429, "Too Many Requests"),
+    "quota": ErrorRow(429, "Too Many Requests"),
+    "server_error": ErrorRow(500, "InternalServerError"),
+    "bad_gateway": ErrorRow(502, "Bad Gateway"),
+    "overloaded": ErrorRow(503, "Service Unavailable"),
+    "gateway_timeout": ErrorRow(504, "Gateway Timeout"),
 }
-WORDS: Mapping[str, str] = {
-    **OPENAI_WORDS,
-    **PLAIN_PERMISSIONS,
+MESSAGES: Mapping[str, str] = {
+    **OPENAI_MESSAGES,
+    **PLAIN_PERMISSION_MESSAGES,
     "model_not_found": "The model `{model}` does not exist.",
     "unknown_model": "The model `{model}` does not exist.",
     "not_found": "Response with id '{id}' not found.",
     "previous_not_found": "Response with id '{id}' not found.",
     "not_cancellable": "Cannot cancel a synchronous response.",
 }
-LACKED: Mapping[str, str] = {**PLAIN_LACKS, "vision": "{model} is not a multimodal model"}
-PHRASES = Phrasebook(ROWS, WORDS, bearer, LACKED)
+UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{model} is not a multimodal model"}
+ERRORS = ErrorTable(ROWS, MESSAGES, bearer, UNSUPPORTED)
 
 STORED = StoredResponses(
-    NAME, refuse, RESPONSE_STYLE, lambda call: _headers(call.http, call), _parse_responses, final=True
+    NAME, refuse, RESPONSE_LAYOUT, lambda call: _headers(call.http, call), _parse_responses, final=True
 )
 DIALECT = Dialect(
     name=NAME,

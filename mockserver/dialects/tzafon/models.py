@@ -106,7 +106,7 @@ Includable = Literal[
     "message.output_text.logprobs",
     "reasoning.encrypted_content",
 ]
-MOST_CHOICES = 128  # vLLM knows no bound; a server of many must
+MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
 Objects = Annotated[list[Object], Field(fail_fast=True)]
 
 
@@ -244,7 +244,7 @@ class ChatBody(TypedDict, total=False):
     model: str | None
     max_tokens: int | None
     max_completion_tokens: int | None
-    n: Annotated[int, Field(ge=1, le=MOST_CHOICES)] | None
+    n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None
     stop: Stop | None
     stream: bool | None
     stream_options: StreamOptions | None

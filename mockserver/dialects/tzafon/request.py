@@ -8,10 +8,10 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.dialects._chat.request import chat_call
-from mockserver.dialects._responses.input import said
-from mockserver.dialects._responses.request import Manner, parse_responses
+from mockserver.dialects._responses.input import message_of
+from mockserver.dialects._responses.request import ResponsesRequest, parse_responses
+from mockserver.dialects._shared.error_messages import refuse_without_code
 from mockserver.dialects._shared.parse import Complaint, clip, validated
-from mockserver.dialects._shared.words import refuse_without_code
 from mockserver.dialects.tzafon.models import CHAT, RESPONSE
 
 NAME = "tzafon"
@@ -21,7 +21,7 @@ Body = Mapping[str, Json]
 
 def parse_response(http: HttpRequest, body: Body) -> Call:
     """The Call of a Responses body, with its limit resolved as vLLM does."""
-    call = parse_responses(http, body, MANNER)
+    call = parse_responses(http, body, RESPONSES_REQUEST)
     earlier = tuple(_earlier(body.get("previous_input_messages") or ()))
     own = int(call.instructions)
     call = replace(
@@ -37,7 +37,7 @@ def _earlier(given: Iterable[Body]) -> Iterator[Message]:
     """Messages in Harmony's form, or in any that has a role and content."""
     for message in map(_with_role, given):
         if isinstance(message.get("role"), str):
-            yield said(message["role"], message.get("content"))
+            yield message_of(message["role"], message.get("content"))
 
 
 def _with_role(message: Body) -> Body:
@@ -146,7 +146,7 @@ def _conflict(field: str, message: str) -> Complaint:
     return Complaint("conflict", (field,), message=message)
 
 
-MANNER = Manner(NAME, RESPONSE, _conflicts, refuse, IdShape("resp_", 32, "hex"))
+RESPONSES_REQUEST = ResponsesRequest(NAME, RESPONSE, _conflicts, refuse, IdShape("resp_", 32, "hex"))
 _CHAT_IDS = IdShape("chatcmpl-", 32, "hex")
 # What is for the server alone, and what OpenAI had once and vLLM never read.
 _UNREAD = frozenset({"request_id", "priority", "cache_salt", "functions", "function_call"})

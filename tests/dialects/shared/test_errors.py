@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import REASONS, Failure
-from mockserver.dialects._shared.errors import OPENAI_WORDS, Phrasebook, Row, duration, masked, retry_after
+from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, mask_key, retry_after
 from mockserver.dialects._shared.parse import bearer
 
 STATUS = {
@@ -110,7 +110,7 @@ def test_a_model_of_any_name_is_told_within_bounds(anyone: Any) -> None:
 
 
 def test_an_unknown_path_names_the_nearest() -> None:
-    book = Phrasebook({"route_not_found": Row(404)}, OPENAI_WORDS, bearer)
+    book = ErrorTable({"route_not_found": ErrorRow(404)}, OPENAI_MESSAGES, bearer)
     http = HttpRequest("POST", "/chat/completion\ud800")
     failure = Failure("route_not_found", details={"nearest": "/v1/chat/completions"})
     assert book.say(failure, http, None).message == (
@@ -129,7 +129,7 @@ def test_an_unknown_path_names_the_nearest() -> None:
     ],
 )
 def test_masked(key: str, shown: str) -> None:
-    assert masked(key) == shown
+    assert mask_key(key) == shown
 
 
 @pytest.mark.parametrize(
@@ -150,4 +150,4 @@ def test_no_retry_after() -> None:
 
 
 def test_words_for_every_reason() -> None:
-    assert set(OPENAI_WORDS) == set(REASONS)
+    assert set(OPENAI_MESSAGES) == set(REASONS)

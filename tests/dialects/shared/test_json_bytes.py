@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.dialects._shared.parse import LARGE, json_of
+from mockserver.dialects._shared.parse import LARGE, parse_json
 
 BLANKS = (b"", b" " * LARGE)
 
@@ -14,7 +14,7 @@ BLANKS = (b"", b" " * LARGE)
 @pytest.mark.parametrize("before", BLANKS, ids=["small", "large"])
 @pytest.mark.parametrize("value", [None, {"a": [1, 2.5, "x", True, {}]}, [[]] * 100])
 def test_what_is_sound(before: bytes, value: Any) -> None:
-    assert json_of(before + json.dumps(value).encode()) == value
+    assert parse_json(before + json.dumps(value).encode()) == value
     assert gc.isenabled()
 
 
@@ -22,14 +22,14 @@ def test_what_is_sound(before: bytes, value: Any) -> None:
 @pytest.mark.parametrize("text", [b"", b"{", b'{"a":1,"a":2}', b"[NaN]", b"[Infinity]", b"1 2", b"\xff"])
 def test_what_is_broken(before: bytes, text: bytes) -> None:
     with pytest.raises(ValueError, match="line"):
-        json_of(before + text)
+        parse_json(before + text)
     assert gc.isenabled()
 
 
 def test_a_collector_at_rest_is_left_so() -> None:
     gc.disable()
     try:
-        assert json_of(BLANKS[1] + b"[]") == []
+        assert parse_json(BLANKS[1] + b"[]") == []
         assert not gc.isenabled()
     finally:
         gc.enable()

@@ -6,7 +6,12 @@ import pytest
 
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._shared.lacks import LACKS, PLAIN_LACKS, lack, value_at
+from mockserver.dialects._shared.unsupported_features import (
+    PLAIN_UNSUPPORTED_MESSAGES,
+    UNSUPPORTED_MESSAGES,
+    unsupported_feature,
+    value_at,
+)
 from tests.kit.calls import call
 
 UNSUPPORTED = "unsupported_parameter"
@@ -17,7 +22,7 @@ CHAT: Json = {"messages": [{"role": "system", "content": "a"}, {"role": "user", 
 def found(feature: str, raw: Json, operation: str = "chat", **details: Any) -> tuple[str, str, str | None, Json]:
     """The parameter, which words, the code, and what stands at the place."""
     asked = call("a", raw=raw, operation=operation)
-    said = lack(Failure("unsupported", details={"feature": feature, **details}), asked)
+    said = unsupported_feature(Failure("unsupported", details={"feature": feature, **details}), asked)
     return said.param, said.words, said.code, value_at(raw, said.path)
 
 
@@ -72,5 +77,5 @@ def test_what_stands_at_a_place(path: tuple[str | int, ...], value: Json) -> Non
 
 
 def test_only_openai_points_to_its_guides() -> None:
-    assert LACKS.keys() == PLAIN_LACKS.keys()
-    assert not any("openai.com" in words for words in PLAIN_LACKS.values())
+    assert UNSUPPORTED_MESSAGES.keys() == PLAIN_UNSUPPORTED_MESSAGES.keys()
+    assert not any("openai.com" in words for words in PLAIN_UNSUPPORTED_MESSAGES.values())

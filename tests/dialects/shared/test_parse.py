@@ -12,8 +12,8 @@ from mockserver.dialects._shared.parse import (
     Complaint,
     bearer,
     clip,
-    kind_of,
-    listed,
+    join_words,
+    json_type,
     read_object,
     unknown_keys,
     validated,
@@ -239,7 +239,7 @@ def test_where() -> None:
     ],
 )
 def test_kind_of(value: Any, kind: str) -> None:
-    assert kind_of(value) == kind
+    assert json_type(value) == kind
 
 
 def test_clip() -> None:
@@ -249,7 +249,7 @@ def test_clip() -> None:
 
 
 def test_listed() -> None:
-    assert [listed("abc"[:n], "or") for n in (1, 2, 3)] == ["a", "a or b", "a, b, or c"]
+    assert [join_words("abc"[:n], "or") for n in (1, 2, 3)] == ["a", "a or b", "a, b, or c"]
 
 
 def test_unknown_keys() -> None:

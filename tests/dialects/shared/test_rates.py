@@ -2,13 +2,13 @@
 
 from mockserver.core.rates import Standing, Standings
 from mockserver.dialects import discover
-from mockserver.dialects._shared.reply import openai_rates, remaining
+from mockserver.dialects._shared.reply import openai_rate_limit_headers, remaining_rate_limit_headers
 
 STANDINGS = Standings(Standing(3, 1, 39.9871), Standing(40_000, 39_993, 0.01))
 
 
 def test_openai() -> None:
-    assert dict(openai_rates(STANDINGS)) == {
+    assert dict(openai_rate_limit_headers(STANDINGS)) == {
         "x-ratelimit-limit-requests": "3",
         "x-ratelimit-remaining-requests": "1",
         "x-ratelimit-reset-requests": "39.988s",
@@ -19,8 +19,8 @@ def test_openai() -> None:
 
 
 def test_what_has_no_limit_is_not_told() -> None:
-    assert openai_rates(Standings()) == remaining(Standings()) == ()
-    assert [name for name, _ in openai_rates(Standings(requests=Standing(1, 1, 0.0)))] == [
+    assert openai_rate_limit_headers(Standings()) == remaining_rate_limit_headers(Standings()) == ()
+    assert [name for name, _ in openai_rate_limit_headers(Standings(requests=Standing(1, 1, 0.0)))] == [
         f"x-ratelimit-{what}-requests" for what in ("limit", "remaining", "reset")
     ]
 
@@ -29,7 +29,7 @@ def test_each_dialect_tells_in_its_own_headers() -> None:
     told = {name: {header for header, _ in dialect.rates(STANDINGS)} for name, dialect in discover().items()}
     kinds = ("tokens-prompt", "tokens-cache-adjusted-prompt", "tokens-generated")
     assert told == {
-        "openai": {name for name, _ in openai_rates(STANDINGS)},
+        "openai": {name for name, _ in openai_rate_limit_headers(STANDINGS)},
         "azure_openai": {"x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens"},
         "fireworks": {f"x-ratelimit-{what}-{kind}" for what in ("limit", "remaining") for kind in kinds},
         **{name: set() for name in ("azure", "crazyrouter", "skytells", "tzafon")},

@@ -2,7 +2,7 @@
 
 from mockserver.core.call import Call
 from mockserver.core.http import HttpRequest
-from mockserver.dialects._shared.reply import json_reply, merged, request_hex
+from mockserver.dialects._shared.reply import json_reply, merge_headers, request_hex
 
 
 def test_json_reply() -> None:
@@ -20,8 +20,8 @@ def test_headers_may_replace_the_type() -> None:
 
 def test_merged() -> None:
     own = (("a", "1"), ("b", "2"), ("a", "3"))
-    assert merged(own, ()) is own
-    assert merged(own, (("A", "4"), ("c", "5"), ("c", "6"))) == (("b", "2"), ("A", "4"), ("c", "5"), ("c", "6"))
+    assert merge_headers(own, ()) is own
+    assert merge_headers(own, (("A", "4"), ("c", "5"), ("c", "6"))) == (("b", "2"), ("A", "4"), ("c", "5"), ("c", "6"))
 
 
 def test_a_request_is_named_by_its_meaning_or_else_by_its_bytes() -> None:

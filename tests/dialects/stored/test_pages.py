@@ -5,8 +5,8 @@ import pytest
 from mockserver.core.call import Page
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.dialects._shared.words import refuse
-from mockserver.dialects._stored import is_true, listing, page, pairs, whole_number
+from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._stored import boolean_parameter, integer_parameter, list_body, map_parameter, page_parameter
 
 
 def asked(**query: str) -> HttpRequest:
@@ -24,7 +24,7 @@ def asked(**query: str) -> HttpRequest:
     ],
 )
 def test_a_page(query: dict[str, str], order: str, expected: Page) -> None:
-    assert page(asked(**query), refuse, order=order) == expected
+    assert page_parameter(asked(**query), refuse, order=order) == expected
 
 
 @pytest.mark.parametrize(
@@ -38,32 +38,32 @@ def test_a_page(query: dict[str, str], order: str, expected: Page) -> None:
 )
 def test_a_page_that_cannot_be(query: dict[str, str], param: str, message: str) -> None:
     with pytest.raises(Failure) as raised:
-        page(asked(**query), refuse, order="asc")
+        page_parameter(asked(**query), refuse, order="asc")
     assert (raised.value.reason, raised.value.param) == ("bad_parameter", param)
     assert str(raised.value).endswith(message)
 
 
 def test_numbers_and_truths_of_a_query() -> None:
-    assert whole_number(asked(n="7"), "n", refuse) == 7
-    assert whole_number(asked(), "n", refuse) is None
+    assert integer_parameter(asked(n="7"), "n", refuse) == 7
+    assert integer_parameter(asked(), "n", refuse) is None
     with pytest.raises(Failure):
-        whole_number(asked(n="-1"), "n", refuse)
-    answers = [is_true(asked(yes=text), "yes") for text in ("true", "True", "1", "false", "", "0")]
+        integer_parameter(asked(n="-1"), "n", refuse)
+    answers = [boolean_parameter(asked(yes=text), "yes") for text in ("true", "True", "1", "false", "", "0")]
     assert answers == [True, True, True, False, False, False]
-    assert not is_true(asked(), "yes")
+    assert not boolean_parameter(asked(), "yes")
 
 
 def test_pairs_of_a_query() -> None:
     query = {"metadata[a]": "1", "metadata[b c]": "", "metadata": "x", "metadata[open": "y", "other[a]": "z"}
-    assert pairs(asked(**query), "metadata") == {"a": "1", "b c": ""}
+    assert map_parameter(asked(**query), "metadata") == {"a": "1", "b c": ""}
 
 
 def test_a_list() -> None:
-    assert listing([{"id": "a"}, {"id": "b"}], more=True) == {
+    assert list_body([{"id": "a"}, {"id": "b"}], more=True) == {
         "object": "list",
         "data": [{"id": "a"}, {"id": "b"}],
         "first_id": "a",
         "last_id": "b",
         "has_more": True,
     }
-    assert listing([], more=False)["first_id"] is None
+    assert list_body([], more=False)["first_id"] is None

@@ -9,7 +9,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
 from mockserver.model.tools.hosted import hosted_use
-from mockserver.wire.responses import Asked, hosted
+from mockserver.wire.responses import ResponseOptions, hosted_tool_item
 from tests.engine.test_own_tools import OFFICIAL
 from tests.kit.calls import call
 
@@ -19,7 +19,7 @@ SIZE = {"display_width": 800, "display_height": 600, "environment": "browser"}
 def use(kind: str, conversation: Call, **options: Any) -> Item | None:
     made = hosted_use(Tool(kind, kind=kind, options={"type": kind, **options}), conversation, Seed(1))
     if made is not None:
-        OFFICIAL.validate_python(hosted(made, Asked(), "0"), strict=True)
+        OFFICIAL.validate_python(hosted_tool_item(made, ResponseOptions(), "0"), strict=True)
     return made
 
 
@@ -73,7 +73,7 @@ def test_code_computes_what_is_asked(text: str, code: str) -> None:
 def test_what_is_included_is_a_list(kind: str, include: str, shown: Any) -> None:
     made = use(kind, call("find it"))
     assert made is not None
-    assert shown(hosted(made, Asked(include=frozenset({include})), "0")) == []
+    assert shown(hosted_tool_item(made, ResponseOptions(include=frozenset({include})), "0")) == []
 
 
 def test_a_container_that_is_named_is_used() -> None:
@@ -85,7 +85,7 @@ def test_images_are_tiny_and_as_they_are_wanted() -> None:
     assert made is not None
     asked = {"revised_prompt": "Draw a cat", "size": "1024x1024", "background": "opaque"}
     assert {key: made.body[key] for key in made.body if key != "result"} == asked
-    assert b64decode(hosted(made, Asked(), "0")["result"]).startswith(b"\x89PNG")
+    assert b64decode(hosted_tool_item(made, ResponseOptions(), "0")["result"]).startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(("text", "command"), [("What is here?", "ls"), ("Please run `pytest -q` now", "pytest -q")])

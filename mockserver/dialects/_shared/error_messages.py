@@ -6,7 +6,7 @@ from dataclasses import replace
 from mockserver.core.call import Call
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.dialects._shared.parse import Complaint, clip, kind_of, listed
+from mockserver.dialects._shared.parse import Complaint, clip, join_words, json_type
 
 
 def refuse(complaint: Complaint) -> Failure:
@@ -38,16 +38,16 @@ def _unknown(complaint: Complaint) -> Failure:
 def _type(complaint: Complaint) -> Failure:
     wanted, *others = complaint.expected
     if others:
-        wanted = "one of " + listed([wanted, *(name.split(" ", 1)[1] for name in others)], "or")
+        wanted = "one of " + join_words([wanted, *(name.split(" ", 1)[1] for name in others)], "or")
     elif wanted == "an array":
         wanted = "an array of strings" if complaint.path[-1] in _OF_STRINGS else "an array of objects"
-    got = kind_of(complaint.got)
+    got = json_type(complaint.got)
     message = f"Invalid type for '{complaint.where}': expected {wanted}, but got {got} instead."
     return _failure(complaint, message, "invalid_type")
 
 
 def _value(complaint: Complaint) -> Failure:
-    allowed = listed([f"'{value}'" for value in complaint.expected], "and")
+    allowed = join_words([f"'{value}'" for value in complaint.expected], "and")
     message = f"Invalid value: '{clip(str(complaint.got))}'. Supported values are: {allowed}."
     return _failure(complaint, message, "invalid_value")
 
@@ -96,7 +96,7 @@ def _pattern(complaint: Complaint) -> Failure:
 
 
 def _thing(complaint: Complaint) -> str:
-    return kind_of(complaint.got).split(" ")[1]
+    return json_type(complaint.got).split(" ")[1]
 
 
 def _article(thing: str) -> str:
@@ -121,7 +121,7 @@ _WORDINGS: Mapping[str, Callable[[Complaint], Failure]] = {
 }
 
 
-def of_schema(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
+def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
     """The failure in OpenAI's words where its details hold a schema that the call brought.
 
     It gets a `param`, and, `coded`, OpenAI's code, which look-alikes do not have.

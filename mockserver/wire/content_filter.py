@@ -153,14 +153,14 @@ def _entry(logprob: Logprob) -> TokenLogprob:
     }
 
 
-def nested(note: Mapping[str, Json]) -> dict[str, Json]:
+def chat_annotation(note: Mapping[str, Json]) -> dict[str, Json]:
     """An annotation as chat shows it: a citation of a page under the name of its type."""
     if note.get("type") != "url_citation" or "url_citation" in note:
         return dict(note)
     return {"type": "url_citation", "url_citation": {key: value for key, value in note.items() if key != "type"}}
 
 
-def flat(note: Mapping[str, Json]) -> dict[str, Json]:
+def response_annotation(note: Mapping[str, Json]) -> dict[str, Json]:
     """The same as Responses show it: beside its type."""
     kind = note.get("type")
     inner = note.get(kind) if isinstance(kind, str) else None

@@ -14,7 +14,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
+class UnsupportedFeature:
     """Where in the body the feature is asked for, how OpenAI names that place, and the key of the words."""
 
     path: Path
@@ -23,7 +23,7 @@ class Lack:
     code: str | None = None
 
 
-def lack(failure: Failure, call: Call) -> Lack:
+def unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
     """What of the call its model cannot serve."""
     match failure.details["feature"]:
         case "tools":
@@ -31,16 +31,16 @@ def lack(failure: Failure, call: Call) -> Lack:
         case "vision":
             return _image(call)
         case "json_schema" if call.operation == "responses":
-            return Lack(("text", "format", "type"), "text.format", "json_schema")
+            return UnsupportedFeature(("text", "format", "type"), "text.format", "json_schema")
         case "json_schema":
-            return Lack(("response_format", "type"), "response_format", "json_schema")
+            return UnsupportedFeature(("response_format", "type"), "response_format", "json_schema")
         case "reasoning" if call.operation == "responses":
-            return Lack(("reasoning", "effort"), "reasoning.effort", "parameter", _PARAMETER)
+            return UnsupportedFeature(("reasoning", "effort"), "reasoning.effort", "parameter", _PARAMETER)
         case "reasoning":
             return _parameter("reasoning_effort")
         case "max_output_tokens":
             name = next((key for key in _LIMITS if call.raw.get(key) is not None), _LIMITS[0])
-            return Lack((name,), name, "max_output_tokens", "invalid_value")
+            return UnsupportedFeature((name,), name, "max_output_tokens", "invalid_value")
     return _sampling(failure.details["param"], call)
 
 
@@ -56,26 +56,26 @@ def value_at(body: Json, path: Path) -> Json:
     return body
 
 
-def _parameter(name: str) -> Lack:
-    return Lack((name,), name, "parameter", _PARAMETER)
+def _parameter(name: str) -> UnsupportedFeature:
+    return UnsupportedFeature((name,), name, "parameter", _PARAMETER)
 
 
-def _sampling(name: str, call: Call) -> Lack:
+def _sampling(name: str, call: Call) -> UnsupportedFeature:
     if name == "max_tokens":
-        return Lack((name,), name, "max_tokens", _PARAMETER)
+        return UnsupportedFeature((name,), name, "max_tokens", _PARAMETER)
     if call.operation != "chat" or name in _WITHOUT_VALUE:
         return _parameter(name)
-    return Lack((name,), name, "value", "unsupported_value")
+    return UnsupportedFeature((name,), name, "value", "unsupported_value")
 
 
-def _image(call: Call) -> Lack:
+def _image(call: Call) -> UnsupportedFeature:
     """The first image of the body; of one that an earlier answer brought there is only the field."""
     field = "input" if call.operation == "responses" else "messages"
     path = next(_images(call.raw.get(field), (field,)), None)
     if path is None:
-        return Lack((field,), field, "vision")
+        return UnsupportedFeature((field,), field, "vision")
     within = "".join(f".[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
-    return Lack(path, field + within if field == "messages" else field, "vision")
+    return UnsupportedFeature(path, field + within if field == "messages" else field, "vision")
 
 
 def _images(messages: Json, before: Path) -> Iterator[Path]:
@@ -90,7 +90,7 @@ _PARAMETER = "unsupported_parameter"
 _LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _WITHOUT_VALUE = ("logprobs", "top_logprobs", "logit_bias")
 
-LACKS: Mapping[str, str] = {
+UNSUPPORTED_MESSAGES: Mapping[str, str] = {
     "parameter": "Unsupported parameter: '{param}' is not supported with this model.",
     "value": (
         "Unsupported value: '{param}' does not support {value} with this model. "
@@ -110,7 +110,7 @@ LACKS: Mapping[str, str] = {
     ),
 }
 # The same without pointing to OpenAI's guides.
-PLAIN_LACKS: Mapping[str, str] = {
-    **LACKS,
+PLAIN_UNSUPPORTED_MESSAGES: Mapping[str, str] = {
+    **UNSUPPORTED_MESSAGES,
     "json_schema": "Invalid parameter: '{param}' of type 'json_schema' is not supported with this model.",
 }

@@ -50,7 +50,7 @@ class Dialect:
 
     `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
     `{key}` for a key that it accepts; what names neither is only said where nobody says it already.
-    `rates` gives the headers that tell a client how it stands with the limits that were set.
+    `rate_limit_headers` gives the headers that tell a client how it stands with the limits that were set.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Dialect:
     credential: Callable[[HttpRequest], str | None]
     fail: Callable[[HttpRequest, Failure, Call | None], Reply]
     models: tuple[str, ...]  # listed when the settings name none
-    rates: Callable[[Standings], Headers] = no_rate_limit_headers
+    rate_limit_headers: Callable[[Standings], Headers] = no_rate_limit_headers
     features: frozenset[str] = frozenset()  # of FEATURES: what a rule for this dialect may use
     variables: Mapping[str, str] = field(default_factory=dict)
 

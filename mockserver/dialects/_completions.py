@@ -72,10 +72,10 @@ USUAL_TOKENS = 16
 
 def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
     """The Call of a completion's body, or the 400 in which OpenAI words what is wrong with it."""
-    asked = validated(COMPLETION, body, refuse)
-    for found in _conflicts(asked):
+    parsed = validated(COMPLETION, body, refuse)
+    for found in _conflicts(parsed):
         raise refuse(found)
-    call = completion_call(http, body, asked, dialect=dialect)
+    call = completion_call(http, body, parsed, dialect=dialect)
     if call.echo and (words := too_long(call)) is not None:
         raise refuse(_conflict("echo", words))
     for found in completion_live_only(body) if strict else ():
@@ -83,28 +83,28 @@ def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: boo
     return call
 
 
-def completion_call(http: HttpRequest, body: Body, asked: Body, *, dialect: str) -> Call:
-    """The Call that a body asks for; `asked` is that body as its request model read it, known keys only."""
-    prompts = parse_prompts(asked["prompt"])
-    most = asked.get("max_tokens")
+def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str) -> Call:
+    """The Call that a body asks for; `parsed` is that body as its request model read it, known keys only."""
+    prompts = parse_prompts(parsed["prompt"])
+    most = parsed.get("max_tokens")
     return Call(
         dialect=dialect,
         operation="completions",
-        model=asked["model"],
+        model=parsed["model"],
         http=http,
         meaning=completion_fingerprint_fields(body, prompts),
         raw=body,
         messages=tuple(Message("user", prompt.text) for prompt in prompts),
         prompts=prompts,
-        stream=asked.get("stream") is True,
-        include_usage=bool((asked.get("stream_options") or {}).get("include_usage")),
-        n=asked.get("n") or 1,
+        stream=parsed.get("stream") is True,
+        include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
+        n=parsed.get("n") or 1,
         max_tokens=most,
         usual_tokens=USUAL_TOKENS if most is None else None,
-        echo=WHOLE_PROMPT if asked.get("echo") else 0,
-        stop=stop_sequences(asked.get("stop")),
-        logprobs=asked.get("logprobs"),
-        seed=asked.get("seed"),
+        echo=WHOLE_PROMPT if parsed.get("echo") else 0,
+        stop=stop_sequences(parsed.get("stop")),
+        logprobs=parsed.get("logprobs"),
+        seed=parsed.get("seed"),
         ids=IdShape("cmpl-"),
     )
 
@@ -133,12 +133,13 @@ def completion_fingerprint_fields(body: Body, prompts: Sequence[Prompt]) -> dict
     return {**kept, "prompt": texts[0] if len(texts) == 1 else texts}
 
 
-def too_many(asked: Body) -> str | None:
+def too_many(parsed: Body) -> str | None:
     """What is wrong with the number of choices that all prompts together ask for."""
-    choices = (asked.get("n") or 1) * len(prompts_of_list(asked["prompt"]))
+    choices = (parsed.get("n") or 1) * len(prompts_of_list(parsed["prompt"]))
     if choices <= MAX_COMPLETION_CHOICES:
         return None
-    return f"You requested {choices} choices (n for each prompt), but at most {MAX_COMPLETION_CHOICES} can be made at once."
+    most = MAX_COMPLETION_CHOICES
+    return f"You requested {choices} choices (n for each prompt), but at most {most} can be made at once."
 
 
 def too_long(call: Call) -> str | None:
@@ -155,16 +156,16 @@ def prompts_of_list(prompt: Json) -> Sequence[Json]:
     return prompt if several else (prompt,)
 
 
-def _conflicts(asked: Body) -> Iterator[Complaint]:
+def _conflicts(parsed: Body) -> Iterator[Complaint]:
     """Fields that exclude or need each other."""
-    n, best_of = asked.get("n") or 1, asked.get("best_of")
-    if asked.get("stream_options") is not None and not asked.get("stream"):
+    n, best_of = parsed.get("n") or 1, parsed.get("best_of")
+    if parsed.get("stream_options") is not None and not parsed.get("stream"):
         yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
     if best_of is not None and best_of < n:
         yield _conflict("best_of", f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).")
-    if best_of is not None and best_of > 1 and asked.get("stream"):
+    if best_of is not None and best_of > 1 and parsed.get("stream"):
         yield _conflict("best_of", "Results cannot be streamed when 'best_of' is greater than 1.")
-    if (words := too_many(asked)) is not None:
+    if (words := too_many(parsed)) is not None:
         yield _conflict("n", words)
 
 
@@ -182,20 +183,20 @@ def _conflict(field: str, message: str) -> Complaint:
 
 def completion_options(call: Call) -> CompletionOptions:
     """What OpenAI's fields ask to be shown."""
-    shape = LogprobsShape("legacy", call.logprobs or 0, nothing_before=True)
+    shape = LogprobsShape("legacy", call.logprobs or 0, null_first=True)
     return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.include_usage)
 
 
-def text_reply(call: Call, answer: Answer, style: TextLayout, wanted: CompletionOptions) -> Reply:
+def text_reply(call: Call, answer: Answer, layout: TextLayout, wanted: CompletionOptions) -> Reply:
     """A completion as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
     if call.stream:
-        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=_frames(answer, style, wanted))
-    body = text_completion(answer, style, wanted)
+        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=_frames(answer, layout, wanted))
+    body = text_completion(answer, layout, wanted)
     return json_reply(200, body, answer.headers, tokens=answer.weight)
 
 
-def _frames(answer: Answer, style: TextLayout, wanted: CompletionOptions) -> Iterator[Frame]:
-    yield from text_chunks(answer, style, wanted)
+def _frames(answer: Answer, layout: TextLayout, wanted: CompletionOptions) -> Iterator[Frame]:
+    yield from text_chunks(answer, layout, wanted)
     yield DONE
 
 

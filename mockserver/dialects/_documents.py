@@ -74,32 +74,32 @@ MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exa
 
 def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
     """The Call of OpenAI's body, which is closed, or the 400 in which OpenAI words what is wrong with it."""
-    asked = validated(EMBEDDING, body, refuse)
-    for found in (*_unknown(body), *_empty(asked["input"])):
+    parsed = validated(EMBEDDING, body, refuse)
+    for found in (*_unknown(body), *_empty(parsed["input"])):
         raise refuse(found)
-    call = embeddings_call(http, body, asked, dialect=dialect, refuse=refuse)
+    call = embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse)
     if strict and (failure := too_long(call)):
         raise failure
     return call
 
 
 def embeddings_call(  # size: what was sent, and what of it is valid
-    http: HttpRequest, body: Body, asked: Body, *, dialect: str, refuse: Refuse
+    http: HttpRequest, body: Body, parsed: Body, *, dialect: str, refuse: Refuse
 ) -> Call:
     """The Call of a validated body. Raises Failure where its inputs are too long together."""
-    prompts = parse_prompts(asked["input"])
+    prompts = parse_prompts(parsed["input"])
     texts = [prompt.text for prompt in prompts]
     meaning = {key: body[key] for key in body if key not in _BOOKKEEPING}
     call = Call(
         dialect=dialect,
         operation="embeddings",
-        model=asked.get("model") or "",
+        model=parsed.get("model") or "",
         http=http,
         meaning={**meaning, "input": texts[0] if len(texts) == 1 else texts},
         raw=body,
         messages=tuple(Message("user", text) for text in texts),
         prompts=prompts,
-        dimensions=asked.get("dimensions"),
+        dimensions=parsed.get("dimensions"),
     )
     if call.prompt_tokens > MAX_TOKENS:
         message = f"Requested {call.prompt_tokens:,} tokens, max {MAX_TOKENS:,} tokens per request"
@@ -188,16 +188,16 @@ MODERATION_FIELDS = frozenset(ModerationBody.__annotations__)
 
 def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Callable[[Complaint], Failure]) -> Call:
     """The Call of a body: several texts are judged one by one, the parts of one input together."""
-    asked = validated(MODERATION, body, refuse)
-    messages = _messages(asked["input"])
+    parsed = validated(MODERATION, body, refuse)
+    messages = _messages(parsed["input"])
     texts = [message.text for message in messages]
-    meaning = {"input": asked["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}
+    meaning = {"input": parsed["input"] if messages[0].parts else texts[0] if len(texts) == 1 else texts}
     return Call(
         dialect=dialect,
         operation="moderations",
-        model=asked.get("model") or DEFAULT_MODERATION_MODEL,
+        model=parsed.get("model") or DEFAULT_MODERATION_MODEL,
         http=http,
-        meaning={**body, "model": asked.get("model") or DEFAULT_MODERATION_MODEL, **meaning},
+        meaning={**body, "model": parsed.get("model") or DEFAULT_MODERATION_MODEL, **meaning},
         raw=body,
         messages=messages,
         prompts=tuple(map(Prompt, texts)),

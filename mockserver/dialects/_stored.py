@@ -203,7 +203,7 @@ class StoredResponses:
 
     dialect: str
     refuse: Refuse
-    style: ResponseLayout
+    layout: ResponseLayout
     headers: Callable[[Call], Headers]
     take: Callable[[HttpRequest, bool], Call]
     final: bool = False
@@ -250,14 +250,14 @@ class StoredResponses:
         after = integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
         asked = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
-        reply = responses_reply(asked, stored.answer, self.style, after=-1 if after is None else after)
+        reply = responses_reply(asked, stored.answer, self.layout, after=-1 if after is None else after)
         return with_headers(reply, self.headers(call))
 
     def _cancelled(self, call: Call, outcome: Success) -> Reply:
         stored = _stored(outcome)
         if self.final and not stored.polls:
             raise Failure("not_cancellable")
-        reply = responses_reply(replace(stored.call, stream=False), stored.answer, self.style)
+        reply = responses_reply(replace(stored.call, stream=False), stored.answer, self.layout)
         return with_headers(reply, self.headers(call))
 
     def _deleted(self, call: Call, outcome: Success) -> Reply:
@@ -279,7 +279,7 @@ class StoredResponses:
             "object": "response.compaction",
             "created_at": stored.answer.created,
             "output": list(compacted_items(stored)),
-            "usage": response_usage(stored.answer.usage, self.style),
+            "usage": response_usage(stored.answer.usage, self.layout),
         }
         return with_headers(json_reply(200, body, stored.answer.headers), self.headers(call))
 

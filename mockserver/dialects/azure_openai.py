@@ -182,7 +182,7 @@ CHAT_LAYOUT = ChatLayout(
     system_fingerprint=True,
     opening={"role": "assistant", "content": "", "refusal": None},
     opening_of_call={"content": None},
-    prompt_apart=True,
+    prompt_filter_first=True,
 )
 
 TEXT_LAYOUT = TextLayout(
@@ -190,7 +190,7 @@ TEXT_LAYOUT = TextLayout(
     choice=("content_filter_results", "finish_reason", "index", "logprobs", "text"),
     usage=("completion_tokens", "prompt_tokens", "total_tokens"),
     finishes=OPENAI_STYLE.finishes,
-    prompt_apart=True,
+    prompt_filter_first=True,
 )
 
 _REQUEST = "invalid_request_error"
@@ -288,7 +288,7 @@ DIALECT = Dialect(
     ),
     credential=credential,
     fail=_fail,
-    rates=remaining_rate_limit_headers,
+    rate_limit_headers=remaining_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"moderation"},
     variables={

@@ -222,7 +222,7 @@ DIALECT = Dialect(
     ),
     credential=bearer,
     fail=_fail,
-    rates=openai_rate_limit_headers,
+    rate_limit_headers=openai_rate_limit_headers,
     models=("gpt-5", "gpt-5-mini", "gpt-4.1", "gpt-4o", "gpt-4o-mini"),
     features=frozenset(FEATURES) - {"filter_annotations"},
     variables={

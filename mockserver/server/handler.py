@@ -133,7 +133,7 @@ class Handler:
         if limiter is None:
             return None
         patient = line.stage is None or line.stage.patient
-        return Reservation(limiter, namespace, self.dialect.rates, line.receive, patient=patient)
+        return Reservation(limiter, namespace, self.dialect.rate_limit_headers, line.receive, patient=patient)
 
     async def _prepared(
         self, scope: Scope, receive: Receive, exchange: Exchange, reservation: Reservation | None

@@ -1,6 +1,6 @@
-"""ChatCompletion: an Answer as one body. `chat_stream.py` makes frames of it in the same style.
+"""ChatCompletion: an Answer as one body. `chat_stream.py` yields it as chunks.
 
-The objects hold every key of the family; a ChatStyle says which of them a provider shows, and in which order.
+The TypedDicts hold every key of the family; a ChatLayout says which of them a provider shows, and in which order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,14 +14,19 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.wire.content_filter import (
     CompletionFilterResults,
-    Logprobs,
     PromptFilterResults,
-    chat_annotation,
     completion_filter,
-    logprobs_block,
     prompt_filter,
 )
-from mockserver.wire.logprobs import ContentLogprobs, LogprobsShape, Placed, content, placed
+from mockserver.wire.logprobs import (
+    ContentLogprobs,
+    Logprobs,
+    LogprobsShape,
+    OffsetLogprob,
+    content_logprobs,
+    logprobs_block,
+    offset_logprobs,
+)
 
 
 class FunctionCall(TypedDict):
@@ -39,8 +44,6 @@ class CustomCall(TypedDict):
 
 
 class ToolCallObject(TypedDict):
-    """One tool call of a message."""
-
     id: str
     type: Literal["function", "custom"]
     function: NotRequired[FunctionCall]
@@ -48,8 +51,6 @@ class ToolCallObject(TypedDict):
 
 
 class ChatMessage(TypedDict):
-    """The assistant's message."""
-
     role: Literal["assistant"]
     content: str | None
     reasoning_content: NotRequired[str]
@@ -60,15 +61,11 @@ class ChatMessage(TypedDict):
 
 
 class PromptTokensDetails(TypedDict):
-    """Parts of the prompt tokens."""
-
     cached_tokens: int
     audio_tokens: int
 
 
 class CompletionTokensDetails(TypedDict):
-    """Parts of the completion tokens."""
-
     reasoning_tokens: int
     audio_tokens: int
     accepted_prediction_tokens: int
@@ -76,8 +73,6 @@ class CompletionTokensDetails(TypedDict):
 
 
 class ChatUsage(TypedDict):
-    """Token counts."""
-
     prompt_tokens: int
     completion_tokens: int
     total_tokens: int
@@ -85,22 +80,18 @@ class ChatUsage(TypedDict):
     prompt_tokens_details: NotRequired[PromptTokensDetails]
 
 
-Finish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
+ChatFinish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
 
 
 class ChatChoice(TypedDict):
-    """One alternative."""
-
     index: int
     message: ChatMessage
-    finish_reason: Finish
+    finish_reason: ChatFinish
     logprobs: NotRequired[Logprobs | ContentLogprobs | None]
     content_filter_results: NotRequired[CompletionFilterResults]
 
 
 class ChatCompletion(TypedDict):
-    """The body of a plain answer."""
-
     id: str
     object: Literal["chat.completion"]
     created: int
@@ -113,21 +104,17 @@ class ChatCompletion(TypedDict):
 
 
 class FunctionDelta(TypedDict):
-    """The name comes once, with the first fragment of the arguments."""
-
-    name: NotRequired[str]
+    name: NotRequired[str]  # with the first fragment only
     arguments: str
 
 
 class CustomDelta(TypedDict):
-    """The same for a custom tool."""
-
-    name: NotRequired[str]
+    name: NotRequired[str]  # with the first fragment only
     input: str
 
 
 class ToolCallDelta(TypedDict):
-    """A fragment of a tool call; `id`, `type` and the name stand in the first only."""
+    """A fragment of a tool call; only the first has `id` and `type`."""
 
     index: int
     id: NotRequired[str]
@@ -137,8 +124,6 @@ class ToolCallDelta(TypedDict):
 
 
 class Delta(TypedDict, total=False):
-    """What a chunk adds to the message."""
-
     role: Literal["assistant"]
     content: str | None
     reasoning_content: str
@@ -149,18 +134,14 @@ class Delta(TypedDict, total=False):
 
 
 class ChunkChoice(TypedDict):
-    """One alternative's increment."""
-
     index: int
     delta: Delta
-    finish_reason: Finish | None
+    finish_reason: ChatFinish | None
     logprobs: NotRequired[Logprobs | ContentLogprobs | None]
     content_filter_results: NotRequired[CompletionFilterResults]
 
 
 class ChatCompletionChunk(TypedDict):
-    """One frame of a streamed answer."""
-
     id: str
     object: Literal["chat.completion.chunk"]
     created: int
@@ -174,7 +155,7 @@ class ChatCompletionChunk(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ChatLayout:
-    """Which keys a provider shows and in which order, and the few habits of its streams."""
+    """Which keys a provider shows, in which order, and how its streams differ."""
 
     completion: tuple[str, ...]
     choice: tuple[str, ...]
@@ -182,67 +163,61 @@ class ChatLayout:
     chunk: tuple[str, ...]
     chunk_choice: tuple[str, ...]
     usage: tuple[str, ...] = ("prompt_tokens", "completion_tokens", "total_tokens")
-    # Keys of a choice or message that are left out while they are null or empty.
-    optional: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()  # keys of a choice or message that are omitted while null or empty
     system_fingerprint: bool = False  # False: null, where the key is shown at all
-    # Keys of a choice or message that plain answers show and streams do not.
-    not_streamed: frozenset[str] = frozenset()
-    # The delta that opens a choice; None: an empty delta opens it, and the role rides on the first real one.
+    not_streamed: frozenset[str] = frozenset()  # keys of a choice or message that streams omit
+    # The delta that opens a choice; None: an empty delta opens it, and the next one has the role.
     opening: Mapping[str, Json] | None = None
-    # What stands beside the role when a tool call opens the choice.
-    opening_of_call: Mapping[str, Json] | None = None
-    # Whether a stream tells of its prompt in a chunk of its own, without choices or head, before the first one.
-    prompt_apart: bool = False
-    # Where usage goes in a stream: a chunk without choices when asked for, else nowhere ("asked"), null in every
-    # chunk besides ("null"), or on the chunk with the finish reason when it is not asked for ("finish").
-    stream_usage: Literal["asked", "null", "finish"] = "asked"
-    placed_logprobs: bool = False  # whether log probabilities also tell the number and the place of their tokens
+    opening_of_call: Mapping[str, Json] | None = None  # keys besides the role when a tool call opens the choice
+    prompt_filter_first: bool = False  # whether a stream begins with a chunk of only the prompt's filter results
+    # Where a stream has its usage. "requested": in a last chunk, if requested. "null": the same, and null in all other
+    # chunks. "finish": with the finish reason, unless requested.
+    stream_usage: Literal["requested", "null", "finish"] = "requested"
+    content_logprobs: bool = False  # whether log probabilities have token ids and offsets
 
 
 Extra = Mapping[str, Json]  # keys of the completion that come from the request, such as service_tier
 
 
-def completion(answer: Answer, style: ChatLayout, extra: Extra | None = None) -> Mapping[str, Json]:
-    """The body of a plain answer (`wire/openai.md` section 3, in the style's keys and order)."""
+def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Mapping[str, Json]:
+    """Return the body of a plain answer (`wire/openai.md` section 3)."""
     body: ChatCompletion = {
         "id": answer.id,
         "object": "chat.completion",
         "created": answer.created,
         "model": answer.model,
-        "choices": [_choice(index, choice, style) for index, choice in enumerate(answer.choices)],
-        "usage": chat_usage(answer.usage, style),
-        "system_fingerprint": system_fingerprint(answer, style),
+        "choices": [_choice(index, choice, layout) for index, choice in enumerate(answer.choices)],
+        "usage": chat_usage(answer.usage, layout),
+        "system_fingerprint": system_fingerprint(answer, layout),
     }
-    if "prompt_filter_results" in style.completion:
+    if "prompt_filter_results" in layout.completion:
         body["prompt_filter_results"] = [prompt_filter(answer.prompt_safety)]
-    return pick({**body, **(extra or {})}, style.completion)
+    return pick({**body, **(extra or {})}, layout.completion)
 
 
-def _choice(index: int, choice: Choice, style: ChatLayout) -> Any:
+def _choice(index: int, choice: Choice, layout: ChatLayout) -> Any:
     full: ChatChoice = {
         "index": index,
-        "message": _message(choice, style),
+        "message": _message(choice, layout),
         "finish_reason": choice.finish,  # type: ignore[typeddict-item]  # the engine gives known words only
-        "logprobs": _logprobs(choice, style),
+        "logprobs": (
+            content_block(choice, offset_logprobs(choice)) if layout.content_logprobs else logprobs_block(choice)
+        ),
     }
-    if "content_filter_results" in style.choice:
+    if "content_filter_results" in layout.choice:
         full["content_filter_results"] = completion_filter(choice.safety)
-    return pick_shown(full, style.choice, style)
+    return pick_shown(full, layout.choice, layout)
 
 
-def _logprobs(choice: Choice, style: ChatLayout) -> Logprobs | ContentLogprobs | None:
-    return placed_block(choice, placed(choice)) if style.placed_logprobs else logprobs_block(choice)
-
-
-def placed_block(choice: Choice, tokens: Sequence[Placed]) -> ContentLogprobs | None:
-    """Some of a choice's log probabilities with numbers and places, or None when they were not asked for."""
+def content_block(choice: Choice, tokens: Sequence[OffsetLogprob]) -> ContentLogprobs | None:
+    """Return some of a choice's log probabilities with ids and offsets, or None when they were not requested."""
     if choice.logprobs is None:
         return None
-    return content(tokens, LogprobsShape("content", max(len(logprob.top) for _, logprob in tokens) if tokens else 0))
+    return content_logprobs(tokens, LogprobsShape("content", max((len(each.top) for _, each in tokens), default=0)))
 
 
-def _message(choice: Choice, style: ChatLayout) -> Any:
-    parts = visible(choice.parts, style)
+def _message(choice: Choice, layout: ChatLayout) -> Any:
+    parts = visible_parts(choice.parts, layout)
     texts = [part.text for part in parts if isinstance(part, Text)]
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
     full: ChatMessage = {
@@ -256,32 +231,37 @@ def _message(choice: Choice, style: ChatLayout) -> Any:
     calls = [part.call for part in parts if isinstance(part, ToolUse)]
     if calls and calls[0].kind == "bare":
         function: FunctionCall = {"name": calls[0].name, "arguments": calls[0].arguments}
-        return {**pick_shown(full, style.message, style), "function_call": function}
+        return {**pick_shown(full, layout.message, layout), "function_call": function}
     if calls:
-        full["tool_calls"] = [tool_call(call) for call in calls]
-    return pick_shown(full, style.message, style)
+        full["tool_calls"] = [_tool_call(call) for call in calls]
+    return pick_shown(full, layout.message, layout)
 
 
-def visible(parts: Iterable[Part], style: ChatLayout) -> list[Part]:
-    """The parts that the provider shows: some keep their reasoning, some have no place for a refusal but the text."""
+def visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
+    """Return the parts that the provider shows; where it has no refusals, they become text."""
     shown: list[Part] = []
     for part in parts:
-        if isinstance(part, Refusal) and "refusal" not in style.message:
+        if isinstance(part, Refusal) and "refusal" not in layout.message:
             shown.append(Text(part.text, part.chunks))
-        elif isinstance(part, Text | Refusal | ToolUse) or "reasoning_content" in style.message:
+        elif isinstance(part, Text | Refusal | ToolUse) or "reasoning_content" in layout.message:
             shown.append(part)
     return shown
 
 
-def tool_call(call: ToolCall) -> ToolCallObject:
-    """A tool call as a message shows it."""
+def _tool_call(call: ToolCall) -> ToolCallObject:
     if call.kind == "custom":
         return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
 
 
-def chat_usage(usage: Usage, style: ChatLayout) -> ChatUsage:
-    """Token counts, with their details where the provider gives them."""
+def chat_annotation(note: Mapping[str, Json]) -> dict[str, Json]:
+    """Return an annotation as chat shows it: a citation is nested under its type, unlike in Responses."""
+    if note.get("type") != "url_citation" or "url_citation" in note:
+        return dict(note)
+    return {"type": "url_citation", "url_citation": {key: value for key, value in note.items() if key != "type"}}
+
+
+def chat_usage(usage: Usage, layout: ChatLayout) -> ChatUsage:
     full: ChatUsage = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -294,19 +274,18 @@ def chat_usage(usage: Usage, style: ChatLayout) -> ChatUsage:
             "rejected_prediction_tokens": 0,
         },
     }
-    return pick(full, style.usage)  # type: ignore[return-value]  # some of the keys of a ChatUsage
+    return pick(full, layout.usage)  # type: ignore[return-value]  # some of the keys of a ChatUsage
 
 
 def pick(full: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """The keys that stand in `full`, in the order of `keys`."""
+    """Return the keys that are in `full`, in the order of `keys`."""
     return {key: full[key] for key in keys if key in full}
 
 
-def pick_shown(full: Mapping[str, Any], keys: Sequence[str], style: ChatLayout) -> dict[str, Any]:
-    """The same, without the style's optional keys where they say nothing."""
-    return {key: full[key] for key in keys if key in full and (full[key] or key not in style.optional)}
+def pick_shown(full: Mapping[str, Any], keys: Sequence[str], layout: ChatLayout) -> dict[str, Any]:
+    """Return the same, without the layout's optional keys where they are empty."""
+    return {key: full[key] for key in keys if key in full and (full[key] or key not in layout.optional)}
 
 
-def system_fingerprint(answer: Answer, style: ChatLayout) -> str | None:
-    """The fingerprint of the model's set-up, or None where the provider tells none."""
-    return f"fp_{answer.system_fingerprint}" if style.system_fingerprint else None
+def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
+    return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None

@@ -1,7 +1,4 @@
-"""The parts of an answer as output items: which of them share one, what each shows, and how it ended.
-
-Knows no event: `responses_steps.py` tells the same items as a stream.
-"""
+"""Responses: an Answer as the items of one object. `responses_stream.py` yields the same items as events."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,31 +11,25 @@ from mockserver.core.call import fingerprint
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.wire.chat import pick
-from mockserver.wire.content_filter import TokenLogprob, response_annotation, spread_logprobs
+from mockserver.wire.logprobs import TokenLogprob, spread_logprobs
 
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
 class OutputText(TypedDict):
-    """A text of a message; `logprobs` is empty where none were asked for."""
-
     type: Literal["output_text"]
     text: str
     annotations: list[dict[str, Any]]
-    logprobs: list[TokenLogprob]
+    logprobs: list[TokenLogprob]  # empty when they were not requested
 
 
 class OutputRefusal(TypedDict):
-    """Why the model declines."""
-
     type: Literal["refusal"]
     refusal: str
 
 
 class OutputMessage(TypedDict):
-    """What the model says: texts and refusals in turn."""
-
     id: str
     type: Literal["message"]
     status: ItemStatus
@@ -46,7 +37,7 @@ class OutputMessage(TypedDict):
     content: list[OutputText | OutputRefusal]
 
 
-class FunctionCall(TypedDict):
+class FunctionCallItem(TypedDict):
     """A call of the client's function; the next turn refers to `call_id`, never to `id`."""
 
     id: str
@@ -57,7 +48,7 @@ class FunctionCall(TypedDict):
     arguments: str
 
 
-class CustomToolCall(TypedDict):
+class CustomToolCallItem(TypedDict):
     """The same for a tool whose input is free text. It has no status."""
 
     id: str
@@ -68,22 +59,16 @@ class CustomToolCall(TypedDict):
 
 
 class SummaryText(TypedDict):
-    """What is told of the model's thoughts."""
-
     type: Literal["summary_text"]
     text: str
 
 
 class ReasoningText(TypedDict):
-    """The thoughts themselves."""
-
     type: Literal["reasoning_text"]
     text: str
 
 
 class ReasoningItem(TypedDict):
-    """What the model thought, as far as it is shown."""
-
     id: str
     type: Literal["reasoning"]
     status: ItemStatus
@@ -93,21 +78,15 @@ class ReasoningItem(TypedDict):
 
 
 class InputTokensDetails(TypedDict):
-    """Of the tokens read, those that a cache held or took."""
-
     cached_tokens: int
     cache_write_tokens: int
 
 
 class OutputTokensDetails(TypedDict):
-    """Of the tokens written, those that were thought."""
-
     reasoning_tokens: int
 
 
 class ResponseUsage(TypedDict):
-    """Tokens counted."""
-
     input_tokens: int
     output_tokens: int
     total_tokens: int
@@ -116,20 +95,16 @@ class ResponseUsage(TypedDict):
 
 
 class IncompleteDetails(TypedDict):
-    """Why an answer ends before its end."""
-
     reason: Literal["max_output_tokens", "content_filter"]
 
 
 class ResponseError(TypedDict):
-    """Why there is no answer."""
-
     code: str
     message: str
 
 
 class Response(TypedDict):
-    """The keys that come from the answer; those that repeat the request stand among them, in the style's order."""
+    """The keys that come from the answer; the layout places those that repeat the request among them."""
 
     id: str
     object: Literal["response"]
@@ -145,7 +120,7 @@ class Response(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ResponseLayout:
-    """Which keys a provider shows and in which order, and the few habits of its streams."""
+    """Which keys a provider shows, in which order, and how its streams differ."""
 
     response: tuple[str, ...]
     usage: tuple[str, ...] = (
@@ -155,29 +130,24 @@ class ResponseLayout:
         "output_tokens_details",
         "total_tokens",
     )
-    queued: bool = True  # an answer made in the background waits in a queue first; False: it is in progress at once
-    incomplete_event: bool = True  # False: `response.completed` ends a stream whose answer is incomplete, too
-    raw_reasoning: bool = False  # thoughts are shown as they are, not only what is told of them
-    unset: Mapping[str, Json] = field(default_factory=dict)  # what is shown for what a request leaves open
+    queued: bool = True  # whether a background answer is queued first; False: it is in progress at once
+    incomplete_event: bool = True  # False: a stream ends with `response.completed` even if the answer is incomplete
+    raw_reasoning: bool = False  # whether the reasoning itself is shown, not only its summary
+    unset: Mapping[str, Json] = field(default_factory=dict)  # defaults of keys that repeat the request
 
 
 @dataclass(frozen=True, slots=True)
 class ResponseOptions:
-    """What a request has to do with the object that answers it.
+    """What the request contributes to the object that answers it."""
 
-    `echo`: what the object repeats of it (`tools`, `metadata`, `background`, ...), by key;
-    `include`: what it wants shown beyond the common, in the provider's words;
-    `summary`: whether it wants to be told what the model thought.
-    """
-
-    echo: Mapping[str, Json] = field(default_factory=dict)
-    include: frozenset[str] = frozenset()
-    summary: bool = False
+    request_fields: Mapping[str, Json] = field(default_factory=dict)  # repeated in the object: tools, metadata, ...
+    include: frozenset[str] = frozenset()  # optional values to show, as the provider names them
+    summary: bool = False  # whether a summary of the reasoning is requested
 
 
 @dataclass(frozen=True, slots=True)
 class StatusEvent:
-    """An event that says only how far the item is; `failed` is its name where the item failed (empty: no event)."""
+    """An event that only says how far the item is; `failed` is its name where the item failed (empty: no event)."""
 
     name: str
     failed: str | None = None
@@ -185,65 +155,50 @@ class StatusEvent:
 
 @dataclass(frozen=True, slots=True)
 class TextDeltas:
-    """A string of the item that comes in pieces: `response.<event>.delta`, then `.done` with the whole under `key`."""
+    """A string of the item that streams in pieces: `response.<event>.delta`, then `.done` with the whole in `key`."""
 
     key: str
     event: str
 
 
-@dataclass(frozen=True, slots=True)
-class PartialImages:
-    """The images that come before an image is ready, as many as the request's tool asks for."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandDeltas:
-    """The commands of a shell call, one after the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandOutputs:
-    """What each command of a shell call printed."""
-
-
-ItemEvent = StatusEvent | TextDeltas | PartialImages | CommandDeltas | CommandOutputs
+# Besides: previews of an image, the commands of a shell call, and what each of them printed.
+ItemEvents = StatusEvent | TextDeltas | Literal["partial_images", "commands", "command_outputs"]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemKind:
-    """One kind of item."""
+    """One kind of item that a provider's own tools make."""
 
     prefix: str  # of the item's id
-    blank: Mapping[str, Json] = field(default_factory=dict)  # what stands while the item is in progress
+    blank: Mapping[str, Json] = field(default_factory=dict)  # values of keys while the item is in progress
     shown: Mapping[str, str] = field(default_factory=dict)  # path of a key -> the `include` that shows it
-    stages: tuple[ItemEvent, ...] = ()
+    events: tuple[ItemEvents, ...] = ()
     status: bool = True  # whether the item has a status
 
 
 def item_kind(name: str) -> ItemKind:
-    """The row of a kind; of one that is not in the table, a plain one."""
-    return ITEM_KINDS.get(name, _ANY)
+    return ITEM_KINDS.get(name, _OTHER)
 
 
 _DONE = StatusEvent("completed", failed="")
 _DONE_OR_FAILED = StatusEvent("completed", failed="failed")
 _SEARCH = (StatusEvent("in_progress"), StatusEvent("searching"), _DONE)
-_ANY = ItemKind("it")
+_OTHER = ItemKind("it")
 
 ITEM_KINDS: Mapping[str, ItemKind] = {
     "web_search_call": ItemKind(
         "ws",
         shown={"action.sources": "web_search_call.action.sources", "results": "web_search_call.results"},
-        stages=_SEARCH,
+        events=_SEARCH,
     ),
     "file_search_call": ItemKind(
-        "fs", blank={"results": None}, shown={"results": "file_search_call.results"}, stages=_SEARCH
+        "fs", blank={"results": None}, shown={"results": "file_search_call.results"}, events=_SEARCH
     ),
     "code_interpreter_call": ItemKind(
         "ci",
         blank={"code": "", "outputs": None},
         shown={"outputs": "code_interpreter_call.outputs"},
-        stages=(
+        events=(
             StatusEvent("in_progress"),
             TextDeltas("code", "code_interpreter_call_code"),
             StatusEvent("interpreting"),
@@ -253,80 +208,139 @@ ITEM_KINDS: Mapping[str, ItemKind] = {
     "image_generation_call": ItemKind(
         "ig",
         blank={"result": None},
-        stages=(StatusEvent("in_progress"), StatusEvent("generating"), PartialImages(), _DONE),
+        events=(StatusEvent("in_progress"), StatusEvent("generating"), "partial_images", _DONE),
     ),
     "mcp_call": ItemKind(
         "mcp",
         blank={"arguments": "", "error": None, "output": None},
-        stages=(StatusEvent("in_progress"), TextDeltas("arguments", "mcp_call_arguments"), _DONE_OR_FAILED),
+        events=(StatusEvent("in_progress"), TextDeltas("arguments", "mcp_call_arguments"), _DONE_OR_FAILED),
     ),
     "mcp_list_tools": ItemKind(
-        "mcpl", blank={"tools": [], "error": None}, stages=(StatusEvent("in_progress"), _DONE_OR_FAILED), status=False
+        "mcpl", blank={"tools": [], "error": None}, events=(StatusEvent("in_progress"), _DONE_OR_FAILED), status=False
     ),
     "mcp_approval_request": ItemKind("mcpr", status=False),
     "computer_call": ItemKind("cu"),
     "local_shell_call": ItemKind("lsh"),
-    "shell_call": ItemKind("sh", blank={"action": {"commands": []}}, stages=(CommandDeltas(),)),
-    "shell_call_output": ItemKind("sho", stages=(CommandOutputs(),)),
+    "shell_call": ItemKind("sh", blank={"action": {"commands": []}}, events=("commands",)),
+    "shell_call_output": ItemKind("sho", events=("command_outputs",)),
     "apply_patch_call": ItemKind("apc"),
     "apply_patch_call_output": ItemKind("apco", blank={"status": "completed"}),
-    "compaction": ItemKind("cmp", stages=(StatusEvent("compacting"),), status=False),
+    "compaction": ItemKind("cmp", events=(StatusEvent("compacting"),), status=False),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OutputItem:
-    """An output item as it stands in the end, and the parts of the answer that it shows: several for a message.
-
-    `open`: it was never closed, as the answer broke off within it.
-    """
-
-    item: Mapping[str, Json]
-    parts: tuple[Part, ...]
-    open: bool = False
+def response(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> dict[str, Json]:
+    """Return the body of a plain answer (`wire/openai.md` section 6)."""
+    return response_of_items(answer, layout, options, output_items(answer, layout, options))
 
 
-def output_items(answer: Answer, style: ResponseLayout, asked: ResponseOptions) -> list[OutputItem]:
-    """The output items of an answer, in wire order: none while it is not there yet."""
-    if answer.phase or not answer.choices:
-        return []
-    choice = answer.choices[0]
-    builder = _Builder(answer.id, style, asked, _weighed(choice))
-    groups = list(_groups(choice.parts))
-    built: list[OutputItem] = []
-    for at, parts in enumerate(groups):
-        cut = at == len(groups) - 1 and not isinstance(parts[0], Item) and is_cut(answer)
-        status: ItemStatus = "incomplete" if cut else "completed"
-        item = builder.item(parts, status, built)
-        built.append(OutputItem(item, parts, open=cut and answer.broken is not None))
-    return built
+def response_of_items(
+    answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: Sequence["OutputItem"]
+) -> dict[str, Json]:
+    status = status_of(answer, layout)
+    ended = status in ("completed", "incomplete")
+    full: Response = {
+        "id": answer.id,
+        "object": "response",
+        "created_at": answer.created,
+        "status": status,
+        "completed_at": answer.created if status == "completed" else None,
+        "error": _error(answer) if status == "failed" else None,
+        "incomplete_details": _incomplete(answer) if status == "incomplete" else None,
+        "model": answer.model,
+        "output": [dict(each.body) for each in items],
+        "usage": response_usage(answer.usage, layout) if ended else None,
+    }
+    return pick({**options.request_fields, **full}, layout.response)
 
 
-def is_cut(answer: Answer) -> bool:
-    """Whether the answer ended before its end."""
+def response_in_progress(
+    answer: Answer, layout: ResponseLayout, options: ResponseOptions, *, queued: bool = False
+) -> dict[str, Json]:
+    started = replace(answer, phase="queued" if queued else "in_progress", broken=None)
+    return response_of_items(started, layout, options, ())
+
+
+def status_of(answer: Answer, layout: ResponseLayout) -> Status:
+    match answer:
+        case Answer(phase="queued"):
+            return "queued" if layout.queued else "in_progress"
+        case Answer(phase="in_progress" | "cancelled" as phase):
+            return phase
+        case Answer(broken=Broken()):
+            return "failed"
+    return "incomplete" if _is_cut(answer) else "completed"
+
+
+def response_usage(usage: Usage, layout: ResponseLayout) -> ResponseUsage:
+    full: ResponseUsage = {
+        "input_tokens": usage.prompt,
+        "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
+        "output_tokens": usage.completion,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        "total_tokens": usage.total,
+    }
+    return pick(full, layout.usage)  # type: ignore[return-value]  # some of the keys of a ResponseUsage
+
+
+def _error(answer: Answer) -> ResponseError | None:
+    if answer.broken is None:
+        return None
+    return {"code": answer.broken.code, "message": answer.broken.message}
+
+
+def _incomplete(answer: Answer) -> IncompleteDetails:
+    return {"reason": "content_filter" if answer.choices[0].finish == "content_filter" else "max_output_tokens"}
+
+
+def _is_cut(answer: Answer) -> bool:
     return answer.broken is not None or (
         bool(answer.choices) and answer.choices[0].finish in ("length", "content_filter")
     )
 
 
+@dataclass(frozen=True, slots=True)
+class OutputItem:
+    """A finished output item, and the parts of the answer that it shows: several for a message."""
+
+    body: Mapping[str, Json]
+    parts: tuple[Part, ...]
+    open: bool = False  # never closed, as the answer broke off within it
+
+
+def output_items(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> list[OutputItem]:
+    """Return the output items of an answer in wire order; none while it is not finished."""
+    if answer.phase or not answer.choices:
+        return []
+    choice = answer.choices[0]
+    builder = _ItemBuilder(answer.id, layout, options, _logprobs_of_texts(choice))
+    groups = list(_groups(choice.parts))
+    items: list[OutputItem] = []
+    for at, parts in enumerate(groups):
+        cut = at == len(groups) - 1 and not isinstance(parts[0], Item) and _is_cut(answer)
+        body = builder.item(parts, "incomplete" if cut else "completed", items)
+        items.append(OutputItem(body, parts, open=cut and answer.broken is not None))
+    return items
+
+
 def _groups(parts: Iterable[Part]) -> Iterator[tuple[Part, ...]]:
-    """The parts of each item: what is said in a row shares a message, unless it stands apart."""
-    said: list[Part] = []
+    """Yield the parts of each item: consecutive texts and refusals share a message, unless a text is `apart`."""
+    spoken: list[Part] = []
     for part in parts:
-        spoken = isinstance(part, Text | Refusal)
-        if said and (not spoken or (isinstance(part, Text) and part.apart)):
-            yield tuple(said)
-            said = []
-        if spoken:
-            said.append(part)
+        is_spoken = isinstance(part, Text | Refusal)
+        if spoken and (not is_spoken or (isinstance(part, Text) and part.apart)):
+            yield tuple(spoken)
+            spoken = []
+        if is_spoken:
+            spoken.append(part)
         else:
             yield (part,)
-    if said:
-        yield tuple(said)
+    if spoken:
+        yield tuple(spoken)
 
 
-def _weighed(choice: Choice) -> Iterator[list[TokenLogprob]] | None:
-    """The log probabilities of each text in turn, where they were asked for."""
+def _logprobs_of_texts(choice: Choice) -> Iterator[list[TokenLogprob]] | None:
+    """Yield the log probabilities of each text; None when they were not requested."""
     if choice.logprobs is None:
         return None
     texts = [part.text for part in choice.parts if isinstance(part, Text)]
@@ -334,24 +348,23 @@ def _weighed(choice: Choice) -> Iterator[list[TokenLogprob]] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Builder:
+class _ItemBuilder:
     """Builds the items of one answer, in order."""
 
     answer_id: str
-    style: ResponseLayout
-    asked: ResponseOptions
-    weighed: Iterator[list[TokenLogprob]] | None
+    layout: ResponseLayout
+    options: ResponseOptions
+    logprobs: Iterator[list[TokenLogprob]] | None
 
     def item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
-        """The item that shows these parts, after those before it."""
         name = fingerprint(self.answer_id, len(before))
         match parts[0]:
-            case Reasoning() as thought:
-                return self._reasoning(thought, status, name)
+            case Reasoning() as reasoning:
+                return self._reasoning(reasoning, status, name)
             case ToolUse() as use:
                 return _tool_call(use, status, name)
-            case Item() as used:
-                return hosted_tool_item(used, self.asked, name, _last_call(before))
+            case Item() as item:
+                return hosted_tool_item(item, self.options, name, _last_call(before))
         return self._message(parts, status, name)
 
     def _message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> OutputMessage:
@@ -369,38 +382,42 @@ class _Builder:
         return {
             "type": "output_text",
             "text": part.text,
-            "annotations": [response_annotation(note) for note in part.annotations],
-            "logprobs": next(self.weighed) if self.weighed else [],
+            "annotations": [_annotation(note) for note in part.annotations],
+            "logprobs": next(self.logprobs) if self.logprobs else [],
         }
 
     def _reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> ReasoningItem:
-        told = reasoning_summary(part, self.style, self.asked)
+        summary = _summary(part, self.layout, self.options)
         item: ReasoningItem = {
             "id": f"rs_{name}",
             "type": "reasoning",
             "status": status,
-            "summary": [] if told is None else [{"type": "summary_text", "text": told}],
+            "summary": [] if summary is None else [{"type": "summary_text", "text": summary}],
         }
-        if self.style.raw_reasoning:
+        if self.layout.raw_reasoning:
             item["content"] = [{"type": "reasoning_text", "text": part.text}]
-        if "reasoning.encrypted_content" in self.asked.include:
-            item["encrypted_content"] = _sealed(part.text, name)
+        if "reasoning.encrypted_content" in self.options.include:
+            # Nobody can read it; equal reasoning gives equal content.
+            digits = "".join(fingerprint(name, part.text, i) for i in range(6))
+            item["encrypted_content"] = b64encode(bytes.fromhex(digits)).decode()
         return item
 
 
-def reasoning_summary(part: Reasoning, style: ResponseLayout, asked: ResponseOptions) -> str | None:
-    """What a client is told of the thoughts: what a rule says, else themselves, unless they are shown."""
-    if part.summary is None and asked.summary and not style.raw_reasoning:
+def _annotation(note: Mapping[str, Json]) -> dict[str, Json]:
+    """Return an annotation as Responses show it: flat, where chat nests it under its type."""
+    kind = note.get("type")
+    inner = note.get(kind) if isinstance(kind, str) else None
+    return {"type": kind, **inner} if isinstance(inner, Mapping) else dict(note)
+
+
+def _summary(part: Reasoning, layout: ResponseLayout, options: ResponseOptions) -> str | None:
+    """Return the summary that a rule gives, or the whole reasoning where it is not shown otherwise."""
+    if part.summary is None and options.summary and not layout.raw_reasoning:
         return part.text
     return part.summary
 
 
-def _sealed(text: str, name: str) -> str:
-    """Something that nobody can read, which stands for the thoughts: the same for the same thoughts."""
-    return b64encode(bytes.fromhex("".join(fingerprint(name, text, i) for i in range(6)))).decode()
-
-
-def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> FunctionCall | CustomToolCall:
+def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> FunctionCallItem | CustomToolCallItem:
     call = use.call
     if call.kind == "custom":
         return {
@@ -420,108 +437,37 @@ def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> FunctionCall | Cu
     }
 
 
-def hosted_tool_item(used: Item, asked: ResponseOptions, name: str, call_id: str = "") -> dict[str, Json]:
-    """The use of one of the provider's own tools, less what nobody asked for.
+def hosted_tool_item(item: Item, options: ResponseOptions, name: str, call_id: str = "") -> dict[str, Json]:
+    """Return the item of a hosted tool, without values that `options.include` does not name.
 
-    `name` makes its ids; `call_id` is that of the call before it, which an output belongs to.
+    Its ids derive from `name`; `call_id` is the id of the call before it, which an output refers to.
     """
-    kind = item_kind(used.kind)
-    body = dict(used.body)
+    kind = item_kind(item.kind)
+    body = dict(item.body)
     for path, include in kind.shown.items():
-        if include not in asked.include:
-            body = _hidden(body, path.split("."), kind.blank)
-    head: dict[str, Json] = {"id": f"{kind.prefix}_{name}", "type": used.kind}
+        if include not in options.include:
+            body = _without(body, path.split("."), kind.blank)
+    head: dict[str, Json] = {"id": f"{kind.prefix}_{name}", "type": item.kind}
     if kind.status:
-        head["status"] = "failed" if used.kind == "mcp_call" and body.get("error") else "completed"
+        head["status"] = "failed" if item.kind == "mcp_call" and body.get("error") else "completed"
     if body.get("call_id") == "":
-        body["call_id"] = (used.kind.endswith("_output") and call_id) or f"call_{fingerprint(name, 'call')[:24]}"
+        body["call_id"] = (item.kind.endswith("_output") and call_id) or f"call_{fingerprint(name, 'call')[:24]}"
     if body.get("container_id") == "":
         body["container_id"] = f"cntr_{fingerprint(name, 'container')}"
-    return {**head, **body, "type": used.kind}
+    return {**head, **body, "type": item.kind}
 
 
 def _last_call(before: list[OutputItem]) -> str:
-    """The id of the call that the next item can be the output of: that of the item before it."""
-    last = before[-1].item if before else {"type": "message"}
+    """Return the id of the call that the next item can be the output of: that of the item before it."""
+    last = before[-1].body if before else {"type": "message"}
     return "" if last["type"].endswith("_output") else last.get("call_id", "")
 
 
-def _hidden(body: Mapping[str, Json], path: list[str], blank: Mapping[str, Json]) -> dict[str, Json]:
-    """The same with a blank in place of what stands at a path of keys, or without it where there is no blank."""
+def _without(body: Mapping[str, Json], path: list[str], blank: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the body with a blank at a path of keys, or without that key where there is no blank for it."""
     key, *rest = path
     if rest and isinstance(inner := body.get(key), Mapping):
-        return {**body, key: _hidden(inner, rest, {})}
+        return {**body, key: _without(inner, rest, {})}
     if rest or key in blank:
         return {**body, **({} if rest else {key: blank[key]})}
     return {name: value for name, value in body.items() if name != key}
-
-
-__all__ = ["Asked", "ResponseStyle", "begun", "response", "status_of", "usage_block", "whole"]
-
-
-def response(answer: Answer, style: ResponseLayout, asked: ResponseOptions) -> dict[str, Json]:
-    """The body of a plain answer (`wire/openai.md` section 6, in the style's keys and order)."""
-    return response_of_items(answer, style, asked, output_items(answer, style, asked))
-
-
-def response_of_items(
-    answer: Answer, style: ResponseLayout, asked: ResponseOptions, built: Sequence[OutputItem]
-) -> dict[str, Json]:
-    """The same, of items that are already built."""
-    status = status_of(answer, style)
-    ended = status in ("completed", "incomplete")
-    full: Response = {
-        "id": answer.id,
-        "object": "response",
-        "created_at": answer.created,
-        "status": status,
-        "completed_at": answer.created if status == "completed" else None,
-        "error": _error(answer) if status == "failed" else None,
-        "incomplete_details": _incomplete(answer) if status == "incomplete" else None,
-        "model": answer.model,
-        "output": [dict(each.item) for each in built],
-        "usage": response_usage(answer.usage, style) if ended else None,
-    }
-    return pick({**asked.echo, **full}, style.response)
-
-
-def response_in_progress(
-    answer: Answer, style: ResponseLayout, asked: ResponseOptions, *, queued: bool = False
-) -> dict[str, Json]:
-    """The object while nothing of the answer is there yet."""
-    started = replace(answer, phase="queued" if queued else "in_progress", broken=None)
-    return response_of_items(started, style, asked, ())
-
-
-def status_of(answer: Answer, style: ResponseLayout) -> Status:
-    """Where an answer stands, in the provider's word."""
-    match answer:
-        case Answer(phase="queued"):
-            return "queued" if style.queued else "in_progress"
-        case Answer(phase="in_progress" | "cancelled" as phase):
-            return phase
-        case Answer(broken=Broken()):
-            return "failed"
-    return "incomplete" if is_cut(answer) else "completed"
-
-
-def response_usage(usage: Usage, style: ResponseLayout) -> ResponseUsage:
-    """Token counts, with their details where the provider gives them."""
-    full: ResponseUsage = {
-        "input_tokens": usage.prompt,
-        "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
-        "output_tokens": usage.completion,
-        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
-        "total_tokens": usage.total,
-    }
-    return pick(full, style.usage)  # type: ignore[return-value]  # some of the keys of a ResponseUsage
-
-
-def _error(answer: Answer) -> ResponseError | None:
-    if answer.broken is None:
-        return None
-    return {"code": answer.broken.code, "message": answer.broken.message}
-
-
-def _incomplete(answer: Answer) -> IncompleteDetails:
-    return {"reason": "content_filter" if answer.choices[0].finish == "content_filter" else "max_output_tokens"}

@@ -1,9 +1,6 @@
-"""The events that tell one output item, from its first appearance to its last (`wire/openai.md` section 7).
+"""Responses as a stream: the numbered events of the object and of each of its items (`wire/openai.md` section 7)."""
 
-Knows neither the object around the items nor the numbers that events bear.
-"""
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import NamedTuple
@@ -14,13 +11,9 @@ from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weighed
-from mockserver.wire.content_filter import TokenLogprob
+from mockserver.wire.logprobs import TokenLogprob
 from mockserver.wire.responses import (
-    CommandDeltas,
-    CommandOutputs,
-    ItemEvent,
     OutputItem,
-    PartialImages,
     ResponseLayout,
     ResponseOptions,
     StatusEvent,
@@ -32,12 +25,14 @@ from mockserver.wire.responses import (
     status_of,
 )
 
+MAX_PARTIAL_IMAGES = 3
+
 
 class Event(NamedTuple):
-    """An event without its number: its type, the JSON behind these two, its weight and which part it carries."""
+    """An event without its number."""
 
     type: str
-    rest: bytes  # from the first key to the closing brace
+    rest: bytes  # the JSON after type and sequence number, from the first key to the closing brace
     tokens: int = 0
     part: str = "text"
 
@@ -45,80 +40,93 @@ class Event(NamedTuple):
 Events = Iterator[Event]
 
 
-def item_events(track: "ItemStream") -> Events:
-    """All events of an item."""
-    output = track.output
-    first = output.parts[0]
-    yield track.shows("added", item_in_progress(output.item), 0)
-    steps = _INNER[type(first)](track)
-    if output.open:
-        yield from _unclosed(steps)
+def events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Iterator[Frame]:
+    """Yield the frames of a streamed answer, numbered without a gap.
+
+    The stream of an answer in the background ends where the answer is now.
+    """
+    for number, (name, rest, tokens, part) in enumerate(_events(answer, layout, options)):
+        data = b'{"type":"%b","sequence_number":%d,%b' % (name.encode(), number, rest)
+        yield Frame(data, name, tokens, part)
+
+
+def _events(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Events:
+    yield from _opening(answer, layout, options)
+    if answer.phase:
         return
-    told = 0
-    for step in steps:
-        told += step.tokens
-        yield step
-    hidden = max(len(tokens_of(first, track.tokenizer)) - told, 0) if isinstance(first, Reasoning) else 0
-    yield track.shows("done", output.item, hidden)
+    items, partial_images = output_items(answer, layout, options), _partial_images_wanted(options)
+    for index, item in enumerate(items):
+        yield from item_events(ItemStream(index, item, answer.tokenizer, partial_images))
+    yield _ending(answer, layout, options, items)
 
 
-def item_in_progress(item: Mapping[str, Json]) -> dict[str, Json]:
-    """The item while it is in progress: the same keys, with nothing yet in those that will be filled."""
-    blank = _BLANK.get(item["type"]) or item_kind(item["type"]).blank
-    started = {"status": "in_progress", **blank}
-    return {key: _blanked(value, started[key]) if key in started else value for key, value in item.items()}
+def _opening(answer: Answer, layout: ResponseLayout, options: ResponseOptions) -> Events:
+    started = to_json({"response": response_in_progress(answer, layout, options)})[1:]
+    created = started
+    waits = answer.phase == "queued" or options.request_fields.get("background") is True
+    if layout.queued and waits:
+        created = to_json({"response": response_in_progress(answer, layout, options, queued=True)})[1:]
+    yield Event("response.created", created, part="open")
+    if created is not started:
+        yield Event("response.queued", created, part="open")
+    if status_of(answer, layout) != "queued":
+        yield Event("response.in_progress", started, part="open")
 
 
-def _blanked(value: Json, blank: Json) -> Json:
-    return {**value, **blank} if isinstance(value, Mapping) and isinstance(blank, Mapping) else blank
+def _partial_images_wanted(options: ResponseOptions) -> int:
+    tools = (tool for tool in options.request_fields.get("tools") or () if tool.get("type") == "image_generation")
+    wanted = next((tool.get("partial_images") for tool in tools), None)
+    return min(wanted, MAX_PARTIAL_IMAGES) if isinstance(wanted, int) else 0
 
 
-def _unclosed(steps: Events) -> Events:
-    """The steps up to the last piece that came: what is open stays so."""
-    held = list(steps)
-    last = max((at for at, step in enumerate(held) if step.type.endswith(".delta")), default=-1)
-    yield from held[: last + 1]
+def _ending(answer: Answer, layout: ResponseLayout, options: ResponseOptions, items: list[OutputItem]) -> Event:
+    match answer.broken:
+        case Broken(event=True) as broken:
+            error = {"code": broken.code, "message": broken.message, "param": None}
+            return Event("error", to_json(error)[1:], part="finish")
+    status = status_of(answer, layout)
+    if status == "incomplete" and not layout.incomplete_event:
+        status = "completed"
+    final = to_json({"response": response_of_items(answer, layout, options, items)})[1:]
+    return Event(f"response.{status}", final, part="finish")
 
 
 @dataclass(frozen=True, slots=True)
 class ItemStream:
-    """Where the events of one item belong, and how its texts are cut."""
+    """Builds the events of one item: knows its place in the response, and how its texts are cut."""
 
     index: int
-    output: OutputItem
+    item: OutputItem
     tokenizer: Tokenizer = APPROX
-    previews: int = 0  # how many images come before one is ready
+    partial_images: int = 0  # how many previews come before an image
 
     @property
     def place(self) -> dict[str, Json]:
-        """The keys that say where an event belongs."""
-        return {"item_id": self.output.item["id"], "output_index": self.index}
+        return {"item_id": self.item.body["id"], "output_index": self.index}
 
     @property
     def part(self) -> str:
         """Which part of an answer the frames carry."""
-        return "arguments" if isinstance(self.output.parts[0], ToolUse | Item) else "text"
+        return "arguments" if isinstance(self.item.parts[0], ToolUse | Item) else "text"
 
-    def shows(self, event: str, item: Mapping[str, Json], tokens: int) -> Event:
-        """An event that holds the whole item."""
-        rest = to_json({"output_index": self.index, "item": item})[1:]
+    def item_event(self, event: str, body: Mapping[str, Json], tokens: int) -> Event:
+        """Return an event that holds the whole item."""
+        rest = to_json({"output_index": self.index, "item": body})[1:]
         return Event(f"response.output_item.{event}", rest, tokens, self.part)
 
-    def says(self, event: str, fields: Mapping[str, Json]) -> Event:
-        """An event about the item."""
+    def event(self, event: str, fields: Mapping[str, Json]) -> Event:
         return Event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
     def tokens(self, part: Part, text: str) -> tuple[str, ...]:
-        """The tokens of a text that shows a part, or something else of it than its own words."""
+        """Return the tokens of a text that is the part's own, or derived from it."""
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
 
-    def types(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
-        """A text of a part, piece by piece."""
-        pieces = weighed(self.tokens(part, text), _way(part, text))
+    def text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
+        pieces = weighed(self.tokens(part, text), _chunks(part, text))
         return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
 
     def deltas(self, event: str, place: Mapping[str, Json], pieces: Iterable[tuple[tuple[str, int], bytes]]) -> Events:
-        """An event for each piece, with what follows it in the JSON. What all share is serialised once."""
+        """Yield an event for each piece, given with the JSON after it. What all share is serialised once."""
         name, part = f"response.{event}.delta", self.part
         before = to_json({**place, "delta": ""})[1:-3]
         for (piece, weight), after in pieces:
@@ -126,132 +134,149 @@ class ItemStream:
                 yield Event(name, before + to_json(piece) + after, weight, part)
 
 
-def _message(track: ItemStream) -> Events:
-    for at, (part, content) in enumerate(zip(track.output.parts, track.output.item["content"], strict=True)):
-        told = _text if isinstance(part, Text) else _refusal
+def item_events(stream: ItemStream) -> Events:
+    item = stream.item
+    first = item.parts[0]
+    yield stream.item_event("added", item_in_progress(item.body), 0)
+    inner = _INNER[type(first)](stream)
+    if item.open:
+        yield from _until_last_delta(inner)
+        return
+    shown = 0
+    for event in inner:
+        shown += event.tokens
+        yield event
+    hidden = max(len(tokens_of(first, stream.tokenizer)) - shown, 0) if isinstance(first, Reasoning) else 0
+    yield stream.item_event("done", item.body, hidden)
+
+
+def item_in_progress(body: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the item with the same keys, and blanks in those that will be filled."""
+    blank = _BLANK.get(body["type"]) or item_kind(body["type"]).blank
+    started = {"status": "in_progress", **blank}
+    return {key: _blanked(value, started[key]) if key in started else value for key, value in body.items()}
+
+
+def _blanked(value: Json, blank: Json) -> Json:
+    return {**value, **blank} if isinstance(value, Mapping) and isinstance(blank, Mapping) else blank
+
+
+def _until_last_delta(events: Events) -> Events:
+    """Yield the events of an item that is never closed."""
+    kept = list(events)
+    last = max((at for at, event in enumerate(kept) if event.type.endswith(".delta")), default=-1)
+    yield from kept[: last + 1]
+
+
+def _message(stream: ItemStream) -> Events:
+    for at, (part, content) in enumerate(zip(stream.item.parts, stream.item.body["content"], strict=True)):
+        inner = _text if isinstance(part, Text) else _refusal
         empty = {key: _EMPTY.get(key, value) for key, value in content.items()}
-        yield track.says("content_part.added", {"content_index": at, "part": empty})
-        yield from told(track, {"content_index": at}, part, content)
-        yield track.says("content_part.done", {"content_index": at, "part": content})
+        yield stream.event("content_part.added", {"content_index": at, "part": empty})
+        yield from inner(stream, {"content_index": at}, part, content)
+        yield stream.event("content_part.done", {"content_index": at, "part": content})
 
 
-def _text(track: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
-    tokens = track.tokens(part, content["text"])
+def _text(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
+    tokens = stream.tokens(part, content["text"])
     pieces = tuple(weighed(tokens, part.chunks))
-    logprobs = [_streamed(logprob) for logprob in content["logprobs"]]
-    texts = (piece for piece, _ in pieces)
-    tails = (_tail(logprobs[span]) for span in spans(texts, tokens)) if logprobs else repeat(b',"logprobs":[]}')
-    yield from track.deltas("output_text", {**track.place, **place}, zip(pieces, tails, strict=False))
+    logprobs = [_without_bytes(logprob) for logprob in content["logprobs"]]
+    if logprobs:
+        ends = spans((piece for piece, _ in pieces), tokens)
+        tails: Iterator[bytes] = (b',"logprobs":' + to_json(logprobs[span]) + b"}" for span in ends)
+    else:
+        tails = repeat(b',"logprobs":[]}')
+    yield from stream.deltas("output_text", {**stream.place, **place}, zip(pieces, tails, strict=False))
     for at, note in enumerate(content["annotations"]):
-        yield track.says("output_text.annotation.added", {**place, "annotation_index": at, "annotation": note})
-    yield track.says("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
+        yield stream.event("output_text.annotation.added", {**place, "annotation_index": at, "annotation": note})
+    yield stream.event("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
 
 
-def _tail(logprobs: Sequence[Mapping[str, Json]]) -> bytes:
-    return b',"logprobs":' + to_json(logprobs) + b"}"
-
-
-def _streamed(logprob: TokenLogprob) -> dict[str, Json]:
-    """A stream shows no bytes."""
+def _without_bytes(logprob: TokenLogprob) -> dict[str, Json]:
+    """Return a log probability as streams show it."""
     top = [{"token": other["token"], "logprob": other["logprob"]} for other in logprob["top_logprobs"]]
     return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": top}
 
 
-def _refusal(track: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
-    yield from track.types("refusal", place, content["refusal"], part)
-    yield track.says("refusal.done", {**place, "refusal": content["refusal"]})
+def _refusal(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Mapping[str, Json]) -> Events:
+    yield from stream.text_deltas("refusal", place, content["refusal"], part)
+    yield stream.event("refusal.done", {**place, "refusal": content["refusal"]})
 
 
-def _reasoning(track: ItemStream) -> Events:
-    """What is told of the thoughts, then the thoughts themselves, where they are shown."""
-    item = track.output.item
-    for at, told in enumerate(item["summary"]):
-        yield from _thought(track, "reasoning_summary_part", {"summary_index": at}, told)
-    for at, told in enumerate(item.get("content", ())):
-        yield from _thought(track, "content_part", {"content_index": at}, told)
+def _reasoning(stream: ItemStream) -> Events:
+    """Yield the summary, then the reasoning itself where it is shown."""
+    body = stream.item.body
+    for at, content in enumerate(body["summary"]):
+        yield from _reasoning_part(stream, "reasoning_summary_part", {"summary_index": at}, content)
+    for at, content in enumerate(body.get("content", ())):
+        yield from _reasoning_part(stream, "content_part", {"content_index": at}, content)
 
 
-def _thought(track: ItemStream, frame: str, place: Mapping[str, Json], told: Mapping[str, Json]) -> Events:
-    text, typed = told["text"], _TYPED_THOUGHT[told["type"]]
-    yield track.says(f"{frame}.added", {**place, "part": {**told, "text": ""}})
-    yield from track.types(typed, place, text, track.output.parts[0])
-    yield track.says(f"{typed}.done", {**place, "text": text})
-    yield track.says(f"{frame}.done", {**place, "part": told})
+def _reasoning_part(stream: ItemStream, event: str, place: Mapping[str, Json], content: Mapping[str, Json]) -> Events:
+    text, text_event = content["text"], _REASONING_TEXT[content["type"]]
+    yield stream.event(f"{event}.added", {**place, "part": {**content, "text": ""}})
+    yield from stream.text_deltas(text_event, place, text, stream.item.parts[0])
+    yield stream.event(f"{text_event}.done", {**place, "text": text})
+    yield stream.event(f"{event}.done", {**place, "part": content})
 
 
-def _way(part: Part, text: str) -> Chunks:
-    """How a text is cut: an exact list of pieces is of the part's own text alone."""
-    other = isinstance(part, Reasoning) and isinstance(part.chunks, tuple) and text != part.text
-    return "token" if other else part.chunks
+def _chunks(part: Part, text: str) -> Chunks:
+    """Return how a text is cut: an exact list of pieces applies to the part's own text alone."""
+    derived = isinstance(part, Reasoning) and isinstance(part.chunks, tuple) and text != part.text
+    return "token" if derived else part.chunks
 
 
-def _tool_call(track: ItemStream) -> Events:
-    item, part = track.output.item, track.output.parts[0]
-    if item["type"] == "custom_tool_call":
-        yield from track.types("custom_tool_call_input", {}, item["input"], part)
-        yield track.says("custom_tool_call_input.done", {"input": item["input"]})
+def _tool_call(stream: ItemStream) -> Events:
+    body, part = stream.item.body, stream.item.parts[0]
+    if body["type"] == "custom_tool_call":
+        yield from stream.text_deltas("custom_tool_call_input", {}, body["input"], part)
+        yield stream.event("custom_tool_call_input.done", {"input": body["input"]})
         return
-    yield from track.types("function_call_arguments", {}, item["arguments"], part)
-    yield track.says("function_call_arguments.done", {"name": item["name"], "arguments": item["arguments"]})
+    yield from stream.text_deltas("function_call_arguments", {}, body["arguments"], part)
+    yield stream.event("function_call_arguments.done", {"name": body["name"], "arguments": body["arguments"]})
 
 
-def _hosted(track: ItemStream) -> Events:
-    for stage in item_kind(track.output.item["type"]).stages:
-        yield from _stage(track, stage)
+def _hosted_tool(stream: ItemStream) -> Events:
+    body = stream.item.body
+    for events in item_kind(body["type"]).events:
+        match events:
+            case StatusEvent():
+                failed = events.failed is not None and (body.get("status") == "failed" or body.get("error"))
+                if name := events.failed if failed else events.name:
+                    yield stream.event(f"{body['type']}.{name}", {})
+            case TextDeltas():
+                text = body[events.key] or ""
+                yield from stream.text_deltas(events.event, {}, text, stream.item.parts[0])
+                yield stream.event(f"{events.event}.done", {events.key: text})
+            case "partial_images":
+                image = body["result"]
+                for at in range(stream.partial_images if image else 0):
+                    fields = {"partial_image_index": at, "partial_image_b64": image}
+                    yield stream.event("image_generation_call.partial_image", fields)
+            case "commands":
+                yield from _commands(stream)
+            case "command_outputs":
+                yield from _command_outputs(stream)
 
 
-def _stage(track: ItemStream, stage: ItemEvent) -> Events:
-    match stage:
-        case StatusEvent():
-            return _phase(track, stage)
-        case TextDeltas():
-            return _typed(track, stage)
-        case PartialImages():
-            return _previews(track)
-        case CommandDeltas():
-            return _commands(track)
-        case CommandOutputs():
-            return _printed(track)
+def _commands(stream: ItemStream) -> Events:
+    """Yield the events of a shell call, which refer to the item only by its index."""
+    for at, command in enumerate(stream.item.body["action"]["commands"]):
+        place = {"output_index": stream.index, "command_index": at}
+        yield Event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, stream.part)
+        pieces = zip(weighed(stream.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
+        yield from stream.deltas("shell_call_command", place, pieces)
+        yield Event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, stream.part)
 
 
-def _phase(track: ItemStream, phase: StatusEvent) -> Events:
-    item = track.output.item
-    failed = phase.failed is not None and (item.get("status") == "failed" or item.get("error"))
-    if name := phase.failed if failed else phase.name:
-        yield track.says(f"{item['type']}.{name}", {})
+def _command_outputs(stream: ItemStream) -> Events:
+    for at, output in enumerate(stream.item.body["output"]):
+        delta = {key: output[key] for key in ("stdout", "stderr") if output.get(key)}
+        yield stream.event("shell_call_output_content.delta", {"command_index": at, "delta": delta})
+        yield stream.event("shell_call_output_content.done", {"command_index": at, "output": [output]})
 
 
-def _typed(track: ItemStream, typed: TextDeltas) -> Events:
-    whole = track.output.item[typed.key] or ""
-    yield from track.types(typed.event, {}, whole, track.output.parts[0])
-    yield track.says(f"{typed.event}.done", {typed.key: whole})
-
-
-def _previews(track: ItemStream) -> Events:
-    image = track.output.item["result"]
-    for at in range(track.previews if image else 0):
-        fields = {"partial_image_index": at, "partial_image_b64": image}
-        yield track.says("image_generation_call.partial_image", fields)
-
-
-def _commands(track: ItemStream) -> Events:
-    """A shell's events tell the item only by its index."""
-    for at, command in enumerate(track.output.item["action"]["commands"]):
-        place = {"output_index": track.index, "command_index": at}
-        yield Event(_COMMAND + "added", to_json({**place, "command": ""})[1:], 0, track.part)
-        pieces = zip(weighed(track.tokenizer.split(command), "token"), repeat(b"}"), strict=False)
-        yield from track.deltas("shell_call_command", place, pieces)
-        yield Event(_COMMAND + "done", to_json({**place, "command": command})[1:], 0, track.part)
-
-
-def _printed(track: ItemStream) -> Events:
-    for at, printed in enumerate(track.output.item["output"]):
-        said = {key: printed[key] for key in ("stdout", "stderr") if printed.get(key)}
-        yield track.says("shell_call_output_content.delta", {"command_index": at, "delta": said})
-        yield track.says("shell_call_output_content.done", {"command_index": at, "output": [printed]})
-
-
-_TYPED_THOUGHT = {"summary_text": "reasoning_summary_text", "reasoning_text": "reasoning_text"}
+_REASONING_TEXT = {"summary_text": "reasoning_summary_text", "reasoning_text": "reasoning_text"}
 _COMMAND = "response.shell_call_command."
 _EMPTY: Mapping[str, Json] = {"text": "", "refusal": "", "annotations": [], "logprobs": []}
 _BLANK: Mapping[str, Mapping[str, Json]] = {
@@ -265,60 +290,5 @@ _INNER: Mapping[type, Callable[[ItemStream], Events]] = {
     Refusal: _message,
     Reasoning: _reasoning,
     ToolUse: _tool_call,
-    Item: _hosted,
+    Item: _hosted_tool,
 }
-
-
-def events(answer: Answer, style: ResponseLayout, asked: ResponseOptions) -> Iterator[Frame]:
-    """The frames of a streamed answer, numbered without a gap.
-
-    The stream of an answer that is not there yet stops where the answer stands.
-    """
-    for number, (name, rest, tokens, part) in enumerate(_events(answer, style, asked)):
-        data = b'{"type":"%b","sequence_number":%d,%b' % (name.encode(), number, rest)
-        yield Frame(data, name, tokens, part)
-
-
-def _events(answer: Answer, style: ResponseLayout, asked: ResponseOptions) -> Events:
-    yield from _opening(answer, style, asked)
-    if answer.phase:
-        return
-    built, previews = output_items(answer, style, asked), _partial_images_wanted(asked)
-    for index, output in enumerate(built):
-        yield from item_events(ItemStream(index, output, answer.tokenizer, previews))
-    yield _ending(answer, style, asked, built)
-
-
-def _opening(answer: Answer, style: ResponseLayout, asked: ResponseOptions) -> Events:
-    started = to_json({"response": response_in_progress(answer, style, asked)})[1:]
-    created = started
-    waits = answer.phase == "queued" or asked.echo.get("background") is True
-    if style.queued and waits:
-        created = to_json({"response": response_in_progress(answer, style, asked, queued=True)})[1:]
-    yield Event("response.created", created, part="open")
-    if created is not started:
-        yield Event("response.queued", created, part="open")
-    if status_of(answer, style) != "queued":
-        yield Event("response.in_progress", started, part="open")
-
-
-def _partial_images_wanted(asked: ResponseOptions) -> int:
-    """How many images the request wants to see before one is ready."""
-    tools = (tool for tool in asked.echo.get("tools") or () if tool.get("type") == "image_generation")
-    wanted = next((tool.get("partial_images") for tool in tools), None)
-    return min(wanted, _MAX_PARTIAL_IMAGES) if isinstance(wanted, int) else 0
-
-
-def _ending(answer: Answer, style: ResponseLayout, asked: ResponseOptions, built: list[OutputItem]) -> Event:
-    match answer.broken:
-        case Broken(event=True) as broken:
-            error = {"code": broken.code, "message": broken.message, "param": None}
-            return Event("error", to_json(error)[1:], part="finish")
-    ended = status_of(answer, style)
-    if ended == "incomplete" and not style.incomplete_event:
-        ended = "completed"
-    final = to_json({"response": response_of_items(answer, style, asked, built)})[1:]
-    return Event(f"response.{ended}", final, part="finish")
-
-
-_MAX_PARTIAL_IMAGES = 3

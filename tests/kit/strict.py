@@ -12,7 +12,7 @@ from openai.types import Completion
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic import BaseModel, TypeAdapter
 
-from mockserver.wire import chat, content_filter, logprobs
+from mockserver.wire import chat, content_filter, text
 
 # Keys that a dialect documents and OpenAI's types do not know; our own types check what stands in them.
 DOCUMENTED: dict[str, frozenset[str]] = {
@@ -47,7 +47,7 @@ DOCUMENTED: dict[str, frozenset[str]] = {
 
 _COMPLETION = TypeAdapter(ChatCompletion), TypeAdapter(chat.ChatCompletion)
 _CHUNK = TypeAdapter(ChatCompletionChunk), TypeAdapter(chat.ChatCompletionChunk)
-_TEXT = TypeAdapter(logprobs.TextCompletion)
+_TEXT = TypeAdapter(text.TextCompletion)
 _TEXTS: dict[str, TypeAdapter[Any]] = {
     "openai": TypeAdapter(Completion),
     "azure_openai": TypeAdapter(Completion),
@@ -56,7 +56,7 @@ _TEXTS: dict[str, TypeAdapter[Any]] = {
 # OpenAI's client has one type for both, whose finish reason is never null: not what the API streams.
 _TEXT_CHUNKS: dict[str, TypeAdapter[Any]] = {"fireworks": TypeAdapter(CompletionChunk)}
 # What the client lets pass without a type for it.
-_PREAMBLE = TypeAdapter(content_filter.Preamble)
+_PREAMBLE = TypeAdapter(content_filter.PromptFilterChunk)
 WITH_PREAMBLE = {"azure_openai"}
 
 

@@ -57,7 +57,7 @@ class Asking:
         found = find(discover()[self.dialect].mounts[0] + "/chat/completions", places(discover(), "openai"))
         assert found is not None
         place, params = found
-        reservation = Reservation(self.limiter, "default", place.dialect.rates, asyncio.Future)
+        reservation = Reservation(self.limiter, "default", place.dialect.rate_limit_headers, asyncio.Future)
         http = HttpRequest("POST", "/chat/completions", body=self.body, path_params=params)
         answer = await Handler(answering().live, place.dialect, place.operations).respond(http, reservation)
         reservation.release()

@@ -35,7 +35,7 @@ async def left() -> Any:
 
 
 def reserve(limiter: Limiter, receive: Any = stay) -> Reservation:
-    return Reservation(limiter, "n", discover()["openai"].rates, receive)
+    return Reservation(limiter, "n", discover()["openai"].rate_limit_headers, receive)
 
 
 def answer(prompt: int, completion: int, **more: Any) -> Answer:

@@ -210,41 +210,41 @@ class ResponsesRequest:
 
 def parse_responses(http: HttpRequest, body: Body, manner: ResponsesRequest) -> Call:
     """The Call of a Responses body, or the Failure in which the dialect words what is wrong with it."""
-    asked = validated(manner.body, body, manner.refuse)
-    for found in manner.conflicts(asked):
+    parsed = validated(manner.body, body, manner.refuse)
+    for found in manner.conflicts(parsed):
         raise manner.refuse(found)
-    return responses_call(http, body, asked, manner)
+    return responses_call(http, body, parsed, manner)
 
 
-def responses_call(http: HttpRequest, body: Body, asked: Body, manner: ResponsesRequest) -> Call:
-    """The Call that a body asks for; `asked` is that body as its request model read it, known keys only."""
-    tools = tuple(_tools(asked))
-    form = (asked.get("text") or {}).get("format") or {"type": "text"}
+def responses_call(http: HttpRequest, body: Body, parsed: Body, manner: ResponsesRequest) -> Call:
+    """The Call that a body asks for; `parsed` is that body as its request model read it, known keys only."""
+    tools = tuple(_tools(parsed))
+    form = (parsed.get("text") or {}).get("format") or {"type": "text"}
     return Call(
         dialect=manner.dialect,
         operation="responses",
-        model=asked.get("model") or "",
+        model=parsed.get("model") or "",
         http=http,
         meaning=responses_fingerprint_fields(body),
         raw=body,
-        messages=(*_instructions(asked), *input_messages(asked.get("input"))),
-        instructions=bool(asked.get("instructions")),
+        messages=(*_instructions(parsed), *input_messages(parsed.get("input"))),
+        instructions=bool(parsed.get("instructions")),
         tools=tools,
-        tool_choice=_tool_choice(asked.get("tool_choice"), tools),
-        parallel_tool_calls=asked.get("parallel_tool_calls") is not False,
-        stream=asked.get("stream") is True,
-        max_tokens=asked.get("max_output_tokens"),
-        max_tool_calls=asked.get("max_tool_calls"),
-        overflow="truncate" if asked.get("truncation") == "auto" else "error",
-        logprobs=(asked.get("top_logprobs") or 0) if LOGPROBS in (asked.get("include") or ()) else None,
-        effort=_effort(asked.get("reasoning") or {}),
-        verbosity=(asked.get("text") or {}).get("verbosity"),
+        tool_choice=_tool_choice(parsed.get("tool_choice"), tools),
+        parallel_tool_calls=parsed.get("parallel_tool_calls") is not False,
+        stream=parsed.get("stream") is True,
+        max_tokens=parsed.get("max_output_tokens"),
+        max_tool_calls=parsed.get("max_tool_calls"),
+        overflow="truncate" if parsed.get("truncation") == "auto" else "error",
+        logprobs=(parsed.get("top_logprobs") or 0) if LOGPROBS in (parsed.get("include") or ()) else None,
+        effort=_effort(parsed.get("reasoning") or {}),
+        verbosity=(parsed.get("text") or {}).get("verbosity"),
         response_format=form["type"],
         schema=form.get("schema"),
         ids=manner.ids,
-        previous=asked.get("previous_response_id"),
-        store=asked.get("store") is not False,
-        background=asked.get("background") is True,
+        previous=parsed.get("previous_response_id"),
+        store=parsed.get("store") is not False,
+        background=parsed.get("background") is True,
     )
 
 
@@ -254,15 +254,15 @@ def _effort(reasoning: Body) -> str | None:
     return reasoning.get("effort") or ("medium" if told else None)
 
 
-def _instructions(asked: Body) -> Iterator[Message]:
-    if asked.get("instructions"):
-        yield Message("system", asked["instructions"])
+def _instructions(parsed: Body) -> Iterator[Message]:
+    if parsed.get("instructions"):
+        yield Message("system", parsed["instructions"])
 
 
-def _tools(asked: Body) -> Iterator[Tool]:
+def _tools(parsed: Body) -> Iterator[Tool]:
     """The tools that are offered: beside the input, and by items of it."""
-    yield from map(_parsed_tool, asked.get("tools") or ())
-    items = asked.get("input")
+    yield from map(_parsed_tool, parsed.get("tools") or ())
+    items = parsed.get("input")
     for item in items if isinstance(items, list) else ():
         if item.get("type") == "additional_tools" and isinstance(item.get("tools"), list):
             yield from map(_parsed_tool, filter(_has_type, item["tools"]))
@@ -317,24 +317,24 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
             yield label, name if isinstance(name, str) else ""
 
 
-def response_options(call: Call, style: ResponseLayout) -> ResponseOptions:
+def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
     """What the object repeats of the call's request, and what the request wants shown beyond the common."""
     wanted = call.raw.get("include")
     reasoning = call.raw.get("reasoning") or {}
     told = any(reasoning.get(key) for key in ("summary", "generate_summary"))
     return ResponseOptions(
-        {**style.unset, **request_fields(call, style.response)}, frozenset(wanted or ()), summary=told
+        {**layout.unset, **request_fields(call, layout.response)}, frozenset(wanted or ()), summary=told
     )
 
 
-def responses_reply(call: Call, answer: Answer, style: ResponseLayout, *, after: int = -1) -> Reply:
+def responses_reply(call: Call, answer: Answer, layout: ResponseLayout, *, after: int = -1) -> Reply:
     """An answer as the call wants it: whole, or as the events that come after sequence number `after`."""
-    answer = replace(answer, model=answer.model or style.unset["model"])
-    wanted = response_options(call, style)
+    answer = replace(answer, model=answer.model or layout.unset["model"])
+    wanted = response_options(call, layout)
     if call.stream:
-        frames = _since(after, events(answer, style, wanted))
+        frames = _since(after, events(answer, layout, wanted))
         return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=frames)
-    return json_reply(200, response(answer, style, wanted), answer.headers, tokens=answer.weight)
+    return json_reply(200, response(answer, layout, wanted), answer.headers, tokens=answer.weight)
 
 
 def _since(after: int, frames: Iterable[Frame]) -> Iterator[Frame]:

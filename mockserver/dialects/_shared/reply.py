@@ -53,11 +53,11 @@ def _value(value: Json) -> bytes:
     return b"[" + b",".join(pieces) + b"]"
 
 
-def chat_reply(call: Call, answer: Answer, style: ChatLayout, extra: Extra | None = None) -> Reply:
+def chat_reply(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Reply:
     """A chat answer as the call wants it: whole, or as frames that end with `[DONE]`; its own headers win."""
     if call.stream:
-        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=_frames(call, answer, style, extra))
-    return json_reply(200, completion(answer, style, extra), answer.headers, tokens=answer.weight)
+        return Reply(200, merge_headers(STREAM_HEADERS, answer.headers), frames=_frames(call, answer, layout, extra))
+    return json_reply(200, completion(answer, layout, extra), answer.headers, tokens=answer.weight)
 
 
 def with_headers(reply: Reply, headers: Headers) -> Reply:
@@ -65,8 +65,8 @@ def with_headers(reply: Reply, headers: Headers) -> Reply:
     return replace(reply, headers=merge_headers(headers, reply.headers))
 
 
-def _frames(call: Call, answer: Answer, style: ChatLayout, extra: Extra | None) -> Iterator[Frame]:
-    yield from chunks(answer, style, extra, include_usage=call.include_usage)
+def _frames(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | None) -> Iterator[Frame]:
+    yield from chunks(answer, layout, extra, include_usage=call.include_usage)
     yield DONE
 
 

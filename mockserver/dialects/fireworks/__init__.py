@@ -81,7 +81,7 @@ def _limits(prompt: int, generated: int) -> Headers:
     return _remaining(sent, (TOKENS_GENERATED, max(TOKENS_GENERATED - generated, 0)))
 
 
-def _rates(standings: Standings) -> Headers:
+def _rate_limit_headers(standings: Standings) -> Headers:
     """The same by the limit that was set: prompts and answers draw from one."""
     tokens = standings.tokens
     return () if tokens is None else _remaining((tokens.limit, tokens.left), (tokens.limit, tokens.left))
@@ -139,7 +139,7 @@ CHAT_LAYOUT = ChatLayout(
     opening={"role": "assistant"},
     opening_of_call={"content": None},
     stream_usage="finish",
-    placed_logprobs=True,
+    content_logprobs=True,
 )
 _SAMPLING = ("max_tokens", "max_completion_tokens", "temperature", "top_p", "top_k", "min_p", "n", "seed")
 
@@ -199,7 +199,7 @@ DIALECT = Dialect(
     ),
     credential=bearer,
     fail=_fail,
-    rates=_rates,
+    rate_limit_headers=_rate_limit_headers,
     models=(
         "accounts/fireworks/models/kimi-k2-instruct-0905",
         "accounts/fireworks/models/deepseek-v3p1",

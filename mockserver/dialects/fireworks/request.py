@@ -161,24 +161,24 @@ MAX_ENDLESS_TOKENS = 65_536  # tokens of all texts together that never end
 
 def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> Call:
     """The Call of a completion's body, or the 422 that lists what is wrong with it."""
-    asked = validated(COMPLETION, body)
-    _refuse_conflicts(asked)
-    if (words := too_many(asked)) is not None:
-        raise refuse(Complaint("conflict", ("n",), got=asked["n"], message=words))
-    call = completion_call(http, body, {**asked, "logprobs": None, "max_tokens": _max_tokens(asked)}, dialect=dialect)
-    if (field := _repeating(asked)) is not None and (words := too_long(call)) is not None:
+    parsed = validated(COMPLETION, body)
+    _refuse_conflicts(parsed)
+    if (words := too_many(parsed)) is not None:
+        raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=words))
+    call = completion_call(http, body, {**parsed, "logprobs": None, "max_tokens": _max_tokens(parsed)}, dialect=dialect)
+    if (field := _repeating(parsed)) is not None and (words := too_long(call)) is not None:
         raise refuse(Complaint("conflict", (field,), got=body[field], message=words))
-    messages = _with_images(call.messages, asked.get("images"))
-    response_format, schema = _format(asked)
+    messages = _with_images(call.messages, parsed.get("images"))
+    response_format, schema = _format(parsed)
     return replace(
         call,
         messages=messages,
         meaning=_fingerprint_fields(call.meaning, messages, schema),
-        usual_tokens=_max_endless_tokens(asked, call.n * len(call.prompts)),
-        overflow=asked.get("context_length_exceeded_behavior", "truncate"),
-        ignore_eos=asked.get("ignore_eos") is True,
-        echo=WHOLE_PROMPT if asked.get("echo") else max(asked.get("echo_last") or 0, 0),
-        logprobs=_alternatives(asked),
+        usual_tokens=_max_endless_tokens(parsed, call.n * len(call.prompts)),
+        overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
+        ignore_eos=parsed.get("ignore_eos") is True,
+        echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
+        logprobs=_alternatives(parsed),
         response_format=response_format,
         schema=schema,
         ids=IdShape("cmpl-", 24, "hex"),
@@ -187,30 +187,30 @@ def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> C
 
 def parse_chat(http: HttpRequest, body: RequestBody, *, dialect: str, strict: bool) -> Call:
     """The Call of a chat's body, or the 422 that lists what is wrong with it; `strict`: unknown fields are wrong."""
-    asked = validated(CHAT, body)
+    parsed = validated(CHAT, body)
     if strict and (strangers := unknown_keys(body, CHAT_FIELDS)):
         raise refusal(*(_extra_field(key, body[key]) for key in strangers[:100]))
-    _refuse_conflicts(asked)
-    for complaint in (*unmet_tool_choice(asked), *empty_messages(asked["messages"])):
+    _refuse_conflicts(parsed)
+    for complaint in (*unmet_tool_choice(parsed), *empty_messages(parsed["messages"])):
         raise refuse(complaint)
-    response_format, schema = _format(asked)
+    response_format, schema = _format(parsed)
     plain = {**body, "response_format": _as_openai(response_format, schema)}
-    call = chat_call(http, plain, {**asked, "response_format": plain["response_format"]}, dialect=dialect)
+    call = chat_call(http, plain, {**parsed, "response_format": plain["response_format"]}, dialect=dialect)
     return replace(
         call,
         raw=body,
-        usual_tokens=_max_endless_tokens(asked, call.n),
-        overflow=asked.get("context_length_exceeded_behavior", "truncate"),
-        ignore_eos=asked.get("ignore_eos") is True,
-        logprobs=_alternatives(asked),
-        effort=_effort(asked),
+        usual_tokens=_max_endless_tokens(parsed, call.n),
+        overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
+        ignore_eos=parsed.get("ignore_eos") is True,
+        logprobs=_alternatives(parsed),
+        effort=_effort(parsed),
     )
 
 
-def _effort(asked: RequestBody) -> str | None:
+def _effort(parsed: RequestBody) -> str | None:
     """How hard the model is to think: in a word, as so many tokens, as yes or no, or by `thinking`."""
-    wanted_effort = asked.get("reasoning_effort")
-    if (thinking := asked.get("thinking")) is not None:
+    wanted_effort = parsed.get("reasoning_effort")
+    if (thinking := parsed.get("thinking")) is not None:
         wanted_effort = thinking.get("budget_tokens") or True if thinking["type"] == "enabled" else False
     if isinstance(wanted_effort, bool):
         return "medium" if wanted_effort else "none"
@@ -273,15 +273,15 @@ def _matched(guess: Sequence[str], answer: Answer) -> int:
     )
 
 
-def _refuse_conflicts(asked: RequestBody) -> None:
-    for message in _conflicts(asked):
-        raise refuse(Complaint("conflict", (), got=asked, message=message))
+def _refuse_conflicts(parsed: RequestBody) -> None:
+    for message in _conflicts(parsed):
+        raise refuse(Complaint("conflict", (), got=parsed, message=message))
 
 
-def _conflicts(asked: RequestBody) -> Iterator[str]:
+def _conflicts(parsed: RequestBody) -> Iterator[str]:
     """Fields that exclude each other."""
     for one, other in _PAIRS:
-        if asked.get(one) is not None and asked.get(other) is not None:
+        if parsed.get(one) is not None and parsed.get(other) is not None:
             yield f"{one} and {other} cannot be specified together"
 
 
@@ -290,26 +290,26 @@ def _extra_field(key: str, value: Json) -> RequestBody:
     return {"loc": ["body", key], "msg": said, "type": "extra_forbidden", "input": shortened(value)}
 
 
-def _max_tokens(asked: RequestBody) -> int | None:
-    most = asked.get("max_tokens")
-    most = asked.get("max_completion_tokens") if most is None else most
+def _max_tokens(parsed: RequestBody) -> int | None:
+    most = parsed.get("max_tokens")
+    most = parsed.get("max_completion_tokens") if most is None else most
     return None if most is None else max(most, 0)
 
 
-def _repeating(asked: RequestBody) -> str | None:
+def _repeating(parsed: RequestBody) -> str | None:
     """The field that asks for whole prompts, as text or as numbers; for log probabilities of the last, all are made."""
-    fields = _REPEATING if _alternatives(asked) is None else (*_REPEATING, "echo_last")
-    return next((field for field in fields if asked.get(field)), None)
+    fields = _REPEATING if _alternatives(parsed) is None else (*_REPEATING, "echo_last")
+    return next((field for field in fields if parsed.get(field)), None)
 
 
-def _max_endless_tokens(asked: RequestBody, choices: int) -> int | None:
-    """How long each text may get that would never end: there is no telling how many of them are asked for."""
-    return MAX_ENDLESS_TOKENS // choices if asked.get("ignore_eos") is True else None
+def _max_endless_tokens(parsed: RequestBody, choices: int) -> int | None:
+    """How long each text may get that would never end: there is no telling how many of them are parsed for."""
+    return MAX_ENDLESS_TOKENS // choices if parsed.get("ignore_eos") is True else None
 
 
-def _alternatives(asked: RequestBody) -> int | None:
+def _alternatives(parsed: RequestBody) -> int | None:
     """How many alternatives for each token: `top_logprobs` where it is given, else an integer `logprobs`."""
-    logprobs, top = asked.get("logprobs"), asked.get("top_logprobs")
+    logprobs, top = parsed.get("logprobs"), parsed.get("top_logprobs")
     if logprobs is None or logprobs is False:
         return None
     if top is not None:
@@ -317,9 +317,9 @@ def _alternatives(asked: RequestBody) -> int | None:
     return 0 if logprobs is True else int(logprobs)
 
 
-def _format(asked: RequestBody) -> tuple[str, Json]:
+def _format(parsed: RequestBody) -> tuple[str, Json]:
     """The form of the answer and its schema; a grammar is text to those who write it."""
-    answer = asked.get("response_format") or {"type": "text"}
+    answer = parsed.get("response_format") or {"type": "text"}
     kind = answer["type"]
     if kind not in ("json_object", "json_schema"):
         return "text", None

@@ -26,7 +26,9 @@ def test_what_has_no_limit_is_not_told() -> None:
 
 
 def test_each_dialect_tells_in_its_own_headers() -> None:
-    told = {name: {header for header, _ in dialect.rates(STANDINGS)} for name, dialect in discover().items()}
+    told = {
+        name: {header for header, _ in dialect.rate_limit_headers(STANDINGS)} for name, dialect in discover().items()
+    }
     kinds = ("tokens-prompt", "tokens-cache-adjusted-prompt", "tokens-generated")
     assert told == {
         "openai": {name for name, _ in openai_rate_limit_headers(STANDINGS)},

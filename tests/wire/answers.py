@@ -1,4 +1,4 @@
-"""Answers for the tests of Responses: two providers' styles, what a request may want, and parts of every kind."""
+"""Answers for the tests of Responses: two providers' layouts, what a request may want, and parts of every kind."""
 
 import json
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ EVERYTHING = ResponseOptions(
     ),
     summary=True,
 )
-BEHIND = replace(PLAIN, echo={**_ECHO, "background": True})
+BEHIND = replace(PLAIN, request_fields={**_ECHO, "background": True})
 
 OPENAI = ResponseLayout(
     response=(
@@ -74,9 +74,9 @@ def weighed(*parts: Part) -> Answer:
     return replace(whole, choices=(replace(whole.choices[0], logprobs=logprobs),))
 
 
-def told(whole: Answer, style: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN) -> list[Event]:
+def told(whole: Answer, layout: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN) -> list[Event]:
     """The events of an answer, parsed."""
-    return [json.loads(frame.data) for frame in events(whole, style, asked)]
+    return [json.loads(frame.data) for frame in events(whole, layout, asked)]
 
 
 def names(found: list[Event]) -> list[str]:

@@ -2,9 +2,11 @@ from base64 import b64decode
 from struct import unpack
 
 import pytest
+from openai.types import ModerationCreateResponse
+from pydantic import TypeAdapter
 
-from mockserver.core.plan import Embeddings
-from mockserver.wire.documents import ENCODINGS, embeddings
+from mockserver.core.plan import CATEGORIES, Embeddings, Judgement, Moderations
+from mockserver.wire.documents import ENCODINGS, embeddings, moderations
 
 VECTOR = (0.5, -0.25, 0.0, 1.0, -1.0, 0.1, -0.1, 0.2, 0.3)
 SHOWN = {
@@ -46,3 +48,25 @@ def test_a_list_of_vectors():
         "model": "m",
         "usage": {"prompt_tokens": 3, "total_tokens": 3},
     }
+
+
+OFFICIAL = TypeAdapter(ModerationCreateResponse)
+FOUND = Moderations("modr-1", "m", (Judgement({"hate": 0.7, "violence": 0.1}, frozenset({"hate"})), Judgement()))
+
+
+def test_results_have_every_category():
+    body = moderations(FOUND, ("text",))
+    assert (body["id"], body["model"], len(body["results"])) == ("modr-1", "m", 2)
+    first, second = body["results"]
+    assert (first["flagged"], second["flagged"]) == (True, False)
+    assert [name for name, flagged in first["categories"].items() if flagged] == ["hate"]
+    assert first["category_scores"] == {**dict.fromkeys(CATEGORIES, 0.0), "hate": 0.7, "violence": 0.1}
+    OFFICIAL.validate_python(body, strict=True)
+
+
+def test_images_are_judged_in_some_categories():
+    applied = moderations(FOUND, ("text", "image"))["results"][0]["category_applied_input_types"]
+    assert applied["violence"] == ["text", "image"]
+    assert applied["hate"] == ["text"]
+    alone = moderations(FOUND, ("image",))["results"][0]["category_applied_input_types"]
+    assert (alone["sexual"], alone["sexual/minors"]) == (["image"], [])

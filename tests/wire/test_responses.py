@@ -19,8 +19,8 @@ from mockserver.wire.responses import (
     response_usage,
     status_of,
 )
-from tests.formats.answers import BEHIND, EVERYTHING, ITEMS, OPENAI, PLAIN, TZAFON, answer, answers
 from tests.kit.strict_responses import check_event, check_response, check_tzafon
+from tests.wire.answers import BEHIND, EVERYTHING, ITEMS, OPENAI, PLAIN, TZAFON, answer, answers
 
 HI = Text("Hi")
 OWN = replace(OPENAI, response=tuple(responses.Response.__annotations__))
@@ -62,7 +62,7 @@ def test_a_provider_without_a_queue() -> None:
     assert response_in_progress(answer(), OPENAI, BEHIND, queued=True)["status"] == "queued"
 
 
-def test_keys_stand_in_the_order_of_the_style() -> None:
+def test_keys_stand_in_the_order_of_the_layout() -> None:
     assert list(response(answer(HI), OPENAI, PLAIN)) == list(OPENAI.response)
     turned = ResponseLayout(tuple(reversed(OPENAI.response)))
     assert list(response(answer(HI), turned, PLAIN)) == list(turned.response)
@@ -113,8 +113,8 @@ def test_clients_accept_every_kind_of_item(item: Any) -> None:
 
 _SHAPES: dict[str, TypeAdapter[Any]] = {
     "message": TypeAdapter(responses.OutputMessage),
-    "function_call": TypeAdapter(responses.FunctionCall),
-    "custom_tool_call": TypeAdapter(responses.CustomToolCall),
+    "function_call": TypeAdapter(responses.FunctionCallItem),
+    "custom_tool_call": TypeAdapter(responses.CustomToolCallItem),
     "reasoning": TypeAdapter(responses.ReasoningItem),
 }
 _OBJECT = TypeAdapter(responses.Response)

@@ -11,25 +11,26 @@ from pydantic_core import to_json
 from mockserver.core.call import fingerprint
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text
 from mockserver.wire.responses import (
+    ITEM_KINDS,
+    ItemKind,
     OutputItem,
     ResponseLayout,
     ResponseOptions,
     hosted_tool_item,
-    is_cut,
+    item_kind,
     output_items,
-    reasoning_summary,
 )
-from tests.formats.answers import CALL, CUSTOM, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
+from tests.wire.answers import CALL, CUSTOM, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
 
 
 def built(
-    *parts: Part, style: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN, **fields: Any
+    *parts: Part, layout: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN, **fields: Any
 ) -> list[OutputItem]:
-    return output_items(answer(*parts, **fields), style, asked)
+    return output_items(answer(*parts, **fields), layout, asked)
 
 
-def shown(*parts: Part, style: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN) -> list[dict[str, Any]]:
-    return [json.loads(to_json(output.item)) for output in built(*parts, style=style, asked=asked)]
+def shown(*parts: Part, layout: ResponseLayout = OPENAI, asked: ResponseOptions = PLAIN) -> list[dict[str, Any]]:
+    return [json.loads(to_json(output.body)) for output in built(*parts, layout=layout, asked=asked)]
 
 
 GROUPS: dict[str, tuple[tuple[Part, ...], list[int]]] = {
@@ -65,6 +66,13 @@ def test_a_message() -> None:
     }
 
 
+def test_annotations_are_flat() -> None:
+    nested = {"type": "url_citation", "url_citation": {key: NOTE[key] for key in NOTE if key != "type"}}
+    others = ({"type": "file_citation", "file_id": "f"}, {"type": 5})
+    (item,) = shown(Text("Hi", annotations=(nested, NOTE, *others)))
+    assert item["content"][0]["annotations"] == [NOTE, NOTE, *others]
+
+
 def test_calls_of_the_clients_tools() -> None:
     function, custom = shown(CALL, CUSTOM)
     answer_id = "resp_" + "ab" * 16
@@ -96,16 +104,16 @@ SUMMARIES = (
 
 @pytest.mark.parametrize(("thought", "asked", "told"), SUMMARIES)
 def test_what_is_told_of_thoughts(thought: Reasoning, asked: bool, told: str | None) -> None:
-    assert reasoning_summary(thought, OPENAI, ResponseOptions(summary=asked)) == told
-    assert reasoning_summary(thought, TZAFON, ResponseOptions(summary=asked)) == thought.summary
     (item,) = shown(thought, asked=ResponseOptions(summary=asked))
     assert item["summary"] == ([] if told is None else [{"type": "summary_text", "text": told}])
     assert "content" not in item
     assert "encrypted_content" not in item
+    (raw,) = shown(thought, layout=TZAFON, asked=ResponseOptions(summary=asked))
+    assert raw["summary"] == ([] if thought.summary is None else [{"type": "summary_text", "text": thought.summary}])
 
 
 def test_raw_and_sealed_thoughts() -> None:
-    (item,) = shown(Reasoning("Hm"), style=TZAFON)
+    (item,) = shown(Reasoning("Hm"), layout=TZAFON)
     assert item["content"] == [{"type": "reasoning_text", "text": "Hm"}]
     sealed = [shown(Reasoning(text), asked=EVERYTHING)[0]["encrypted_content"] for text in ("Hm", "Hm", "Aha")]
     assert sealed[0] == sealed[1] != sealed[2]
@@ -114,7 +122,7 @@ def test_raw_and_sealed_thoughts() -> None:
 
 def test_logprobs_of_each_text() -> None:
     parts = Text("Hello there"), CALL, Text("é")
-    items = [json.loads(to_json(output.item)) for output in output_items(weighed(*parts), OPENAI, PLAIN)]
+    items = [json.loads(to_json(output.body)) for output in output_items(weighed(*parts), OPENAI, PLAIN)]
     first, second = (item["content"][0]["logprobs"] for item in (items[0], items[2]))
     assert [logprob["token"] for logprob in first] == ["Hello", " there"]
     assert second == [
@@ -145,15 +153,8 @@ def test_what_a_cut_leaves(
     parts: tuple[Part, ...], fields: dict[str, Any], statuses: list[str], opens: list[bool]
 ) -> None:
     found = built(*parts, **fields)
-    assert [output.item["status"] for output in found] == statuses
+    assert [output.body["status"] for output in found] == statuses
     assert [output.open for output in found] == opens
-
-
-def test_what_is_cut() -> None:
-    assert not is_cut(answer(Text("a")))
-    assert not is_cut(replace(answer(), choices=()))
-    assert is_cut(answer(finish="length"))
-    assert is_cut(replace(answer(), choices=(), broken=Broken()))
 
 
 def test_what_is_not_there_yet_shows_nothing() -> None:
@@ -216,4 +217,20 @@ def test_ids_follow_from_the_answer() -> None:
     assert first == again
     assert len({item["id"] for item in first}) == len(first)
     other: Answer = replace(answer(*parts), id="resp_other")
-    assert {output.item["id"] for output in output_items(other, OPENAI, PLAIN)}.isdisjoint(item["id"] for item in first)
+    assert {output.body["id"] for output in output_items(other, OPENAI, PLAIN)}.isdisjoint(item["id"] for item in first)
+
+
+def test_unknown_kinds_get_a_plain_row() -> None:
+    assert item_kind("something_new") == ItemKind("it")
+    assert item_kind("web_search_call") is ITEM_KINDS["web_search_call"]
+
+
+def test_prefixes_differ() -> None:
+    assert len({kind.prefix for kind in ITEM_KINDS.values()}) == len(ITEM_KINDS)
+
+
+@pytest.mark.parametrize("name", ITEM_KINDS)
+def test_rows_speak_of_their_own_keys(name: str) -> None:
+    kind = ITEM_KINDS[name]
+    assert set(kind.blank) <= {*used(name).body, "status"}
+    assert all(include.startswith(f"{name}.") for include in kind.shown.values())

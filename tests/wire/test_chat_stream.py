@@ -12,7 +12,7 @@ from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refus
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.chat_stream import chunks
 
-STYLE = ChatLayout(
+LAYOUT = ChatLayout(
     completion=("id",),
     choice=("index",),
     message=("role", "content", "refusal", "annotations"),
@@ -32,12 +32,12 @@ def answer(*choices: Choice, model: str = "m") -> Answer:
     return Answer("0" * 64, 7, model, choices, Usage(3, 2))
 
 
-def frames(*parts: Part, style: ChatLayout = STYLE, **choice: Any) -> list[Frame]:
-    return list(chunks(answer(Choice(parts, **choice)), style, include_usage=False))
+def frames(*parts: Part, layout: ChatLayout = LAYOUT, **choice: Any) -> list[Frame]:
+    return list(chunks(answer(Choice(parts, **choice)), layout, include_usage=False))
 
 
-def deltas(*parts: Part, style: ChatLayout = STYLE, **choice: Any) -> list[Any]:
-    return [json.loads(frame.data)["choices"][0]["delta"] for frame in frames(*parts, style=style, **choice)]
+def deltas(*parts: Part, layout: ChatLayout = LAYOUT, **choice: Any) -> list[Any]:
+    return [json.loads(frame.data)["choices"][0]["delta"] for frame in frames(*parts, layout=layout, **choice)]
 
 
 SEQUENCES: dict[str, tuple[tuple[Part, ...], list[Any]]] = {
@@ -94,21 +94,21 @@ def test_hidden_reasoning_weighs_on_what_follows_it() -> None:
 
 
 def test_shown_reasoning_weighs_itself() -> None:
-    style = replace(STYLE, message=("content", "reasoning_content"))
-    assert [frame.tokens for frame in frames(Reasoning("one two"), Text("a"), style=style)] == [0, 1, 1, 1, 0]
-    assert deltas(Reasoning("one two"), Text("a"), style=style)[1] == {"reasoning_content": "one"}
+    layout = replace(LAYOUT, message=("content", "reasoning_content"))
+    assert [frame.tokens for frame in frames(Reasoning("one two"), Text("a"), layout=layout)] == [0, 1, 1, 1, 0]
+    assert deltas(Reasoning("one two"), Text("a"), layout=layout)[1] == {"reasoning_content": "one"}
 
 
 def test_an_empty_delta_may_open() -> None:
-    style = replace(STYLE, opening=None)
-    assert deltas(Text("a"), style=style) == [{}, {"role": "assistant", "content": "a"}, {}]
-    assert deltas(CALL, style=style)[1] == {"role": "assistant", "tool_calls": [NAMED]}
-    assert deltas(style=style) == [{}, {"role": "assistant", "content": ""}, {}]
+    layout = replace(LAYOUT, opening=None)
+    assert deltas(Text("a"), layout=layout) == [{}, {"role": "assistant", "content": "a"}, {}]
+    assert deltas(CALL, layout=layout)[1] == {"role": "assistant", "tool_calls": [NAMED]}
+    assert deltas(layout=layout) == [{}, {"role": "assistant", "content": ""}, {}]
 
 
 def test_choices_open_in_order_and_take_turns() -> None:
     given = answer(Choice((Text("a b"),)), Choice((Text("c"),)))
-    shown = [json.loads(frame.data)["choices"][0] for frame in chunks(given, STYLE, include_usage=False)]
+    shown = [json.loads(frame.data)["choices"][0] for frame in chunks(given, LAYOUT, include_usage=False)]
     assert [(choice["index"], choice["delta"]) for choice in shown] == [
         (0, OPEN),
         (1, OPEN),
@@ -131,17 +131,17 @@ def test_logprobs_go_with_their_text() -> None:
 
 
 def test_what_is_not_streamed() -> None:
-    style = replace(STYLE, not_streamed=frozenset({"logprobs", "annotations"}))
+    layout = replace(LAYOUT, not_streamed=frozenset({"logprobs", "annotations"}))
     given = Text("a", annotations=({"n": 1},))
-    assert deltas(given, style=style, logprobs=TOKENS[:1]) == [OPEN, {"content": "a"}, {}]
-    assert b"logprobs" not in b"".join(frame.data for frame in frames(given, style=style, logprobs=TOKENS[:1]))
+    assert deltas(given, layout=layout, logprobs=TOKENS[:1]) == [OPEN, {"content": "a"}, {}]
+    assert b"logprobs" not in b"".join(frame.data for frame in frames(given, layout=layout, logprobs=TOKENS[:1]))
 
 
 @pytest.mark.parametrize(
     ("habit", "asked", "shown"),
     [
-        ("asked", False, ["-", "-", "-"]),
-        ("asked", True, [None, None, None, 5]),
+        ("requested", False, ["-", "-", "-"]),
+        ("requested", True, [None, None, None, 5]),
         ("null", False, [None, None, None]),
         ("null", True, [None, None, None, 5]),
         ("finish", False, ["-", "-", 5]),
@@ -149,8 +149,8 @@ def test_what_is_not_streamed() -> None:
     ],
 )
 def test_usage(habit: Any, asked: bool, shown: list[Any]) -> None:
-    style = replace(STYLE, stream_usage=habit)
-    told = [json.loads(frame.data) for frame in chunks(answer(Choice((Text("a"),))), style, include_usage=asked)]
+    layout = replace(LAYOUT, stream_usage=habit)
+    told = [json.loads(frame.data) for frame in chunks(answer(Choice((Text("a"),))), layout, include_usage=asked)]
     assert [(chunk.get("usage", "-") or {"total_tokens": None}) for chunk in told] == [
         "-" if value == "-" else {"total_tokens": None} if value is None else USAGE for value in shown
     ]
@@ -162,14 +162,14 @@ USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 
 
 def test_filter_results_on_every_chunk() -> None:
-    style = replace(
-        STYLE,
+    layout = replace(
+        LAYOUT,
         chunk=("choices", "prompt_filter_results"),
         chunk_choice=("delta", "content_filter_results"),
         opening=None,
     )
     tripped = (Verdict("hate", "high", filtered=True), Verdict("violence", "low"))
-    told = [json.loads(frame.data) for frame in frames(Text("a"), style=style, safety=tripped)]
+    told = [json.loads(frame.data) for frame in frames(Text("a"), layout=layout, safety=tripped)]
     seen = [chunk["choices"][0]["content_filter_results"] for chunk in told]
     assert [(one["hate"]["severity"], one["violence"]["severity"]) for one in seen] == [
         ("safe", "low"),
@@ -182,7 +182,7 @@ def test_filter_results_on_every_chunk() -> None:
 @pytest.mark.parametrize("model", ['{"\0":0}', '{"\\u0000":0}', 'a"b\\c', "é\u2028😀"])
 def test_odd_names_stay_whole(model: str) -> None:
     given = answer(Choice((Text('x"\n'),)), model=model)
-    told = [json.loads(frame.data) for frame in chunks(given, STYLE, {"service_tier": "x"}, include_usage=False)]
+    told = [json.loads(frame.data) for frame in chunks(given, LAYOUT, {"service_tier": "x"}, include_usage=False)]
     assert {chunk["model"] for chunk in told} == {model}
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in told) == 'x"\n'
     assert "service_tier" not in told[0]

@@ -262,6 +262,7 @@ def chat_annotation(note: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def chat_usage(usage: Usage, layout: ChatLayout) -> ChatUsage:
+    """Return the token counts that the provider shows."""
     full: ChatUsage = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
@@ -288,4 +289,5 @@ def pick_shown(full: Mapping[str, Any], keys: Sequence[str], layout: ChatLayout)
 
 
 def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
+    """Return the fingerprint as the provider shows it, or None."""
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None

@@ -102,6 +102,7 @@ class ItemStream:
 
     @property
     def place(self) -> dict[str, Json]:
+        """The keys that say which item an event belongs to."""
         return {"item_id": self.item.body["id"], "output_index": self.index}
 
     @property
@@ -115,6 +116,7 @@ class ItemStream:
         return Event(f"response.output_item.{event}", rest, tokens, self.part)
 
     def event(self, event: str, fields: Mapping[str, Json]) -> Event:
+        """Return an event with these fields about the item."""
         return Event(f"response.{event}", to_json({**self.place, **fields})[1:], 0, self.part)
 
     def tokens(self, part: Part, text: str) -> tuple[str, ...]:
@@ -122,6 +124,7 @@ class ItemStream:
         return tokens_of(part, self.tokenizer) if text == words_of(part) else self.tokenizer.split(text)
 
     def text_deltas(self, event: str, place: Mapping[str, Json], text: str, part: Part) -> Events:
+        """Yield an event for each piece of a text."""
         pieces = weighed(self.tokens(part, text), _chunks(part, text))
         return self.deltas(event, {**self.place, **place}, zip(pieces, repeat(b"}"), strict=False))
 
@@ -135,6 +138,7 @@ class ItemStream:
 
 
 def item_events(stream: ItemStream) -> Events:
+    """Yield all events of an item."""
     item = stream.item
     first = item.parts[0]
     yield stream.item_event("added", item_in_progress(item.body), 0)

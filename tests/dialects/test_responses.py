@@ -157,12 +157,12 @@ def test_echo(speak: Callable[[str], Any], body: dict[str, Any], echoed: dict[st
 
 def test_what_is_asked(parse: Callable[..., Any]) -> None:
     nothing = response_options(parse({}), RESPONSE_LAYOUT)
-    assert (nothing.echo["temperature"], nothing.include, nothing.summary) == (1.0, frozenset(), False)
+    assert (nothing.request_fields["temperature"], nothing.include, nothing.summary) == (1.0, frozenset(), False)
     more = response_options(
         parse({"temperature": 0, "include": ["reasoning.encrypted_content"], "reasoning": {"summary": "auto"}}),
         RESPONSE_LAYOUT,
     )
-    assert (more.echo["temperature"], more.summary) == (0.0, True)
+    assert (more.request_fields["temperature"], more.summary) == (0.0, True)
     assert more.include == {"reasoning.encrypted_content"}
     assert response_options(parse({"reasoning": {"generate_summary": "concise"}}), RESPONSE_LAYOUT).summary
 

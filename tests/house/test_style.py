@@ -19,7 +19,7 @@ Check = Callable[[Path, str], Iterator[str]]
 
 
 def undocumented(path: Path, source: str) -> Iterator[str]:
-    """Modules and their public names without a docstring."""
+    """Modules and their public names without a docstring; the fields of a TypedDict say what it is."""
     tree = ast.parse(source)
     if tree.body and not ast.get_docstring(tree):
         yield "1: the module has no docstring"
@@ -30,14 +30,18 @@ def undocumented(path: Path, source: str) -> Iterator[str]:
 
 def _public(node: ast.Module | ast.ClassDef, within: str = "") -> Iterator[tuple[str, Definition]]:
     for inner in node.body:
-        if isinstance(inner, Definition) and not inner.name.startswith("_") and not _is_inherited(inner):
+        if isinstance(inner, Definition) and not inner.name.startswith("_") and not _is_excused(inner):
             yield within + inner.name, inner
             if isinstance(inner, ast.ClassDef):
                 yield from _public(inner, f"{inner.name}.")
 
 
-def _is_inherited(node: Definition) -> bool:
-    """Whether a name is said, by its decorator, to be documented where it comes from."""
+def _is_excused(node: Definition) -> bool:
+    """Whether a name is a TypedDict, or documented where its decorator says that it comes from."""
+    if isinstance(node, ast.ClassDef) and any(
+        isinstance(base, ast.Name) and base.id == "TypedDict" for base in node.bases
+    ):
+        return True
     return any(isinstance(mark, ast.Name) and mark.id in ("override", "overload") for mark in node.decorator_list)
 
 
@@ -96,6 +100,7 @@ def test_habits_are_kept(check: Check, folders: tuple[str, ...]) -> None:
             '"""M."""\nclass A:\n    """A."""\n    def b(self): ...\n    def _c(self): ...\ndef d(): ...',
             ["4: A.b has no docstring", "6: d has no docstring"],
         ),
+        (undocumented, '"""M."""\nclass Usage(TypedDict):\n    tokens: int\nclass E(Exception): ...', ["4: E has no"]),
         (vague, "class RuleManager: ...\ndef parse_utils(): ...", ["1: RuleManager", "2: parse_utils"]),
         (vague, "class Commonplace: ...\ndef utility(): ...", []),
         (undone, "x = 1  # TO" + "DO: y", ["1: left undone: x = 1"]),

@@ -22,6 +22,8 @@ class TopLogprob(TypedDict):
 
 
 class TokenLogprob(TopLogprob):
+    """A generated token with its alternatives."""
+
     top_logprobs: list[TopLogprob]  # empty when no alternatives were requested
 
 

@@ -1,6 +1,9 @@
 """Sums that a prompt sets, in signs or words: plus, minus, times, divided by; shares, roots and powers."""
 
+import ast
+import operator
 import re
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import isqrt
 
@@ -17,10 +20,10 @@ def computed(text: str, *, bare: bool) -> str | None:
     if found is None:
         return None
     try:
-        result = _shown(_Sum(found[0]).value())
+        result = _shown(_value(ast.parse(found[0].replace(",", "").strip(), mode="eval")))
     except ZeroDivisionError:
         return "That cannot be computed: it divides by zero."
-    except ValueError:
+    except (SyntaxError, ValueError):
         return None
     return result if bare else f"{' '.join(found[0].split())} = {result}"
 
@@ -45,51 +48,18 @@ def _is_question(text: str, found: re.Match[str]) -> bool:
     return behind.lstrip().startswith(("?", "？", "؟")) and _SPACED.search(found[0]) is not None  # but not `on 5/12?`
 
 
-class _Sum:
-    """Reads a sum from left to right: products bind stronger, brackets strongest."""
-
-    __slots__ = ("_at", "_tokens")
-
-    def __init__(self, text: str) -> None:
-        self._tokens = [*re.findall(r"\d+(?:\.\d+)?|[-+*/()]", text.replace(",", "")), ""]
-        self._at = 0
-
-    def value(self) -> Fraction:
-        result = self._terms(0)
-        if self._tokens[self._at]:
-            raise ValueError(self._tokens[self._at])
-        return result
-
-    def _terms(self, level: int) -> Fraction:
-        total = self._factors(level)
-        while (sign := self._tokens[self._at]) in ("+", "-"):
-            self._at += 1
-            other = self._factors(level)
-            total = total + other if sign == "+" else total - other
-        return total
-
-    def _factors(self, level: int) -> Fraction:
-        product = self._operand(level)
-        while (sign := self._tokens[self._at]) in ("*", "/"):
-            self._at += 1
-            other = self._operand(level)
-            product = product * other if sign == "*" else product / other
-        return product
-
-    def _operand(self, level: int) -> Fraction:
-        if level > 20:
-            raise ValueError("too deep")
-        token = self._tokens[self._at]
-        self._at += 1
-        if token == "-":  # noqa: S105
-            return -self._operand(level + 1)
-        if token != "(":  # noqa: S105
-            return Fraction(token)  # ValueError if it is no number
-        inner = self._terms(level + 1)
-        self._at += 1
-        if self._tokens[self._at - 1] != ")":
-            raise ValueError("bracket")
-        return inner
+def _value(node: ast.AST) -> Fraction:
+    """Return the exact value of an expression; raise ValueError for anything but numbers, signs and brackets."""
+    match node:
+        case ast.Expression(body=body):
+            return _value(body)
+        case ast.Constant(value=int() | float() as number):
+            return Fraction(str(number))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand)
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATORS:
+            return _OPERATORS[type(sign)](_value(left), _value(right))
+    raise ValueError(ast.dump(node))
 
 
 def _shown(result: Fraction) -> str:
@@ -101,6 +71,12 @@ def _shown(result: Fraction) -> str:
     return ("-" if scaled < 0 else "") + f"{whole}.{part:010d}".rstrip("0").rstrip(".")
 
 
+_OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 _TIMES = "times|multiplied by|x|mal|fois|por|vezes|per|maal|gånger|razy|умножить на"
 _BY = "divided by|over|geteilt durch|divisé par|dividido (?:por|entre)|diviso|gedeeld door|разделить на"
 _TWO = r"(-?[\d.]{1,20}) (?:and|to|by|with|from) (-?[\d.]{1,20}\b)"

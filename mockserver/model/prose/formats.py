@@ -12,7 +12,7 @@ from itertools import islice
 from mockserver.core.seed import Random
 from mockserver.model.fillers import english, note, pick, word_lists
 from mockserver.model.prose.arithmetic import computed
-from mockserver.model.prose.language import ENGLISH, requested_language, stop_words
+from mockserver.model.prose.language import ENGLISH, requested_language
 from mockserver.model.prose.sentences import blank, sentences
 from mockserver.model.prose.text import table
 from mockserver.model.prose.topic import SIGNS, Topic
@@ -259,50 +259,10 @@ _BOUNDS = re.compile(
 )
 
 
-def extracted(orders: Orders, rng: Random) -> str | None:
-    """Every thing of the kind that is to be found in the text, each once, a line for each."""
-    ordered = _EXTRACTION.search(orders.text)
-    if ordered is None:
-        return None
-    pattern = next(pattern for kind, pattern in _KINDS.items() if ordered[kind])
-    text = (orders.text[: ordered.start()] + "\n" + orders.text[ordered.end() :])[:20_000]
-    found = dict.fromkeys(found[0].rstrip(".,;:") for found in pattern.finditer(text))
-    if ordered["name"]:
-        found = dict.fromkeys(name for name in found if name.lower() not in stop_words(ENGLISH))
-    items = list(found)[: number_of(ordered["number"]) if ordered["number"] else 100]
-    return (", " if orders.have(_IN_A_ROW) else "\n").join(items) or None
-
-
 _ONE_TO_FIFTEEN = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _NUMBERS = {name: number for number, name in enumerate(_ONE_TO_FIFTEEN.split(), 1)}
 _NUMBERS |= {"a": 1, "an": 1, "single": 1, "twenty": 20, "thirty": 30, "fifty": 50, "a hundred": 100, "hundred": 100}
 _NUMBER = rf"(?:\d{{1,4}}|{'|'.join(re.escape(name) for name in sorted(_NUMBERS, key=len, reverse=True))})"
-_EXTRACTION = re.compile(
-    rf"""(?ix)\b(?:extract|find|list|identify|pull\ out|pick\ out|get|return|give(?:\ me)?|show(?:\ me)?)\b
-    (?:\s+(?:out|all|every|each|any|only|just|the|of|me|unique|main|top|key|(?P<number>(?!one\b|an?\b){_NUMBER})))*\s+
-    (?:(?P<mail>e-?mails?(?:\ addresse?s?)?)|(?P<link>urls?|links?|web\ addresses)|(?P<date>dates?)|
-    (?P<phone>(?:phone|telephone)\ numbers?)|(?P<amount>prices?|amounts?|monetary\ values?)|
-    (?P<figure>numbers?|integers?|digits)|
-    (?P<name>(?:proper\ |person\ |people's\ |people\ |personal\ )?(?:names?|persons|people|entities|named\ entities)))
-    (?:\s+(?:mentioned|found|contained|occurring|that\ (?:appear|occur)s?))?\s+(?:from|in|of|out\ of|within)\b
-    (?:\s+(?:the|this|that|these|following|given|text|sentence|paragraph|passage|message|string|document|article|
-    input|below))*\s*:?"""
-)
-_MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
-_KINDS = {
-    kind: re.compile(pattern)
-    for kind, pattern in {
-        "mail": r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}",
-        "link": r"(?:https?://|www\.)[^\s<>\"')\]]{1,500}",
-        "phone": r"(?<![\w.])\+?\(?\d[\d ()./-]{5,20}\d(?!\w)",
-        "date": r"\b(?:\d{4}-\d{2}-\d{2}|\d{1,2}[./]\d{1,2}[./]\d{2,4}|(?:\d{1,2}(?:st|nd|rd|th)? )?"
-        rf"{_MONTH}\.?(?: \d{{1,2}}(?:st|nd|rd|th)?)?(?:,? \d{{4}})?)\b",
-        "amount": r"[$€£¥]\s?\d[\d,]{0,15}(?:\.\d{1,4})?|"
-        r"\b\d[\d,]{0,15}(?:\.\d{1,4})?\s?(?:€|\$|£|USD|EUR|dollars|euros)",
-        "figure": r"(?<![\w.])-?\d{1,15}(?:[.,]\d{1,10})?(?!\w)",
-        "name": r"\b[A-Z][\w'’-]{1,30}(?:[ \t]+[A-Z][\w'’-]{1,30}){0,3}",
-    }.items()
-}
 _IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by commas|\bin (?:one|a) line\b")
 
 
@@ -517,5 +477,5 @@ _TAGS = re.compile(
 )
 
 # In this order; `english.toml` has the words without which no prompt orders them.
-FORMATS: tuple[Format, ...] = (small_talk, dictated, summed, chosen, extracted, tabled, one_word, rated)
+FORMATS: tuple[Format, ...] = (small_talk, dictated, summed, chosen, tabled, one_word, rated)
 LENGTHS: tuple[Format, ...] = (listed, measured)

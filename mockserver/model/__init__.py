@@ -1,7 +1,7 @@
-"""The model without weights: makes an answer up where no rule gives one, the same for the same call.
+"""The model without weights: generates an answer if no rule gives one, the same for the same call.
 
-GENERATORS names every kind that a rule can ask for; `auto` is what an unmatched request gets. A generator draws all
-chance from the seed that it is handed, and leaves the request's limits to those who make the draft an answer.
+GENERATORS names every kind that a rule can use; an unmatched request gets `auto`. A generator draws all randomness from
+the seed that it gets, and leaves the request's limits to the engine.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.prose.formats import framed, in_format, of_length
 from mockserver.model.prose.passages import passage
-from mockserver.model.prose.results import told
+from mockserver.model.prose.results import results_text
 from mockserver.model.prose.text import (
     after,
     echo,
@@ -40,8 +40,7 @@ Generator = Callable[[Call, Seed, Mapping[str, Json]], DraftChoice]
 def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """What a model would do: call a fitting tool, or answer in the requested format.
 
-    A prompt may ask for JSON of a shape, for its own words, an option, a sum, a list, a table, code or verses; all
-    else is answered in prose.
+    A prompt may order JSON of a shape, exact words, an option, a sum, a list or a table; all others get prose.
     """
     call = with_quoted_calls(call)
     thoughts = reasoning(call, seed)
@@ -54,16 +53,15 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 
 def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """A text that does what the prompt asks for: JSON of the shape it describes, what tools gave back, or prose."""
-    asked = ordered(call, seed, options)
-    if asked is not None:
-        return asked
-    said = told(call)
-    return DraftChoice((Text(_answered(call, seed, options) if said is None else said),))
+    """JSON of the shape that the prompt describes, a text on what the tools returned, or the text that it orders."""
+    if (ordered_json := ordered(call, seed, options)) is not None:
+        return ordered_json
+    told = results_text(call)
+    return DraftChoice((Text(_answered(call, seed, options) if told is None else told),))
 
 
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
-    """The text that the prompt orders; prose where it orders none, is to have a length, or is never to end."""
+    """The text that the prompt orders; prose if it orders none, or if the length is stated or unlimited."""
     about, rng = topic_of(call), seed.stream("prose")
     free = "tokens" in options or call.ignore_eos
     rules = system(call)
@@ -75,7 +73,7 @@ def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
 def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """A call of the tool that `options["tool"]` names, with arguments that its parameters allow.
 
-    Where `options["before"]` calls of it stand already, it takes the next of the values that the prompt lists.
+    After `options["before"]` calls of it, it takes the next of the values that the prompt lists.
     """
     tool, before = call.tool(options["tool"]) or Tool(options["tool"]), options.get("before", 0)
     said = mentions(call.last_user)

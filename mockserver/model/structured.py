@@ -13,7 +13,7 @@ from mockserver.core.seed import Random, Seed
 from mockserver.model.arguments import mentions
 from mockserver.model.arguments.described import Described, asks_for_json, described, matter
 from mockserver.model.fillers import phrase
-from mockserver.model.prose.results import texts
+from mockserver.model.prose.results import result_texts
 from mockserver.model.prose.sentences import sentences
 from mockserver.model.prose.text import system, topic_of
 from mockserver.model.schema import instance
@@ -58,7 +58,7 @@ def _described(call: Call, *, anyway: bool = False) -> Described | None:
 
 
 def _instance(asked: Json, call: Call, seed: Seed, said: str) -> Json:
-    return instance(asked, seed.branch("schema"), mentions(*texts(call), excerpt(said)))
+    return instance(asked, seed.branch("schema"), mentions(*result_texts(call), excerpt(said)))
 
 
 def _some_object(call: Call, rng: Random) -> Json:

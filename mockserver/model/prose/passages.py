@@ -1,7 +1,6 @@
-"""Answers out of what a conversation says: the sentence of a context, or of an earlier turn, that a question asks for.
+"""Answers from the conversation: the sentence of a context or of an earlier message that answers a question.
 
-A sentence answers a question if it has nearly all the words that say something, its names and numbers among them, and
-says more than the question does. Knows conversations, no wire shape.
+A sentence answers a question if it has most of its content words, all its names and numbers, and says more than it.
 """
 
 import re
@@ -17,22 +16,20 @@ from mockserver.model.vocabulary import excerpt, stem, vocabulary, words
 
 
 def passage(call: Call, about: Topic) -> str | None:
-    """The sentence that answers the question, as the one who answers says it; None where nothing said does."""
-    asked = _asked(about)
-    if asked is None:
+    """Return the sentence that answers the question, as said to the user, or None if there is none."""
+    question = _question(about)
+    if question is None:
         return None
-    sentences = tuple(islice(_sentences(call), _MOST_SENTENCES))
+    sentences = tuple(islice(_statements(call), 2000))
     if (name := _name(about.said, sentences)) is not None:
         return name
-    found = _best(asked, sentences) if asked.keys else None
-    if found is not None:
-        return _confirmed(about, found)
-    return _unknown(call)
+    found = _best(question, sentences) if question.keys else None
+    return _unknown(call) if found is None else _answer(about, found)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sentence:
-    """A sentence that states something; `own` if the one who asks said it."""
+class _Statement:
+    """A sentence that states something; `own` if the user said it."""
 
     text: str
     own: bool
@@ -41,137 +38,123 @@ class _Sentence:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What an answer has to have: `needed` all of it, of `keys` the most."""
+    """What an answer must have: all of `needed`, most of `keys`."""
 
     kind: str
-    person: str  # whose affairs are asked about: mine, yours or nobody's
+    person: str  # whose affairs it is about: "mine" (the user's), "yours" or ""
     keys: frozenset[str]
     needed: frozenset[str]
 
 
-def _asked(about: Topic) -> _Question | None:
-    """The question, if it is one about a third party or about the one who asks."""
-    is_question = about.kind in _QUESTIONS if about.kind != "tell" else _is_question(about)
-    said = _IDLE.sub("", _LABEL.sub("", _BEGUN.split(about.said)[-1]))
-    if not is_question or len(said) > _LONGEST_QUESTION:
+def _question(about: Topic) -> _Question | None:
+    is_question = about.kind in _QUESTIONS if about.kind != "tell" else _ends_as_question(about)
+    said = _IDLE.sub("", _LABEL.sub("", _LABELLED.split(about.said)[-1]))
+    if not is_question or len(said) > 300:
         return None
     keys = _keys(said)
-    rest = said.lstrip(SIGNS).partition(" ")[2]
-    named = _keys(" ".join(_NAMED.findall(rest)))
+    named = _keys(" ".join(_NAMED.findall(said.lstrip(SIGNS).partition(" ")[2])))
     person = "mine" if _MINE.search(said) else "yours" if _YOURS.search(said) else ""
     return _Question(about.kind, person, keys, named & keys)
 
 
-def _is_question(about: Topic) -> bool:
-    """Whether the sentence that asks ends as questions do, in a language that is not taken apart."""
+def _ends_as_question(about: Topic) -> bool:
+    """Whether the request ends with a question mark, in a language that is not taken apart."""
     at = about.text.rfind(about.said)
     return about.text[at + len(about.said) :].lstrip(" \t\"'”»)").startswith(QUESTION_SIGNS)
 
 
-def _sentences(call: Call) -> Iterator[_Sentence]:
-    """What the conversation states, the last first; what rules order is no statement."""
+def _statements(call: Call) -> Iterator[_Statement]:
+    """The statements of the conversation, the last message first."""
     read = 0
     for message in reversed(call.messages):
-        if message.role in ("tool", "function") or read > _MOST_READ:
+        if message.role in ("tool", "function") or read > 100_000:
             continue
-        text = excerpt(message.text, _LONGEST_TEXT)
+        text = excerpt(message.text, _MAX_TEXT)
         read += len(text)
-        ruling = message.role in ("system", "developer")
-        for found in SENTENCE.finditer(_BEGUN.sub(r"\n\g<0>", text)):
+        by_system = message.role in ("system", "developer")
+        for found in SENTENCE.finditer(_LABELLED.sub(r"\n\g<0>", text)):
             said = _LABEL.sub("", found[0].strip(), count=1).strip()
-            if _states(said, ruling=ruling):
-                yield _Sentence(said, message.role == "user", _keys(said))
+            if _is_statement(said) and not (by_system and _YOURS.search(said)):
+                yield _Statement(said, message.role == "user", _keys(said))
 
 
-def _states(said: str, *, ruling: bool) -> bool:
-    if len(said) < _SHORTEST or said.endswith((*QUESTION_SIGNS, ":")) or is_order(said) or _RULE.match(said):
-        return False
-    return not (ruling and _YOURS.search(said))
+def _is_statement(said: str) -> bool:
+    return len(said) > 3 and not (said.endswith((*QUESTION_SIGNS, ":")) or is_order(said) or _RULE.match(said))
 
 
-def _best(asked: _Question, sentences: Sequence[_Sentence]) -> _Sentence | None:
-    """The sentence that has most of what is asked for, rare words before common ones; the first of equals."""
+def _best(question: _Question, sentences: Sequence[_Statement]) -> _Statement | None:
+    """The sentence that shares most with the question, rare words above common ones; the first of equals."""
     spread = Counter(key for sentence in sentences for key in sentence.keys)
-    weights = {key: 1 / (1 + spread[key] / 8) for key in sorted(asked.keys)}
-    total = sum(weights.values())
+    weights = {key: 1 / (1 + spread[key] / 8) for key in sorted(question.keys)}
+    total, wanted = sum(weights.values()), _WANTED.get(question.kind)
     best, most = None, 0.0
     for sentence in sentences:
-        if not _fits(asked, sentence):
+        if not _fits(question, sentence):
             continue
-        share = sum(weights[key] for key in sorted(asked.keys & sentence.keys)) / total
-        if share >= _ENOUGH and share + _suits(asked.kind, sentence.text) > most:
-            best, most = sentence, share + _suits(asked.kind, sentence.text)
+        share = sum(weights[key] for key in sorted(question.keys & sentence.keys)) / total
+        bonus = 0.1 if wanted is not None and wanted.search(sentence.text, 1) else 0.0
+        if share >= 0.66 and share + bonus > most:
+            best, most = sentence, share + bonus
     return best
 
 
-def _fits(asked: _Question, sentence: _Sentence) -> bool:
-    """Whether a sentence can be an answer: it has the names that are asked about, and says more than was asked."""
-    if not asked.needed <= sentence.keys or (asked.kind != "yes" and not sentence.keys - asked.keys):
+def _fits(question: _Question, sentence: _Statement) -> bool:
+    """Whether a sentence has the names of the question, says more than it, and is about the same person."""
+    if not question.needed <= sentence.keys or (question.kind != "yes" and not sentence.keys - question.keys):
         return False
     mine = _MINE.search(sentence.text) is not None
-    if asked.person == "mine" and (len(asked.keys & sentence.keys) < _PLENTY or sentence.own):
+    if question.person == "mine" and (len(question.keys & sentence.keys) < 2 or sentence.own):
         return sentence.own and mine
-    return mine and not sentence.own if asked.person == "yours" else True
+    return mine and not sentence.own if question.person == "yours" else True
 
 
-def _suits(kind: str, text: str) -> float:
-    """A little for a number, a time or a name where one is wanted."""
-    wanted = _WANTED.get(kind)
-    return _LITTLE if wanted is not None and wanted.search(text, 1) else 0.0
-
-
-def _confirmed(about: Topic, found: _Sentence) -> str:
-    """The sentence as an answer: turned to the one who said it, with yes or no before it where that is asked."""
-    told = _turned(found.text) if found.own and _MINE.search(found.text) else found.text
-    told = told if told.endswith(_ENDS) else told + "."
+def _answer(about: Topic, found: _Statement) -> str:
+    """The sentence, in the second person if the user said it of himself, after yes or no if that is asked."""
+    text = found.text
+    if found.own and _MINE.search(text):
+        text = _PERSONS.sub(lambda person: _TURNED[person[0].lower()], text)
+        text = text[:1].upper() + text[1:]
+    text = text if text.endswith((".", "!", "。", "！", "।", "…")) else text + "."
     if about.kind != "yes":
-        return told
-    return f"{'No' if _DENIAL.search(found.text) else 'Yes'}. {told}"
+        return text
+    return f"{'No' if _DENIAL.search(found.text) else 'Yes'}. {text}"
 
 
-def _turned(text: str) -> str:
-    """What somebody says of himself, as it is said to him."""
-    turned = _PERSONS.sub(lambda found: _TURNED[found[0].lower()], text)
-    return turned[:1].upper() + turned[1:]
-
-
-def _name(said: str, sentences: Sequence[_Sentence]) -> str | None:
-    """The name of the one who asks for it, where it was told."""
+def _name(said: str, sentences: Sequence[_Statement]) -> str | None:
+    """The user's name, if that is asked and the user has said it."""
     if not _MY_NAME.search(said):
         return None
-    told = (_I_AM.search(sentence.text) for sentence in sentences if sentence.own)
-    found = next((name for name in told if name is not None), None)
+    names = (_I_AM.search(sentence.text) for sentence in sentences if sentence.own)
+    found = next((name for name in names if name is not None), None)
     return None if found is None else f"Your name is {found[1]}."
 
 
 def _unknown(call: Call) -> str | None:
-    """What is to be said when the answer is not there, where the prompt says so."""
+    """What the prompt wants to hear if the answer is not there."""
     for message in reversed(call.messages):
-        if message.role != "tool" and (found := _NOT_KNOWN.search(excerpt(message.text, _LONGEST_TEXT))):
+        if message.role != "tool" and (found := _NOT_KNOWN.search(excerpt(message.text, _MAX_TEXT))):
             return str(found["quoted"] or "I don't know.").strip("\"'“”‘’`")
     return None
 
 
 def _keys(text: str) -> frozenset[str]:
-    """What a text's words are compared by; the frequent ones say nothing."""
+    """What the content words of a text are compared by."""
     language = language_of(text)
-    silent = stop_words(ENGLISH) | _SILENT | (stop_words(language) if language != ENGLISH else frozenset())
+    silent = stop_words(ENGLISH) | stop_words(language) | _SILENT
     if language in UNSPACED:
         text = "".join(sign for sign in text if sign not in _KANA)
     return frozenset(stem(word) for word in words(text.replace("'s ", " ")) if word not in silent)
 
 
 _QUESTIONS = vocabulary("what how why when where who count yes")
-_ENDS = (".", "!", "。", "！", "।", "…")
-_MOST_SENTENCES, _MOST_READ, _LONGEST_TEXT, _LONGEST_QUESTION, _SHORTEST = 2000, 100_000, 40_000, 300, 4
-_ENOUGH, _LITTLE, _PLENTY = 0.66, 0.1, 2
+_MAX_TEXT = 40_000  # characters
 _LABELS = (
     r"(?:context|documents?|passage|text|sources?|answer|facts?|content|question|query|user|human|kontext|contexte|contexto|"
     r"contesto|frage|antwort|pregunta|respuesta|réponse|domanda|risposta|pergunta|resposta|контекст|вопрос|ответ|文脈|質問|上下文|问题)"
     r"(?:\s?\[?\d{1,3}\]?)?\s?[:：]"
 )
 _LABEL = re.compile(rf"(?i)\A(?:[-*•>#|\s]{{1,8}}|\d{{1,2}}[.)]\s|</?[\w-]{{1,30}}[^<>\n]{{0,80}}>|{_LABELS}){{1,8}}")
-_BEGUN = re.compile(rf"(?i)(?<!\w){_LABELS}")
+_LABELLED = re.compile(rf"(?i)(?<!\w){_LABELS}")
 _RULE = re.compile(
     r"(?i)(?:(?:always|never|only|do not|don't|if|when|you|your|use|be|keep|remember to|make sure|please|note that you|"
     r"question|frage|pregunta|query|user|human)\b)"

@@ -14,7 +14,7 @@ from mockserver.core.call import Call, Tool, ToolCall
 from mockserver.core.json import Json, parsed
 from mockserver.core.tool_results import calls, calls_since_last_user, since_last_user
 from mockserver.model.arguments import Mentions, mentions
-from mockserver.model.prose.results import told
+from mockserver.model.prose.results import results_text
 from mockserver.model.tools.choosing import ToolRequest, is_follow_up, refers_back, tool_requests
 from mockserver.model.tools.clauses import answers, reopened, unquoted
 from mockserver.model.tools.offers import properties_of, required_of
@@ -306,7 +306,7 @@ def _wide(call: Call, request: ToolRequest) -> Mentions:
 def _content(call: Call, tool: Tool) -> str:
     """The results in words, as the value of the required parameter that takes a text for people, if there is one."""
     name = next((name for name in sorted(required_of(tool)) if _FOR_PEOPLE.intersection(words(name))), None)
-    said = None if name is None else told(call)
+    said = None if name is None else results_text(call)
     return "" if said is None else f'\n{name}: "{said[:_LONGEST_RESULT].translate(_UNQUOTED)}"'
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.call import Call, Message, ToolCall
 from mockserver.core.http import HttpRequest
-from mockserver.model.prose.results import texts, told
+from mockserver.model.prose.results import result_texts, results_text
 
 Result = tuple[str, dict[str, Any], str]
 
@@ -53,19 +53,19 @@ TOLD: list[tuple[Result, str]] = [
 
 @pytest.mark.parametrize(("result", "text"), TOLD)
 def test_told(result: Result, text: str) -> None:
-    assert told(conversation(result)) == text
+    assert results_text(conversation(result)) == text
 
 
 def test_what_several_results_say_alike_is_told_once() -> None:
-    assert told(conversation(("save", {}, ""), ("save", {"a": 1}, ""))) == "save returned nothing."
+    assert results_text(conversation(("save", {}, ""), ("save", {"a": 1}, ""))) == "save returned nothing."
 
 
 def test_a_handover_is_nothing_to_tell() -> None:
     moved = ("transfer_to_clerk", {}, '{"assistant": "Clerk"}')
-    assert told(conversation(moved)) is None
-    assert told(conversation(moved, ("add", {}, "5"))) == "The result of add: 5."
+    assert results_text(conversation(moved)) is None
+    assert results_text(conversation(moved, ("add", {}, "5"))) == "The result of add: 5."
     money = ("transfer", {"to": "bob"}, '{"id": 1}')
-    assert told(conversation(money)) == "The result of transfer to bob: id 1."
+    assert results_text(conversation(money)) == "The result of transfer to bob: id 1."
 
 
 def test_screens_are_seen() -> None:
@@ -73,32 +73,32 @@ def test_screens_are_seen() -> None:
     calls = (ToolCall("1", "computer_use_preview", "{}", "computer_call"), ToolCall("2", "plot", "{}"))
     seen = tuple(Message("tool", "", ({"type": "image_url"},), tool_call_id=made.id) for made in calls)
     messages = (*call.messages, Message("assistant", tool_calls=calls), *seen)
-    made = told(Call("openai", "chat", "m", call.http, 0, messages=messages))
+    made = results_text(Call("openai", "chat", "m", call.http, 0, messages=messages))
     assert made == "Done: I have gone through the steps on the screen. plot gave back an image."
 
 
 def test_without_results_there_is_nothing_to_tell() -> None:
-    assert told(conversation()) is None
+    assert results_text(conversation()) is None
     earlier = conversation(("add", {}, "5"))
     later = Call("openai", "chat", "m", earlier.http, 0, messages=(*earlier.messages, Message("user", "Thanks")))
-    assert told(later) is None
-    assert texts(later) == ()
+    assert results_text(later) is None
+    assert result_texts(later) == ()
 
 
 def test_results_in_the_order_of_their_calls() -> None:
-    made = told(conversation(("add", {"a": 1}, "5"), ("get_time", {"zone": "UTC"}, "noon")))
+    made = results_text(conversation(("add", {"a": 1}, "5"), ("get_time", {"zone": "UTC"}, "noon")))
     assert made == "The result of add for 1: 5. The time for UTC: noon."
 
 
 def test_a_result_of_no_known_call() -> None:
     lone = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=(Message("tool", "5", name="add"),))
-    assert told(lone) == "The result of add: 5."
+    assert results_text(lone) == "The result of add: 5."
     nameless = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=(Message("tool", "5"),))
-    assert told(nameless) == "The result of the tool: 5."
+    assert results_text(nameless) == "The result of the tool: 5."
 
 
 def test_no_english_where_the_user_speaks_none() -> None:
-    made = told(conversation(("get_weather", {"city": "Paris"}, '{"sky": "klar"}'), said="Wie ist das Wetter?"))
+    made = results_text(conversation(("get_weather", {"city": "Paris"}, '{"sky": "klar"}'), said="Wie ist das Wetter?"))
     assert made == "get weather (Paris): sky klar."
 
 
@@ -114,12 +114,12 @@ def test_no_english_where_the_user_speaks_none() -> None:
     ],
 )
 def test_huge_results_are_bounded(text: str) -> None:
-    made = told(conversation(("get", {"q": "x" * 10_000}, text)))
+    made = results_text(conversation(("get", {"q": "x" * 10_000}, text)))
     assert made is not None
     assert len(made) < 3000
 
 
 def test_many_results_are_bounded() -> None:
-    made = told(conversation(*[("add", {"a": i}, str(i)) for i in range(500)]))
+    made = results_text(conversation(*[("add", {"a": i}, str(i)) for i in range(500)]))
     assert made is not None
     assert made.endswith("(484 more)")

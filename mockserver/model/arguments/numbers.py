@@ -1,12 +1,10 @@
 """Numbers as people write them: digits in the styles of several countries, words, percentages, amounts, measures."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cache
-from math import isinf
 
-from mockserver.model.arguments.values import Mention
+from mockserver.model.arguments.values import Mention, value_of, whole_if_equal
 from mockserver.model.vocabulary import heading_of, prepositions_of, word_set
 
 _DIGITS = (
@@ -41,25 +39,6 @@ def numbers(text: str) -> Iterator[Mention]:
     yield from _in_words(text)
 
 
-def value_of(digits: str) -> int | float:
-    """The number that digits with separators of any country stand for. Raises OverflowError where it is too large."""
-    digits = re.sub(r"['’\u00a0\u202f ]", "", digits)
-    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
-        digits = digits.replace(",", "")
-    elif re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,}", digits):
-        digits = digits.replace(".", "").replace(",", ".")
-    digits = digits.replace(",", ".")
-    if digits.isdecimal():
-        return int(digits)
-    return _whole(float(digits))
-
-
-def _whole(number: float) -> int | float:
-    if isinf(number):
-        raise OverflowError
-    return int(number) if number == number // 1 and abs(number) < 1e15 else number
-
-
 def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
     """A number, and what it is measured in as a mention of its own."""
     try:
@@ -67,7 +46,7 @@ def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
     except OverflowError:
         return
     scale = (found["scale"] or "").strip().lower()
-    number = _whole(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
+    number = whole_if_equal(round(number * _SCALES[scale], 6)) if scale in _SCALES else number
     number = -number if found["sign"] in ("-", "−") else number
     unit, start, end = found["glued"] or "", found.start() + found[0].startswith(" "), found.end()
     place = (end - len(unit), end)
@@ -116,7 +95,7 @@ def _fractions(text: str) -> Iterator[Mention]:
     for found in _FRACTION.finditer(text):
         whole, upper, lower, sign = found.groups()
         number = _HALVES[sign] if sign else int(whole or 0) + int(upper) / int(lower)
-        yield Mention("number", _whole(number), found.start(), found.end())
+        yield Mention("number", whole_if_equal(number), found.start(), found.end())
 
 
 def _in_words(text: str) -> Iterator[Mention]:
@@ -171,73 +150,3 @@ _VALUES: dict[str, int] = {
     if word not in ("-", "null", "sei", "once", "sette", "due", "elf")
 } | {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _TIMES: dict[str, int] = {"dozen": 12, "hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 10**9}
-
-
-_STATE = re.compile(r"(?P<city>.+), (?P<code>[A-Z]{2})")
-_HOUSE = re.compile(r"(?P<number>\d{1,5}[A-Za-z]?) (?P<street>[A-Z0-9].+)")
-_ZIP = re.compile(r" (\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2})(?!\w)")
-
-
-def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
-    """The parts of mentions that are values of their own, and names that are continued by an id."""
-    last: Mention | None = None
-    for mention in found:
-        if mention.kind == "name":
-            yield from _of_name(text, mention)
-        elif mention.kind == "words":
-            yield from _of_words(mention)
-            if text[max(0, mention.start - 3) : mention.start].lower().lstrip() in ("a ", "an "):
-                yield Mention("one", 1, mention.start - 2, mention.start - 1)
-        elif mention.kind == "address" and (house := _HOUSE.fullmatch(str(mention.value))):
-            cut = mention.start + house.start("street")
-            yield Mention("house", house["number"], mention.start, mention.start + house.end("number"))
-            yield Mention("street", house["street"], cut, mention.end)
-        if last and last.kind == "name" and mention.kind == "id" and text[last.end : mention.start] == " ":
-            yield Mention("name", text[last.start : mention.end], last.start, mention.end, unit=last.unit)
-        elif last and mention.kind == "words" and _is_short(last) and text[last.end : mention.start] == " ":
-            yield Mention("words", text[last.start : mention.end], last.start, mention.end)
-        last = mention
-
-
-def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
-    """Which part of a whole a property asks for, where another asks for the rest; none where it asks for a whole."""
-    return next((_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), "")
-
-
-_SPLIT = {
-    ("number", "street"): "house",
-    ("street", "number"): "street",
-    ("make", "model"): "forename",
-    ("model", "make"): "surname",
-    ("brand", "model"): "forename",
-    ("model", "brand"): "surname",
-}
-_OTHERS = {"number": ("street",), "street": ("number",), "make": ("model",), "model": ("make", "brand")}
-_OTHERS |= {"brand": ("model",)}
-
-
-def _of_name(text: str, name: Mention) -> Iterator[Mention]:
-    """The city and the state of "Springfield, IL", and the postal code behind it; the two halves of a name."""
-    if state := _STATE.fullmatch(text, name.start, name.end):
-        yield replace(name, value=state["city"], end=state.end("city"))
-        yield Mention("state", state["code"], *state.span("code"))
-        if code := _ZIP.match(text, name.end):
-            yield Mention("zip", code[1], *code.span(1))
-    elif text.find(" ", name.start, name.end) > 0 and name.unit != "lead":
-        cut, last = text.index(" ", name.start), text.rindex(" ", name.start, name.end)
-        yield Mention("forename", text[name.start : cut], name.start, cut)
-        yield Mention("surname", text[last + 1 : name.end], last + 1, name.end)
-
-
-def _is_short(mention: Mention) -> bool:
-    """Whether a name is an abbreviation that goes with what follows: an HR manager."""
-    return mention.kind == "name" and mention.value.isupper() and len(mention.value) < 5
-
-
-def _of_words(words: Mention) -> Iterator[Mention]:
-    """A colour that stands before what has it."""
-    first, _, rest = str(words.value).partition(" ")
-    if rest and (first in word_set("colors") or first.lower() in word_set("nationalities")):
-        cut = words.start + len(first)
-        yield Mention("words", first, words.start, cut, cue=words.cue)
-        yield Mention("words", rest, cut + 1, words.end, unit=words.unit)

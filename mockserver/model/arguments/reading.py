@@ -1,224 +1,17 @@
 """Values that a text gives by name: JSON fragments, call notation, and `key: value` or `key=value`."""
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
-from mockserver.core.json import Json
 from mockserver.model.arguments.dates import durations, moments, pieces, times
-from mockserver.model.arguments.numbers import numbers, portions, value_of
+from mockserver.model.arguments.numbers import numbers
 from mockserver.model.arguments.phrases import phrases
 from mockserver.model.arguments.spoken import LISTED
-from mockserver.model.arguments.values import Mention, literals, quoted
-from mockserver.model.vocabulary import heading_of, prepositions, singular, synonyms, vocabulary, word_set
-
-
-def _finite(written: str) -> float:
-    number = float(written)
-    if number - number != 0:
-        raise ValueError(written)
-    return number
-
-
-_decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
-_MOST_FRAGMENTS, _MOST_MEMBERS, _DEEPEST = 16, 200, 24
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.){0,4000}+"?|[][{}]')  # a quote that never ends is read once all the same
-
-
-def fragments(text: str) -> Iterator[Mention]:
-    """The JSON objects and arrays of a text, outermost only; found by pairing brackets once."""
-    tried = 0
-    for start, end in _balanced(text):
-        if tried == _MOST_FRAGMENTS:
-            return
-        tried += 1
-        try:
-            value, _ = _decode(text[start:end])
-        except (ValueError, RecursionError):
-            continue
-        yield Mention("json", value, start, end)
-
-
-def _balanced(text: str) -> Iterator[tuple[int, int]]:
-    """Where brackets open and close at the outermost level, not too deep within."""
-    stack: list[tuple[str, int]] = []
-    deepest = 0
-    for found in _TOKEN.finditer(text):
-        mark = found[0]
-        if mark in "[{":
-            stack.append((mark, found.start()))
-            deepest = max(deepest, len(stack))
-        elif mark in "]}" and stack and stack[-1][0] + mark in ("[]", "{}"):
-            _, start = stack.pop()
-            if not stack:
-                if deepest <= _DEEPEST:
-                    yield start, found.end()
-                deepest = 0
-        elif mark in "]}":
-            stack.clear()
-
-
-def members(text: str, fragment: Mention) -> Iterator[Mention]:
-    """The values of a JSON object by their keys, and of the objects within it."""
-    waiting, at, left = [fragment.value], fragment.start, _MOST_MEMBERS
-    while waiting and left:
-        value = waiting.pop(0)
-        pairs = value.items() if isinstance(value, dict) else ()
-        for key, inner in list(pairs)[:left]:
-            left -= 1
-            place = text.find(json.dumps(key, ensure_ascii=False), at, fragment.end)
-            if place >= 0:
-                at = place + len(key) + 2
-                yield Mention("member", inner, place, at, key=key)
-            waiting.append(inner)
-
-
-_CALL = re.compile(r"(?<![\w.])([A-Za-z_][\w.]{0,60})\(")
-_SEPARATOR = re.compile(r"\"(?:[^\"\\]|\\.){0,1000}+\"|'(?:[^'\\]|\\.){0,1000}+'|[][(){},]")
-_LONGEST, _MOST_NESTED = 2_000, 8
-
-
-def calls(text: str) -> Iterator[Mention]:
-    """The arguments of calls such as `lookup(3)`: `key` is the parameter, or `#0` and so on by position.
-
-    `cue` is the name of what is called.
-    """
-    at = 0
-    while found := _CALL.search(text, at):
-        at = found.end()
-        for position, (start, end) in enumerate(_arguments(text, at)):
-            key, value, start = _argument(text, start, end)
-            kind = "argument" if value is not None else "none"
-            if kind == "argument" and value not in ("s", "es"):
-                yield Mention(kind, value, start, end, key=key or f"#{position}", cue=found[1].rpartition(".")[2])
-            at = max(at, end)
-
-
-def _arguments(text: str, start: int) -> list[tuple[int, int]]:
-    """Where the arguments stand, up to the bracket that closes; none if nothing closes."""
-    depth, pieces = 0, list[tuple[int, int]]()
-    for found in _SEPARATOR.finditer(text, start, start + _LONGEST):
-        mark = found[0]
-        if mark in "([{":
-            depth += 1
-            if depth > _MOST_NESTED:
-                return []
-        elif mark in ")]}" and depth:
-            depth -= 1
-        elif (mark == ")" or mark == ",") and not depth:
-            pieces.append((start, found.start()))
-            start = found.end()
-            if mark == ")":
-                return [piece for piece in pieces if text[slice(*piece)].strip()]
-    return []
-
-
-def _argument(text: str, start: int, end: int) -> tuple[str, Json, int]:
-    named = _NAMED.match(text, start, end)
-    start = named.end() if named else start + len(text[start:end]) - len(text[start:end].lstrip())
-    return (named[1] if named else ""), literal(text[start:end].strip()), start
-
-
-_NAMED = re.compile(r"\s*([A-Za-z_]\w{0,60})\s*[=:]\s*(?!=)")
-_BARE = re.compile(r"[-+]?\d[\d,._]*(?:e[+-]?\d+)?", re.IGNORECASE)
-_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "True": True, "False": False}
-
-
-def literal(written: str) -> Json:
-    """The value that is written: JSON, a constant, a quotation, a number, else the text itself; None for none."""
-    if written in _CONSTANTS:
-        return _CONSTANTS[written]
-    if len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
-        return written[1:-1]
-    if written[:1] in ("[", "{"):
-        for form in (written, written.replace("'", '"')):
-            try:
-                return _decode(form)[0]
-            except (ValueError, RecursionError):
-                continue
-    if _BARE.fullmatch(written):
-        try:
-            return value_of(written.lstrip("+-")) * (-1 if written[0] == "-" else 1)
-        except (ValueError, OverflowError):
-            return written
-    return written or None
-
-
-_PAIR = re.compile(
-    r"(?<![\w/.-])(?P<key>[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,3}?)(?P<mark>[ ]?=(?!=)|\**:\**(?!//|\d|:)|：)"
-    r"[ \t]{0,4}"
-    r"(?P<value>[^\s,;][^\n;]{0,500})"
-)
-_ANOTHER = re.compile(r"[,;.]? (?:and )?[^\W\d_][\w-]{0,40}(?: [\w-]{1,30}){0,2}[:=]")
-_SENTENCE = re.compile(r"[.!?](?=\s|$)|,(?=\s)|;|\)(?!\S)")
-
-
-def pairs(text: str) -> Iterator[Mention]:
-    """The values after a colon or an equals sign: up to the next pair, comma or end of sentence."""
-    at = 0
-    while found := _PAIR.search(text, at):
-        start = found.start("value")
-        end = start + len(_value(found["value"], found["mark"]))
-        at = max(end, found.end("mark"))
-        written = text[start:end].strip().strip("*_`").strip()
-        if written:
-            begin = text.index(written, start)
-            yield Mention("pair", _unquoted(written), begin, begin + len(written), key=found["key"])
-
-
-def _unquoted(written: str) -> str:
-    marks = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "「": "」"}
-    return written[1:-1].strip() if len(written) > 2 and marks.get(written[0]) == written[-1] else written
-
-
-def _value(rest: str, mark: str) -> str:
-    if rest[0] in "\"'“‘«「":
-        closed = {"“": "”", "‘": "’", "«": "»", "「": "」"}.get(rest[0], rest[0])
-        close = rest.find(closed, 1)
-        if close > 0:
-            return rest[: close + 1]
-    if "=" in mark:
-        rest = re.split(r"[\s&,;)]", rest, maxsplit=1)[0]
-    another = _ANOTHER.search(rest)
-    rest = rest[: another.start()] if another else rest
-    ended = _SENTENCE.search(rest)
-    return rest[: ended.start()] if ended else rest
-
-
-_BEING = r"(?:is|are|was|were|ist|war|est|es|è)"
-_OWNING = (
-    r"(?:[Tt]he|[Mm]y|[Ii]ts|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir|[Yy]our|[Dd]er|[Dd]ie|[Dd]as|[Mm]eine?|[Ll][ae]|[Ee]l"
-    r"|[Mm]i)"
-)
-_SAID = re.compile(
-    rf"(?<!\w){_OWNING} (?P<key>[^\W\d_A-Z][\w-]{{1,30}}(?: [^\W\d_A-Z][\w-]{{1,30}}){{0,2}}?) {_BEING} (?:that of )?"
-    r"(?=(?P<value>[\"'“«]?(?:[A-Z0-9$€£#+-]|[^\W\d_a-z])[^\n;!?]{0,200}))"
-)
-_WHAT = re.compile(
-    rf"(?<![\w.])(?P<value>[A-Z][\w'’.-]{{0,30}}(?: [A-Z][\w'’.-]{{0,30}}){{0,4}}) {_BEING} "
-    r"(?:the|an?|our|my|its|their) (?P<key>[a-z][\w-]{1,30})(?= (?:of|for|in|at|and|on|with|who|that|from)\b|[.,;!?]|$)"
-)
-_END = re.compile(
-    r"\.(?=\s|$)|,(?=\s)|\)(?!\S)| (?:and|but|with|from|who|which|because|while|in|on|for|at|by|as|und|et|y|where)\b"
-)
-_NOBODY = vocabulary("it this that he she they we you what who where there here which today")
-
-
-def statements(text: str) -> Iterator[Mention]:
-    """The values that sentences give to what they name, up to the next clause; names and numbers only."""
-    for found in _SAID.finditer(text):
-        start = found.start("value")
-        ended = _END.search(found["value"])
-        value = (found["value"][: ended.start()] if ended else found["value"]).rstrip(" .")
-        if value:
-            yield Mention("pair", value.strip("\"'“”«»"), start, start + len(value), key=found["key"])
-    for found in _WHAT.finditer(text):
-        if found["value"].lower() not in _NOBODY:
-            yield Mention("pair", found["value"], *found.span("value"), key=found["key"])
-
+from mockserver.model.arguments.values import Mention, calls, fragments, literals, members, pairs, quoted, statements
+from mockserver.model.vocabulary import heading_of, prepositions, singular, synonyms, word_set
 
 _MOST = 400  # mentions of one text
 
@@ -360,3 +153,73 @@ def _after(text: str, end: int) -> tuple[str, ...]:
             break
         words.append(word)
     return tuple(singular(word) for word in words[:3])
+
+
+_STATE = re.compile(r"(?P<city>.+), (?P<code>[A-Z]{2})")
+_HOUSE = re.compile(r"(?P<number>\d{1,5}[A-Za-z]?) (?P<street>[A-Z0-9].+)")
+_ZIP = re.compile(r" (\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2})(?!\w)")
+
+
+def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
+    """The parts of mentions that are values of their own, and names that are continued by an id."""
+    last: Mention | None = None
+    for mention in found:
+        if mention.kind == "name":
+            yield from _of_name(text, mention)
+        elif mention.kind == "words":
+            yield from _of_words(mention)
+            if text[max(0, mention.start - 3) : mention.start].lower().lstrip() in ("a ", "an "):
+                yield Mention("one", 1, mention.start - 2, mention.start - 1)
+        elif mention.kind == "address" and (house := _HOUSE.fullmatch(str(mention.value))):
+            cut = mention.start + house.start("street")
+            yield Mention("house", house["number"], mention.start, mention.start + house.end("number"))
+            yield Mention("street", house["street"], cut, mention.end)
+        if last and last.kind == "name" and mention.kind == "id" and text[last.end : mention.start] == " ":
+            yield Mention("name", text[last.start : mention.end], last.start, mention.end, unit=last.unit)
+        elif last and mention.kind == "words" and _is_short(last) and text[last.end : mention.start] == " ":
+            yield Mention("words", text[last.start : mention.end], last.start, mention.end)
+        last = mention
+
+
+def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
+    """Which part of a whole a property asks for, where another asks for the rest; none where it asks for a whole."""
+    return next((_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), "")
+
+
+_SPLIT = {
+    ("number", "street"): "house",
+    ("street", "number"): "street",
+    ("make", "model"): "forename",
+    ("model", "make"): "surname",
+    ("brand", "model"): "forename",
+    ("model", "brand"): "surname",
+}
+_OTHERS = {"number": ("street",), "street": ("number",), "make": ("model",), "model": ("make", "brand")}
+_OTHERS |= {"brand": ("model",)}
+
+
+def _of_name(text: str, name: Mention) -> Iterator[Mention]:
+    """The city and the state of "Springfield, IL", and the postal code behind it; the two halves of a name."""
+    if state := _STATE.fullmatch(text, name.start, name.end):
+        yield replace(name, value=state["city"], end=state.end("city"))
+        yield Mention("state", state["code"], *state.span("code"))
+        if code := _ZIP.match(text, name.end):
+            yield Mention("zip", code[1], *code.span(1))
+    elif text.find(" ", name.start, name.end) > 0 and name.unit != "lead":
+        cut, last = text.index(" ", name.start), text.rindex(" ", name.start, name.end)
+        yield Mention("forename", text[name.start : cut], name.start, cut)
+        yield Mention("surname", text[last + 1 : name.end], last + 1, name.end)
+
+
+def _is_short(mention: Mention) -> bool:
+    """Whether a name is an abbreviation that goes with what follows: an HR manager."""
+    return mention.kind == "name" and mention.value.isupper() and len(mention.value) < 5
+
+
+def _of_words(words: Mention) -> Iterator[Mention]:
+    """A colour that stands before what has it."""
+    first, _, rest = str(words.value).partition(" ")
+    if rest and (first in word_set("colors") or first.lower() in word_set("nationalities")):
+        cut = words.start + len(first)
+        yield Mention("words", first, words.start, cut, cue=words.cue)
+        yield Mention("words", rest, cut + 1, words.end, unit=words.unit)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.converting import values
+from mockserver.model.arguments.assigning import values
 from mockserver.model.arguments.properties import read_property
 from mockserver.model.arguments.values import Mention
 

@@ -13,6 +13,7 @@ Keys = frozenset[str]  # a stem and its groups of synonyms: words with a common 
 
 
 def vocabulary(words: str) -> frozenset[str]:
+    """Return the words of a line."""
     return frozenset(words.split())
 
 
@@ -88,6 +89,7 @@ def prepositions(text: str) -> Mapping[str, str]:
 
 @cache
 def prepositions_of(language: str) -> Mapping[str, str]:
+    """Return the prepositions of a language code and of English, each with its meaning in English."""
     headings = [heading.split() for heading in word_list("prepositions")]
     return {
         word: meaning

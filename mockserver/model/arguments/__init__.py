@@ -1,7 +1,7 @@
-"""What a prompt says that a value can be made of: numbers, quoted texts, dates, names, pairs, lists, JSON.
+"""Values mentioned in a text, and how they become the values of properties.
 
-Knows text and JSON Schema's words for types, no tools and no calls. `reading` finds what a text mentions, `assigning`
-gives it to properties by `scoring` pairs of them.
+`reading` finds the mentions: numbers, quoted texts, dates, names, pairs, lists, JSON. `assigning` gives them to
+properties, by the points of `scoring`. Knows texts and JSON Schema's types, no tools.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,34 +10,34 @@ from dataclasses import dataclass, replace
 from mockserver.core.json import Json
 from mockserver.model.arguments.assigning import Assignment, Fits, assign, read_properties
 from mockserver.model.arguments.reading import read
-from mockserver.model.arguments.records import parted, records
+from mockserver.model.arguments.records import object_mentions, records
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import ends
 
 __all__ = ["NOTHING", "Fits", "Mention", "Mentions", "mentions"]
 
-_LONGEST, _LATER = 20_000, 20_000  # characters of the first text, and of all others together, that are read
-_DENSE = 8_000  # of a text that is digits and marks rather than words, where every character may be a mention
-_TAIL = 0.4  # of what is read, from the end of a text that is too long
+_LONGEST, _LATER = 20_000, 20_000  # characters read of the first text, and of all others together
+_DENSE = 8_000  # characters read of a text with more digits and signs than words: each may be a mention
+_TAIL = 0.4  # share of these characters that is read at the end of a long text
 
 
 @dataclass(frozen=True, slots=True)
 class Mentions:
-    """The values of a text, in its order; `used` are those that were given away already."""
+    """The values of a text, in its order; `used` are those that properties have already."""
 
     text: str = ""
     found: tuple[Mention, ...] = ()
     used: tuple[Mention, ...] = ()
-    later: "tuple[Mentions, ...]" = ()  # of texts that tell less: they fill only what this one leaves
+    later: "tuple[Mentions, ...]" = ()  # of other texts, for properties that this one leaves empty
 
     def assigned(
         self, properties: Mapping[str, Json], fits: Fits, *, required: Collection[str] = ()
     ) -> "tuple[dict[str, Json], Mentions]":
-        """What the text says of an object's properties, and the mentions that are left.
+        """Return what the text says of an object's properties, and the mentions that are left.
 
         `properties` holds a schema by name, `$ref` and `allOf` resolved, in the alternatives of `anyOf` too. A value
-        has the type that its schema wants, and is given only where `fits` allows it. Names for which the text says
-        nothing are absent; a `required` one is given weaker evidence, down to the phrase that is left.
+        has the type of its schema and passes `fits`. Properties that the text does not mention are absent; for
+        `required` ones weaker evidence is enough, down to the phrase that is left.
         """
         if not self.text or not properties:
             return {}, self
@@ -49,12 +49,12 @@ class Mentions:
             for prop in read_properties(properties, required)
             if prop.required and prop.name not in assignment.given
         )
-        if missing:  # only now: what a later text says clearly is better than what the first one might mean
+        if missing:  # only now: clear values of a later text are better than weak ones of the first
             assign(assignment, _left(self.found, assignment.used), missing, among=read_properties(properties))
         return assignment.given, replace(self._without(assignment.used), later=later)
 
     def _more(self, properties: Mapping[str, Json], earlier: Assignment) -> "Mentions":
-        """Add what this text says clearly of what others leave; what they gave already is not said again."""
+        """Add what this text says clearly of the properties that earlier texts leave empty; no text is taken twice."""
 
         def fits(name: str, value: Json) -> bool:
             return earlier.fits(name, value) and not (isinstance(value, str) and value in earlier.given.values())
@@ -69,7 +69,7 @@ class Mentions:
         return replace(self, found=_left(self.found, used), used=tuple(used))
 
     def apart(self, items: Iterable[Mapping[str, Json]]) -> "Mentions":
-        """The same without what the objects of lists take, each list by the properties of its items."""
+        """Return the mentions without those of objects in lists; `items` has the properties of each list's items."""
         taken = [
             mention
             for properties in items
@@ -79,21 +79,21 @@ class Mentions:
         return self._without((*self.used, *taken)) if taken else self
 
     def beside(self, apart: "Mentions", left: "Mentions") -> "Mentions":
-        """The same without what was taken of what stood `apart`, as is `left` of it."""
+        """Return these mentions without those that are in `apart` and no longer in `left`."""
         taken = [mention for mention in left.used if mention not in apart.used]
         return replace(self, found=_left(self.found, taken), used=(*self.used, *taken), later=left.later)
 
     def evidence(self, properties: Mapping[str, Json]) -> float:
-        """How much of an object's properties the text speaks of: 0 for none, 1 for all."""
+        """Return the share of an object's properties that the text mentions, from 0 to 1."""
         given, _ = replace(self, later=()).assigned(properties, lambda name, value: True)
         return len(given) / len(properties) if properties else 0.0
 
     def sets(self, properties: Mapping[str, Json], *, listed: bool = False) -> "tuple[Mentions, ...]":
-        """The mentions parted into sets of values, one for each object that the text speaks of; at least one set.
+        """Return a set of mentions for each object that the text mentions; at least one set.
 
-        Where the objects are `listed`, for the items of one list, one may tell less than another.
+        Objects that are `listed`, as items of one list, may have different properties.
         """
-        parts = parted(self.text, self.found, properties, listed=listed)
+        parts = object_mentions(self.text, self.found, properties, listed=listed)
         return tuple(replace(self, found=found, used=(*self.used, *others)) for found, others in parts)
 
 
@@ -101,7 +101,7 @@ NOTHING = Mentions()
 
 
 def mentions(*texts: str) -> Mentions:
-    """What texts mention, the most telling text first; of a very long text its two ends are read."""
+    """Return the values in texts, the most important text first; of a very long one both ends are read."""
     said = [text for text in texts if text.strip()]
     if not said:
         return NOTHING
@@ -115,7 +115,7 @@ def _of(text: str) -> Mentions:
 
 
 def _ends(text: str, most: int) -> str:
-    """A text, or its beginning and end where it is too long: the beginning says what to do, the end what with."""
+    """A text, or both ends of a long one: the beginning says what to do, the end what with."""
     most = min(most, _DENSE) if len(text) > _DENSE and _is_dense(text[:_LONGEST]) else most
     tail = int(most * _TAIL)
     return ends(text, most - tail, tail)

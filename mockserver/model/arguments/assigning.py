@@ -1,4 +1,4 @@
-"""Gives the mentions of a text to the properties of an object: the best pairs first, each mention once."""
+"""Gives the mentions of a text to the properties of an object, the best pairs first, each mention once."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -8,91 +8,89 @@ from functools import lru_cache
 from pydantic_core import to_json
 
 from mockserver.core.json import Json
-from mockserver.model.arguments import spoken
+from mockserver.model.arguments.choices import (
+    boolean_in,
+    bulleted,
+    choices_in,
+    examples_in,
+    items_in,
+    items_of_pair,
+    runs_of_items,
+    without_name,
+)
 from mockserver.model.arguments.dates import iso_duration
-from mockserver.model.arguments.properties import Property, in_order, item_of, peers, read_property
+from mockserver.model.arguments.free_text import announced, kind_of_text, remainder
+from mockserver.model.arguments.properties import Property, in_order, item_of, read_property, similar
 from mockserver.model.arguments.reading import portion_of, read
 from mockserver.model.arguments.scoring import ENOUGH, ENOUGH_FOR_REQUIRED, UNTOLD, score
-from mockserver.model.arguments.spoken import (
-    affirmed,
-    after_key,
-    beside,
-    bulleted,
-    candidates,
-    chosen,
-    enumerated,
-    hinted,
-)
 from mockserver.model.arguments.values import Mention
 from mockserver.model.vocabulary import heading_of, singular, truth, vocabulary
 
 Fits = Callable[[str, Json], bool]  # whether the property of this name may have this value
 
-_FEW = 60  # properties
-_MOST_PAIRS = 12_000  # of a mention and a property that are looked at
-_HINTED, _NAMED = 48, 44  # points of an example that the description gives, of a phrase with the property's name in it
-_WEAK = 8  # points from which a name is better than none, for what must be given
-_ELSEWHERE = 24  # points against what the word before gives to another property
-_TOLD = frozenset(("pair", "member", "argument"))
-_NAMING = vocabulary("name quoted id slug channel uuid host ip")
-_FREE = vocabulary("text query code command expression title")
-
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What may become the value of a property, in points; several mentions make a list."""
+    """A mention that may become the value of a property, with its points; several mentions make a list."""
 
     points: int
     prop: Property
     mentions: tuple[Mention, ...]
-    many: bool = False
+    is_list: bool = False
 
     @property
     def rank(self) -> tuple[int, int, int, int]:
-        """What sorts the best first: points, then the order of the text, then of the schema."""
+        """Sorts the best first: by points, then by the order of the text, then of the schema."""
         first = self.mentions[0]
         return (first.source, -self.points, first.start, self.prop.order)
 
 
 @dataclass(slots=True)
 class Assignment:
-    """What the properties have so far."""
+    """The values that properties have so far, and the mentions that are used."""
 
     text: str
     fits: Fits
     given: dict[str, Json] = field(default_factory=dict)
     used: list[Mention] = field(default_factory=list)
-    taken: dict[str, Match] = field(default_factory=dict)  # where values came from
+    matches: dict[str, Match] = field(default_factory=dict)
 
     def take(self, match: Match) -> bool:
         """Give a property its value, unless it has one, its mentions are used or no form of them fits."""
-        if match.prop.name in self.given or any(self._is_used(mention, match.prop) for mention in match.mentions):
+        name = match.prop.name
+        if name in self.given or any(self._is_used(mention, match.prop) for mention in match.mentions):
             return False
-        for value in _values(self.text, match):
-            if self.fits(match.prop.name, value):
-                self.given[match.prop.name] = value
-                self.used.extend(match.mentions)
-                self.taken[match.prop.name] = match
-                return True
-        return False
+        value = self._fitting(match.prop, _values_of(self.text, match))
+        if value is None:
+            return False
+        self.given[name], self.matches[name] = value, match
+        self.used.extend(match.mentions)
+        return True
 
-    def settle(self, group: Sequence[Property]) -> None:
-        """Let properties that are alike but for their place have what they got in the order of the text."""
-        got = [self.taken[prop.name] for prop in group if prop.name in self.taken]
-        if len(got) < 2 or any(match.many or match.mentions[0].kind in _TOLD or _is_named(match) for match in got):
+    def take_text(self, prop: Property, place: tuple[int, int] | None) -> None:
+        """Give a property the text at a place, if it fits."""
+        if place and self.fits(prop.name, self.text[slice(*place)]):
+            self.given[prop.name] = self.text[slice(*place)]
+            self.used.append(Mention("free", self.text[slice(*place)], *place))
+
+    def reorder(self, group: Sequence[Property]) -> None:
+        """Give similar properties, such as `first` and `second`, their values in the order of the text."""
+        taken = [self.matches[prop.name] for prop in group if prop.name in self.matches]
+        if len(taken) < 2 or any(each.is_list or each.mentions[0].kind in _KEYED or _is_named(each) for each in taken):
             return
-        anew = {}
-        for prop, mention in in_order([(match.prop, match.mentions[0]) for match in got]):
-            value = next((value for value in values(self.text, mention, prop) if self.fits(prop.name, value)), None)
-            if value is None:
-                return
-            anew[prop.name] = value
-        self.given |= anew
+        ordered = in_order([(match.prop, match.mentions[0]) for match in taken])
+        found = {prop.name: self._fitting(prop, values(self.text, mention, prop)) for prop, mention in ordered}
+        if None not in found.values():
+            self.given |= found
+
+    def _fitting(self, prop: Property, candidates: Iterable[Json]) -> Json:
+        return next((value for value in candidates if self.fits(prop.name, value)), None)
 
     def _is_used(self, mention: Mention, prop: Property) -> bool:
-        if prop.semantic_type == "currency" and mention.kind in ("currency", "money"):
-            return any(mention.overlaps(other) and other.kind in ("currency", "money") for other in self.used)
-        return any(mention.overlaps(other) for other in self.used)
+        used: Iterable[Mention] = self.used
+        if prop.semantic_type == "currency" and mention.kind in _AMOUNTS:
+            used = (other for other in self.used if other.kind in _AMOUNTS)
+        return any(map(mention.overlaps, used))
 
 
 def _is_named(match: Match) -> bool:
@@ -100,26 +98,26 @@ def _is_named(match: Match) -> bool:
     return bool(set(match.mentions[0].before[:1]) & set(match.prop.words[-1:]) - UNTOLD)
 
 
-def _values(text: str, match: Match) -> Iterator[Json]:
-    if not match.many:
+def _values_of(text: str, match: Match) -> Iterator[Json]:
+    if not match.is_list:
         yield from values(text, match.mentions[0], match.prop)
         return
     item = item_of(match.prop)
-    made = [next(values(text, mention, item), None) for mention in match.mentions]
-    yield [value for value in made if value is not None]
+    found = [next(values(text, mention, item), None) for mention in match.mentions]
+    yield [value for value in found if value is not None]
 
 
 def read_properties(properties: Mapping[str, Json], required: Collection[str] = ()) -> tuple[Property, ...]:
-    """What each property asks for, in the schema's order; of few properties that is found out once."""
+    """Return what each property asks for, in the schema's order."""
     needed = frozenset(required).intersection(properties)
-    if len(properties) > _FEW:
+    if len(properties) > _MOST_CACHED:
         return tuple(_read_properties(properties, needed))
     return _known_properties(to_json(properties, inf_nan_mode="constants"), needed)
 
 
 @lru_cache(maxsize=1024)
 def _known_properties(written: bytes, required: frozenset[str]) -> tuple[Property, ...]:
-    """The same of properties that come with every request of a client: by what they say, for each is an object anew."""
+    """The same for properties that come with every request of a client, each time as new objects."""
     return tuple(_read_properties(json.loads(written), required))
 
 
@@ -129,75 +127,76 @@ def _read_properties(properties: Mapping[str, Json], required: frozenset[str]) -
 
 
 def assign(
-    assignment: Assignment, found: Sequence[Mention], asked: Sequence[Property], *, among: Sequence[Property] = ()
+    assignment: Assignment, found: Sequence[Mention], props: Sequence[Property], *, among: Sequence[Property] = ()
 ) -> None:
-    """Fill what the mentions tell of the properties, which may be some `among` others."""
-    ranked = sorted(matches(assignment.text, found, asked, among=among), key=lambda match: match.rank)
+    """Fill properties, which may be some `among` others, with what the mentions say."""
+    ranked = sorted(matches(assignment.text, found, props, among=among), key=lambda match: match.rank)
     for match in ranked:
         if match.points >= ENOUGH:
             assignment.take(match)
-    _affirm(assignment, asked)
-    _fill_free(assignment, asked)
+    for prop in props:
+        if prop.name not in assignment.given and "boolean" in prop.types:
+            value = boolean_in(assignment.text, prop)
+            if value is not None and assignment.fits(prop.name, value):
+                assignment.given[prop.name] = value
+    for prop in props:
+        if prop.name not in assignment.given and _takes_free_text(prop):
+            kind = kind_of_text(prop.semantic_type, prop.words)
+            assignment.take_text(prop, announced(assignment.text, kind, assignment.used))
     for match in ranked:
         if match.prop.required and match.points >= ENOUGH_FOR_REQUIRED:
             assignment.take(match)
-    _fill_required(assignment, ranked, asked)
-    for group in peers(among or asked):
-        assignment.settle(group)
+    _fill_required(assignment, ranked, props)
+    for group in similar(among or props):
+        assignment.reorder(group)
 
 
 def matches(
-    text: str, found: Sequence[Mention], asked: Sequence[Property], *, among: Sequence[Property] = ()
+    text: str, found: Sequence[Mention], props: Sequence[Property], *, among: Sequence[Property] = ()
 ) -> Iterator[Match]:
-    """The pairs of property and mention that say anything at all for each other."""
-    found = _looked_at(found, max(20, _MOST_PAIRS // max(1, len(asked))))
-    known = frozenset(word for prop in among or asked for word in prop.words)
+    """The pairs of property and mention that speak for each other at all."""
+    known = frozenset(word for prop in among or props for word in prop.words)
     heads = frozenset(word for word in known if len(word) > 1) - UNTOLD
-    for prop in asked:
+    looked_at = _both_ends(found, max(20, _MOST_PAIRS // max(1, len(props))))
+    for prop in props:
         if prop.choices:
-            yield from (Match(points, prop, (mention,)) for points, mention in chosen(text, prop))
-            yield from (Match(p, prop, (m,)) for m in found if (p := _choice(m, prop)) > 0)
+            yield from (Match(points, prop, (mention,)) for points, mention in choices_in(text, prop))
+            scored = ((score(each, prop), each) for each in looked_at if each.kind in _KEYED or each.kind == "number")
+            yield from (Match(points, prop, (mention,)) for points, mention in scored if points > 0)
             continue
         if "array" in prop.types:
-            yield from _lists(text, found, prop)
+            yield from _lists(text, looked_at, prop)
         portion = portion_of(prop.words, known)
-        for mention in found:
+        for mention in looked_at:
             points = 62 if mention.kind == portion else score(mention, prop)
-            if points > 0 and _of_other(mention, heads, prop):
-                points -= _ELSEWHERE
-            if points > 0 and not (mention.kind == "words" and _names_only(mention, heads, prop)):
+            if points > 0 and _is_of_other(mention, heads, prop):
+                points -= _AGAINST_OTHERS
+            if points > 0 and not (mention.kind == "words" and _is_only_names(mention, heads, prop)):
                 yield Match(points, prop, (mention,))
         if _takes_text(prop):
-            yield from (Match(_HINTED, prop, (mention,)) for mention in hinted(text, prop))
-            yield from (Match(_NAMED, prop, (part,)) for m in found if (part := beside(m, prop)))
+            yield from (Match(_AN_EXAMPLE, prop, (mention,)) for mention in examples_in(text, prop))
+            yield from (Match(_WITH_NAME, prop, (part,)) for each in looked_at if (part := without_name(each, prop)))
 
 
-def _looked_at(found: Sequence[Mention], most: int) -> Sequence[Mention]:
-    """As many mentions as can be weighed: what is given by name, then what stands at both ends of the text."""
+def _both_ends(found: Sequence[Mention], most: int) -> Sequence[Mention]:
+    """At most so many mentions: values with a name first, then those at both ends of the text."""
     if len(found) <= most:
         return found
-    named = [mention for mention in found if mention.kind in _TOLD][: most // 2]
-    others = [mention for mention in found if mention.kind not in _TOLD]
-    left = most - len(named)
+    keyed = [mention for mention in found if mention.kind in _KEYED][: most // 2]
+    others = [mention for mention in found if mention.kind not in _KEYED]
+    left = most - len(keyed)
     kept = others if len(others) <= left else others[: left // 2] + others[len(others) - left // 2 :]
-    return sorted((*named, *kept), key=lambda mention: (mention.start, -mention.end))
+    return sorted((*keyed, *kept), key=lambda mention: (mention.start, -mention.end))
 
 
-def _of_other(mention: Mention, heads: Collection[str], prop: Property) -> bool:
-    """Whether the word before a mention, or what it counts, is what another property is called."""
+def _is_of_other(mention: Mention, heads: Collection[str], prop: Property) -> bool:
+    """Whether the word before a mention, or what it counts, is the name of another property."""
     counted = singular(mention.unit) if mention.kind == "number" and len(mention.unit) > 3 else ""
     return any(word in heads and word not in prop.words for word in (*mention.before[:1], counted))
 
 
-def _names_only(mention: Mention, heads: Collection[str], prop: Property) -> bool:
-    """Whether words say no more than what properties are called."""
-    said = str(mention.value).split(" ")
-    return all(word in heads or word in prop.words for word in map(singular, said))
-
-
-def _choice(mention: Mention, prop: Property) -> int:
-    """A listed value is only taken from what is said to be it, or from a number."""
-    return score(mention, prop) if mention.kind in ("pair", "member", "argument", "number") else 0
+def _is_only_names(mention: Mention, heads: Collection[str], prop: Property) -> bool:
+    return all(word in heads or word in prop.words for word in map(singular, str(mention.value).split(" ")))
 
 
 def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Match]:
@@ -205,105 +204,78 @@ def _lists(text: str, found: Sequence[Mention], prop: Property) -> Iterator[Matc
     if "object" in item.types:
         return
     if item.choices:
-        said = [(points, mention) for points, mention in chosen(text, item) if points >= ENOUGH]
-        for points, group in enumerated(text, said, item):
-            yield Match(points, prop, group, many=True)
+        said = [(points, mention) for points, mention in choices_in(text, item) if points >= ENOUGH]
+        yield from (Match(points, prop, group, True) for points, group in runs_of_items(text, said, item))
         return
     for mention in found:
-        if mention.kind == "pair" and (points := score(mention, prop)) >= 50 and (pieces := after_key(text, mention)):
-            yield Match(points + 5, prop, pieces, many=True)
+        if (
+            mention.kind == "pair"
+            and (points := score(mention, prop)) >= 50
+            and (items := items_of_pair(text, mention))
+        ):
+            yield Match(points + 5, prop, items, True)
     if "string" in item.types and (lines := bulleted(text)):
-        yield Match(80, prop, lines, many=True)
-    for points, group in enumerated(text, list(candidates(found, item, prop)), item):
-        yield Match(points, prop, group, many=True)
-
-
-def _affirm(assignment: Assignment, asked: Iterable[Property]) -> None:
-    for prop in asked:
-        if prop.name in assignment.given or "boolean" not in prop.types:
-            continue
-        told = affirmed(assignment.text, prop)
-        if told and assignment.fits(prop.name, told[0]):
-            assignment.given[prop.name] = told[0]
-
-
-def _fill_free(assignment: Assignment, asked: Iterable[Property]) -> None:
-    """Phrases that the text announces: what to search for, what to say."""
-    for prop in asked:
-        if prop.name in assignment.given or not _takes_text(prop) or prop.semantic_type not in _FREE:
-            continue
-        order = spoken.order_of(prop.semantic_type, prop.words)
-        _take_place(assignment, prop, spoken.phrase(assignment.text, order, assignment.used))
+        yield Match(80, prop, lines, True)
+    scored = list(items_in(found, item, prop))
+    yield from (Match(points, prop, group, True) for points, group in runs_of_items(text, scored, item))
 
 
 def _takes_text(prop: Property) -> bool:
     return ("string" in prop.types or not prop.types) and not prop.choices and not prop.format
 
 
-def _take_place(assignment: Assignment, prop: Property, place: tuple[int, int] | None) -> None:
-    if place:
-        mention = Mention("free", assignment.text[slice(*place)], *place)
-        value = mention.value
-        if assignment.fits(prop.name, value):
-            assignment.given[prop.name] = value
-            assignment.used.append(mention)
+def _takes_free_text(prop: Property) -> bool:
+    return _takes_text(prop) and prop.semantic_type in _FREE_TEXTS
 
 
-def _fill_required(assignment: Assignment, ranked: Sequence[Match], asked: Sequence[Property]) -> None:
-    """The weaker evidence that is enough for what must be given."""
-    missing = [prop for prop in asked if prop.required and prop.name not in assignment.given]
+def _fill_required(assignment: Assignment, ranked: Sequence[Match], props: Sequence[Property]) -> None:
+    """Fill required properties with weaker evidence, down to what is left of the text."""
+
+    def take_any(prop: Property, more_than: int) -> bool:
+        return any(assignment.take(match) for match in ranked if match.prop is prop and match.points > more_than)
+
+    def take_rest(prop: Property, kind: str) -> None:
+        assignment.take_text(prop, remainder(assignment.text, kind, assignment.used))
+
+    def left(props: Iterable[Property]) -> list[Property]:
+        return [prop for prop in props if prop.name not in assignment.given]
+
+    missing = left(prop for prop in props if prop.required)
     for prop in missing:
-        if prop.semantic_type == "title" and any(
-            assignment.take(match) for match in ranked if match.prop is prop and match.points > 5
-        ):
+        if prop.semantic_type == "title" and take_any(prop, 5):
             continue
-        if _takes_text(prop) and prop.semantic_type in _FREE:
-            order = spoken.order_of(prop.semantic_type, prop.words)
-            _take_place(assignment, prop, spoken.remainder(assignment.text, order, assignment.used))
+        if _takes_free_text(prop):
+            take_rest(prop, kind_of_text(prop.semantic_type, prop.words))
     for numeric in (True, False):
-        left = [prop for prop in missing if prop.name not in assignment.given and prop.numeric == numeric]
-        if len(left) == 1 and not left[0].choices:
-            floor = (
-                6 if not numeric and left[0].semantic_type == "" else 0
-            )  # a phrase serves it better than a stray word
-            _ = any(assignment.take(match) for match in ranked if match.prop is left[0] and match.points > floor)
+        rest = left(prop for prop in missing if prop.numeric == numeric)
+        if len(rest) == 1 and not rest[0].choices:  # a phrase is better for a text than a stray word
+            take_any(rest[0], 6 if not numeric and rest[0].semantic_type == "" else 0)
     for match in ranked:
-        if match.prop in missing and match.mentions[0].kind in _NAMING and match.points >= _WEAK and not match.many:
+        if match.prop in missing and match.mentions[0].kind in _NAMES and match.points >= _WEAK and not match.is_list:
             assignment.take(match)
-    left = [prop for prop in missing if prop.name not in assignment.given and _takes_text(prop)]
-    if len(left) == 1 and left[0].semantic_type in ("", *_FREE):
-        place = spoken.remainder(assignment.text, "", assignment.used)
-        _take_place(assignment, left[0], place)
-
-
-_SECONDS: dict[str, float] = {"ms": 0.001, "millisecond": 0.001, "millis": 0.001, "second": 1, "sec": 1, "s": 1}
-_SECONDS |= {
-    "minute": 60,
-    "min": 60,
-    "mins": 60,
-    "hour": 3_600,
-    "hr": 3_600,
-    "h": 3_600,
-    "day": 86_400,
-    "week": 604_800,
-}
+    rest = left(filter(_takes_text, missing))
+    if len(rest) == 1 and (rest[0].semantic_type == "" or rest[0].semantic_type in _FREE_TEXTS):
+        take_rest(rest[0], "")
 
 
 def values(text: str, mention: Mention, prop: Property) -> Iterator[Json]:
-    """The values that a mention can stand for, the likeliest first."""
+    """The values of a property's types that a mention can stand for, the likeliest first."""
     if not prop.types:
         yield mention.value if isinstance(mention.value, dict | list) else next(_as_string(text, mention, prop))
     for kind in prop.types:
-        if kind == "string":
-            yield from _as_string(text, mention, prop)
-        elif kind in ("integer", "number"):
-            yield from _as_number(text, mention, prop, whole=kind == "integer")
-        elif kind == "boolean":
-            yield from _as_boolean(mention)
-        elif (kind == "object" and isinstance(mention.value, Mapping)) or (
-            kind == "array" and isinstance(mention.value, list)
-        ):
-            yield mention.value
+        match kind:
+            case "string":
+                yield from _as_string(text, mention, prop)
+            case "integer" | "number":
+                yield from _as_number(mention, prop, whole=kind == "integer")
+            case "boolean":
+                value = truth(mention.value) if isinstance(mention.value, str) else mention.value
+                if isinstance(value, bool):
+                    yield value
+            case "object" if isinstance(mention.value, Mapping):
+                yield mention.value
+            case "array" if isinstance(mention.value, list):
+                yield mention.value
 
 
 def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
@@ -316,12 +288,9 @@ def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
             yield mention.unit
         case "name" | "words" if prop.semantic_type == "currency":
             yield heading_of("currencies").get(str(mention.value).lower()) or str(mention.value)
-        case _ if (
-            isinstance(mention.value, str) and mention.kind in ("pair", "member", "argument", "quoted") and prop.format
-        ):
-            yield from _inner(mention.value, prop)
-            yield mention.value
         case _ if isinstance(mention.value, str):
+            if mention.kind in _WRITTEN and prop.format:
+                yield from _within(mention.value, prop)
             yield mention.value
         case _ if not isinstance(mention.value, dict | list | bool):
             written = text[mention.start : mention.end].strip()
@@ -329,30 +298,28 @@ def _as_string(text: str, mention: Mention, prop: Property) -> Iterator[str]:
 
 
 def _as_moment(mention: Mention, prop: Property) -> Iterator[str]:
-    day, _, rest = mention.value.partition("T") if mention.kind != "time" else ("", "", mention.value)
+    day, _, time = mention.value.partition("T") if mention.kind != "time" else ("", "", mention.value)
     if prop.semantic_type == "date" and day:
         yield day
     elif prop.semantic_type == "datetime" and mention.kind == "date" and prop.format:
         yield f"{day}T00:00:00Z"
     elif prop.semantic_type == "time" and mention.kind in ("time", "datetime"):
-        yield from _as_time(rest.rstrip("Z"), prop)
+        time = time.rstrip("Z")
+        has_seconds = time.count(":") > 1
+        if prop.format:
+            full = time if has_seconds else f"{time}:00"
+            yield from (f"{full}Z", full)
+        yield time.removesuffix(":00") if has_seconds else time
     else:
         yield mention.value
 
 
-def _as_time(written: str, prop: Property) -> Iterator[str]:
-    if prop.format:
-        full = written if written.count(":") > 1 else f"{written}:00"
-        yield from (f"{full}Z", full)
-    yield written.removesuffix(":00") if written.count(":") > 1 else written
-
-
-def _as_number(text: str, mention: Mention, prop: Property, *, whole: bool) -> Iterator[int | float]:
+def _as_number(mention: Mention, prop: Property, *, whole: bool) -> Iterator[int | float]:
     number = mention.value
     if mention.kind == "duration":
         number = _in_unit(mention, prop)
-    elif isinstance(number, str) and mention.kind in ("pair", "member", "argument", "quoted"):
-        yield from _inner(number, prop)
+    elif isinstance(number, str) and mention.kind in _WRITTEN:
+        yield from _within(number, prop)
         return
     elif isinstance(number, bool) or not isinstance(number, int | float):
         return
@@ -365,26 +332,37 @@ def _as_number(text: str, mention: Mention, prop: Property, *, whole: bool) -> I
 
 
 def _in_unit(mention: Mention, prop: Property) -> float:
-    """A duration in the unit that the property's name or description tells, else in the one that was said."""
-    described = str(prop.schema.get("description") or "").lower()
+    """A duration in the unit of the property's name or description, else in the one of the text."""
+    about = str(prop.schema.get("description") or "").lower()
     unit = next((word for word in reversed(prop.words) if word in _SECONDS), None)
-    unit = unit or next(
-        (word for word in ("millisecond", "second", "minute", "hour", "day") if word in described), None
-    )
+    unit = unit or next((word for word in ("millisecond", "second", "minute", "hour", "day") if word in about), None)
     said = mention.unit.lower()
-    seconds = _SECONDS.get(unit or said) or _SECONDS.get(said[:-1]) or 1
-    amount = mention.value / seconds
+    amount = mention.value / (_SECONDS.get(unit or said) or _SECONDS.get(said[:-1]) or 1)
     return int(amount) if amount == int(amount) else float(round(amount, 6))
 
 
-def _as_boolean(mention: Mention) -> Iterator[bool]:
-    value = truth(mention.value) if isinstance(mention.value, str) else mention.value
-    if isinstance(value, bool):
-        yield value
-
-
-def _inner(written: str, prop: Property) -> Iterator[Json]:
-    """The values that stand within a text which was given for a property."""
+def _within(written: str, prop: Property) -> Iterator[Json]:
+    """The values within a text that is written for a property."""
     for mention in read(written[:500]):
-        if mention.kind not in ("pair", "quoted", "argument", "member", "name", "words"):
+        if mention.kind not in _WRITTEN and mention.kind not in ("name", "words"):
             yield from values(written, mention, prop)
+
+
+_MOST_CACHED = 60  # properties
+_MOST_PAIRS = 12_000  # of a mention and a property that are looked at
+_AN_EXAMPLE, _WITH_NAME = 48, 44  # points of an example of the description, of a phrase with the property's name
+_WEAK = 8  # points from which a name is better than nothing for a required property
+_AGAINST_OTHERS = 24  # points against a mention with the name of another property before it
+_KEYED = vocabulary("pair member argument")
+_WRITTEN = _KEYED | {"quoted"}
+_AMOUNTS = ("currency", "money")
+_NAMES = vocabulary("name quoted id slug channel uuid host ip")
+_FREE_TEXTS = vocabulary("text query code command expression title")
+_SECONDS: Mapping[str, float] = {
+    **dict.fromkeys(("ms", "millisecond", "millis"), 0.001),
+    **dict.fromkeys(("s", "sec", "second"), 1),
+    **dict.fromkeys(("min", "mins", "minute"), 60),
+    **dict.fromkeys(("h", "hr", "hour"), 3_600),
+    "day": 86_400,
+    "week": 604_800,
+}

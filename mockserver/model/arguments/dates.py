@@ -1,4 +1,4 @@
-"""Dates, times and both together, counted from where the frozen clock stands."""
+"""Dates, times and durations; relative ones count from the frozen clock."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ TODAY = datetime.fromtimestamp(FROZEN_AT, UTC).date()
 
 
 def moments(text: str) -> Iterator[Mention]:
-    """The moments of a text, those with date and time first.
+    """The dates and times of a text, those with both first.
 
     A date is `2025-03-03`, a time `15:30` (with seconds if they are given), both `2025-03-03T15:30:00Z`.
     """
@@ -85,7 +85,7 @@ def _dates(text: str) -> Iterator[Mention]:
 
 
 def _day(groups: dict[str, str | None]) -> date | None:
-    """The day, of the year that comes next where none is given; 03/04/2025 is read as in America where it can be."""
+    """The next such day, where no year is given; 03/04/2025 is in March, as in America."""
     month_name, year = groups["month"] or "", int(groups.get("year") or 0)
     month = _MONTHS.get(month_name.lower()) or int(month_name if month_name.isdigit() else 0)
     day = int(groups.get("day") or 1)
@@ -135,13 +135,13 @@ def _relative(text: str) -> Iterator[Mention]:
 
 
 def _bare(found: re.Match[str]) -> tuple[int, int]:
-    """Where a relative date stands, a preposition that only leads to it left out."""
+    """Where a relative date stands, without "on" before it."""
     skipped = len(found["which"]) if found["which"] and found["which"].lower() == "on " else 0
     return found.start() + skipped, found.end()
 
 
 def _distance(found: re.Match[str]) -> int:
-    """How many days from today a relative date is; "next Friday" is that of next week."""
+    """The days from today to a relative date; "next Friday" is in next week."""
     if found["weekday"]:
         ahead = (_WEEKDAYS[found["weekday"].lower()] - TODAY.weekday()) % 7 or 7
         which = (found["which"] or "").strip().lower()
@@ -201,7 +201,7 @@ def _time(found: re.Match[str]) -> str | None:
 
 
 def pieces(moment: Mention, text: str) -> Iterator[Mention]:
-    """The date and the time of a moment that has both, each where it stands."""
+    """The date and the time of a mention that has both, each with its place."""
     written = text[moment.start : moment.end]
     stamp = _STAMP.match(written)
     if stamp:
@@ -218,7 +218,7 @@ _BETWEEN = re.compile(r",? ?(?:at|um|à|a las|alle|às|@|from|von|um)? ?", re.IG
 
 
 def _together(text: str, dates: list[Mention], times: list[Mention]) -> Iterator[Mention]:
-    """Dates with a time beside them: "tomorrow at 3pm", "15:30 on Friday"."""
+    """Dates with a time next to them: "tomorrow at 3pm", "15:30 on Friday"."""
     starts = {time.start: time for time in times}
     ends = {time.end: time for time in times}
     for day in dates:
@@ -240,7 +240,7 @@ def _is_at(text: str, day: Mention, gap: str, ends: dict[int, Mention]) -> bool:
 
 
 def iso_duration(seconds: float) -> str:
-    """A duration by ISO 8601: 9000 seconds are PT2H30M."""
+    """Write a duration as ISO 8601: 9000 seconds are PT2H30M."""
     days, rest = divmod(round(seconds), 86_400)
     hours, rest = divmod(rest, 3_600)
     minutes, left = divmod(rest, 60)
@@ -277,7 +277,7 @@ _ISO_UNITS = {"W": 604_800, "D": 86_400, "H": 3_600, "M": 60, "S": 1}
 
 
 def durations(text: str) -> Iterator[Mention]:
-    """The durations of a text, each as its seconds; its unit is told where it has but one."""
+    """The durations of a text in seconds; those with a single unit have it as unit."""
     for found in _DURATION.finditer(text):
         seconds, unit = _seconds(found[0])
         if seconds:
@@ -285,7 +285,7 @@ def durations(text: str) -> Iterator[Mention]:
 
 
 def _seconds(text: str) -> tuple[int | float, str]:
-    """The seconds of a duration, and its unit where it has but one."""
+    """The seconds of a duration, and its unit if it has a single one."""
     if text[0] == "P":
         return sum(int(count) * _ISO_UNITS[unit] for count, unit in _ISO_PIECES.findall(text)), ""
     pieces = [(_count(found["count"] or found["word"]), found["unit"].lower()) for found in _PIECES.finditer(text)]

@@ -1,7 +1,4 @@
-"""Which JSON a prompt describes: the schema that stands in it, the object it shows, or the keys that it names.
-
-Knows texts and JSON Schema's words, no calls and no values.
-"""
+"""The JSON that a prompt describes: by a schema, by an object that it shows, or by the keys that it names."""
 
 import json
 import re
@@ -10,12 +7,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from mockserver.core.json import Json
-from mockserver.model.vocabulary import excerpt, vocabulary
+from mockserver.model.vocabulary import excerpt, pieces, vocabulary
 
 
 @dataclass(frozen=True, slots=True)
 class Bare:
-    """What stands without quotation marks: the name of a type, a gap, a word."""
+    """A value without quotation marks: the name of a type, a placeholder, a word; `note` is the comment after it."""
 
     text: str
     note: str = ""
@@ -23,7 +20,7 @@ class Bare:
 
 @dataclass(slots=True)
 class _Reader:
-    """A place in a text that moves on; `steps` bounds how far."""
+    """A place in a text, and the number of values that may still be read."""
 
     text: str
     at: int
@@ -31,7 +28,7 @@ class _Reader:
 
 
 def read(text: str, start: int) -> tuple[Json, int] | None:
-    """The object or list that begins at a bracket of a text, and where it ends; None where it is none."""
+    """Return the object or list that begins at a bracket, in loose notation, and where it ends; None for neither."""
     reader = _Reader(text, start)
     try:
         return _value(reader, 0), reader.at
@@ -40,7 +37,7 @@ def read(text: str, start: int) -> tuple[Json, int] | None:
 
 
 def shape(example: Json, name: str = "") -> dict[str, Json]:
-    """The JSON Schema of an example: an object has all its keys, a list has items like its first."""
+    """Return the JSON Schema of an example: objects with all its keys, lists with items like its first."""
     match example:
         case bool():
             return {"type": "boolean"}
@@ -60,7 +57,7 @@ def shape(example: Json, name: str = "") -> dict[str, Json]:
 
 
 def record(properties: Mapping[str, Json]) -> dict[str, Json]:
-    """The JSON Schema of an object that has exactly these properties."""
+    """Return the JSON Schema of an object with exactly these properties."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -70,14 +67,14 @@ def record(properties: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def named(name: str, note: str = "") -> dict[str, Json]:
-    """The JSON Schema of a property of which no more is known than its name, and a note."""
+    """Return the JSON Schema of a property with this name and note."""
     typed = _of_type(note.strip().lower()) or _options(note)
     described = {"description": note} if note else {}
     return {**(typed or _guessed(name)), **described}
 
 
 def _of_text(text: str, note: str) -> dict[str, Json]:
-    """What a text stands for: a type, a choice of words, or some text."""
+    """The schema that a text stands for: a type, a choice of words, or some text."""
     described = {"description": note or text} if note or len(text) > 3 else {}
     plain = text.strip().strip("<>[]{}()").strip()
     return {
@@ -108,7 +105,7 @@ def _of_type(word: str) -> dict[str, Json] | None:
 
 
 def _options(text: str) -> dict[str, Json] | None:
-    """A choice among words that are parted by bars or slashes, or told after `one of`."""
+    """A choice of words: between bars or slashes, or after `one of`."""
     for sign in ("|", "/"):
         parts = [part.strip().strip("\"'`()<>") for part in text.split(sign)]
         if 1 < len(parts) <= 20 and all(_OPTION.fullmatch(part) for part in parts):
@@ -122,8 +119,8 @@ def _options(text: str) -> dict[str, Json] | None:
 
 
 def _guessed(name: str) -> dict[str, Json]:
-    """What a name lets expect."""
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", name)
+    """The type that a name suggests."""
+    words = [piece for piece in pieces(name) if piece.isalpha()]
     last = words[-1].lower() if words else ""
     first = words[0].lower() if words else ""
     if first in ("is", "has", "can", "should", "was", "needs") and len(words) > 1:
@@ -195,7 +192,7 @@ def _list(reader: _Reader, level: int) -> Json:
 
 
 def _more(reader: _Reader, end: str) -> bool:
-    """Whether another member follows; moves past what parts members, or past the end."""
+    """Whether another member follows; moves past the separator, or past the end."""
     _skip(reader)
     while reader.text[reader.at] in ",;" or reader.text.startswith(("...", "…"), reader.at):
         reader.at += 1 if reader.text[reader.at] != "." else 3
@@ -242,15 +239,15 @@ _TYPES: dict[str, dict[str, Json]] = {
 _WHOLE = vocabulary("age count quantity number year rank index size stock population duration minutes hours days id_")
 _NUMBERED = vocabulary("phone telephone mobile account card tracking serial order invoice passport license flight fax")
 _FRACTIONS = vocabulary(
-    "price amount score rating confidence temperature total cost percentage ratio weight height "
-    "salary "
-                       "latitude longitude probability")  # fmt: skip
+    "price amount score rating confidence temperature total cost percentage ratio weight height salary latitude"
+    " longitude probability"
+)
 _LISTS = vocabulary("tags items keywords list entities")
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A JSON Schema, whether its instance goes into a fence, and what a text says apart from the schema."""
+    """A JSON Schema, whether the answer is fenced, and what a text says apart from the schema."""
 
     schema: Json
     fenced: bool = False
@@ -258,7 +255,7 @@ class Described:
 
 
 def described(text: str, *, json_anyway: bool = False) -> Described | None:
-    """The JSON that a text wants for an answer; None where it wants another, unless that is known otherwise."""
+    """Return the JSON that a text wants for an answer; None where it does not ask for JSON, unless `json_anyway`."""
     text = excerpt(text, _MOST_READ)
     if not json_anyway and not asks_for_json(text):
         return None
@@ -277,12 +274,12 @@ def asks_for_json(text: str) -> bool:
 
 
 def matter(text: str) -> str:
-    """What a text says apart from the words that order JSON, and from fences: they are no values of it."""
+    """Return a text without the words that order JSON and without fences: they are no values."""
     return "".join(_unordered(part) for part in _PART.findall(_FENCE.sub("", text)))
 
 
 def _without_examples(text: str) -> str:
-    """A text without the objects that show what a schema means."""
+    """A text without the objects that explain a schema."""
     kept, at = [], 0
     for _, start, end in _objects(text):
         if _SHOWN.search(text[max(0, start - _NEAR) : start]):
@@ -300,7 +297,7 @@ _Found = tuple[Json, int, int]
 
 
 def _schema(text: str) -> _Found | None:
-    """The last JSON Schema of a text and its place: those before it tend to be examples."""
+    """The last JSON Schema of a text and its place: earlier ones tend to be examples."""
     schemas = [found for found in _objects(text) if _is_schema(found[0])]
     if not schemas:
         return None
@@ -309,7 +306,7 @@ def _schema(text: str) -> _Found | None:
 
 
 def _example(text: str) -> _Found | None:
-    """An object that shows how the answer should look, and its place."""
+    """An object that shows the shape of the answer, and its place."""
     for value, start, end in _objects(text):
         before, behind = text[max(0, start - _CUE) : start], text[end : end + _NEAR]
         shown = (_LIKE.search(before) and not _GIVEN.search(before[-_NEAR:])) or _IS_SHAPE.match(behind)
@@ -339,7 +336,7 @@ def _decoded(text: str, start: int) -> tuple[Json, int] | None:
 
 
 def _is_schema(value: Json) -> bool:
-    """Whether a value is a JSON Schema rather than an object of somebody's own."""
+    """Whether a value is a JSON Schema rather than another object."""
     if not isinstance(value, Mapping):
         return False
     value = _unwrapped(value)
@@ -355,7 +352,7 @@ def _is_schema(value: Json) -> bool:
 
 
 def _unwrapped(value: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The schema itself, where it stands in an object that names it."""
+    """The schema inside an object that names it."""
     for key in ("schema", "json_schema", "parameters"):
         inner = value.get(key)
         if isinstance(inner, Mapping) and "properties" not in value:
@@ -379,7 +376,7 @@ _Named = tuple[dict[str, str], int, int]
 
 
 def _bullets(text: str) -> _Named | None:
-    """Keys in lines of their own, after a line that speaks of them."""
+    """Keys on lines of their own, after a line that mentions them."""
     for cue in _LINE_OF_KEYS.finditer(text):
         found: dict[str, str] = {}
         at = cue.end()
@@ -409,7 +406,7 @@ def _row(text: str) -> _Named | None:
 
 
 def _quoted(text: str) -> _Named | None:
-    """Keys in quotation marks, in a sentence that speaks of keys or of JSON."""
+    """Keys in quotation marks, in a sentence that mentions keys or JSON."""
     for cue in islice(_KEY_WORD.finditer(text), _MOST_TRIES):
         start = max(text.rfind("\n", 0, cue.start()) + 1, cue.start() - _BEFORE_KEYS)
         line = text[start : cue.end() + _BEHIND_KEYS].partition("\n")[0]
@@ -420,7 +417,7 @@ def _quoted(text: str) -> _Named | None:
 
 
 def _extracted(text: str) -> _Named | None:
-    """What is to be taken out of a text: `extract the name and the phone number from`."""
+    """What to extract from a text: `extract the name and the phone number from`."""
     order = _EXTRACT.search(text)
     if order is None:
         return None

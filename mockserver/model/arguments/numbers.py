@@ -32,7 +32,7 @@ _HALVES = {"½": 0.5, "¼": 0.25, "¾": 0.75, "⅓": 1 / 3, "⅔": 2 / 3}
 
 
 def numbers(text: str) -> Iterator[Mention]:
-    """The numbers of a text; a whole one is an int. Amounts of money have kind `money` and the currency as unit."""
+    """The numbers of a text; whole ones are ints. Amounts of money have kind `money` and the currency as unit."""
     yield from _fractions(text)
     for found in _NUMBER.finditer(text):
         yield from _read(text, found)
@@ -40,7 +40,7 @@ def numbers(text: str) -> Iterator[Mention]:
 
 
 def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
-    """A number, and what it is measured in as a mention of its own."""
+    """A number, and its unit or currency as another mention."""
     try:
         number = value_of(found["digits"])
     except OverflowError:
@@ -65,7 +65,7 @@ def _read(text: str, found: re.Match[str]) -> Iterator[Mention]:
 
 
 def _unit_at(text: str, end: int) -> re.Match[str] | None:
-    """The word after a number, unless it is one that says nothing: the "and" of "3 and 4"."""
+    """The word after a number, unless it says nothing: the "and" of "3 and 4"."""
     after = _UNIT.match(text, end)
     return None if after is None or after[1].lower() in _no_units() else after
 
@@ -99,7 +99,7 @@ def _fractions(text: str) -> Iterator[Mention]:
 
 
 def _in_words(text: str) -> Iterator[Mention]:
-    """Numbers in words: runs of them are added up, "two hundred and five" is 205."""
+    """Numbers in words; runs of them are summed: "two hundred and five" is 205."""
     run: list[re.Match[str]] = []
     for found in _WORD.finditer(text):
         word = found[0].lower()

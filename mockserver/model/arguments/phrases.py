@@ -1,4 +1,4 @@
-"""Names and phrases: runs of words between articles, prepositions, verbs of request and what is read already."""
+"""Names and phrases: runs of words between articles, prepositions, verbs of request and other values."""
 
 import re
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ _LEFT = re.compile(r"^(?:请问|请|查询|查一下|告诉我|帮我|我想|在
 
 _OF = frozenset("の的")
 _ANNOUNCING = vocabulary("in at from for with about of on")
-_POLITE = vocabulary("i sie ihr ihre ihnen usted lei")  # written with a capital, and no names
+_POLITE = vocabulary("i sie ihr ihre ihnen usted lei")  # have capitals and are no names
 _FORENAMES = vocabulary("mark will grant bill rob drew chase pat sue josh dim")
-_TELLING = re.compile(r"(?:,| (?:is|was|has|had|lives|works|said|will|joined|\(?\w{1,20}ed)\b)")
-_SUBJECT = re.compile(  # what follows somebody of whom something is told
+_STATEMENT = re.compile(r"(?:,| (?:is|was|has|had|lives|works|said|will|joined|\(?\w{1,20}ed)\b)")
+_SUBJECT = re.compile(  # what follows the subject of a sentence
     r" (?:is|was|are|were|has|had|have|does|did|will|can|would|should|and|or|got|won|beat|took|made|said|ran|came|went"
     r"|bought|sold|wrote|met|left|led|lost|spent|paid|gave|sent|who|which|ist|hat|war|est|a|es|tiene|vive|[^\w\0]|[A-Z]"
     r"|\w{1,20}(?:ed|[^s]s)\b|weather\b|please\b)"
@@ -37,10 +37,10 @@ Token = re.Match[str]
 
 
 def phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
-    """The names (capitalised) and other phrases of a text, none of them across what is claimed."""
+    """The names (capitalised) and other phrases of a text, outside of what other values claim."""
     last = 0
     for mention in _phrases(text, claimed):
-        if mention.start >= last:  # the state after a city is read with it
+        if mention.start >= last:  # the state after a city belongs to it
             yield mention
             last = mention.end
 
@@ -50,7 +50,7 @@ def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
     links = _LINKS - {"von", "der", "den"} if "von" in stops else _LINKS
     text = "".join("\0" if taken else char for char, taken in zip(text, claimed, strict=True)) if any(claimed) else text
     run: list[Token] = []
-    named = _tells_names(text)
+    named = _capitals_mark_names(text)
     for found in _TOKEN.finditer(text):
         broken = run and text[run[-1].end() : found.start()] not in (" ", "  ")
         ending = found[0].lower() in stops and not (
@@ -65,7 +65,7 @@ def _phrases(text: str, claimed: bytearray) -> Iterator[Mention]:
 
 
 def _of_name(text: str, found: Token, last: Token | None) -> bool:
-    """Whether a small word is written as part of a name: the "Los" of Los Angeles, the "Nous" of Chez Nous."""
+    """Whether a small word is part of a name: the "Los" of Los Angeles, the "Nous" of Chez Nous."""
     word = found[0]
     if not _titled(word) or word.lower().partition("'")[0] in _POLITE:
         return False
@@ -83,15 +83,15 @@ def _titled(word: str) -> bool:
     return _capital(word) and (len(word) == 1 or not word.isupper())
 
 
-def _tells_names(text: str) -> bool:
-    """Whether capitals mark names, as they do not where every word has one."""
+def _capitals_mark_names(text: str) -> bool:
+    """Whether capitals mark names: not where every word has one."""
     small = [word for word in _INNER.findall(text[:_LOOKED_AT]) if word.lower() in _SMALL]
     capitals = sum(map(_capital, small))
     return capitals < 3 or capitals * 4 <= len(small) * 3
 
 
 def _links(text: str, run: list[Token], found: Token) -> bool:
-    """Whether a word such as "of" stands within a name: "Bank of America"."""
+    """Whether a word such as "of" is inside a name: "Bank of America"."""
     if not _capital(run[-1][0]):
         return False
     rest = text[found.end() + 1 : found.end() + 2]
@@ -104,7 +104,7 @@ def _capital(word: str) -> bool:
 
 
 def _parted(text: str, run: list[Token]) -> Iterator[Mention]:
-    """The names of a run, and what stands between them."""
+    """The names of a run, and the words between them."""
     while run and (run[-1][0] in _LINKS):
         run = run[:-1]
     if not run:
@@ -131,7 +131,7 @@ def _called(text: str, token: Token) -> bool:
 
 
 def _requests(text: str, run: list[Token]) -> int:
-    """How many words at the beginning of a sentence only ask for something."""
+    """The number of words at the beginning of a run that only ask for something."""
     count = 0
     if _begins(text, run[0].start()):
         while count < len(run) and _requesting(text, run, count):
@@ -153,11 +153,11 @@ def _requesting(text: str, run: list[Token], count: int) -> bool:
 
 
 def _is_named(text: str, word: str, run: list[Token]) -> bool:
-    """Whether what looks like a request is rather a name: New York, or Mark Stone of whom something is told."""
+    """Whether what looks like a verb of request begins a name: New York, or Mark Stone before "is"."""
     if word == "new":
         return True
     last = next(token for token in reversed(run) if _capital(token[0]))
-    return word in _FORENAMES and _TELLING.match(text, last.end()) is not None
+    return word in _FORENAMES and _STATEMENT.match(text, last.end()) is not None
 
 
 def _announced(text: str, start: int) -> bool:
@@ -178,7 +178,7 @@ def _opens(text: str, start: int) -> bool:
 
 
 def _lone_verb(text: str, run: list[Token]) -> bool:
-    """Whether a capitalised first word is rather a verb: a small word follows that begins its object."""
+    """Whether a capitalised first word is a verb: a small word follows that begins its object."""
     if text[run[0].end() : run[0].end() + 1] != " ":
         return False
     following = _TOKEN.match(text, run[0].end() + 1)
@@ -207,7 +207,7 @@ def _is_lead(text: str, part: list[Token]) -> bool:
 
 
 def _unspaced(run: list[Token]) -> Iterator[Mention]:
-    """Words of a script without spaces: runs of ideographs or katakana, which hiragana and particles part."""
+    """Words of a script without spaces: runs of ideographs or katakana between hiragana and particles."""
     for token in run:
         for found in _PIECE.finditer(token[0]):
             for piece in re.finditer(r"[^的是和与在从到去了吗呢]+", found[0]):

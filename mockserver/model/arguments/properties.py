@@ -1,4 +1,4 @@
-"""What a property asks for, by its name, type, format, description and enumeration."""
+"""What a property asks for: by its name, type, format, description and enumeration."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from mockserver.model.vocabulary import heading_of, parts, singular, vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property; `nature` is what kind of thing it is (place, person, money...), `role` from or to, if it is."""
+    """A property; `semantic_type` says what it holds (place, person, money...), `role` whether that is from or to."""
 
     name: str
     order: int
@@ -20,23 +20,23 @@ class Property:
     words: tuple[str, ...]
     semantic_type: str
     role: str
-    choices: tuple[Json, ...]  # all that is allowed, where the schema lists it
+    choices: tuple[Json, ...]  # the allowed values, where the schema lists them
     hints: frozenset[str]  # examples in the description, in lower case
     required: bool = False
 
     @property
     def format(self) -> str:
-        """The format that the schema asks for."""
+        """The format that the schema asks for, or an empty text."""
         return str(self.schema.get("format") or "")
 
     @property
     def numeric(self) -> bool:
-        """Whether only numbers will do."""
+        """Whether all types are numbers."""
         return bool(self.types) and set(self.types) <= {"integer", "number", "null"}
 
 
 def read_property(name: str, schema: Json, order: int, *, required: bool = False) -> Property:
-    """What a property asks for; alternatives of `anyOf` and `oneOf` are taken together."""
+    """Read a property; alternatives of `anyOf` and `oneOf` are taken together."""
     flat = _flat(schema if isinstance(schema, Mapping) else {})
     types = _types(flat)
     words, roles = parts(name) or (singular(name),), heading_of("roles")
@@ -56,7 +56,7 @@ def read_property(name: str, schema: Json, order: int, *, required: bool = False
 
 
 def item_of(list_: Property) -> Property:
-    """What an array property asks of its items; they are named as the array is."""
+    """Return what an array asks for as its items; they have the name of the array."""
     items = list_.schema.get("items")
     first = list_.schema.get("prefixItems")
     items = items if isinstance(items, Mapping) else first[0] if isinstance(first, list) and first else {}
@@ -141,7 +141,7 @@ def _adapted(semantic_type: str, *, numeric: bool) -> str:
 
 
 def _described(described: str, *, numeric: bool) -> str:
-    """The nature that the first words of a description tell."""
+    """The semantic type that the first words of a description tell."""
     words = parts(re.split(r"e\.g|such as|for example|\(", described)[0])[:8]
     types_of = heading_of("semantic_types")
     known = (_adapted(types_of[word], numeric=numeric) for word in words if word in types_of and len(word) > 2)
@@ -178,10 +178,10 @@ def _hints(described: str) -> Iterator[str]:
 Taken = tuple[Property, Mention]
 
 
-def peers(asked: Iterable[Property]) -> list[tuple[Property, ...]]:
-    """The groups of properties that are alike but for a letter, a number or such a word; each in its order."""
+def similar(props: Iterable[Property]) -> list[tuple[Property, ...]]:
+    """Return the groups of properties that differ only in a letter, a number or such a word, each in its order."""
     groups: dict[tuple[str, ...], list[tuple[int, Property]]] = {}
-    for prop in asked:
+    for prop in props:
         for family, rank, rest in _readings(prop):
             groups.setdefault((family, *prop.types, "", *rest), []).append((rank, prop))
     return [
@@ -192,7 +192,7 @@ def peers(asked: Iterable[Property]) -> list[tuple[Property, ...]]:
 
 
 def in_order(taken: Sequence[Taken]) -> list[Taken]:
-    """What the properties of a group have, told out anew by where it stands: "15 from 40" begins with 40."""
+    """Give the mentions of a group to its properties in the order of the text: "15 from 40" begins with 40."""
     mentions = sorted((mention for _, mention in taken), key=lambda mention: mention.start)
     if len(mentions) == 2 and mentions[1].cue == "from" and mentions[0].cue != "from":
         mentions.reverse()
@@ -200,7 +200,7 @@ def in_order(taken: Sequence[Taken]) -> list[Taken]:
 
 
 def _readings(prop: Property) -> Iterable[tuple[str, int, tuple[str, ...]]]:
-    """The family of the word that tells a property's place, the place, and the words beside it."""
+    """The families of the words that tell a property's position in a group, the position, and its other words."""
     for at, word in enumerate(prop.words):
         rest = (*prop.words[:at], *prop.words[at + 1 :])
         if len(word) == 1 and word.isalpha():

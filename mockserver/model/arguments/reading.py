@@ -1,4 +1,4 @@
-"""Values that a text gives by name: JSON fragments, call notation, and `key: value` or `key=value`."""
+"""Reads the values mentioned in a text, each with the words around it."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -6,19 +6,19 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
 
+from mockserver.model.arguments.choices import LISTED
 from mockserver.model.arguments.dates import durations, moments, pieces, times
 from mockserver.model.arguments.numbers import numbers
 from mockserver.model.arguments.phrases import phrases
-from mockserver.model.arguments.spoken import LISTED
 from mockserver.model.arguments.values import Mention, calls, fragments, literals, members, pairs, quoted, statements
 from mockserver.model.vocabulary import heading_of, prepositions, singular, synonyms, word_set
 
-_MOST = 400  # mentions of one text
+_MOST_MENTIONS = 400  # of one text
 
 
 @lru_cache(maxsize=64)
 def read(text: str) -> tuple[Mention, ...]:
-    """What a text mentions, in order. Mentions may overlap: a pair and the number in it, a text and a name in it."""
+    """Return what a text mentions, in order. Mentions may overlap: a pair and the number in it."""
     claimed = bytearray(len(text))
     strict = list(_claimed(fragments(text), claimed))
     inner = [member for fragment in strict for member in members(text, fragment)]
@@ -37,13 +37,13 @@ def read(text: str) -> tuple[Mention, ...]:
     whole = sorted((*strict, *free), key=lambda m: m.start)
     named = (*calls(text), *pairs(text), *statements(text), *portions(text, whole))
     found = sorted((*whole, *inner, *named), key=lambda m: (m.start, -m.end, m.kind))
-    if len(found) > _MOST:  # both ends tell more than the middle
-        found = found[: _MOST // 2] + found[-_MOST // 2 :]
+    if len(found) > _MOST_MENTIONS:  # the middle tells least
+        found = found[: _MOST_MENTIONS // 2] + found[-_MOST_MENTIONS // 2 :]
     return tuple(_in_context(text, found))
 
 
 def _within(text: str, mention: Mention) -> Iterator[Mention]:
-    """The date and time of a moment, the numbers of a sum: they may be asked for alone."""
+    """The date and the time of a moment, and the numbers of a formula, which properties may want alone."""
     if mention.kind == "datetime":
         yield from pieces(mention, text)
     elif mention.kind == "expression" or (mention.kind == "date" and text.startswith("in ", mention.start)):
@@ -52,7 +52,7 @@ def _within(text: str, mention: Mention) -> Iterator[Mention]:
 
 
 def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
-    """The mentions whose place is still free, which they take."""
+    """The mentions whose place is free; they take it."""
     for mention in found:
         if not any(claimed[mention.start : mention.end]):
             claimed[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
@@ -62,7 +62,7 @@ def _claimed(found: Iterable[Mention], claimed: bytearray) -> Iterator[Mention]:
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|#|\d|[.!?;,:()\n]")
 _ENDS = frozenset(".!?;\n()")
 _WIDE = frozenset(("pair", "member", "argument", "none", "json"))
-_REACH = 70  # characters that are looked at on either side
+_REACH = 70  # characters on either side
 
 
 def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
@@ -70,7 +70,7 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
     leading = prepositions(text)
     whole = text
     for mention in found:
-        if mention.kind == "address":  # its words tell nothing of what stands beside it
+        if mention.kind == "address":  # its words say nothing about its neighbours
             blank = " " * (mention.end - mention.start)
             text = text[: mention.start] + blank + text[mention.end :]
     last: Mention | None = None
@@ -85,12 +85,12 @@ def _in_context(text: str, found: Sequence[Mention]) -> Iterator[Mention]:
         if last and last.end <= made.start:
             made = _joined(whole, last, made)
         yield made
-        if made.kind not in _WIDE and (last is None or made.end > last.end):  # what stands within it follows nothing
+        if made.kind not in _WIDE and (last is None or made.end > last.end):  # what is inside another follows nothing
             last = made
 
 
 def _labels(text: str, found: Iterable[Mention]) -> frozenset[int]:
-    """Where words end that only say what the number after them is: the "bug" of "bug 552"."""
+    """The ends of words that only say what the number after them is: the "bug" of "bug 552"."""
     numbered = (
         m
         for m in found
@@ -110,7 +110,7 @@ def _is_people(word: str) -> bool:
 
 
 def _joined(text: str, last: Mention, mention: Mention) -> Mention:
-    """A mention with what the one before it tells: both of "in Paris and London" are in, apples are counted."""
+    """A mention with what the one before it says: in "in Paris and London" both have "in"; what numbers count."""
     gap = text[last.end : mention.start]
     if (
         last.kind in ("number", "unit", "duration")
@@ -137,7 +137,7 @@ def _before(text: str, start: int) -> list[str]:
 
 
 def _cue(before: list[str], leading: Mapping[str, str]) -> str:
-    """The preposition that leads to a place, articles between them skipped."""
+    """The preposition before a place, with at most articles between them."""
     for word in before[:3]:
         if word.lower() in leading:
             return leading[word.lower()]
@@ -161,7 +161,7 @@ _ZIP = re.compile(r" (\d{5}(?:-\d{4})?|[A-Z]\d[A-Z] ?\d[A-Z]\d|[A-Z]{1,2}\d[A-Z\
 
 
 def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
-    """The parts of mentions that are values of their own, and names that are continued by an id."""
+    """The parts of mentions that are values too, and names that an id continues."""
     last: Mention | None = None
     for mention in found:
         if mention.kind == "name":
@@ -182,7 +182,7 @@ def portions(text: str, found: Iterable[Mention]) -> Iterator[Mention]:
 
 
 def portion_of(words: Sequence[str], beside: Collection[str]) -> str:
-    """Which part of a whole a property asks for, where another asks for the rest; none where it asks for a whole."""
+    """Return which part of a value a property asks for, where another property asks for the rest."""
     return next((_SPLIT[word, other] for word in words for other in _OTHERS.get(word, ()) if other in beside), "")
 
 
@@ -199,7 +199,7 @@ _OTHERS |= {"brand": ("model",)}
 
 
 def _of_name(text: str, name: Mention) -> Iterator[Mention]:
-    """The city and the state of "Springfield, IL", and the postal code behind it; the two halves of a name."""
+    """The city and the state of "Springfield, IL", and the zip code after it; the first and last word of a name."""
     if state := _STATE.fullmatch(text, name.start, name.end):
         yield replace(name, value=state["city"], end=state.end("city"))
         yield Mention("state", state["code"], *state.span("code"))
@@ -212,12 +212,12 @@ def _of_name(text: str, name: Mention) -> Iterator[Mention]:
 
 
 def _is_short(mention: Mention) -> bool:
-    """Whether a name is an abbreviation that goes with what follows: an HR manager."""
+    """Whether a name is an abbreviation that belongs to the words after it: an HR manager."""
     return mention.kind == "name" and mention.value.isupper() and len(mention.value) < 5
 
 
 def _of_words(words: Mention) -> Iterator[Mention]:
-    """A colour that stands before what has it."""
+    """A colour or nationality, and the words after it."""
     first, _, rest = str(words.value).partition(" ")
     if rest and (first in word_set("colors") or first.lower() in word_set("nationalities")):
         cut = words.start + len(first)

@@ -1,4 +1,4 @@
-"""Parts the mentions of a text where it speaks of several objects of one kind: "in Paris and in London"."""
+"""Splits the mentions of a text about several objects of one kind: "in Paris and in London"."""
 
 import re
 from collections import Counter
@@ -29,51 +29,51 @@ _LEVELS = tuple(
 )
 _BRACKETS = re.compile(r"\([^()\n]{0,200}\)")
 _MOST_PIECES = 80
-_LIKELY = 2  # points from which a mention may be part of a record
+_LIKELY = 2  # points from which a mention may belong to a record
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Where one object of several is spoken of, and what it takes there by the names of its properties."""
+    """The place of one object of several in a text, and its mentions by the names of their properties."""
 
     place: Place
     taken: tuple[tuple[str, Mention], ...]
 
     @property
     def names(self) -> frozenset[str]:
-        """The properties that it has."""
+        """The names of the properties that it has."""
         return frozenset(name for name, _ in self.taken)
 
 
-def records(text: str, found: Sequence[Mention], asked: Sequence[Property], *, strict: bool = False) -> list[Record]:
-    """The records of a text, two at least, or none: the parting in which most is told of each.
+def records(text: str, found: Sequence[Mention], props: Sequence[Property], *, strict: bool = False) -> list[Record]:
+    """Return the records of a text, at least two or none: of several ways to split it, the one with most values.
 
-    Where they are to be `strict`, all tell the same, and there is nothing that the text tells once for all.
+    If `strict`, all have the same properties, and nothing outside of them is said of all.
     """
-    if len(asked) < 2 or len(found) < 4:
+    if len(props) < 2 or len(found) < 4:
         return []
-    scalar = [prop for prop in asked if not set(prop.types) & {"array", "object"}]
+    scalar = [prop for prop in props if not set(prop.types) & {"array", "object"}]
     ranked = sorted(
         (match for match in matches(text, found, scalar) if match.points >= (1 if match.prop.numeric else _LIKELY)),
         key=lambda match: match.rank,
     )
     if not _may_repeat(ranked):
         return []
-    partings = [_records(pieces, ranked) for pieces in _partings(text)]
-    told = max(partings, key=lambda parting: sum(len(record.taken) for record in parting), default=[])
-    if strict and told and not _alike(told, ranked):
+    splits = [_records(pieces, ranked) for pieces in _splits(text)]
+    found_records = max(splits, key=lambda split: sum(len(record.taken) for record in split), default=[])
+    if strict and found_records and not _alike(found_records, ranked):
         return []
-    return told
+    return found_records
 
 
 def _may_repeat(ranked: Sequence[Match]) -> bool:
-    """Whether two properties at least have more than one mention each."""
+    """Whether at least two properties have several mentions each."""
     places = {(match.prop.name, match.mentions[0].start) for match in ranked}
     return sum(count > 1 for count in Counter(name for name, _ in places).values()) > 1
 
 
-def _partings(text: str) -> Iterator[list[Place]]:
-    """The text in pieces, by lines first, then by sentences, at last by commas; none where it stays whole."""
+def _splits(text: str) -> Iterator[list[Place]]:
+    """The text in pieces: by lines, by sentences, by commas; without ways that leave it whole."""
     whole = _BRACKETS.sub(lambda found: "(" + "x" * (len(found[0]) - 2) + ")", text)
     before = 1
     for level in _LEVELS:
@@ -108,7 +108,7 @@ def _records(pieces: Sequence[Place], ranked: Sequence[Match]) -> list[Record]:
 
 
 def _taken(within: Sequence[Match]) -> tuple[tuple[str, Mention], ...]:
-    """What the properties take of one piece, the best first, each place once."""
+    """The mentions of one piece by property, the best first, each place once."""
     taken: dict[str, Mention] = {}
     for match in sorted(within, key=lambda match: match.rank):
         mention = match.mentions[0]
@@ -117,10 +117,10 @@ def _taken(within: Sequence[Match]) -> tuple[tuple[str, Mention], ...]:
     return tuple(taken.items())
 
 
-def _alike(told: Sequence[Record], ranked: Sequence[Match]) -> bool:
-    names = told[0].names
+def _alike(found_records: Sequence[Record], ranked: Sequence[Match]) -> bool:
+    names = found_records[0].names
     spoken = {name for name, _ in _taken([match for match in ranked if match.points >= 20])}
-    return spoken <= names and all(record.names == names for record in told)
+    return spoken <= names and all(record.names == names for record in found_records)
 
 
 _MOST_SETS = 32
@@ -128,29 +128,29 @@ _SETS_LIKELY = 8  # points from which a mention may be one of several
 _PLAIN = ("name", "quoted", "number")
 
 Part = tuple[Mention, ...]
-Series = tuple[Part, ...]  # for one property, or for some that are alike, what each object has
-Parted = tuple[Part, Part]  # what an object has, and what belongs to the others
+Series = tuple[Part, ...]  # what each object has for one property, or for similar ones
+Parted = tuple[Part, Part]  # the mentions of an object, and those of the others
 
 
-def parted(
+def object_mentions(
     text: str, found: Sequence[Mention], properties: Mapping[str, Json], *, listed: bool = False
 ) -> list[Parted]:
-    """The mentions of each object, what they share in all of them; one set where nothing repeats.
+    """Return the mentions of each object, with those that all share; one set where nothing repeats.
 
-    Where a list is to be filled they need not be told alike.
+    Objects of a list (`listed`) may have different properties.
     """
     given = _calls(found) or _objects(found, properties)
     if given:
         return [(part, ()) for part in given]
-    asked = read_properties(properties)
-    told = _of_records(records(text, found, asked, strict=not listed), found)
-    return told or _repeated(text, found, asked) or [(tuple(found), ())]
+    props = read_properties(properties)
+    found_records = _of_records(records(text, found, props, strict=not listed), found)
+    return found_records or _repeated(text, found, props) or [(tuple(found), ())]
 
 
-def _of_records(told: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
-    """What stands in each record, with what stands outside of all; the places of the others are taken."""
-    told = told[:_MOST_SETS]
-    places = [Mention("elsewhere", None, *record.place) for record in told]
+def _of_records(found_records: Sequence[Record], found: Sequence[Mention]) -> list[Parted]:
+    """The mentions in each record, with those outside of all records."""
+    found_records = found_records[:_MOST_SETS]
+    places = [Mention("elsewhere", None, *record.place) for record in found_records]
     outside = [m for m in found if not any(m.overlaps(place) for place in places)]
     return [
         (
@@ -181,10 +181,11 @@ def _calls(found: Sequence[Mention]) -> list[Part]:
 
 def _objects(found: Sequence[Mention], properties: Mapping[str, Json]) -> list[Part]:
     """One set for each object of a JSON array, and for each of several objects."""
-    told = [(m, value) for m in found if m.kind == "json" for value in _within(m.value) if set(value) & set(properties)]
-    if len(told) < 2:
-        return []
-    return [tuple(_members(mention.start, value)) for mention, value in told[:_MOST_SETS]]
+    fragments = [
+        (mention.start, value) for mention in found if mention.kind == "json" for value in _within(mention.value)
+    ]
+    objects = [(start, value) for start, value in fragments if not properties.keys().isdisjoint(value)]
+    return [tuple(_members(start, value)) for start, value in objects[:_MOST_SETS]] if len(objects) > 1 else []
 
 
 def _within(value: Json) -> list[Mapping[str, Json]]:
@@ -196,8 +197,8 @@ def _members(start: int, value: Mapping[str, Json]) -> Iterator[Mention]:
         yield Mention("member", inner, at, at + 1, key=key)
 
 
-def _repeated(text: str, found: Sequence[Mention], asked: Sequence[Property]) -> list[Parted]:
-    scalar = [prop for prop in asked if not set(prop.types) & {"array", "object", "boolean"}]
+def _repeated(text: str, found: Sequence[Mention], props: Sequence[Property]) -> list[Parted]:
+    scalar = [prop for prop in props if not set(prop.types) & {"array", "object", "boolean"}]
     series = _series(text, [match for match in matches(text, found, scalar) if match.points >= _SETS_LIKELY])
     count = max(map(len, series), default=0)
     if count < 2:
@@ -216,7 +217,7 @@ def _repeated(text: str, found: Sequence[Mention], asked: Sequence[Property]) ->
 
 
 def _series(text: str, found: Sequence[Match]) -> list[Series]:
-    """For each property the mentions that would do for it equally well, where no other property has a better claim."""
+    """For each property the mentions that suit it equally well, and no other property better."""
     best: dict[tuple[int, int], Match] = {}
     for match in found:
         place = (match.mentions[0].start, match.mentions[0].end)
@@ -232,7 +233,7 @@ def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
     top = max(matched, key=lambda match: match.points)
     if top.points < 20 and top.prop.semantic_type not in ("id", ""):
         return ()
-    alike = [match for match in matched if _like(match, top)]
+    alike = [match for match in matched if _suits_as_well(match, top)]
     ordered = _apart([match.mentions[0] for match in sorted(alike, key=lambda m: m.mentions[0].start)])
     peers = sum(
         other.mentions[0] == top.mentions[0] and other.points >= top.points - 3 and other.prop.role == top.prop.role
@@ -240,17 +241,17 @@ def _run(text: str, matched: Sequence[Match], found: Sequence[Match]) -> Series:
     )
     if len(ordered) < 2 * peers or len(ordered) % peers or not _coordinated(text, ordered):
         return ()
-    ordered = [_told_alike(mention, ordered[0]) for mention in ordered]
+    ordered = [_with_preposition(mention, ordered[0]) for mention in ordered]
     return tuple(tuple(ordered[at : at + peers]) for at in range(0, len(ordered), peers))
 
 
-def _told_alike(mention: Mention, first: Mention) -> Mention:
-    """A mention with the preposition of the first of its series, where it has none of its own."""
+def _with_preposition(mention: Mention, first: Mention) -> Mention:
+    """A mention with the preposition of the first of its series, if it has none."""
     return mention if mention.cue else replace(mention, cue=first.cue, before=first.before)
 
 
-def _like(match: Match, top: Match) -> bool:
-    """Whether a mention would do as well as the best: the same kind, and no other preposition."""
+def _suits_as_well(match: Match, top: Match) -> bool:
+    """Whether a mention suits as well as the best: it has the same kind, and no other preposition."""
     one, best = match.mentions[0], top.mentions[0]
     same = one.kind == best.kind and one.source == best.source
     return same and (match.points >= top.points - 14 or (one.cue in ("", best.cue) and one.kind in _PLAIN))
@@ -265,7 +266,7 @@ def _apart(ordered: Sequence[Mention]) -> list[Mention]:
 
 
 def _coordinated(text: str, ordered: Sequence[Mention]) -> bool:
-    """Whether between all of them stand only words that join: and, or, commas, with little else."""
+    """Whether conjunctions or commas, with little else, stand between all of them."""
     return all(_joins(text[one.end : other.start]) for one, other in pairwise(ordered))
 
 

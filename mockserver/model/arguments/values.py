@@ -1,4 +1,4 @@
-"""Values that show by their own form what they are: addresses of mail, web and network, ids, paths, phones, sums.
+"""Values that a text shows by their form (URLs, ids, paths, quoted texts) or gives by name (pairs, calls, JSON).
 
 Every pattern has bounded repetitions, so that each character of a text costs a bounded number of steps.
 """
@@ -15,17 +15,17 @@ from mockserver.model.vocabulary import vocabulary
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One value that stands in a text, from `start` up to `end`; `key` is what the text calls it, if it does."""
+    """A value in a text, from `start` up to `end`; `key` is its name in the text, if it has one."""
 
     kind: str  # number, quoted, date, time, datetime, duration, email, url, id, name, words, pair, argument, json...
     value: Json
     start: int
     end: int
     key: str = ""
-    unit: str = ""  # what a number counts or measures: a unit's sign, a currency's code, "%", "#" before an id
-    cue: str = ""  # the preposition before it, in English: from, to, in, with, named...
-    before: tuple[str, ...] = ()  # stems of the words before it in its clause, nearest first
-    after: tuple[str, ...] = ()  # stems of the words after it
+    unit: str = ""  # of a number: a unit, a currency's code, "%", "#"; of words: "the", "lead", "label" or "counted"
+    cue: str = ""  # the preposition before it, in English; of an argument, the name of the function
+    before: tuple[str, ...] = ()  # the words before it in its clause, in the singular, nearest first
+    after: tuple[str, ...] = ()  # the words after it
     source: int = 0  # which of the texts it stands in
 
     def overlaps(self, other: "Mention") -> bool:
@@ -40,11 +40,11 @@ _STOPS = {
     for mark, closing in _CLOSING.items()
 }
 _LONGEST = 4_000
-_MOST_FAILURES = 12  # after so many marks that nothing closes, they are not looked at any more
+_MOST_FAILURES = 12  # quotation marks without an end, after which others of their kind are ignored
 
 
 def quoted(text: str) -> Iterator[Mention]:
-    """What stands in quotes or backticks, in order; an apostrophe is no quote, and a quote that never ends none."""
+    """The texts in quotes or backticks, in order; apostrophes and quotes without an end are none."""
     at, failed = 0, dict.fromkeys(_CLOSING, 0)
     while at < len(text):
         mark = text[at]
@@ -61,7 +61,7 @@ def quoted(text: str) -> Iterator[Mention]:
 
 
 def _opens(text: str, at: int) -> bool:
-    """Whether a mark may begin a quotation: straight ones and apostrophes not within or after a word."""
+    """Whether a mark may begin a quotation; straight ones and apostrophes do not within or after a word."""
     if text[at] not in "'\"‘’»":
         return True
     glued = at > 0 and (text[at - 1].isalnum() or text[at - 1] in "'\"")
@@ -92,7 +92,7 @@ def _between(text: str, at: int) -> Mention | None:
 
 
 def _starts(text: str, at: int) -> bool:
-    """Whether an apostrophe begins something rather than ends it; a quotation that meets one was none."""
+    """Whether an apostrophe begins a quotation rather than ends one."""
     return text[at - 1].isspace() and at + 1 < len(text) and text[at + 1].isalnum()
 
 
@@ -174,12 +174,12 @@ _NEEDS = {
     "slug": "/",
     "channel": "#@",
     "host": (".", "localhost"),
-}  # without, no such
+}  # signs without which a text has none of the kind
 _TRAILING = ".,;:!?)]}'"
 
 
 def literals(text: str, *, sure: bool) -> Iterator[Mention]:
-    """What has a form of its own, kind by kind: a reader takes the first that claims a place.
+    """The values that their form shows, kind by kind; of overlapping ones the first counts.
 
     Those that are `sure` are read before dates and durations, the others after them.
     """
@@ -215,11 +215,13 @@ def _finite(written: str) -> float:
 
 _decode = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).raw_decode
 _MOST_FRAGMENTS, _MOST_MEMBERS, _DEEPEST = 16, 200, 24
-_BRACKET = re.compile(r'"(?:[^"\\\n]|\\.){0,4000}+"?|[][{}]')  # a quote that never ends is read once all the same
+_BRACKET = re.compile(
+    r'"(?:[^"\\\n]|\\.){0,4000}+"?|[][{}]'
+)  # the end of a quote is optional, so that each is read once
 
 
 def fragments(text: str) -> Iterator[Mention]:
-    """The JSON objects and arrays of a text, outermost only; found by pairing brackets once."""
+    """The outermost JSON objects and arrays of a text; reads it once, in pairs of brackets."""
     tried = 0
     for start, end in _balanced(text):
         if tried == _MOST_FRAGMENTS:
@@ -233,7 +235,7 @@ def fragments(text: str) -> Iterator[Mention]:
 
 
 def _balanced(text: str) -> Iterator[tuple[int, int]]:
-    """Where brackets open and close at the outermost level, not too deep within."""
+    """Where the outermost brackets open and close, unless they are nested too deeply."""
     stack: list[tuple[str, int]] = []
     deepest = 0
     for found in _BRACKET.finditer(text):
@@ -252,7 +254,7 @@ def _balanced(text: str) -> Iterator[tuple[int, int]]:
 
 
 def members(text: str, fragment: Mention) -> Iterator[Mention]:
-    """The values of a JSON object by their keys, and of the objects within it."""
+    """The members of a JSON object, and of the objects in it."""
     waiting, at, left = [fragment.value], fragment.start, _MOST_MEMBERS
     while waiting and left:
         value = waiting.pop(0)
@@ -288,7 +290,7 @@ def calls(text: str) -> Iterator[Mention]:
 
 
 def _arguments(text: str, start: int) -> list[tuple[int, int]]:
-    """Where the arguments stand, up to the bracket that closes; none if nothing closes."""
+    """Where the arguments stand, up to the closing bracket; none if there is none."""
     depth, pieces = 0, list[tuple[int, int]]()
     for found in _SEPARATOR.finditer(text, start, start + _LONGEST_CALL):
         mark = found[0]
@@ -318,7 +320,7 @@ _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "True": True, "Fals
 
 
 def literal(written: str) -> Json:
-    """The value that is written: JSON, a constant, a quotation, a number, else the text itself; None for none."""
+    """Return the value that a text writes: JSON, a constant, a quotation, a number, else the text; None for none."""
     if written in _CONSTANTS:
         return _CONSTANTS[written]
     if len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
@@ -398,7 +400,7 @@ _NOBODY = vocabulary("it this that he she they we you what who where there here 
 
 
 def statements(text: str) -> Iterator[Mention]:
-    """The values that sentences give to what they name, up to the next clause; names and numbers only."""
+    """The names and numbers that sentences give to what they name: "my city is Rome", "Rome is the capital"."""
     for found in _SAID.finditer(text):
         start = found.start("value")
         ended = _END_OF_CLAUSE.search(found["value"])
@@ -411,7 +413,7 @@ def statements(text: str) -> Iterator[Mention]:
 
 
 def value_of(digits: str) -> int | float:
-    """The number that digits with separators of any country stand for. Raises OverflowError where it is too large."""
+    """Return the number that digits with separators of any country mean. Raise OverflowError where it is too large."""
     digits = re.sub(r"['’\u00a0\u202f ]", "", digits)
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
         digits = digits.replace(",", "")
@@ -424,6 +426,7 @@ def value_of(digits: str) -> int | float:
 
 
 def whole_if_equal(number: float) -> int | float:
+    """Return an int for a whole number. Raise OverflowError for infinity."""
     if isinf(number):
         raise OverflowError
     return int(number) if number == number // 1 and abs(number) < 1e15 else number

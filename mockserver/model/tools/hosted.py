@@ -199,6 +199,7 @@ class Screen:
 
     @classmethod
     def of(cls, options: Mapping[str, Json], rng: Random) -> "Screen":
+        """Return the screen that the options of a tool describe."""
         width, height = (options.get(key) for key in ("display_width", "display_height"))
         return cls(_size(width, 1024), _size(height, 768), rng)
 

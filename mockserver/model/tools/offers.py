@@ -178,6 +178,7 @@ def properties_of(tool: Tool) -> Mapping[str, Json]:
 
 
 def required_of(tool: Tool) -> frozenset[str]:
+    """Return the names of a tool's required parameters."""
     required = tool.parameters.get("required") if isinstance(tool.parameters, Mapping) else None
     return frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else frozenset()
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from mockserver.model.arguments.numbers import numbers, value_of
+from mockserver.model.arguments.numbers import numbers
+from mockserver.model.arguments.values import value_of
 
 
 @pytest.mark.parametrize(

@@ -1,80 +1,175 @@
-"""Values that a prompt gives: arguments of tools and extracted objects, by two corpora, whole rows at a time."""
+"""Values that a text shows by their form or gives by name."""
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from mockserver.core.call import Tool, ToolChoice
-from mockserver.core.seed import Seed
-from mockserver.model.arguments import mentions
-from mockserver.model.schema import instance
-from tests.kit.calls import call
-from tests.kit.loops import rows, uses
-
-RATES = {"values": 0.9, "values_more": 0.84}  # of whole rows, every value right and nothing taken that is not told
-Row = Mapping[str, Any]
-
-
-@pytest.mark.parametrize("corpus", RATES)
-def test_most_rows_are_right_in_every_value(corpus: str) -> None:
-    found = rows(corpus)
-    wrong = [f"{row['say']}: {', '.join(bad)}" for row in found if (bad := list(flaws(row["give"], made(row), row)))]
-    assert 1 - len(wrong) / len(found) >= RATES[corpus], "\n".join(wrong)
+from mockserver.model.arguments.values import (
+    Mention,
+    calls,
+    fragments,
+    literal,
+    literals,
+    members,
+    pairs,
+    quoted,
+    statements,
+)
 
 
-def made(row: Row) -> Any:
-    """What is made of a row's prompt: the arguments of each call, or an instance."""
-    if "tool" not in row:
-        return instance(row["schema"], Seed(1), mentions(row["say"]))
-    tool = Tool(row["tool"], "", row["schema"])
-    turn = replace(call(row["say"]), tools=(tool,), tool_choice=ToolChoice("required"))
-    return [json.loads(use.arguments) for use in uses(turn, Seed(1))]
+@pytest.mark.parametrize(
+    ("text", "kind", "value"),
+    [
+        ("see https://a.example/b?c=1, please", "url", "https://a.example/b?c=1"),
+        ("(https://a.example/b_(c))", "url", "https://a.example/b_(c)"),
+        ("write to bob.x+y@mail.example.com.", "email", "bob.x+y@mail.example.com"),
+        ("id 550e8400-e29b-41d4-a716-446655440000!", "uuid", "550e8400-e29b-41d4-a716-446655440000"),
+        ("from 10.0.0.7 on", "ip", "10.0.0.7"),
+        ("from 2001:db8::1 on", "ip", "2001:db8::1"),
+        ("read /etc/hosts.", "path", "/etc/hosts"),
+        ("open src/app.py now", "path", "src/app.py"),
+        ("open report.csv", "path", "report.csv"),
+        (r"open C:\Users\bob", "path", r"C:\Users\bob"),
+        ("call +1 415 555 0132 today", "phone", "+1 415 555 0132"),
+        ("call (415) 555-0132", "phone", "(415) 555-0132"),
+        ("ping db-1.example.com", "host", "db-1.example.com"),
+        ("order ORD-1234", "id", "ORD-1234"),
+        ("order abc_123", "id", "abc_123"),
+        ("commit 9fceb02d", "id", "9fceb02d"),
+        ("post to #general", "channel", "#general"),
+        ("release v2.4.1", "version", "v2.4.1"),
+        ("what is (12 + 8) * 3?", "expression", "(12 + 8) * 3"),
+        ("at 12 Oak Street in", "address", "12 Oak Street"),
+        ("paint it #ff8800", "color", "#ff8800"),
+    ],
+)
+def test_literals(text: str, kind: str, value: str) -> None:
+    found = {(m.kind, m.value) for sure in (True, False) for m in literals(text, sure=sure)}
+    assert (kind, value) in found
+    assert all(text[m.start : m.end] == m.value for sure in (True, False) for m in literals(text, sure=sure))
 
 
-def flaws(wanted: Any, got: Any, row: Row, path: str = "") -> Iterator[str]:
-    """Where a value is not what is wanted, or takes words of the prompt for what it does not tell."""
-    match wanted:
-        case {"any": options}:
-            if options and all(list(flaws(option, got, row)) for option in options):
-                yield path
-        case {"has": pieces}:
-            if not isinstance(got, str) or any(piece.lower() not in got.lower() for piece in pieces):
-                yield path
-        case dict():
-            got = got if isinstance(got, dict) else {}
-            for name, inner in wanted.items():
-                yield from flaws(inner, got.get(name), row, f"{path}.{name}")
-            yield from (f"{path}.{name}" for name in got if name not in wanted and _is_taken(got[name], row["say"]))
-        case list():
-            got = got if isinstance(got, list) else []
-            for at, inner in enumerate(wanted):
-                yield from flaws(inner, got[at] if at < len(got) else None, row, f"{path}[{at}]")
-            if len(got) > len(wanted):
-                yield f"{path}[{len(wanted)}]"
-        case str() if isinstance(got, str):
-            if wanted.lower().strip(" .") != got.lower().strip(" ."):
-                yield path
-        case _ if wanted != got or isinstance(wanted, bool) != isinstance(got, bool):
-            yield path
+@pytest.mark.parametrize("text", ["2025-03-03", "one and two", "self-made", "3-4", "1/2", "well-known"])
+def test_what_has_no_form_of_its_own(text: str) -> None:
+    assert [m for m in literals(text, sure=False) if m.kind in ("id", "expression")] == []
 
 
-def _is_taken(value: Any, text: str) -> bool:
-    match value:
-        case dict():
-            return any(_is_taken(inner, text) for inner in value.values())
-        case list():
-            return any(_is_taken(inner, text) for inner in value)
-        case str():
-            return len(value) > 2 and value.lower() in text.lower()
-    return False
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('say "a b" and "c"', ["a b", "c"]),
+        ("say 'it is' now", ["it is"]),
+        ("“a” ‘b’ «c» „d“ 「e」 『f』 ‹g›", ["a", "b", "c", "d", "e", "f", "g"]),
+        ("`ls -la` and ```x = 1```", ["ls -la", "x = 1"]),
+        ("```python\nprint(1)\n```", ["print(1)"]),
+        ("don't and users' and 'tis", []),
+        ("the users' and the hosts' names", []),
+        ('"I don\'t know"', ["I don't know"]),
+        ("'I don't know'", ["I don't know"]),
+        ('an open " quote', []),
+        ('5" and 6" tall', []),
+        (r'"a \" b"', [r"a \" b"]),
+        ('""', []),
+        ('"a\n\nb"', []),
+    ],
+)
+def test_quotations(text: str, expected: list[str]) -> None:
+    assert [mention.value for mention in quoted(text)] == expected
 
 
-def test_the_measure_finds_what_is_wrong() -> None:
-    row = {"say": "Weather in Paris"}
-    assert list(flaws({"city": "Paris"}, {"city": "paris"}, row)) == []
-    assert list(flaws({"city": "Paris"}, {"city": "Rome", "note": "weather"}, row)) == [".city", ".note"]
-    assert list(flaws([{"any": [1, 2]}], [3, 4], row)) == ["[0]", "[1]"]
-    assert list(flaws({"has": ["x"]}, "axe", row)) == []
+def test_code_is_told_from_quotations() -> None:
+    assert [(m.kind, m.unit) for m in quoted("```py\nx\n``` `y` 'z'")] == [("code", "py"), ("code", ""), ("quoted", "")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("city: Paris", [("city", "Paris")]),
+        ("city=Paris&days=3", [("city", "Paris"), ("days", "3")]),
+        ("name: Ada Lovelace, age: 36.", [("name", "Ada Lovelace"), ("age", "36")]),
+        ("Note: buy milk. Then go", [("Note", "buy milk")]),
+        ('title: "a, b"', [("title", "a, b")]),
+        ("**Total**: 5", [("Total", "5")]),
+        ("at 15:30 see http://x", []),
+        ("a == b", []),
+    ],
+)
+def test_pairs(text: str, expected: list[tuple[str, str]]) -> None:
+    assert [(mention.key, mention.value) for mention in pairs(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lookup(3)", [("#0", 3)]),
+        ('f(city="Paris, F", days=3)', [("city", "Paris, F"), ("days", 3)]),
+        ("f(-2.5, [1, 2], true)", [("#0", -2.5), ("#1", [1, 2]), ("#2", True)]),
+        ("f()", []),
+        ("the item(s)", []),
+        ("f(1", []),
+        ("f (1)", []),
+    ],
+)
+def test_calls(text: str, expected: list[tuple[str, Any]]) -> None:
+    assert [(mention.key, mention.value) for mention in calls(text)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('with {"a": [1, {"b": 2}]} and [3]', [{"a": [1, {"b": 2}]}, [3]]),
+        ('{"a": "}"}', [{"a": "}"}]),
+        ("{a} [b] {'c': 1}", []),
+        ('{"a": NaN} {"b": 1e999}', []),
+        ('] } {"a": 1}', [{"a": 1}]),
+        ("[" * 30 + "]" * 30, []),
+    ],
+)
+def test_fragments(text: str, expected: list[Any]) -> None:
+    assert [mention.value for mention in fragments(text)] == expected
+
+
+def test_members_stand_at_their_keys() -> None:
+    text = 'x {"a": {"b": 1}}'
+    found = [(m.key, m.value, text[m.start : m.end]) for m in members(text, next(fragments(text)))]
+    assert found == [("a", {"b": 1}, '"a"'), ("b", 1, '"b"')]
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("3", 3),
+        ("-1,5", -1.5),
+        ("'a'", "a"),
+        ("true", True),
+        ("None", "None"),
+        ("[1", "[1"),
+        ("{'a': 1}", {"a": 1}),
+        ("", None),
+    ],
+)
+def test_written_values(written: str, value: Any) -> None:
+    assert literal(written) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("The capital is Paris, in France.", [("capital", "Paris")]),
+        ("Its formula is H2O and its colour is unknown.", [("formula", "H2O")]),
+        ("the governing law is that of Delaware.", [("governing law", "Delaware")]),
+        ("The total is 45.20 and the tip is 5.", [("total", "45.20"), ("tip", "5")]),
+        ("Ottawa is the capital of Canada", [("capital", "Ottawa")]),
+        ("It is the end of June", []),
+        ("The customer is unhappy with this", []),
+    ],
+)
+def test_names_and_numbers_are_given_to_what_is_named(text: str, told: list[tuple[str, str]]) -> None:
+    assert [(mention.key, mention.value) for mention in statements(text)] == told
+
+
+def test_overlaps() -> None:
+    one = Mention("name", "a", 2, 5)
+    assert one.overlaps(Mention("name", "b", 4, 9))
+    assert one.overlaps(Mention("name", "b", 3, 4))
+    assert not one.overlaps(Mention("name", "b", 5, 9))

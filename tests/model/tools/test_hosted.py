@@ -1,14 +1,16 @@
-"""Uses of the provider's own tools that nobody wrote a rule for."""
+"""Uses of the provider's own tools, and the input of tools that take free text."""
 
+import json
 from base64 import b64decode
 from typing import Any
 
 import pytest
 
-from mockserver.core.call import Call, Message, Tool, ToolCall
+from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Item
 from mockserver.core.seed import Seed
-from mockserver.model.tools.hosted import hosted_use
+from mockserver.model.arguments import NOTHING, mentions
+from mockserver.model.tools.hosted import Screen, actions, allowed, chosen, free_text, hosted_use
 from mockserver.wire.responses import ResponseOptions, hosted_tool_item
 from tests.engine.test_own_tools import OFFICIAL
 from tests.kit.calls import call
@@ -142,3 +144,196 @@ def test_the_computer_and_mcp_servers_are_known() -> None:
 @pytest.mark.parametrize("char", ["'", '"', "`", "(", "1", " ", "a.", "/", "1+", "search "])
 def test_long_prompts_are_read_in_part(kind: str, char: str) -> None:
     assert len(str(use(kind, call(char * 200_000)))) < 20_000
+
+
+NAMED = {"allowed_tools": ["read_wiki", "ask_question"]}
+REQUEST = Message("assistant", tool_calls=(ToolCall("mcpr_1", "ask_question", "{}", "mcp_approval_request"),))
+
+
+def use_of_mcp(conversation: Call, **options: Any) -> Item | None:
+    return hosted_use(Tool("mcp", kind="mcp", options={"server_label": "wiki", **options}), conversation, Seed(1))
+
+
+def test_a_server_of_unknown_tools_is_only_listed_once() -> None:
+    listed = use_of_mcp(call("hello"))
+    assert listed == Item("mcp_list_tools", {"server_label": "wiki", "tools": [], "error": None})
+    done = Message("assistant", parts=({"type": "mcp_list_tools", "server_label": "wiki"},))
+    assert use_of_mcp(call("hello", done)) is None
+
+
+@pytest.mark.parametrize(
+    ("servers", "tools"),
+    [
+        ((), ["a", "b"]),
+        ((("wiki", ""),), ["a", "b"]),
+        ((("wiki", "b"),), ["b"]),
+        ((("wiki", "b"), ("wiki", "")), ["a", "b"]),
+        ((("other", "b"),), None),
+    ],
+)
+def test_a_choice_means_a_server_or_one_of_its_tools(
+    servers: tuple[tuple[str, str], ...], tools: list[str] | None
+) -> None:
+    server = Tool("mcp", kind="mcp", options={"server_label": "wiki", "allowed_tools": ["a", "b"]})
+    found = chosen(server, ToolChoice("named", ("mcp",), servers))
+    assert (found and allowed(found)) == tools
+    assert chosen(Tool("web_search"), ToolChoice("required", (), servers)) == Tool("web_search")
+
+
+def test_a_tool_that_needs_no_approval_is_called() -> None:
+    made = use_of_mcp(call("ask a question"), require_approval="never", **NAMED)
+    assert made is not None
+    assert made.kind == "mcp_call"
+    assert (made.body["name"], made.body["arguments"]) == ("ask_question", '{"query": "ask a question"}')
+    assert made.body["output"]
+    done = Message("assistant", parts=({"type": "mcp_call", "server_label": "wiki"},))
+    assert use_of_mcp(call("ask a question", done), require_approval="never", **NAMED) is None
+
+
+@pytest.mark.parametrize(
+    ("required", "kind"),
+    [
+        (None, "mcp_approval_request"),
+        ("always", "mcp_approval_request"),
+        ({"never": {"tool_names": ["read_wiki"]}}, "mcp_call"),
+        ({"always": {"tool_names": ["read_wiki"]}}, "mcp_approval_request"),
+        ({"never": {"tool_names": ["ask_question"]}}, "mcp_approval_request"),
+    ],
+)
+def test_approval_is_asked_for_where_it_is_required(required: Any, kind: str) -> None:
+    made = use_of_mcp(
+        call("read the wiki"), require_approval=required, allowed_tools={"tool_names": NAMED["allowed_tools"]}
+    )
+    assert made is not None
+    assert (made.kind, made.body["name"]) == (kind, "read_wiki")
+
+
+@pytest.mark.parametrize(("answer", "kind"), [('{"approve":true}', "mcp_call"), ('{"approve":false}', None)])
+def test_what_the_user_says_to_it_is_heeded(answer: str, kind: str | None) -> None:
+    made = use_of_mcp(call("ask", REQUEST, Message("tool", answer, tool_call_id="mcpr_1")), **NAMED)
+    assert (made and made.kind) == kind
+
+
+SCREEN = {"display_width": 640, "display_height": 480}
+LOOK = {"type": "screenshot"}
+
+
+def step(conversation: Call, kind: str = "computer_use_preview") -> Any:
+    tool = Tool(kind, kind=kind, options={"type": kind, **SCREEN})
+    made = hosted_use(tool, conversation, Seed(2))
+    return made.body if made else None
+
+
+def steps(*said: str | Message) -> list[Any]:
+    """The actions of a loop, up to its end."""
+    conversation, taken = list(said), list[Any]()
+    while (body := step(call(*conversation))) is not None:
+        taken.append(body["action"])
+        made = ToolCall(f"call_{len(taken)}", "computer_use_preview", json.dumps(body["action"]), "computer_call")
+        conversation += [Message("assistant", tool_calls=(made,)), Message("tool", tool_call_id=made.id)]
+    return taken
+
+
+def done(text: str) -> list[Any]:
+    """The same without places that were drawn."""
+    drawn = [{key: value for key, value in each.items() if key not in ("x", "y")} for each in steps(text)]
+    assert drawn[0] == LOOK
+    return drawn[1:]
+
+
+CLICK = {"type": "click", "button": "left"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Click the button", [CLICK]),
+        ("What is on the screen?", [CLICK]),
+        ("Take a screenshot", []),
+        ('Type "click here" into the box', [{"type": "type", "text": "click here"}]),
+        ("type hello and press Enter", [{"type": "type", "text": "hello"}, {"type": "keypress", "keys": ["ENTER"]}]),
+        ("press ctrl + c", [{"type": "keypress", "keys": ["CTRL", "C"]}]),
+        ("Press the save button", [CLICK]),
+        ("scroll down", [{"type": "scroll", "scroll_x": 0, "scroll_y": 240}]),
+        ("scroll up 300 pixels, then wait", [{"type": "scroll", "scroll_x": 0, "scroll_y": -300}, {"type": "wait"}]),
+        ("double-click the icon", [{"type": "double_click"}]),
+        ("right click it", [{"type": "click", "button": "right"}]),
+        ("hover over it", [{"type": "move"}]),
+        (
+            "go to https://example.com/a.",
+            [
+                {"type": "keypress", "keys": ["CTRL", "L"]},
+                {"type": "type", "text": "https://example.com/a"},
+                {"type": "keypress", "keys": ["ENTER"]},
+            ],
+        ),
+        ("Search for fjords", [CLICK, {"type": "type", "text": "fjords"}, {"type": "keypress", "keys": ["ENTER"]}]),
+        ("", [CLICK]),
+    ],
+)
+def test_it_looks_does_what_is_asked_and_ends(text: str, expected: list[Any]) -> None:
+    assert done(text) == expected
+
+
+def test_places_are_on_the_screen() -> None:
+    assert steps("click (100, 200)")[1] == {**CLICK, "x": 100, "y": 200}
+    assert steps("click at 9000, 9000")[1] == {**CLICK, "x": 639, "y": 479}
+    for number in range(50):
+        place = Screen.of(SCREEN, Seed(number).stream("x")).somewhere()
+        assert 0 < place["x"] < 640
+        assert 0 < place["y"] < 480
+
+
+def test_dragging_follows_the_places_that_are_given() -> None:
+    [drag] = actions("drag from 10, 20 to 30,40", Screen.of(SCREEN, Seed(0).stream("x")))
+    assert drag == {"type": "drag", "path": [{"x": 10, "y": 20}, {"x": 30, "y": 40}]}
+    [somewhere] = actions("drag it", Screen.of({}, Seed(0).stream("x")))
+    assert len(somewhere["path"]) == 2
+
+
+def test_nothing_is_done_twice() -> None:
+    assert [each["type"] for each in steps("click 5,5, click 5,5 and wait")] == ["screenshot", "click", "wait"]
+
+
+def test_who_has_looked_need_not_look_again() -> None:
+    looked = Message(
+        "assistant", tool_calls=(ToolCall("1", "computer_use_preview", '{"type":"screenshot"}', "computer_call"),)
+    )
+    taken = steps("hello", looked, Message("tool", tool_call_id="1"), Message("user", "now scroll down"))
+    assert [each["type"] for each in taken] == ["scroll"]
+
+
+def test_the_computer_of_the_guides_takes_one_action() -> None:
+    assert step(call("click"), "computer_use")["action"] == {"type": "screenshot"}
+
+
+def test_newer_computers_take_lists_of_actions() -> None:
+    body = step(call("click"), "computer")
+    assert body == {"call_id": "", "actions": [LOOK], "pending_safety_checks": []}
+
+
+TOOL = Tool("run_code", kind="custom")
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("Run this:\n```python\nprint(1)\n```", "print(1)"),
+        ("run `ls -l` please", "ls -l"),
+        ('Use run_code with "1 + 1".', "1 + 1"),
+        ("Use run_code to add one and two", "add one and two"),
+        ("Please run: 1 + 1", "1 + 1"),
+    ],
+)
+def test_it_is_what_was_said_for_it(said: str, text: str) -> None:
+    assert free_text(TOOL, mentions(said), Seed()) == text
+
+
+def test_where_nothing_was_said_it_is_made_up() -> None:
+    assert free_text(TOOL, NOTHING, Seed()) == free_text(TOOL, NOTHING, Seed())
+    assert len(free_text(TOOL, NOTHING, Seed()).split()) > 3
+
+
+def test_a_grammar_is_kept() -> None:
+    ruled = Tool("pick", kind="custom", grammar=("regex", "red|green"))
+    assert free_text(ruled, mentions("make it green"), Seed()) == "green"

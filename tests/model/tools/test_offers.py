@@ -1,4 +1,4 @@
-"""How well tools fit what is said."""
+"""How well tools fit a text."""
 
 from mockserver.core.call import Tool
 from mockserver.model.arguments import NOTHING

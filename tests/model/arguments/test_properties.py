@@ -1,14 +1,16 @@
-"""What properties ask for."""
+"""What properties ask for, by their names and schemas."""
 
 from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.properties import item_of, read_property
+from mockserver.model.arguments.assigning import read_properties
+from mockserver.model.arguments.properties import in_order, item_of, read_property, similar
+from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(
-    ("name", "schema", "nature"),
+    ("name", "schema", "semantic_type"),
     [
         ("city", {"type": "string"}, "place"),
         ("loc", {"type": "string"}, "place"),
@@ -68,3 +70,38 @@ def test_items_are_named_as_their_array() -> None:
     item = item_of(read_property("emails", {"type": "array", "items": {"type": "string"}}, 0))
     assert (item.semantic_type, item.types) == ("email", ("string",))
     assert item_of(read_property("x", {"type": "array", "prefixItems": [{"type": "integer"}]}, 0)).types == ("integer",)
+
+
+STRING = {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("names", "groups"),
+    [
+        (("city_a", "city_b"), [("city_a", "city_b")]),
+        (("y", "x"), [("x", "y")]),
+        (("second", "first", "note"), [("first", "second")]),
+        (("station_2", "station_1", "line_1"), [("station_1", "station_2")]),
+        (("source", "target"), [("source", "target")]),
+        (("city", "country"), []),
+    ],
+)
+def test_what_is_alike_but_for_its_place_is_a_group(names: tuple[str, ...], groups: list[tuple[str, ...]]) -> None:
+    found = similar(read_properties(dict.fromkeys(names, STRING)))
+    assert [tuple(prop.name for prop in group) for group in found] == groups
+
+
+def test_another_type_is_no_peer() -> None:
+    assert similar(read_properties({"a": STRING, "b": {"type": "integer"}})) == []
+
+
+def test_values_are_told_out_in_the_order_of_the_text() -> None:
+    one, two = read_properties({"a": STRING, "b": STRING})
+    early, late = Mention("name", "Rome", 0, 4), Mention("name", "Oslo", 9, 13)
+    assert in_order([(one, late), (two, early)]) == [(one, early), (two, late)]
+
+
+def test_what_something_is_taken_from_comes_first() -> None:
+    one, two = read_properties({"a": {"type": "integer"}, "b": {"type": "integer"}})
+    few, many = Mention("number", 12, 9, 11), Mention("number", 50, 17, 19, cue="from")
+    assert in_order([(one, few), (two, many)]) == [(one, many), (two, few)]

@@ -1,8 +1,8 @@
-"""Dates and times are read as ISO 8601 has them, relative ones from the frozen clock: Tuesday, 14 November 2023."""
+"""Dates, times and durations."""
 
 import pytest
 
-from mockserver.model.arguments.dates import moments, pieces, times
+from mockserver.model.arguments.dates import durations, iso_duration, moments, pieces, times
 from mockserver.model.arguments.values import Mention
 
 
@@ -74,3 +74,35 @@ def test_a_moment_has_a_date_and_a_time(text: str) -> None:
 
 def test_a_place_before_a_date_is_left_out() -> None:
     assert next(moments("on Friday")) == Mention("date", "2023-11-17", 3, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("45 minutes", 2700),
+        ("2h30", 9000),
+        ("1h 20m", 4800),
+        ("an hour and a half", 5400),
+        ("two hours", 7200),
+        ("90s", 90),
+        ("1.5 days", 129600),
+        ("PT2H30M", 9000),
+        ("P1W", 604800),
+        ("half an hour", 1800),
+        ("zwei Stunden und 3 Minuten", 180),
+        ("1.75 m and a share", 0),
+    ],
+)
+def test_durations(text: str, seconds: int) -> None:
+    assert sum(mention.value for mention in durations(text)) == seconds
+
+
+def test_the_unit_is_told_where_it_is_one() -> None:
+    assert [mention.unit for mention in durations("45 minutes or 1 hour 5 min")] == ["minutes", ""]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"), [(0, "PT0S"), (9000, "PT2H30M"), (90, "PT1M30S"), (86400, "P1D"), (90061, "P1DT1H1M1S")]
+)
+def test_iso(seconds: int, written: str) -> None:
+    assert iso_duration(seconds) == written

@@ -1,11 +1,21 @@
-"""Values of enumerations and yes or no, in the words of the text."""
+"""Choices, booleans and lists in the words of a text."""
 
 from typing import Any
 
 import pytest
 
-from mockserver.model.arguments.properties import read_property
-from mockserver.model.arguments.spoken import affirmed, beside, chosen, hinted
+from mockserver.model.arguments.choices import (
+    boolean_in,
+    bulleted,
+    choices_in,
+    examples_in,
+    items_in,
+    items_of_pair,
+    runs_of_items,
+    without_name,
+)
+from mockserver.model.arguments.properties import item_of, read_property
+from mockserver.model.arguments.reading import read
 from mockserver.model.arguments.values import Mention
 
 
@@ -28,7 +38,7 @@ from mockserver.model.arguments.values import Mention
     ],
 )
 def test_choices(text: str, choices: list[str], expected: str | None) -> None:
-    found = sorted(chosen(text, read_property("x", {"enum": choices}, 0)), key=lambda pair: -pair[0])
+    found = sorted(choices_in(text, read_property("x", {"enum": choices}, 0)), key=lambda pair: -pair[0])
     assert (found[0][1].value if found else None) == expected
 
 
@@ -50,13 +60,12 @@ def test_choices(text: str, choices: list[str], expected: str | None) -> None:
     ],
 )
 def test_yes_and_no(text: str, name: str, expected: bool | None) -> None:
-    found = affirmed(text, read_property(name, {"type": "boolean"}, 0))
-    assert (found[0] if found else None) == expected
+    assert boolean_in(text, read_property(name, {"type": "boolean"}, 0)) is expected
 
 
 def test_examples_of_the_description_are_taken_as_they_are_said() -> None:
     prop = read_property("genre", {"type": "string", "description": "e.g. rock, jazz"}, 0)
-    assert [mention.value for mention in hinted("some Jazz music", prop)] == ["Jazz"]
+    assert [mention.value for mention in examples_in("some Jazz music", prop)] == ["Jazz"]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +73,35 @@ def test_examples_of_the_description_are_taken_as_they_are_said() -> None:
     [("namespace prod", "", "prod"), ("web namespace", "the", "web"), ("web namespace", "", None), ("prod", "", None)],
 )
 def test_a_phrase_with_the_name_in_it(phrase: str, unit: str, expected: Any) -> None:
-    found = beside(
+    found = without_name(
         Mention("words", phrase, 0, len(phrase), unit=unit), read_property("namespace", {"type": "string"}, 0)
     )
     assert (found.value if found else None) == expected
     assert found is None or phrase[found.start : found.end] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("apples, pears and plums", "string", ["apples", "pears", "plums"]),
+        ("1, 2 & 3", "integer", [1, 2, 3]),
+        ("Ann, Bob, and Carl", "string", ["Ann", "Bob", "Carl"]),
+        ('"a b" or "c"', "string", ["a b", "c"]),
+    ],
+)
+def test_enumerations(text: str, kind: str, expected: list[object]) -> None:
+    prop = read_property("things", {"type": "array", "items": {"type": kind}}, 0)
+    groups = runs_of_items(text, list(items_in(read(text), item_of(prop), prop)), item_of(prop))
+    assert [mention.value for mention in max(groups)[1]] == expected
+
+
+def test_items_after_a_key() -> None:
+    text = "tags: red, green and blue. Thanks, all"
+    assert [m.value for m in items_of_pair(text, Mention("pair", "red", 6, 9))] == ["red", "green", "blue"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("x:\n- a b\n* c\n1. d", ["a b", "c", "d"]), ("- alone", []), ("a - b - c", [])]
+)
+def test_bullets(text: str, expected: list[str]) -> None:
+    assert [mention.value for mention in bulleted(text)] == expected

@@ -2,12 +2,12 @@
 
 import pytest
 
-from mockserver.model.arguments.spoken import order_of, phrase, remainder
+from mockserver.model.arguments.free_text import announced, kind_of_text, remainder
 from mockserver.model.arguments.values import Mention
 
 
 @pytest.mark.parametrize(
-    ("text", "order", "expected"),
+    ("text", "kind", "expected"),
     [
         ("Search for cheap flights to Rome", "query", "cheap flights to Rome"),
         ("please look up the capital of Peru, please", "query", "the capital of Peru"),
@@ -21,13 +21,13 @@ from mockserver.model.arguments.values import Mention
         ("Hello", "query", None),
     ],
 )
-def test_announced(text: str, order: str, expected: str | None) -> None:
-    place = phrase(text, order, ())
+def test_announced(text: str, kind: str, expected: str | None) -> None:
+    place = announced(text, kind, ())
     assert (text[slice(*place)] if place else None) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "order", "expected"),
+    ("text", "kind", "expected"),
     [
         ("Who wrote Faust?", "question", "Who wrote Faust?"),
         ("Please calculate 3 apples less", "expression", "3 apples less"),
@@ -36,20 +36,20 @@ def test_announced(text: str, order: str, expected: str | None) -> None:
         ("", "", None),
     ],
 )
-def test_remaining(text: str, order: str, expected: str | None) -> None:
-    place = remainder(text, order, ())
+def test_remaining(text: str, kind: str, expected: str | None) -> None:
+    place = remainder(text, kind, ())
     assert (text[slice(*place)] if place else None) == expected
 
 
 def test_the_text_ends_before_what_is_used() -> None:
     text = "search for red shoes under 80 dollars"
-    place = phrase(text, "query", [Mention("number", 80, 27, 29)])
+    place = announced(text, "query", [Mention("number", 80, 27, 29)])
     assert place is not None
     assert text[slice(*place)] == "red shoes"
 
 
 @pytest.mark.parametrize(
-    ("nature", "words", "order"),
+    ("semantic_type", "words", "kind"),
     [
         ("text", ("message",), "message"),
         ("text", ("reason",), "reason"),
@@ -57,5 +57,5 @@ def test_the_text_ends_before_what_is_used() -> None:
         ("query", ("q",), "query"),
     ],
 )
-def test_orders(semantic_type: str, words: tuple[str, ...], order: str) -> None:
-    assert order_of(semantic_type, words) == order
+def test_orders(semantic_type: str, words: tuple[str, ...], kind: str) -> None:
+    assert kind_of_text(semantic_type, words) == kind

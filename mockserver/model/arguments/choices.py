@@ -1,0 +1,230 @@
+"""What a text says of properties with choices, of booleans and of lists."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from mockserver.model.arguments.properties import Property
+from mockserver.model.arguments.scoring import ROLE_OF, score
+from mockserver.model.arguments.values import Mention
+from mockserver.model.vocabulary import (
+    heading_of,
+    parts,
+    prepositions,
+    singular,
+    truth,
+    vocabulary,
+    word_list,
+    word_set,
+)
+
+Place = tuple[int, int]  # where something starts and ends
+Scored = tuple[int, Mention]
+
+
+@lru_cache(maxsize=32)
+def _index(text: str) -> tuple[tuple[tuple[str, int, int], ...], Mapping[str, list[int]]]:
+    """The words of a text in the singular with their places, and where each stands among them."""
+    words = tuple((singular(found[0]), found.start(), found.end()) for found in _WORD.finditer(text))
+    places: dict[str, list[int]] = {}
+    for at, (word, _, _) in enumerate(words):
+        places.setdefault(word, []).append(at)
+    return words, places
+
+
+def choices_in(text: str, prop: Property) -> Iterator[Scored]:
+    """The values of an enumeration that the text says, each with its points."""
+    for choice in prop.choices[:_MOST_CHOICES]:
+        if isinstance(choice, str) and choice:
+            for points, (start, end) in _said(text, choice):
+                mention = Mention("choice", choice, start, end)
+                yield points + _around(text, mention, prop), mention
+
+
+def _said(text: str, choice: str) -> Iterator[tuple[int, Place]]:
+    pieces = parts(choice) or (choice.lower(),)
+    exact = list(_runs(text, pieces))
+    if len(choice) == 1:
+        exact = [(start, end) for start, end in exact if text[start:end] == choice and not choice.islower()]
+    elif not exact and len(pieces) > 1:
+        exact = list(_runs(text, ("".join(pieces),)))
+    common = len(pieces) == 1 and pieces[0] in word_set("common")
+    yield from ((36 if common else 62, place) for place in exact[:_MOST_PLACES])
+    if exact:
+        return
+    for other in _other_names(choice):
+        run = parts(other) if other[0].isalnum() else (other,)
+        yield from ((50, place) for place in list(_runs(text, run))[:_MOST_PLACES])
+    if len(pieces) == 1 and len(choice) >= 3 and not common:
+        yield from ((46, place) for place in _abbreviated(text, pieces[0]))
+
+
+def _runs(text: str, pieces: tuple[str, ...]) -> Iterator[Place]:
+    """Where words stand one after the other."""
+    words, places = _index(text)
+    for at in places.get(pieces[0], ())[:50]:
+        if tuple(word for word, _, _ in words[at : at + len(pieces)]) == pieces:
+            yield words[at][1], words[at + len(pieces) - 1][2]
+
+
+def _other_names(choice: str) -> Iterator[str]:
+    lowered = choice.lower()
+    yield from word_list("choices").get(lowered, ())
+    yield from (name for name, code in heading_of("languages").items() if lowered in (code, f"{code}-{code}"))
+    if len(choice) == 3 and choice.isupper():
+        yield from (name for name, code in heading_of("currencies").items() if code == choice)
+
+
+def _abbreviated(text: str, piece: str) -> Iterator[Place]:
+    """Words that begin with the value, or the other way round: "descending" for desc, "temp" for temporary."""
+    words, places = _index(text)
+    for word, at in places.items():
+        short, long = sorted((word, piece), key=len)
+        if 4 <= len(short) >= len(long) - 7 and long.startswith(short) and word not in word_set("common"):
+            yield words[at[0]][1], words[at[0]][2]
+
+
+def _around(text: str, mention: Mention, prop: Property) -> int:
+    """Points for the property's name close by and for a preposition that fits; against a negation."""
+    before = re.findall(r"[\w'’]+", text[max(0, mention.start - 40) : mention.start].lower())[-4:]
+    after = re.findall(r"[\w'’]+", text[mention.end : mention.end + 20].lower())[:2]
+    last = before[-1] if before else ""
+    role = ROLE_OF.get(prepositions(text).get(last, ""), "")
+    points = 14 if not {singular(word) for word in (*before, *after)}.isdisjoint(prop.words) else 0
+    if prop.role in ("from", "to") and role in ("from", "to"):
+        points += 25 if role == prop.role else -22
+    return points - (40 if last in ("not", "no", "nicht", "without", "non") else 0)
+
+
+def examples_in(text: str, prop: Property) -> Iterator[Mention]:
+    """The examples of a description that the text says, as it says them."""
+    for hint in sorted(prop.hints)[:_MOST_EXAMPLES]:
+        for start, end in _runs(text, parts(hint) or (hint,)):
+            yield Mention("words", text[start:end], start, end)
+
+
+def without_name(mention: Mention, prop: Property) -> Mention | None:
+    """Return the rest of a phrase that begins or ends with the property's name: "namespace prod", "the web app"."""
+    words = mention.value.split(" ") if mention.kind in ("words", "name") and isinstance(mention.value, str) else ()
+    if not 1 < len(words) < 6 or len(prop.words[-1]) < 3:
+        return None
+    if singular(words[0]) == prop.words[-1]:
+        start = mention.start + len(words[0]) + 1
+        return Mention("words", " ".join(words[1:]), start, mention.end) if len(words[1]) > 1 else None
+    last, end = singular(words[-1]), mention.end - len(words[-1]) - 1
+    is_name = last == prop.words[-1] or prop.semantic_type == "path" == heading_of("semantic_types").get(last)
+    announced = mention.unit == "the" or (mention.cue in ("in", "as") and len(words) == 2)
+    if mention.kind != "words" or prop.semantic_type == "person" or not (is_name and announced):
+        return None
+    return Mention("words", " ".join(words[:-1]), mention.start, end)
+
+
+def boolean_in(text: str, prop: Property) -> bool | None:
+    """Return what the text says of a property that is true or false; None where it says nothing."""
+    words = [word for word in prop.words if word not in _AUXILIARY] or list(prop.words)
+    place = next(_named(text, words), None)
+    return None if place is None else _is_affirmed(text, place)
+
+
+def _named(text: str, words: list[str]) -> Iterator[Place]:
+    """Where all the words of a name stand together, in any form of them."""
+    tokens, places = _index(text)
+    first = [at for word, found in places.items() if _is_form(word, words[0]) for at in found[:5]]
+    for at in sorted(first):
+        run = [word for word, _, _ in tokens[at : at + len(words)]]
+        if len(run) == len(words) and all(map(_is_form, run, words)):
+            yield tokens[at][1], tokens[at + len(words) - 1][2]
+    if len(words) > 1 and (joined := "".join(words)) in places:
+        yield tokens[places[joined][0]][1:]
+
+
+@lru_cache(maxsize=8192)
+def _is_form(word: str, name: str) -> bool:
+    short, long = sorted((word, name), key=len)
+    return word == name or (
+        len(short) >= 4 and long.startswith(short[: max(4, len(short) - 1)]) and len(long) - len(short) <= 4
+    )
+
+
+def _is_affirmed(text: str, place: Place) -> bool:
+    """True, unless a negation precedes the name in its clause or a no follows it."""
+    after = _STATED.match(text[place[1] : place[1] + 30])
+    if after and "." not in after[0] and (stated := truth(after[1])) is not None:
+        return stated
+    clause = _CLAUSES.split(text[max(0, place[0] - 40) : place[0]].lower())[-1]
+    words = [word.replace("’", "'") for word in re.findall(r"[\w'’]+", clause)[-4:]]
+    said = (word for word in reversed(words) if word in word_set("negations") | word_set("affirmations"))
+    return next(said, "yes") not in word_set("negations")
+
+
+def runs_of_items(text: str, scored: Sequence[Scored], item: Property) -> Iterator[tuple[int, tuple[Mention, ...]]]:
+    """Groups of mentions that stand one after the other, with the points of each group."""
+    run: list[Scored] = []
+    for points, mention in sorted(scored, key=lambda pair: (pair[1].start, -pair[0])):
+        if run and mention.start < run[-1][1].end:
+            continue
+        if run and not _follows(text, run[-1][1], mention, item):
+            yield _group(run)
+            run = []
+        run.append((points, mention))
+    if run:
+        yield _group(run)
+
+
+def _follows(text: str, last: Mention, mention: Mention, item: Property) -> bool:
+    if item.numeric and item.semantic_type in ("number", "", "quantity") and mention.start - last.end < 30:
+        return True
+    return LISTED.fullmatch(text, last.end, mention.start) is not None
+
+
+def _group(run: Sequence[Scored]) -> tuple[int, tuple[Mention, ...]]:
+    best = max(points for points, _ in run)
+    return best + (24 if len(run) > 1 else 0), tuple(mention for _, mention in run)
+
+
+def items_in(found: Sequence[Mention], item: Property, prop: Property) -> Iterator[Scored]:
+    """The mentions that may be items of a list, with their points."""
+    for said in found:
+        if said.kind not in _KINDS_OF_ITEMS:
+            continue
+        mention = without_name(said, prop) or said
+        points = max(score(mention, item), score(mention, prop))
+        plain = item.semantic_type in ("", "number") and item.numeric and mention.kind in ("number", "money")
+        wordy = "string" in item.types and item.semantic_type in ("", "title", "text", "query")
+        if points >= 10 or plain or (wordy and mention.kind in ("words", "name") and points > -10):
+            yield max(points, 10), mention
+
+
+def items_of_pair(text: str, pair: Mention) -> tuple[Mention, ...]:
+    """Return the items of `key: a, b and c`."""
+    line = text[pair.start :].partition("\n")[0][:2_000]
+    ended = re.search(r"[.;](?:\s|$)|, [\w ]{1,30}:", line)
+    line = (line[: ended.start()] if ended else line).strip("[]() ")
+    pieces = [piece.strip(" '\"") for piece in _SPLIT.split(line)]
+    return tuple(
+        Mention("quoted", piece, pair.start, pair.start + len(line)) for piece in pieces[:_MOST_ITEMS] if piece
+    )
+
+
+def bulleted(text: str) -> tuple[Mention, ...]:
+    """Return the lines of a list with bullets or numbers, if there are several."""
+    found = list(_BULLETS.finditer(text))[:_MOST_ITEMS]
+    return tuple(Mention("quoted", line[1].strip(), *line.span(1)) for line in found) if len(found) > 1 else ()
+
+
+_MOST_CHOICES, _MOST_EXAMPLES, _MOST_PLACES, _MOST_ITEMS = 300, 20, 20, 100
+_WORD = re.compile(r"[^\W_]+(?:['’](?:t|s|re|ve|ll|d|m)\b)?|[°€$£][CFK]?|(?<![^\W\d_])[+*/-]")
+_STATED = re.compile(r"\s*(?:is|are|was|to|[:=]|set to|should be|turned)?\s*([^\W\d_]+)")
+_CLAUSES = re.compile(r"[.;!?\n,:]|\band\b|\bbut\b|\bund\b")
+_AUXILIARY = vocabulary("is has should include enable enabled use with do allow needs need want be are only")
+LISTED = re.compile(  # what stands between the items of a list
+    r"\s{0,3}(?:,|;|&|\+|/|、|，|\band\b|\bor\b|\bund\b|\bet\b|\by\b|\be\b|\bplus\b|\bas well as\b"
+    r"|\n\s{0,8}(?:[-*•]|\d{1,3}[.)]))"
+    r"[\s,]{0,3}(?:and |und |et |y |e |or )?(?:an? |the |some |to |in |for |from |with )?",
+    re.IGNORECASE,
+)
+_BULLETS = re.compile(r"^[ \t]{0,12}(?:[-*•]|\d{1,3}[.)])[ \t]{1,4}(\S[^\n]{0,500})$", re.MULTILINE)
+_SPLIT = re.compile(r"\s*(?:,|;|、|，)\s*(?:and |und |et |y )?|\s+(?:and|und|et|y|&)\s+")
+_KINDS_OF_ITEMS = vocabulary(
+    "number money quoted name words email url id channel date path phone ip host uuid address version color"
+)

@@ -118,13 +118,13 @@ def _compiled(statements: Statements) -> Grammar:
 
 
 def _imported_source(name: "Token") -> str:
-    if name.value not in _common_terminals().definitions:
+    if name.value not in _lark_terminals().definitions:
         raise _invalid(f"there is no terminal '{name.value}' in common", name)
-    return _common_terminals().source_of(name)
+    return _lark_terminals().source_of(name)
 
 
 @cache
-def _common_terminals() -> "TerminalCompiler":
+def _lark_terminals() -> "TerminalCompiler":
     text = files("lark").joinpath("grammars", "common.lark").read_text(encoding="utf-8")
     return TerminalCompiler(parse_statements(text).terminals)
 

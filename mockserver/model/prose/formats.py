@@ -16,7 +16,7 @@ from mockserver.model.prose.language import ENGLISH, requested_language
 from mockserver.model.prose.sentences import blank, sentences
 from mockserver.model.prose.text import table
 from mockserver.model.prose.topic import SIGNS, Topic
-from mockserver.model.schema.names import known_text
+from mockserver.model.schema.plausible import known_text
 from mockserver.model.vocabulary import excerpt
 
 

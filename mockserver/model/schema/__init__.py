@@ -1,7 +1,4 @@
-"""Makes an instance of a JSON Schema: plausible by the names of properties, and checked against the schema itself.
-
-Knows how often to try and what to say when nothing is found; how values are made stands in `instances`.
-"""
+"""Generates an instance of a JSON Schema: plausible by the names of properties, and validated against the schema."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,106 +8,103 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING, Mentions
-from mockserver.model.schema.compiled import Compiled, compiled
-from mockserver.model.schema.document import DeadEndError, ExhaustedError
-from mockserver.model.schema.hints import said_as_whole
-from mockserver.model.schema.maker import Maker, Work
-from mockserver.model.schema.making import Place
+from mockserver.model.schema.compile import CompiledSchema, compile_schema
+from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError, escape
+from mockserver.model.schema.generation import Location, WorkBudget
+from mockserver.model.schema.generator import Generator
+from mockserver.model.schema.prompt_values import whole_value
 
 
 def instance(schema: Json, seed: Seed, said: Mentions = NOTHING) -> Json:
-    """A value that the schema allows: what was said first, then defaults and examples, then what is plausible.
+    """Return a value that the schema allows: what was said first, then defaults and examples, then what is plausible.
 
-    Raises Failure `bad_parameter` where the schema is broken or nothing is found. Its details hold the JSON `pointer`
-    of the place in the schema, as `why` what cannot be met there, and the `schema` itself, to tell whose it is.
+    Raises Failure `bad_parameter` if the schema is invalid or no value is found. Its details hold the JSON `pointer`
+    into the schema, `why` nothing is possible there, and the `schema` itself.
     """
     schema = True if schema is None else schema
     try:
-        ready = compiled(schema)
-    except DeadEndError as error:
+        compiled = compile_schema(schema)
+    except UnsatisfiableError as error:
         raise _failure("is not valid", error, schema) from None
-    if ready.heights.of(ready.document.root) == float("inf"):
-        place = ready.heights.endless(ready.document.root)
-        endless = DeadEndError("what it refers to never ends, or nothing is allowed", place)
+    root = compiled.document.root
+    if compiled.min_depths.of(root) == float("inf"):
+        pointer = compiled.min_depths.endless_part(root)
+        endless = UnsatisfiableError("what it refers to never ends, or nothing is allowed", pointer)
         raise _failure("cannot be satisfied", endless, schema)
-    return _Search(ready, seed, said, schema=schema).found()
-
-
-def flaw(schema: Json) -> str | None:
-    """What is wrong with a schema, if something is."""
     try:
-        compiled(schema)
-    except DeadEndError as error:
+        return _Search(compiled, seed, said).run()
+    except UnsatisfiableError as error:
+        raise _failure("cannot be satisfied", error, schema) from None
+
+
+def schema_error(schema: Json) -> str | None:
+    """Why a schema is invalid; None if it is valid."""
+    try:
+        compile_schema(schema)
+    except UnsatisfiableError as error:
         return _sentence(error)
     return None
 
 
 class _Search:
-    """Tries until the validator is content: what it refuses is made again, without what was said or noted there."""
+    """Generates until the validator accepts: what it rejects is made again, without prompt, default and examples."""
 
-    def __init__(self, ready: Compiled, seed: Seed, said: Mentions, *, schema: Json) -> None:
-        self.ready = ready
-        self.schema = schema  # as it was given: an equal one may have been made ready before
+    def __init__(self, compiled: CompiledSchema, seed: Seed, said: Mentions) -> None:
+        self.compiled = compiled
         self.seed = seed
         self.said = said
-        self.left = _MOST_WORK
-        self.lean = False
-        self.troubles: Counter[str] = Counter()
+        self.work_left = _MAX_WORK
+        self.minimal = False
+        self.rejections: Counter[str] = Counter()  # by JSON pointer
 
-    def found(self) -> Json:
-        """A valid instance. Raises Failure."""
-        stuck: DeadEndError | None = None
-        for turn in range(_TURNS):
+    def run(self) -> Json:
+        """Raises UnsatisfiableError."""
+        stuck: UnsatisfiableError | None = None
+        for attempt in range(_MAX_ATTEMPTS):
             try:
-                made = self._made(turn)
-            except DeadEndError as error:
+                value = self._generate(attempt)
+            except UnsatisfiableError as error:
                 stuck = error
-                self.troubles[""] += 1
+                self.rejections[""] += 1
                 continue
-            except ExhaustedError:
-                if self.lean:
-                    stuck = stuck or DeadEndError("it demands more than is made for one request")
-                self.lean = True
+            except WorkLimitError:
+                if self.minimal:
+                    stuck = stuck or UnsatisfiableError("it demands more than is made for one request")
+                self.minimal = True
                 continue
-            if not self.ready.affordable(made):
-                stuck = DeadEndError("it takes too long to hold a value against it")
-                break
-            if self.ready.validator.is_valid(made):
-                return made
-            self._note_troubles(made)
-        stuck = stuck or DeadEndError("no value was found that it allows")
-        raise _failure("cannot be satisfied", stuck, self.schema)
+            if not self.compiled.affordable(value):
+                raise UnsatisfiableError("it takes too long to hold a value against it")
+            if self.compiled.validator.is_valid(value):
+                return value
+            for complaint in islice(self.compiled.validator.iter_errors(value), _MAX_COMPLAINTS):
+                self.rejections["".join(f"/{escape(step)}" for step in complaint.instance_path)] += 1
+        raise stuck or UnsatisfiableError("no value was found that it allows")
 
-    def _made(self, turn: int) -> Json:
-        """An instance that may yet be refused; from half of the turns on one with nothing that need not be."""
-        self.lean = self.lean or turn >= _TURNS // 2
-        share = min(_MOST_WORK_OF_ONE, self.left)
-        work = Work(share)
-        maker = Maker(self.ready, self.seed, NOTHING if self.lean else self.said, work, self.troubles, self.lean)
-        root = self.ready.document.root
+    def _generate(self, attempt: int) -> Json:
+        """Make a value that may yet be rejected; a minimal one in the second half of the attempts."""
+        self.minimal = self.minimal or attempt >= _MAX_ATTEMPTS // 2
+        share = min(_MAX_WORK_PER_ATTEMPT, self.work_left)
+        work = WorkBudget(share)
+        said = NOTHING if self.minimal else self.said
+        generator = Generator(self.compiled, self.seed, said, work, self.rejections, self.minimal)
+        root = self.compiled.document.root
         try:
-            said = said_as_whole(maker, root) if turn == 0 else ()
-            return said[0] if said else maker.make((root,), Place())
+            found = whole_value(generator, root) if attempt == 0 else ()
+            return found[0] if found else generator.make((root,), Location())
         finally:
-            self.left -= share - max(0, work.left)
-
-    def _note_troubles(self, made: Json) -> None:
-        """Remember where the validator complains."""
-        for error in islice(self.ready.validator.iter_errors(made), _MOST_COMPLAINTS):
-            steps = (str(step).replace("~", "~0").replace("/", "~1") for step in error.instance_path)
-            self.troubles["".join(f"/{step}" for step in steps)] += 1
+            self.work_left -= share - max(0, work.left)
 
 
-def _failure(what: str, error: DeadEndError, schema: Json) -> Failure:
+def _failure(what: str, error: UnsatisfiableError, schema: Json) -> Failure:
     details: Mapping[str, Json] = {"pointer": error.pointer or "#", "why": error.why, "schema": schema}
     return Failure("bad_parameter", f"The JSON schema {what}: {_sentence(error)}.", details=details)
 
 
-def _sentence(error: DeadEndError) -> str:
+def _sentence(error: UnsatisfiableError) -> str:
     return f"{error.why} (at {error.pointer or '#'})"
 
 
-_TURNS = 8
-_MOST_WORK = 14_000  # steps for one instance, all turns together
-_MOST_WORK_OF_ONE = 8_000
-_MOST_COMPLAINTS = 20
+_MAX_ATTEMPTS = 8
+_MAX_WORK = 14_000  # steps for one instance, over all attempts
+_MAX_WORK_PER_ATTEMPT = 8_000
+_MAX_COMPLAINTS = 20

@@ -1,6 +1,6 @@
-"""Texts of JSON Schema's formats, of a length that is asked for where the format leaves it open.
+"""Texts of JSON Schema's formats, of a given length if the format allows it.
 
-Only documentation's own hosts, names and numbers: example.com, 192.0.2.0/24, 2001:db8::/32.
+Hosts, names and numbers are documentation's own: example.com, 192.0.2.0/24, 2001:db8::/32.
 """
 
 from collections.abc import Callable
@@ -13,74 +13,70 @@ from mockserver.model.fillers import phrase
 Draw = Callable[[Random], str]
 
 
-def formatted(kind: str, rng: Random, *, least: int = 0, most: float = inf) -> str | None:
-    """A text of a format, of so many characters if that can be; None for a format that is not known."""
+def format_text(kind: str, rng: Random, *, least: int = 0, most: float = inf) -> str | None:
+    """A text of a format, if possible of so many characters; None for an unknown format."""
     if kind not in FORMATS:
         return None
     text = FORMATS[kind](rng)
     if len(text) > most:
         text = next((short for short in _SHORT.get(kind, ()) if least <= len(short) <= most), text)
     if len(text) < least:
-        text = _STRETCHES[kind](text, least) if kind in _STRETCHES else text
+        text = _LENGTHEN[kind](text, least) if kind in _LENGTHEN else text
     return text
 
 
-def moment(rng: Random) -> datetime:
-    """A time in the year before the clock stands still."""
+def past_moment(rng: Random) -> datetime:
+    """A time in the year before the frozen clock."""
     return datetime.fromtimestamp(FROZEN_AT, UTC) - timedelta(seconds=rng.randrange(365 * 86_400))
 
 
 def one_of(*values: str) -> Draw:
-    """Draws one of some texts."""
     return lambda rng: values[rng.randrange(len(values))]
 
 
 def email(rng: Random) -> str:
-    """An address at example.com."""
-    return f"{FIRST(rng)}.{LAST(rng)}@example.com".lower()
+    return f"{FIRST_NAME(rng)}.{LAST_NAME(rng)}@example.com".lower()
 
 
 def uuid(rng: Random) -> str:
-    """A random UUID of version 4."""
     digits = f"{rng.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 def word(rng: Random) -> str:
-    """One word in small letters."""
     return phrase(rng, 1).lower()
 
 
-def _at_the_end(text: str, length: int) -> str:
+def _append(text: str, length: int) -> str:
     return text + "a" * (length - len(text))
 
 
-def _at_the_front(text: str, length: int) -> str:
-    """A longer address: first its local part grows, which has at most 64 characters, and then its host."""
+def _lengthen_email(text: str, length: int) -> str:
+    """Lengthen the local part, which has at most 64 characters, then the host."""
     local, _, host = text.partition("@")
     grown = local.rjust(min(64, len(local) + length - len(text)), "a")
-    return f"{grown}@{_host(host, length - len(grown) - 1)}"
+    return f"{grown}@{_lengthen_host(host, length - len(grown) - 1)}"
 
 
-def _host(text: str, length: int) -> str:
-    """A longer host: labels have at most 63 characters."""
+def _lengthen_host(text: str, length: int) -> str:
+    """Add labels, which have at most 63 characters."""
     while (missing := length - len(text)) > 0:
         text = f"{'a' * max(1, min(60, missing - 1))}.{text}"
     return text
 
 
-def _fraction(text: str, length: int) -> str:
-    """A longer time: its seconds get decimals."""
+def _lengthen_time(text: str, length: int) -> str:
+    """Add decimals to the seconds."""
     return f"{text.removesuffix('Z')}.{'0' * max(1, length - len(text) - 1)}Z"
 
 
-FIRST = one_of("Ada", "Grace", "Alan", "Mary", "Edsger", "Barbara", "Linus", "Radia")
-LAST = one_of("Lovelace", "Hopper", "Turing", "Shelley", "Dijkstra", "Liskov", "Okafor", "Perlman")
+FIRST_NAME = one_of("Ada", "Grace", "Alan", "Mary", "Edsger", "Barbara", "Linus", "Radia")
+LAST_NAME = one_of("Lovelace", "Hopper", "Turing", "Shelley", "Dijkstra", "Liskov", "Okafor", "Perlman")
 
 FORMATS: dict[str, Draw] = {
-    "date": lambda rng: moment(rng).date().isoformat(),
-    "date-time": lambda rng: moment(rng).strftime("%Y-%m-%dT%H:%M:%SZ"),
-    "time": lambda rng: moment(rng).strftime("%H:%M:%SZ"),
+    "date": lambda rng: past_moment(rng).date().isoformat(),
+    "date-time": lambda rng: past_moment(rng).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    "time": lambda rng: past_moment(rng).strftime("%H:%M:%SZ"),
     "duration": lambda rng: f"P{rng.randrange(1, 30)}D",
     "email": email,
     "idn-email": email,
@@ -118,11 +114,11 @@ _SHORT: dict[str, tuple[str, ...]] = {
     "regex": ("^a$", "a", ""),
     "duration": ("P1D",),
 }
-_STRETCHES: dict[str, Callable[[str, int], str]] = {
-    **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference", "uri-template", "url"), _at_the_end),
-    **dict.fromkeys(("json-pointer", "relative-json-pointer", "regex"), _at_the_end),
-    **dict.fromkeys(("email", "idn-email"), _at_the_front),
-    **dict.fromkeys(("hostname", "idn-hostname"), _host),
-    **dict.fromkeys(("date-time", "time"), _fraction),
+_LENGTHEN: dict[str, Callable[[str, int], str]] = {
+    **dict.fromkeys(("uri", "uri-reference", "iri", "iri-reference", "uri-template", "url"), _append),
+    **dict.fromkeys(("json-pointer", "relative-json-pointer", "regex"), _append),
+    **dict.fromkeys(("email", "idn-email"), _lengthen_email),
+    **dict.fromkeys(("hostname", "idn-hostname"), _lengthen_host),
+    **dict.fromkeys(("date-time", "time"), _lengthen_time),
     "duration": lambda text, length: f"P{'1' * min(9, length - 2)}D",
 }

@@ -12,7 +12,7 @@ from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassett
 from mockserver.core.plan import Forward, Text, Timing
 from mockserver.model import GENERATORS
 from mockserver.model.prose.text import MAX_TEXT_TOKENS
-from mockserver.model.schema import flaw
+from mockserver.model.schema import schema_error
 from mockserver.rules.answer.checks import kind_of
 from mockserver.rules.answer.content import compile_content, cut_of, finished
 from mockserver.rules.answer.context import CompileContext
@@ -191,7 +191,7 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
         here.refuse(f'unknown generator "{kind[:60]}"{hint}')
     if spec.schema_ is not None and kind != "schema":
         context.at("generate", "schema").refuse_key(f'"schema" does not go with kind: {kind}; write kind: schema')
-    elif spec.schema_ is not None and (broken := flaw(spec.schema_)):
+    elif spec.schema_ is not None and (broken := schema_error(spec.schema_)):
         context.at("generate", "schema").refuse(f"not a JSON Schema: {broken}")
 
     if spec.tokens is not None:

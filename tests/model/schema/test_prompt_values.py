@@ -1,4 +1,4 @@
-"""What the prompt says reaches the values of a schema, and what it says wrongly does not."""
+"""What the prompt says reaches the values of a schema, unless it does not fit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from mockserver.model.schema import instance
 
 
 @dataclass(frozen=True, slots=True)
-class Told(Mentions):
+class Stated(Mentions):
     """A prompt that gives these values to properties by their names, fitting or not, and parts itself into sets."""
 
     values: Any = ()
@@ -21,7 +21,7 @@ class Told(Mentions):
     def assigned(self, properties: Mapping[str, Any], fits: Any, *, required: Any = ()) -> Any:
         values = dict(self.values)
         taken = {name: values.pop(name) for name in properties if name in values}
-        return taken, Told(values=tuple(values.items()), parted=self.parted)
+        return taken, Stated(values=tuple(values.items()), parted=self.parted)
 
     def evidence(self, properties: Mapping[str, Any]) -> float:
         return sum(name in dict(self.values) for name in properties) / len(properties)
@@ -30,11 +30,11 @@ class Told(Mentions):
         return self
 
     def sets(self, properties: Mapping[str, Any], *, listed: bool = False) -> Any:
-        return tuple(Told(values=tuple(one.items())) for one in self.parted) or (self,)
+        return tuple(Stated(values=tuple(one.items())) for one in self.parted) or (self,)
 
 
 def made(schema: Any, **values: Any) -> Any:
-    return instance(schema, Seed(1), Told(values=tuple(values.items())))
+    return instance(schema, Seed(1), Stated(values=tuple(values.items())))
 
 
 CITY: Any = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 3}}}
@@ -47,7 +47,7 @@ def test_the_prompt_wins_over_defaults() -> None:
     assert made({**CITY, "default": {}}) == {}
 
 
-def test_what_does_not_fit_is_made_up() -> None:
+def test_values_that_do_not_fit_are_not_used() -> None:
     assert made({**CITY, "required": ["days"]}, days="soon")["days"] == 3
 
 
@@ -94,8 +94,8 @@ def test_conditions_follow_what_is_said() -> None:
     assert made(schema, code="12345") == {"country": "US", "code": "12345"}
 
 
-def test_lists_have_an_item_for_each_object_that_is_spoken_of() -> None:
-    said = Told(parted=({"city": "Bergen"}, {"city": "Oslo"}, {"city": "Tromsø"}))
+def test_lists_have_an_item_for_each_object_in_the_prompt() -> None:
+    said = Stated(parted=({"city": "Bergen"}, {"city": "Oslo"}, {"city": "Tromsø"}))
     found = instance({"type": "array", "items": {"$ref": "#/$defs/c"}, "$defs": {"c": CITY}}, Seed(1), said)
     assert [one["city"] for one in found] == ["Bergen", "Oslo", "Tromsø"]
     assert len(instance({"type": "array", "items": CITY, "maxItems": 2}, Seed(1), said)) == 2

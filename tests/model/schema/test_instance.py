@@ -1,6 +1,8 @@
 """Instances satisfy their schemas, or a Failure says why there is none."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -10,7 +12,11 @@ from hypothesis import strategies as st
 
 from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
-from mockserver.model.schema import flaw, instance
+from mockserver.model.arguments import NOTHING
+from mockserver.model.schema import instance, schema_error
+from mockserver.model.schema.compile import compile_schema
+from mockserver.model.schema.generation import Location, WorkBudget
+from mockserver.model.schema.generator import Generator
 
 TREE = {
     "type": "object",
@@ -124,14 +130,14 @@ def test_a_broken_schema_fails(schema: Any, complaint: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_default_and_examples_are_taken_where_they_fit() -> None:
+def test_valid_defaults_and_examples_are_used() -> None:
     assert made({"type": "string", "default": "d", "examples": ["e"]}) == "d"
     assert made({"type": "string", "examples": ["e"]}) == "e"
     assert made({"type": "string", "examples": []}) not in ("d", "e")
     assert isinstance(made({"type": "string", "examples": [5]}), str)
 
 
-def test_recursion_ends_where_it_may() -> None:
+def test_recursion_ends() -> None:
     for seed in range(20):
         assert len(json.dumps(made(TREE, seed))) < 20_000
 
@@ -146,12 +152,12 @@ def test_the_same_seed_gives_the_same_instance() -> None:
     assert made(ORDER, 5) != made(ORDER, 6)
 
 
-def test_a_flaw_is_told_with_its_place() -> None:
-    assert flaw({"type": "string"}) is None
-    assert flaw({"items": {"$ref": "#/x"}}) == "'#/x' refers to nothing (at #/items/$ref)"
+def test_an_invalid_schema_is_reported_with_its_place() -> None:
+    assert schema_error({"type": "string"}) is None
+    assert schema_error({"items": {"$ref": "#/x"}}) == "'#/x' refers to nothing (at #/items/$ref)"
 
 
-def test_what_is_refused_is_made_again() -> None:
+def test_rejected_values_are_made_again() -> None:
     schema = {
         "type": "object",
         "properties": {"a": {"enum": [1, 2, 3]}, "b": {"enum": [1, 2, 3]}},
@@ -229,7 +235,7 @@ NONSENSE: st.SearchStrategy[Any] = st.recursive(
         ({"type": "string", "pattern": "^a$", "minLength": 5}, "#/properties/a/pattern"),
     ],
 )
-def test_a_failure_points_at_what_cannot_be(inner: Any, pointer: str) -> None:
+def test_a_failure_points_at_what_is_impossible(inner: Any, pointer: str) -> None:
     loop = {"type": "object", "properties": {"next": {"$ref": "#/$defs/loop"}}, "required": ["next"]}
     with pytest.raises(Failure) as caught:
         made({"type": "object", "properties": {"a": inner}, "required": ["a"], "$defs": {"loop": loop}})
@@ -249,3 +255,42 @@ def test_any_schema_gives_an_instance_or_a_failure(schema: Any) -> None:
         return
     assert jsonschema_rs.validator_for(True if schema is None else schema, validate_formats=True).is_valid(found)
     assert made(json.loads(json.dumps(schema))) == found
+
+
+CORPUS = Path(__file__).parents[2] / "corpus/schemas"
+CORPUS_SCHEMAS = {
+    f"{path.stem}: {name}": schema
+    for path in sorted(CORPUS.glob("*.json"))
+    for name, schema in json.loads(path.read_text(encoding="utf-8")).items()
+}
+
+
+@pytest.mark.parametrize("name", CORPUS_SCHEMAS)
+def test_schemas_give_valid_instances(name: str) -> None:
+    validator = jsonschema_rs.validator_for(CORPUS_SCHEMAS[name], validate_formats=True)
+    for seed in range(20):
+        found = instance(CORPUS_SCHEMAS[name], Seed(seed))
+        assert validator.is_valid(found), found
+        assert len(json.dumps(found, allow_nan=False)) < 20_000
+
+
+@pytest.mark.parametrize("name", [name for name in CORPUS_SCHEMAS if name.startswith(("strict", "tools", "pydantic"))])
+def test_everyday_schemas_take_one_attempt(name: str) -> None:
+    compiled = compile_schema(CORPUS_SCHEMAS[name])
+    for seed in range(10):
+        generator = Generator(compiled, Seed(seed), NOTHING, WorkBudget(2_000), {})
+        assert compiled.validator.is_valid(generator.make((compiled.document.root,), Location()))
+
+
+@pytest.mark.parametrize("name", [name for name in CORPUS_SCHEMAS if name.startswith("strict")])
+def test_strict_instances_have_all_properties(name: str) -> None:
+    for schema, value in _tables(CORPUS_SCHEMAS[name], instance(CORPUS_SCHEMAS[name], Seed(1))):
+        assert list(value) == schema["required"]
+
+
+def _tables(schema: Any, value: Any) -> Iterator[tuple[Any, Any]]:
+    """The objects directly within objects, with their schemas."""
+    yield schema, value
+    for name, inner in schema["properties"].items():
+        if inner.get("type") == "object":
+            yield from _tables(inner, value[name])

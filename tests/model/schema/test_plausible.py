@@ -1,11 +1,13 @@
-"""Texts and ranges that suit what properties are called."""
+"""Texts and numbers suit what properties are called, and texts satisfy their formats."""
 
 import re
 
+import jsonschema_rs
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.schema.names import _TEXTS, natural_range, plain_text
+from mockserver.model.schema.formats import FORMATS, format_text, past_moment
+from mockserver.model.schema.plausible import TEXTS, natural_range, plain_text
 
 
 def drawn(*hints: str) -> list[str]:
@@ -43,15 +45,15 @@ def test_texts_suit_their_names(hints: tuple[str, ...], pattern: str) -> None:
     assert len(set(found)) > 5
 
 
-@pytest.mark.parametrize("name", _TEXTS)
+@pytest.mark.parametrize("name", TEXTS)
 def test_every_known_name_gives_a_line(name: str) -> None:
     found = drawn(name.title().replace(" ", ""))
     assert all(one and "\n" not in one for one in found)
     assert found == drawn(name.title().replace(" ", ""))
 
 
-def test_nobody_who_lives_is_reached() -> None:
-    everything = " ".join(text for name in _TEXTS for text in drawn(name))
+def test_no_real_people_or_hosts() -> None:
+    everything = " ".join(text for name in TEXTS for text in drawn(name))
     assert set(re.findall(r"[\w.]+@([\w.]+)", everything)) == {"example.com"}
     assert set(re.findall(r"https?://([\w.]+)", everything)) == {"example.com"}
 
@@ -72,3 +74,44 @@ def test_numbers_have_natural_ranges(hints: tuple[str, ...], expected: tuple[flo
 
 def test_long_words_cost_nothing() -> None:
     assert drawn("a" * 1_000_000)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_texts_satisfy_their_formats(kind: str) -> None:
+    validator = jsonschema_rs.validator_for({"format": kind}, validate_formats=True)
+    found = [format_text(kind, Seed(seed).stream("x")) for seed in range(30)]
+    assert all(map(validator.is_valid, found)), found
+    assert len(set(found)) > 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "least", "most"),
+    [
+        *((kind, 100, 120) for kind in ("uri", "iri", "uri-reference", "json-pointer", "hostname", "regex")),
+        *((kind, 100, 200) for kind in ("email", "idn-email", "hostname", "uri-template", "relative-json-pointer")),
+        ("email", 0, 15),
+        ("email", 0, 6),
+        ("uri", 0, 19),
+        ("hostname", 0, 4),
+        ("ipv6", 0, 3),
+        ("ipv4", 0, 7),
+        ("date-time", 24, 30),
+        ("time", 12, 20),
+        ("duration", 5, 6),
+        ("json-pointer", 0, 0),
+    ],
+)
+def test_lengths_are_met(kind: str, least: int, most: int) -> None:
+    schema = {"format": kind, "minLength": least, "maxLength": most}
+    validator = jsonschema_rs.validator_for(schema, validate_formats=True)
+    for seed in range(10):
+        found = format_text(kind, Seed(seed).stream("x"), least=least, most=most)
+        assert validator.is_valid(found), found
+
+
+def test_unknown_formats_have_no_text() -> None:
+    assert format_text("color", Seed(0).stream("x")) is None
+
+
+def test_past_moments_lie_before_the_clock() -> None:
+    assert {past_moment(Seed(seed).stream("x")).year for seed in range(30)} == {2022, 2023}

@@ -9,9 +9,9 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import NOTHING
 from mockserver.model.schema import instance
-from mockserver.model.schema.compiled import compiled
-from mockserver.model.schema.maker import Maker, Work
-from mockserver.model.schema.making import Place
+from mockserver.model.schema.compile import compile_schema
+from mockserver.model.schema.generation import Location, WorkBudget
+from mockserver.model.schema.generator import Generator
 
 
 def made(schema: Any) -> Any:
@@ -43,7 +43,7 @@ WIDE: Any = {"properties": {f"p{i}": {"anyOf": [{"$ref": "#"}] * 9} for i in ran
     ],
     ids=lambda schema: str(schema)[:60],
 )
-def test_what_cannot_be_made_fails_soon(schema: Any) -> None:
+def test_impossible_schemas_fail_soon(schema: Any) -> None:
     started = time.process_time()
     with pytest.raises(Failure, match=r"cannot be satisfied: .* \(at #") as caught:
         made(schema)
@@ -76,7 +76,7 @@ LINKS: dict[str, Any] = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 
     ],
     ids=lambda schema: str(schema)[:80],
 )
-def test_schemas_that_ask_for_too_much_are_refused_soon(schema: Any) -> None:
+def test_excessive_schemas_fail_soon(schema: Any) -> None:
     begun = time.process_time()
     with pytest.raises(Failure, match="cannot be satisfied"):
         made(schema)
@@ -138,13 +138,13 @@ def test_large_schemas_take_bounded_time(schema: Any) -> None:
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_the_place_is_where_it_cannot_be_met(schema: Any, pointer: str) -> None:
+def test_the_pointer_is_where_it_is_impossible(schema: Any, pointer: str) -> None:
     with pytest.raises(Failure) as caught:
         made({"type": "object", "properties": {"a": schema}, "required": ["a"]})
     assert caught.value.details["pointer"] == pointer
 
 
-def test_what_is_too_much_does_not_depend_on_what_was_asked_before() -> None:
+def test_work_does_not_depend_on_earlier_requests() -> None:
     """A schema's listed values are work whether or not they are remembered of another request."""
     listed = {f"p{at}": {"type": "string", "enum": [f"{at} {n}" for n in range(900)]} for at in range(120)}
     schema = {"type": "object", "properties": listed, "required": list(listed), "title": "first and second time"}
@@ -153,7 +153,7 @@ def test_what_is_too_much_does_not_depend_on_what_was_asked_before() -> None:
 
 
 def _work_of(schema: Any) -> int:
-    work = Work(10**6)
-    maker = Maker(compiled(schema), Seed(0), NOTHING, work)
-    maker.make((maker.compiled.document.root,), Place())
+    work = WorkBudget(10**6)
+    generator = Generator(compile_schema(schema), Seed(0), NOTHING, work)
+    generator.make((generator.compiled.document.root,), Location())
     return 10**6 - work.left

@@ -1,0 +1,174 @@
+"""Objects and arrays have what they must, and what else is plausible."""
+
+from typing import Any
+
+import jsonschema_rs
+import pytest
+
+from mockserver.core.plan import Failure
+from mockserver.core.seed import Seed
+from mockserver.model.schema import instance
+
+
+def made_object(schema: Any, seed: int = 0) -> Any:
+    found = instance({"type": "object", **schema}, Seed(seed))
+    assert jsonschema_rs.is_valid({"type": "object", **schema}, found)
+    return found
+
+
+def test_properties_keep_the_order_of_the_schema() -> None:
+    properties = {name: {"type": "null"} for name in ("zulu", "alpha", "mike")}
+    assert list(made_object({"properties": properties, "required": ["mike", "extra", "alpha", "zulu"]})) == [
+        *properties,
+        "extra",
+    ]
+
+
+def test_optional_properties_are_mostly_there() -> None:
+    properties: Any = {f"p{at}": {"const": at} for at in range(10)}
+    sizes = [len(made_object({"properties": properties}, seed)) for seed in range(20)]
+    assert 7 < sum(sizes) / len(sizes) < 10
+
+
+def test_one_property_more_shifts_no_other() -> None:
+    properties: Any = {name: {"type": "string"} for name in ("a", "b", "c")}
+    one = made_object({"properties": properties})
+    more = made_object({"properties": {"first": {"type": "integer"}, **dict(reversed(properties.items()))}})
+    assert one == {name: value for name, value in more.items() if name != "first"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"dependentRequired": {"a": ["b"], "b": ["c"]}, "required": ["a"]},
+        {"dependencies": {"a": ["b"]}, "required": ["a"]},
+        {"dependencies": {"a": {"required": ["b"]}}, "required": ["a"]},
+        {"dependentSchemas": {"a": {"properties": {"b": {"const": 1}}, "required": ["b"]}}, "required": ["a"]},
+        {"properties": {"a": {}, "b": False}, "dependentRequired": {"a": ["b"]}},
+        {"minProperties": 3},
+        {"minProperties": 3, "additionalProperties": {"type": "integer"}},
+        {"minProperties": 2, "properties": {"a": {}, "b": {}}, "additionalProperties": False},
+        {"minProperties": 2, "patternProperties": {"^x-[a-z]{3}$": {}}, "additionalProperties": False},
+        {"minProperties": 3, "propertyNames": {"pattern": "^[A-Z]{2}$"}},
+        {"minProperties": 2, "propertyNames": {"enum": ["a", "b"]}},
+        {"minProperties": 2, "propertyNames": {"maxLength": 3}, "additionalProperties": {"type": "string"}},
+        {"maxProperties": 1, "properties": {"a": {}, "b": {}, "c": {}}},
+        {"maxProperties": 0, "properties": {"a": {}}},
+        {"maxProperties": 2, "required": ["a"], "properties": {"b": {}, "c": {}}, "dependentRequired": {"b": ["c"]}},
+        {"properties": {"a": {}, "toolong": {}}, "propertyNames": {"maxLength": 3}},
+        {"patternProperties": {"^a": {"type": "integer"}}, "required": ["ab"], "properties": {"ab": {"minimum": 500}}},
+        {"allOf": [{"properties": {"a": {}}}, {"properties": {"b": {}}}], "unevaluatedProperties": False},
+        {"allOf": [{"properties": {"a": {}}, "additionalProperties": False}, {"properties": {"a": {}, "b": {}}}]},
+        {"properties": {"a": {"minLength": 10**9, "type": "string"}, "b": {"const": 1}}},
+        {"properties": {"a": {"allOf": [{"type": "string"}, {"type": "null"}]}}},
+    ],
+    ids=str,
+)
+def test_objects_satisfy(schema: Any) -> None:
+    for seed in range(10):
+        made_object(schema, seed)
+
+
+def test_maps_are_not_left_empty() -> None:
+    assert all(made_object({"additionalProperties": {"type": "integer"}}, seed) for seed in range(5))
+    assert all(made_object({"patternProperties": {"^[A-Z]{3}$": {"type": "integer"}}}, seed) for seed in range(5))
+    assert made_object({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        (
+            {"minProperties": 10**9},
+            "an object of 1,000,000,000 properties is not made, only up to 2,000 (at #/minProperties)",
+        ),
+        (
+            {"required": ["a", "b"], "maxProperties": 1},
+            "more properties are required than are allowed (at #/maxProperties)",
+        ),
+        ({"minProperties": 1, "additionalProperties": False}, "no 1 properties were found that are allowed"),
+        (
+            {"required": ["a"], "additionalProperties": False},
+            "the property 'a' is required, and nothing is allowed there",
+        ),
+    ],
+    ids=str,
+)
+def test_why_no_object_can_be_made(schema: Any, why: str) -> None:
+    with pytest.raises(Failure) as caught:
+        made_object(schema)
+    assert why in str(caught.value)
+
+
+def made_array(schema: Any, seed: int = 0) -> Any:
+    found = instance({"type": "array", **schema}, Seed(seed))
+    assert jsonschema_rs.is_valid({"type": "array", **schema}, found), found
+    return found
+
+
+OLD = {"$schema": "http://json-schema.org/draft-07/schema#"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"minItems": 5},
+        {"maxItems": 0},
+        {"items": {"type": "integer"}, "minItems": 40, "uniqueItems": True},
+        {"items": {"enum": [1, 2, 3]}, "minItems": 3, "uniqueItems": True},
+        {"items": {"type": "boolean"}, "minItems": 2, "uniqueItems": True},
+        {"items": {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"]}, "minItems": 2}
+        | {"uniqueItems": True},
+        {"items": {"enum": [1, 2]}, "uniqueItems": True},
+        {"prefixItems": [{"type": "string"}, {"type": "boolean"}], "items": False, "minItems": 2},
+        {"prefixItems": [{"type": "string"}], "items": {"type": "null"}, "minItems": 4},
+        {"prefixItems": [{"const": 1}, False]},
+        OLD | {"items": [{"type": "string"}], "minItems": 2, "additionalItems": {"type": "integer"}},
+        OLD | {"items": [{"type": "string"}, {"type": "null"}], "additionalItems": False},
+        {"contains": {"const": 5}},
+        {"contains": {"const": 5}, "minContains": 3, "items": {"type": "integer"}},
+        {"contains": {"type": "string"}, "maxContains": 1, "minItems": 3},
+        {"contains": {"const": 5}, "minContains": 0, "maxItems": 0},
+        {"contains": {"const": 5}, "minContains": 2, "maxItems": 2},
+        {"contains": {"minimum": 5}, "prefixItems": [{"type": "integer"}], "items": False},
+        {"allOf": [{"contains": {"const": 1}}, {"contains": {"const": 2}}]},
+        {"allOf": [{"minItems": 2}, {"maxItems": 2}, {"items": {"minimum": 3}}, {"items": {"maximum": 3}}]},
+        {"prefixItems": [{"const": 1}], "unevaluatedItems": False},
+    ],
+    ids=str,
+)
+def test_arrays_satisfy(schema: Any) -> None:
+    for seed in range(10):
+        made_array(schema, seed)
+
+
+def test_lists_are_neither_empty_nor_long() -> None:
+    assert {len(made_array({"items": {"type": "integer"}}, seed)) for seed in range(30)} == {1, 2, 3}
+
+
+def test_items_differ() -> None:
+    first, *others = made_array({"items": {"type": "string"}, "minItems": 5})
+    assert set(others) - {first}
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({"minItems": 10**9}, "a list of 1,000,000,000 items is not made, only up to 1,000 (at #/minItems)"),
+        ({"items": {"const": 1}, "minItems": 2, "uniqueItems": True}, "differs from the others (at #/uniqueItems)"),
+        ({"prefixItems": [{}], "items": False, "minItems": 2}, "no more than 1 items are allowed, and 2 are demanded"),
+        (
+            {"contains": {}, "minContains": 3, "maxItems": 2},
+            "more items are demanded than the 2 that there may be (at #/contains)",
+        ),
+        (
+            {"contains": {"type": "null"}, "minContains": 10**9},
+            "more items are demanded than the 1,000 that there may be",
+        ),
+    ],
+    ids=str,
+)
+def test_why_no_array_can_be_made(schema: Any, why: str) -> None:
+    with pytest.raises(Failure) as caught:
+        made_array(schema)
+    assert why in str(caught.value)

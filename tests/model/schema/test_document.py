@@ -1,0 +1,257 @@
+"""References, the depth of the smallest instances, and the cost of validating."""
+
+from collections.abc import Iterator
+from math import inf
+from typing import Any
+
+import pytest
+
+from mockserver.model.schema.document import (
+    MinDepths,
+    SchemaDocument,
+    Targets,
+    UnsatisfiableError,
+    ValidationCost,
+    depth_and_size,
+    exact_cost,
+)
+
+TARGET: Any = {"title": "target"}
+
+
+def led(schema: Any, *steps: Any) -> list[Any]:
+    """What the references lead to that stand where the steps go."""
+    document, here = SchemaDocument(schema), schema
+    for step in steps:
+        here = here[step]
+    return list(document.targets(here))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"x": {"$ref": "#/$defs/a"}, "$defs": {"a": TARGET}},
+        {"x": {"$ref": "#/$defs/a~1b~0c"}, "$defs": {"a/b~c": TARGET}},
+        {"x": {"$ref": "#/$defs/a%20b"}, "$defs": {"a b": TARGET}},
+        {"x": {"$ref": "#/$defs/List<a>"}, "$defs": {"List<a>": TARGET}},
+        {"x": {"$ref": "#/anyOf/1"}, "anyOf": [{}, TARGET]},
+        {"x": {"$ref": "#here"}, "$defs": {"a": {"$anchor": "here", **TARGET}}},
+        {"x": {"$ref": "#here"}, "definitions": {"a": {"$id": "#here", **TARGET}}},
+        {"$id": "http://a.test/root", "x": {"$ref": "http://a.test/root#/$defs/a"}, "$defs": {"a": TARGET}},
+        {"$id": "http://a.test/root", "x": {"$ref": "b"}, "$defs": {"a": {"$id": "b", **TARGET}}},
+        {"$id": "urn:a:b", "x": {"$ref": "#/$defs/a"}, "$defs": {"a": TARGET}},
+        {"$id": "urn:a:b", "x": {"$ref": "urn:a:b#/$defs/a"}, "$defs": {"a": TARGET}},
+        {"x": {"$id": "http://a.test/in", "$ref": "#/$defs/a", "$defs": {"a": TARGET}}},
+        {"x": {"$dynamicRef": "#here"}, "$defs": {"a": {"$dynamicAnchor": "here", **TARGET}}},
+        {
+            "$schema": "http://json-schema.org/draft-04/schema#",
+            "id": "http://a.test/root",
+            "x": {"$ref": "b"},
+            "a": {"id": "b", **TARGET},
+        },
+    ],
+    ids=str,
+)
+def test_references_lead_to_the_target(schema: Any) -> None:
+    (found,) = led(schema, "x")
+    assert found["title"] == "target"
+
+
+def test_a_dynamic_reference_leads_outside() -> None:
+    schema: Any = {
+        "$id": "http://a.test/outer",
+        "$dynamicAnchor": "node",
+        "$defs": {"inner": {"$id": "inner", "$dynamicAnchor": "node", "x": {"$dynamicRef": "#node"}}},
+    }
+    assert led(schema, "$defs", "inner", "x") == [schema]
+
+
+def test_a_recursive_reference_leads_outside_where_that_is_allowed() -> None:
+    inner: Any = {"$id": "http://a.test/inner", "$recursiveAnchor": True, "x": {"$recursiveRef": "#"}}
+    outer: Any = {"$recursiveAnchor": True, "$defs": {"inner": inner}}
+    assert led(outer, "$defs", "inner", "x") == [outer]
+    assert led({"$defs": {"inner": inner}}, "$defs", "inner", "x") == [inner]
+
+
+def test_an_id_that_is_a_property_names_nothing() -> None:
+    schema: Any = {"id": "http://a.test/x", "properties": {"$id": TARGET}, "x": {"$ref": "#/properties/$id"}}
+    assert led(schema, "x") == [TARGET]
+
+
+def test_meta_schemas_are_known() -> None:
+    assert led({"$ref": "http://json-schema.org/draft-07/schema#"}) == [{"type": "object"}]
+
+
+@pytest.mark.parametrize(
+    ("reference", "why"),
+    [
+        ("#/$defs/none", "'#/$defs/none' refers to nothing"),
+        ("#/type", "'#/type' refers to nothing"),
+        ("#/anyOf/7", "'#/anyOf/7' refers to nothing"),
+        ("#nobody", "'#nobody' refers to nothing"),
+        ("https://a.test/x", "'https://a.test/x' refers to another document, and nothing is fetched"),
+        ("other.json", "'other.json' refers to another document, and nothing is fetched"),
+    ],
+)
+def test_references_to_nothing_are_reported(reference: str, why: str) -> None:
+    error = SchemaDocument(
+        {"type": "a", "anyOf": [{}], "properties": {"a/b": {"$ref": reference}}}
+    ).dangling_reference()
+    assert error is not None
+    assert (error.why, error.pointer) == (why, "#/properties/a~1b/$ref")
+    assert SchemaDocument({"$ref": "#"}).dangling_reference() is None
+
+
+def test_invalid_references_are_reported() -> None:
+    error = SchemaDocument({"$id": "http://a.test/x", "items": {"$ref": "//["}}).dangling_reference()
+    assert error is not None
+    assert (error.why, error.pointer) == ("'//[' is not a reference", "#/items/$ref")
+
+
+def test_nesting_is_limited() -> None:
+    schema: Any = {}
+    for _ in range(5_000):
+        schema = {"items": schema}
+    with pytest.raises(UnsatisfiableError, match="nested more than 250 levels deep") as caught:
+        SchemaDocument(schema)
+    assert caught.value.pointer.startswith("#/items/items")
+    assert len(caught.value.pointer) < 250
+
+
+def test_references_are_limited() -> None:
+    with pytest.raises(UnsatisfiableError, match="more than 5,000 references"):
+        SchemaDocument({"$defs": {str(at): {"$ref": "#"} for at in range(5_001)}})
+
+
+@pytest.mark.parametrize(("draft", "old"), [("draft-07/schema#", True), ("draft/2020-12/schema", False)])
+def test_old_drafts_are_known(draft: str, old: bool) -> None:
+    assert SchemaDocument({"$schema": f"http://json-schema.org/{draft}"}).ignores_siblings_of_ref is old
+    assert SchemaDocument(True).ignores_siblings_of_ref is False
+
+
+LEAF: Any = {"type": "string"}
+
+
+def obj(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+@pytest.mark.parametrize(
+    ("schema", "height"),
+    [
+        (True, 0),
+        (False, inf),
+        (LEAF, 0),
+        ({}, 0),
+        ({"const": [[[]]]}, 0),
+        (obj(), 1),
+        (obj(a=LEAF), 1),
+        (obj(a=obj(b=LEAF)), 2),
+        (obj(a=False), inf),
+        ({"type": "object", "properties": {"a": False}}, 1),
+        ({"type": ["object", "null"], "required": ["a"], "properties": {"a": obj()}}, 0),
+        ({"type": "array", "items": obj()}, 1),
+        ({"type": "array", "items": obj(), "minItems": 1}, 2),
+        ({"type": "array", "prefixItems": [LEAF, obj()], "minItems": 2}, 2),
+        ({"type": "array", "items": [LEAF, obj()], "minItems": 1}, 1),
+        ({"type": "array", "contains": obj()}, 2),
+        ({"anyOf": [obj(a=obj()), obj()]}, 1),
+        ({"allOf": [obj(a=obj()), obj()]}, 2),
+        ({"oneOf": [False, LEAF]}, 0),
+        ({"$ref": "#"}, inf),
+        (obj(a={"$ref": "#"}), inf),
+        (obj(a={"anyOf": [{"$ref": "#"}, {"type": "null"}]}), 1),
+        ({**obj(a={"$ref": "#/$defs/x"}), "$defs": {"x": {"anyOf": [{"$ref": "#"}, obj(b=obj())]}}}, 3),
+        ({"required": ["a"], "properties": {"a": {"$ref": "#"}}}, 1000),
+        ({"$ref": "#/nowhere"}, inf),
+    ],
+    ids=str,
+)
+def test_heights(schema: Any, height: float) -> None:
+    assert MinDepths(SchemaDocument(schema)).of(schema) == height
+
+
+def test_long_chains_take_little_time() -> None:
+    links: dict[str, Any] = {f"d{at}": {"anyOf": [obj(a={"$ref": f"#/$defs/d{at + 1}"})] * 2} for at in range(90)}
+    schema = {"$ref": "#/$defs/d0", "$defs": {**links, "d90": LEAF}}
+    assert MinDepths(SchemaDocument(schema)).of(schema) == 90
+
+
+def test_schemas_outside_the_document_have_a_depth() -> None:
+    assert MinDepths(SchemaDocument({})).of({"not": {}}) == 0
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"type": "array", "items": {"type": "array", "items": False, "minItems": 1}, "minItems": 1}, "#/items"),
+        ({"anyOf": [{"$ref": "#"}, False]}, "#/anyOf/0"),
+        (False, "#"),
+    ],
+)
+def test_endless_parts_are_found(schema: Any, pointer: str) -> None:
+    heights = MinDepths(SchemaDocument(schema))
+    assert heights.endless_part(schema) == pointer
+
+
+TEXT = {"type": "string"}
+
+
+def targets(root: Any) -> Targets:
+    def led(schema: Any) -> Iterator[Any]:
+        found = root
+        for step in str(schema.get("$ref", "#/nowhere")).split("/")[1:]:
+            found = found[step]
+        yield found
+
+    return led
+
+
+def cost(schema: Any, value: Any) -> float:
+    deep, wide = depth_and_size(value)
+    return wide * ValidationCost(targets(schema)).of(schema, deep)
+
+
+def doubling(depth: int) -> dict[str, Any]:
+    """A schema that rejections each of its definitions twice as often as the one before."""
+    both = {f"d{at}": {"anyOf": [{"$ref": f"#/$defs/d{at + 1}"}] * 2} for at in range(depth)}
+    return {"not": {"$ref": "#/$defs/d0"}, "$defs": {**both, f"d{depth}": TEXT}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "rejections", "pairwise"),
+    [
+        (True, 1, 0, 0),
+        (TEXT, "a", 1, 1),
+        ({"anyOf": [TEXT, TEXT]}, "a", 3, 3),
+        ({"properties": {"a": TEXT, "b": TEXT}}, {"a": "x"}, 2 * 3, 2),
+        ({"properties": {"a": TEXT}}, "no table", 1, 1),
+        ({"items": TEXT}, ["a", "b"], 3 * 2, 3),
+        ({"prefixItems": [TEXT, TEXT]}, ["a"], 2 * 3, 3),
+        ({"patternProperties": {"a": TEXT}}, {"a": 1, "b": 2}, 3 * 2, 3),
+        ({"dependentSchemas": {"a": TEXT}}, {}, 2, 2),
+        ({"enum": [{"anyOf": [TEXT]}]}, 1, 1, 1),
+        ({"anyOf": [{"$ref": "#"}, TEXT]}, "a", 3, 3),
+        ({"properties": {"a": {"$ref": "#"}}}, {"a": {"a": 1}}, 3 * 5, 5),
+        (doubling(1), "a", 3 + 2 * 2, 3 + 2 * 2),
+        ({"$ref": "#/nowhere"}, 1, inf, inf),
+        ({"$dynamicRef": "#a"}, 1, inf, inf),
+    ],
+)
+def test_rejections_are_counted(schema: Any, value: Any, rejections: float, pairwise: float) -> None:
+    assert cost(schema, value) == rejections
+    assert exact_cost(schema, value, targets(schema)) == pairwise
+
+
+def test_exponential_cost_is_seen_at_once() -> None:
+    assert cost(doubling(60), "a") > 1e15
+    assert cost(doubling(300), "a") == inf
+    assert exact_cost(doubling(60), "a", targets(doubling(60))) > 1e15
+    assert exact_cost(doubling(300), "a", targets(doubling(300))) == inf
+
+
+def test_a_wide_value_costs_what_its_own_branches_do() -> None:
+    schema = {"properties": {f"p{at}": {"properties": {"q": TEXT}} for at in range(500)}}
+    value = {f"p{at}": {"q": 1} for at in range(500)}
+    assert cost(schema, value) > 1_000_000
+    assert exact_cost(schema, value, targets(schema)) == 1001

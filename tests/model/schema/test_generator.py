@@ -1,0 +1,137 @@
+"""How one instance is generated: in which order, and within its budget."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.core.seed import Seed
+from mockserver.model.arguments import NOTHING
+from mockserver.model.schema.compile import compile_schema
+from mockserver.model.schema.document import UnsatisfiableError, WorkLimitError
+from mockserver.model.schema.generation import Location, WorkBudget
+from mockserver.model.schema.generator import Generator
+
+
+def generator(schema: Any, seed: int = 0, *, minimal: bool = False, rejections: Any = None) -> Generator:
+    return Generator(compile_schema(schema), Seed(seed), NOTHING, WorkBudget(1000), rejections or {}, minimal)
+
+
+def made(schema: Any, seed: int = 0, *, minimal: bool = False, rejections: Any = None) -> Any:
+    one = generator(schema, seed, minimal=minimal, rejections=rejections)
+    return one.make((one.compiled.document.root,), Location())
+
+
+def test_valid_defaults_come_before_valid_examples() -> None:
+    assert made({"type": "string", "default": "d", "examples": ["e"]}) == "d"
+    assert made({"type": "string", "default": 5, "examples": ["e"]}) == "e"
+    assert {made({"type": "string", "examples": ["e", "f", 5]}, seed) for seed in range(20)} == {"e", "f"}
+    assert isinstance(made({"type": "string", "examples": [5]}), str)
+    assert made({"$ref": "#/$defs/x", "default": None, "$defs": {"x": {"type": ["null", "string"]}}}) is None
+
+
+def test_rejected_values_are_replaced() -> None:
+    schema = {"properties": {"a": {"default": 1}, "b": {"const": 2}}, "required": ["a", "b"]}
+    assert made(schema)["a"] == 1
+    assert made(schema, rejections={"/a": 1})["a"] != 1
+    assert made(schema, rejections={"/a": 1})["b"] == 2
+    assert made(schema, rejections={"": 1})["a"] != 1
+
+
+def test_a_minimal_instance_has_what_is_required() -> None:
+    schema = {
+        "properties": {"a": {"type": "array"}, "b": {"type": ["string", "null"]}, "c": {}},
+        "required": ["a", "b"],
+    }
+    assert made(schema, minimal=True) == {"a": [], "b": None}
+
+
+def test_null_comes_last() -> None:
+    for seed in range(10):
+        assert made({"anyOf": [{"type": "null"}, {"type": "integer"}]}, seed) is not None
+        assert made({"type": ["null", "integer"]}, seed) is not None
+
+
+def test_listed_values_meet_all_other_keywords() -> None:
+    schema = {"enum": [1, "a", "abc", None], "type": "string", "minLength": 2}
+    assert {made(schema, seed) for seed in range(10)} == {"abc"}
+    assert {made({"enum": [1, 2, 3]}, seed) for seed in range(30)} == {1, 2, 3}
+    assert {made({"type": "boolean", "not": {"const": True}}, seed) for seed in range(5)} == {False}
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"properties": {"a": {"type": "string", "minLength": 10**9}}, "required": ["a"]}, "#/properties/a/minLength"),
+        (
+            {
+                "items": {"$ref": "#/$defs/x"},
+                "minItems": 1,
+                "$defs": {"x": {"type": "number", "minimum": 2, "maximum": 1}},
+            },
+            "#/$defs/x/minimum",
+        ),
+        ({"enum": ["a"], "minLength": 2}, "#"),
+        ({"type": "object", "not": {"type": "object"}}, "#/not"),
+    ],
+)
+def test_errors_point_into_the_schema(schema: Any, pointer: str) -> None:
+    kinds = {"type": "array" if "items" in schema else "string" if "enum" in schema else "object"}
+    with pytest.raises(UnsatisfiableError) as caught:
+        made({**kinds, **schema}, minimal="items" not in schema)
+    assert caught.value.pointer == pointer
+
+
+def test_work_is_limited() -> None:
+    wide: Any = {"type": "array", "minItems": 99, "items": {"type": "array", "minItems": 99, "items": {"const": 1}}}
+    one = generator(wide)
+    with pytest.raises(WorkLimitError):
+        one.make((one.compiled.document.root,), Location())
+
+
+def test_depth_is_limited() -> None:
+    schema: Any = {"const": 1}
+    for _ in range(60):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    with pytest.raises(UnsatisfiableError, match="leads more than 40 levels deep"):
+        made(schema)
+
+
+def test_locations_are_json_pointers() -> None:
+    root = Location(hints=("Order",))
+    assert root.below("a/b~c", "a/b~c") == Location("/a~1b~0c", ("a/b~c",), 1)
+    assert root.below("lines", "lines").below("0", "").hints == ("lines",)
+    assert root.after(2).below("a", "a").after(1).rejections == 3
+    assert root.after(0) is root
+
+
+DEEP: Any = {"type": "object", "properties": {"a": {"type": "object"}}, "required": ["a"]}
+OPTIONS: Any = [(DEEP,), ({"type": "null"},), ({"const": None},), ({"type": "string"},)]
+ANY_OF: Any = {"anyOf": [option[0] for option in OPTIONS]}
+
+
+def ordered(seed: int = 0, *, minimal: bool = False, keyword: str = "anyOf", rejections: int = 0) -> list[Any]:
+    return [*generator(ANY_OF, seed, minimal=minimal).order_options(Location(rejections=rejections), keyword, OPTIONS)]
+
+
+def test_options_are_in_random_order_with_null_last() -> None:
+    orders = [ordered(seed) for seed in range(20)]
+    assert all(order[2:] == OPTIONS[1:3] for order in orders)
+    assert {str(order[0]) for order in orders} == {str(OPTIONS[0]), str(OPTIONS[3])}
+
+
+def test_a_minimal_instance_takes_what_ends_soonest() -> None:
+    assert ordered(minimal=True) == [*OPTIONS[1:], OPTIONS[0]]
+
+
+def test_after_a_rejection_other_options_come_first() -> None:
+    assert ordered(keyword="not") == OPTIONS
+    assert ordered(keyword="not", rejections=1) == [*OPTIONS[1:], OPTIONS[0]]
+
+
+def test_types_in_order() -> None:
+    plain, minimal = generator({}), generator({}, minimal=True)
+    assert plain.order_types(({"type": ["null", "string"]},), Location()) == ["string", "null"]
+    assert minimal.order_types(({"type": ["string", "null"]},), Location()) == ["null", "string"]
+    assert plain.order_types(({"items": {}},), Location())[0] == "array"
+    assert plain.order_types(({"type": ["integer", "string"]},), Location(rejections=2)) == ["string", "integer"]
+    assert plain.order_types(({"type": "string"}, {"type": "null"}), Location()) == []

@@ -53,6 +53,7 @@ class Grammar:
         return frozenset(smallest_derivations(self.rules, ()))
 
     def min_size(self, production: Production) -> int:
+        """The size of the smallest derivation of a production; huge if it has none."""
         return sum(self.min_sizes.get(symbol, _HUGE) for symbol in production)
 
 
@@ -84,6 +85,8 @@ def smallest_derivations(rules: Rules, given: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
+    """The body of a rule or terminal, and its priority."""
+
     body: Node
     priority: int = 0
 
@@ -241,9 +244,11 @@ class TerminalCompiler:
         return self.compile_node(own.body, own.priority)
 
     def compile_node(self, node: Node, priority: int = 0) -> Terminal:
+        """Compile the terminal that a node defines."""
         return Terminal(self._pattern_of(node), self._few_texts(node), priority)
 
     def source_of(self, token: "Token") -> str:
+        """The source of the pattern of a named terminal."""
         name = str(token.value)
         if name in self.imported:
             return self.imported[name]

@@ -36,6 +36,7 @@ class LiteralPattern:
     ignore_case: bool = False
 
     def matches_at(self, text: str, at: int) -> bool:
+        """Whether a text continues with it at a position."""
         if self.ignore_case:
             return text[at : at + len(self.text)].lower() == self.text.lower()
         return text.startswith(self.text, at)

@@ -79,6 +79,7 @@ class Alternatives:
         return (options[at], *(self.negated(other) for index, other in enumerate(others) if index != at))
 
     def negated(self, schema: Json) -> Json:
+        """The schema within a `not`, the same object each time."""
         if isinstance(schema, bool):
             return not schema
         return self._once(("not", id(schema)), {"not": schema})

@@ -31,19 +31,23 @@ def past_moment(rng: Random) -> datetime:
 
 
 def one_of(*values: str) -> Draw:
+    """Draw one of some texts."""
     return lambda rng: values[rng.randrange(len(values))]
 
 
 def email(rng: Random) -> str:
+    """An address at example.com."""
     return f"{FIRST_NAME(rng)}.{LAST_NAME(rng)}@example.com".lower()
 
 
 def uuid(rng: Random) -> str:
+    """A UUID of version 4."""
     digits = f"{rng.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 def word(rng: Random) -> str:
+    """One word in lower case."""
     return phrase(rng, 1).lower()
 
 

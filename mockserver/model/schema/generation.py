@@ -34,6 +34,8 @@ class Location:
 
 @dataclass(slots=True)
 class WorkBudget:
+    """The steps that one instance may still cost."""
+
     left: int
 
     def spend(self, steps: int) -> None:
@@ -81,6 +83,7 @@ class Generation(ABC):
         return not self.minimal and location.depth <= _MAX_OPTIONAL_DEPTH
 
     def stream(self, location: Location, label: str) -> Random:
+        """A random stream for one location and purpose."""
         return self.seed.stream(label, location.pointer, str(location.rejections))
 
     def fraction(self, location: Location, label: str) -> float:

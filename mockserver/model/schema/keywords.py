@@ -76,6 +76,7 @@ def type_of(value: Json) -> str:
 
 
 def has_type(value: Json, allowed: Sequence[str]) -> bool:
+    """Whether a value is of one of these types."""
     kind = type_of(value)
     return kind in allowed or (kind == "integer" and "number" in allowed)
 
@@ -113,6 +114,7 @@ def listed_values(parts: Parts) -> list[Json] | None:
 
 
 def is_excluded(parts: Parts, value: Json) -> bool:
+    """Whether a value is one that parts exclude."""
     return any(json_equal(value, other) for part in parts for other in part.get(EXCLUDED, ()))
 
 
@@ -138,6 +140,7 @@ def required_names(parts: Parts) -> tuple[str, ...]:
 
 
 def property_names(parts: Parts) -> tuple[str, ...]:
+    """The names in `properties`, in the order of the schema."""
     return tuple(dict.fromkeys(name for part in parts for name in part.get("properties", ())))
 
 

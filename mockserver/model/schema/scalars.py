@@ -36,6 +36,7 @@ class Bounds:
 
     @property
     def empty(self) -> bool:
+        """Whether no number is within."""
         if self.low is None or self.high is None:
             return False
         return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))

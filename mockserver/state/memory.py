@@ -6,10 +6,10 @@ Knows nothing of what lies on it: a value is what it is said to weigh.
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic
 
 from mockserver.core.seed import monotonic
-from mockserver.core.store import Draw
+from mockserver.core.store import Draw, Value
 
 MAX_NAMESPACES = 1000
 MAX_KEYS = 10_000  # for each namespace
@@ -118,9 +118,6 @@ class MemoryBuckets:
 
 
 NAMESPACES_IN_FULL = 10  # as many bytes as these would have when full, all namespaces have together
-
-Value = TypeVar("Value")
-
 
 @dataclass(slots=True)
 class _Space(Generic[Value]):

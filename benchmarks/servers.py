@@ -76,9 +76,9 @@ def protocol(name: str) -> Any:
     """What speaks HTTP for a server."""
     if name != "door":
         return "httptools"
-    from mockserver.server.http.protocol import doors
+    from mockserver.server.http.protocol import protocol_factory
 
-    return doors()
+    return protocol_factory()
 
 
 if __name__ == "__main__":

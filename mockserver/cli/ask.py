@@ -29,7 +29,7 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.delivery.script import sse
-from mockserver.server.explain import BODIES, Described, befallen, usual_path
+from mockserver.server.explain import BODIES, RequestFile, usual_path, with_faults
 from mockserver.server.live import start
 
 
@@ -52,11 +52,11 @@ def command(  # size: click gives each flag a parameter
     """
     live = start(sources(rules, flags))
     body = {"model": model, **BODIES[operation](text), **({"stream": True} if stream else {})}
-    handler, reached = put(Described(usual_path(live.settings.dialect, operation), body), live)
+    handler, reached = put(RequestFile(usual_path(live.settings.dialect, operation), body), live)
     if as_json or stream:
         prepared = asyncio.run(handler.respond(reached.http))
         click.echo(_wire(prepared.reply))
-        click.echo(f"({prepared.plan.source}{befallen(prepared.plan.faults)})", err=True)
+        click.echo(f"({prepared.plan.source}{with_faults(prepared.plan.faults)})", err=True)
         return
     call = reached.call(strict=live.settings.strict)
     plan = planned(call, live)
@@ -65,7 +65,7 @@ def command(  # size: click gives each flag a parameter
         click.echo(f"error {reply.status}: {reply.body.decode()}")
     else:
         click.echo("\n".join(_shown(plan.outcome, call)))
-    click.echo(f"({plan.source}{befallen(plan.faults)})", err=True)
+    click.echo(f"({plan.source}{with_faults(plan.faults)})", err=True)
 
 
 def _wire(reply: Reply) -> str:

@@ -8,7 +8,7 @@ import click
 from mockserver.cli.options import rules_argument, setting_flags, sources, text_of
 from mockserver.core.json import Json
 from mockserver.server.control.requests import of_request
-from mockserver.server.explain import explained, reach, read_request
+from mockserver.server.explain import explain_call, reach, read_request
 from mockserver.server.live import start
 
 
@@ -28,4 +28,4 @@ def command(request_file: str, rules: tuple[Path, ...], path: str | None, **flag
     described = read_request(text_of(request_file), request_file, live.settings.dialect, path)
     reached = reach(described, live.settings.dialect)
     call = reached.call(strict=live.settings.strict)
-    click.echo(of_request(reached.http).text(asyncio.run(explained(live.engine, call)).text))
+    click.echo(of_request(reached.http).text(asyncio.run(explain_call(live.engine, call)).text))

@@ -18,9 +18,9 @@ from mockserver.engine.answer import counted
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.server.cassette_store import file_of
 from mockserver.server.control.requests import of_row
-from mockserver.server.explain import explained, unruled
+from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Keep, Live
-from mockserver.server.replay import Choice, Player
+from mockserver.server.replay import CassetteChoice, Player
 
 MOST_TOLD = 10  # calls that are explained, and runs of numbers that are listed
 
@@ -80,9 +80,9 @@ class Recap:
             self.played[exchange.source] += 1
         self.new.update((exchange.recorded,) if exchange.recorded else ())
         self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
-        unmatched, refused = held and unruled(exchange), exchange.source == "invalid"
+        unmatched, refused = held and is_unmatched(exchange), exchange.source == "invalid"
         self.unmatched += unmatched
-        self.made_up += not held and unruled(exchange)
+        self.made_up += not held and is_unmatched(exchange)
         self.refused += refused
         self.limited += exchange.source == "limited"
         if (unmatched or refused) and len(self.missed) < MOST_TOLD:
@@ -157,9 +157,9 @@ class Recap:
                 yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {_numbers(idle)}"
 
 
-def _choice(engine: Engine) -> Choice:
+def _choice(engine: Engine) -> CassetteChoice:
     """The cassette that an engine plays, if any."""
-    return engine.tapes.choice if isinstance(engine.tapes, Player) else Choice()
+    return engine.tapes.choice if isinstance(engine.tapes, Player) else CassetteChoice()
 
 
 def _why(missed: Missed) -> str:
@@ -169,7 +169,7 @@ def _why(missed: Missed) -> str:
     engine = missed.engine
     call = counted(missed.call, engine.policy.tokenizer(missed.call.model))
     try:
-        return asyncio.run(explained(engine, missed.call)).why or engine.explain(call)
+        return asyncio.run(explain_call(engine, missed.call)).why or engine.explain(call)
     except RuleError as error:
         return str(error)
 

@@ -4,12 +4,12 @@ import asyncio
 
 from mockserver.core.call import Call
 from mockserver.core.plan import Failure, Plan
-from mockserver.server.explain import Described, Reached, reach
+from mockserver.server.explain import Reached, RequestFile, reach
 from mockserver.server.handler import Handler
 from mockserver.server.live import Live
 
 
-def put(described: Described, live: Live) -> tuple[Handler, Reached]:
+def put(described: RequestFile, live: Live) -> tuple[Handler, Reached]:
     """The handler that a described request reaches, and what it reaches there. Raises ConfigError."""
     reached = reach(described, live.settings.dialect)
     return Handler(live, reached.place.dialect, reached.place.operations), reached

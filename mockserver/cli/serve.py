@@ -15,7 +15,7 @@ from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.server.cassette_store import file_of
 from mockserver.server.live import Live, Sources, start
-from mockserver.server.replay import Choice
+from mockserver.server.replay import CassetteChoice
 from mockserver.server.routes import bare
 
 
@@ -95,7 +95,7 @@ def warned(live: Live) -> Iterator[str]:
         yield f"  /__mockserver__ wants a token: authorization: Bearer {live.control_token}"
 
 
-def _records(choice: Choice) -> bool:
+def _records(choice: CassetteChoice) -> bool:
     """Whether anything may be recorded: with `once`, nothing is where something is there."""
     return choice.name is not None and (choice.forwards or choice.record == "new_episodes")
 

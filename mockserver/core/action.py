@@ -107,18 +107,18 @@ class Flush:
 
 
 @dataclass(frozen=True, slots=True)
-class Spill:
+class RawWrite:
     """Bytes on the connection past all framing, after those that HTTP knows of."""
 
     data: bytes
 
 
-Action = Head | Write | Wait | Flush | Spill | Cut
+Action = Head | Write | Wait | Flush | RawWrite | Cut
 ErrorFrame = Callable[[str, int], Frame]  # a reason to fail, and how many frames went before
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class FaultContext:
     """What a fault may draw on besides the actions: chance of its own, the provider's error as a frame,
 
     and whether the answer is a stream of frames or one body.
@@ -129,7 +129,7 @@ class Scene:
     streamed: bool = True
 
 
-Bend = Callable[[Iterable[Action], Scene], Iterator[Action]]
+Bend = Callable[[Iterable[Action], FaultContext], Iterator[Action]]
 
 
 @dataclass(frozen=True, slots=True)

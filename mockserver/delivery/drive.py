@@ -1,21 +1,91 @@
 """Performs actions on an ASGI connection: the only sleep, the only socket."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
-from starlette.types import Message
+from starlette.types import Message, Receive, Send
 
-from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Headers, Reply
-from mockserver.delivery.connection import Line, Note, Short, Wire, departure
 from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.delivery.timer_wheel import Wheel, shared
 
-MOUTHFUL = 1 << 18  # bytes of a body that are handed over at once
+WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a door lends its Wire
+FAST_PATH = "mockserver.short"  # the one in which it lends a Short; whoever changes answers on their way takes it off
+IN_PROCESS = "mockserver.stage"  # the one in which a Stage is lent, where there is no connection
+Note = Callable[[bytes], None]  # is told of bytes of the body as they leave
 
 
-class Outbox:
+class Wire(Protocol):
+    """The connection beneath an ASGI server, which the door lends: `gone` once the client has left."""
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has left."""
+
+    @property
+    def unsent(self) -> int:
+        """How many bytes were written and have not reached the client."""
+
+    def write(self, data: bytes) -> None:
+        """Put bytes on the connection past all framing."""
+
+    def close(self) -> None:
+        """Send what was written, then close, whatever HTTP still expects."""
+
+    def reset(self) -> None:
+        """End the connection by TCP RST."""
+
+
+class FastPath(Protocol):
+    """The short way past ASGI messages, for what is simple and often; False: this is not, and nothing was sent."""
+
+    def whole(self, status: int, head: bytes, body: bytes) -> bool:
+        """Send a whole answer; `head` are its header lines, one of them the body's length."""
+
+    def piece(self, data: bytes) -> bool:
+        """Send a piece, not the last, of a body without a length."""
+
+
+class InProcessDriver(Protocol):
+    """Performs answers itself, for a client in the same process: there is no connection, and no time has to pass."""
+
+    @property
+    def patient(self) -> bool:
+        """Whether a request can wait for others to be answered."""
+
+    async def perform(self, actions: Iterable[Action], note: Note) -> str:
+        """Do what the actions say and return how it ended, as the driver does."""
+
+
+@dataclass(slots=True)  # not frozen, as every request makes one
+class Line:
+    """An ASGI connection to one client; without a door there is no wire beneath, and on a stage no connection.
+
+    `began` is when the answer begins, on the clock of the wheel; None: once it is driven.
+    """
+
+    receive: Receive
+    send: Send
+    wire: Wire | None = None
+    short: FastPath | None = None
+    began: float | None = None
+    stage: InProcessDriver | None = None
+
+
+async def client_left(receive: Receive) -> None:
+    """Return once the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+MAX_WRITE = 1 << 18  # bytes of a body that are handed over at once
+
+
+class Buffer:
     """Collects a head and bytes until something has to leave."""
 
     __slots__ = ("_note", "_pieces", "_short", "head", "size")
@@ -43,7 +113,7 @@ class Outbox:
             return False
         if not self._pieces:
             return True
-        if self._short is None or self.size > MOUTHFUL:
+        if self._short is None or self.size > MAX_WRITE:
             return False
         body = self._joined()
         if not self._short.piece(body):
@@ -61,11 +131,11 @@ class Outbox:
             self._note(body)
 
 
-class Left:
+class Departed:
     """Nobody is there any more for whom something could be done."""
 
 
-class Performance:
+class Schedule:
     """Performs what nobody has to wait for: bytes that leave by the short way, and what lies between two moments.
 
     So a stream in good order costs no more than its wheel's turn; what is to be awaited is handed to the driver.
@@ -74,7 +144,7 @@ class Performance:
     __slots__ = ("_actions", "_due", "_handed", "_line", "_rests", "_watch", "_wheel", "outbox")
 
     def __init__(self, actions: Iterable[Action], line: Line, note: Note | None, wheel: Wheel) -> None:
-        self.outbox = Outbox(line, note)
+        self.outbox = Buffer(line, note)
         self._actions, self._line, self._wheel = iter(actions), line, wheel
         self._due = wheel.clock.time() if line.began is None else line.began
         self._rests = False  # a wait has begun
@@ -114,7 +184,7 @@ class Performance:
         """Perform actions until there is one to be awaited, or a Wait, which has begun."""
         outbox = self.outbox
         for action in self._actions:
-            if isinstance(action, Write) and outbox.size <= MOUTHFUL:
+            if isinstance(action, Write) and outbox.size <= MAX_WRITE:
                 outbox.add(action.data)
             elif isinstance(action, Wait):
                 self._due += action.seconds
@@ -131,10 +201,10 @@ class Performance:
         self._rests = True
         return _FLUSH
 
-    def _rest(self) -> "Left | Wait":
+    def _rest(self) -> "Departed | Wait":
         """Sleep until the moment that is due."""
         if self._watch is None:
-            self._watch = asyncio.get_running_loop().create_task(departure(self._line.receive))
+            self._watch = asyncio.get_running_loop().create_task(client_left(self._line.receive))
             self._watch.add_done_callback(self._depart)
         elif self._watch.done():
             return _LEFT
@@ -148,8 +218,8 @@ class Performance:
             self._handed.set_result(_LEFT)
 
 
-Handed = Write | Head | Flush | Spill | Cut | Left | None
-_LEFT, _FLUSH, _WAIT = Left(), Flush(), Wait(0.0)
+Handed = Write | Head | Flush | RawWrite | Cut | Departed | None
+_LEFT, _FLUSH, _WAIT = Departed(), Flush(), Wait(0.0)
 
 
 COMPLETE, CLIENT_LEFT, STOPPED = "complete", "client left", "server stopped"
@@ -164,7 +234,7 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
     What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
     run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
     """
-    performance = Performance(actions, line, note, shared() if wheel is None else wheel)
+    performance = Schedule(actions, line, note, shared() if wheel is None else wheel)
     outbox = performance.outbox
     try:
         while (action := await performance.next()) is not None:
@@ -175,7 +245,7 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
                     outbox.add(action.data)
                 case Flush():
                     await _flush(outbox, line)
-                case Spill():
+                case RawWrite():
                     await _flush(outbox, line)
                     if line.wire is not None:
                         line.wire.write(action.data)
@@ -185,7 +255,7 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
                         await _delivered(line.wire)
                     _cut(line.wire, action)
                     return CUT[action.how]
-                case Left():
+                case Departed():
                     return CLIENT_LEFT
         await _flush(outbox, line, last=True)
     finally:
@@ -205,7 +275,7 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
 
-def _handed(short: Short, reply: Reply, more: Headers) -> bool:
+def _handed(short: FastPath, reply: Reply, more: Headers) -> bool:
     """Whether a reply went out whole: if its length is told, and its lines are lines."""
     head, length = _lines(reply.headers)
     if length != len(reply.body):
@@ -220,7 +290,7 @@ def _handed(short: Short, reply: Reply, more: Headers) -> bool:
 
 def fits(reply: Reply) -> bool:
     """Whether a reply is one to `hand_over`: plain, not too large, and not of a status that allows no body."""
-    return reply.frames is None and len(reply.body) <= MOUTHFUL and reply.status not in WITHOUT_BODY
+    return reply.frames is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
 
 
 async def _delivered(wire: Wire) -> None:
@@ -239,7 +309,7 @@ def _cut(wire: Wire | None, cut: Cut) -> None:
         wire.reset()
 
 
-async def _flush(outbox: Outbox, line: Line, *, last: bool = False) -> None:
+async def _flush(outbox: Buffer, line: Line, *, last: bool = False) -> None:
     """Send what is in an outbox, and that it was the last of it if it was."""
     if outbox.head is not None:
         await line.send(_start(outbox.head))
@@ -247,10 +317,10 @@ async def _flush(outbox: Outbox, line: Line, *, last: bool = False) -> None:
     if not outbox.size and not last:
         return
     body, swallowed = outbox.take(), 0
-    while len(body) - swallowed > MOUTHFUL:
-        mouthful = body[swallowed : swallowed + MOUTHFUL]
+    while len(body) - swallowed > MAX_WRITE:
+        mouthful = body[swallowed : swallowed + MAX_WRITE]
         await line.send({"type": "http.response.body", "body": mouthful, "more_body": True})
-        swallowed += MOUTHFUL
+        swallowed += MAX_WRITE
         await asyncio.sleep(0)  # the others' turn
     rest = body[swallowed:] if swallowed else body
     await line.send({"type": "http.response.body", "body": rest, "more_body": not last})

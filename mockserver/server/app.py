@@ -12,7 +12,7 @@ from mockserver.server.control import Control
 from mockserver.server.handler import Handler
 from mockserver.server.live import Live
 from mockserver.server.namespaces import LONGEST, allowed
-from mockserver.server.routes import Place, Straight, nearest, owner, places, tidy
+from mockserver.server.routes import FastRouter, Place, nearest, owner, places, tidy
 from mockserver.server.snapshot import path_of
 
 
@@ -25,12 +25,12 @@ def build_app(live: Live, lifespan: Lifespan[Router] | None = None) -> Router:
     named = Mount("/ns/{namespace}", Named(live, inner))
     named.path_regex = re.compile(named.path_regex.pattern, re.DOTALL)  # what follows may have a line feed in it
     own = Mount(CONTROL, Guard(Control(live), live))
-    app = Straight([*routes, named, own], unknown, lifespan)
+    app = FastRouter([*routes, named, own], unknown, lifespan)
     unknown.app = app
     return app
 
 
-class Spoken:
+class DefaultDialect:
     """The application for whichever dialect the bare paths speak now."""
 
     def __init__(self, live: Live, lifespan: Lifespan[Router] | None = None) -> None:

@@ -14,7 +14,7 @@ from mockserver.config.errors import CassetteError, Mistake, RuleError
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.rules.load import Rule
-from mockserver.server.parse_recorded import heard
+from mockserver.server.parse_recorded import parse_episode
 
 _RECORD = "to record it, start with --record once and --upstream DIALECT=URL"
 
@@ -62,7 +62,7 @@ class CassetteStore:
                 there = self.exists(name)
                 if not there and not new:
                     raise CassetteError(self.missing(name))
-                index = EpisodeIndex(file_of(name), heard, self._match)
+                index = EpisodeIndex(file_of(name), parse_episode, self._match)
                 self._loaded[name] = index.again(self._read(name)) if there else index
             return self._loaded[name]
 

@@ -27,18 +27,18 @@ from mockserver.rules.answer.checks import ASKED
 from mockserver.rules.load import Rule
 from mockserver.rules.nearest import lines
 from mockserver.server.namespaces import DEFAULT
-from mockserver.server.routes import Place, find, meant, nearest, places
+from mockserver.server.routes import Place, find, nearest, operation_for, places
 from mockserver.server.snapshot import query_from
-from mockserver.state.rehearsal import RehearsedShelf, RehearsedStore
+from mockserver.state.memory import OverlayShelf, OverlayStore
 
 
-def unruled(row: Exchange) -> bool:
+def is_unmatched(row: Exchange) -> bool:
     """Whether no rule answered what rules are for, whether or not an answer was made up then."""
     return row.source == "unmatched" or (row.source == "generated" and row.operation in ASKED)
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class RequestFile:
     """A request as a person writes it: method, path with query, headers, body as JSON or as bytes."""
 
     path: str
@@ -48,7 +48,7 @@ class Described:
     namespace: str = DEFAULT
 
 
-def read_request(text: str, file: str, dialect: str, path: str | None = None) -> Described:
+def read_request(text: str, file: str, dialect: str, path: str | None = None) -> RequestFile:
     """A request file: the JSON body itself, or {method, path, headers, body}. Raises ConfigError.
 
     Where neither the file nor `path` says where it goes, the body does.
@@ -57,10 +57,10 @@ def read_request(text: str, file: str, dialect: str, path: str | None = None) ->
         content = json.loads(text)
     except ValueError as error:
         raise ConfigError(f"{file}: not JSON: {error}") from error
-    return described(content, file, dialect, path)
+    return request_file(content, file, dialect, path)
 
 
-def described(content: Json, file: str, dialect: str, path: str | None = None) -> Described:
+def request_file(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
     """The same of JSON that has been read."""
     if not isinstance(content, dict):
         raise ConfigError(f"{file}: wants a JSON object: the body of a request, or method, path, headers and body")
@@ -70,7 +70,7 @@ def described(content: Json, file: str, dialect: str, path: str | None = None) -
     if not isinstance(headers, dict | None):
         raise ConfigError(f"{file}: headers must be an object of names and values")
     method = content.get("method", "POST" if "body" in content else "GET")
-    return Described(str(content.get("path") or path or path_for(body, dialect)), body, str(method), headers)
+    return RequestFile(str(content.get("path") or path or path_for(body, dialect)), body, str(method), headers)
 
 
 def path_for(body: Json, dialect: str) -> str:
@@ -111,7 +111,7 @@ class Reached:
             raise ConfigError(words) from failure
 
 
-def reach(described: Described, dialect: str) -> Reached:
+def reach(described: RequestFile, dialect: str) -> Reached:
     """What a described request reaches where the bare paths speak this dialect. Raises ConfigError."""
     try:
         url = urlsplit(described.path)
@@ -119,7 +119,7 @@ def reach(described: Described, dialect: str) -> Reached:
         raise ConfigError(f"{described.path} is no path: {error}") from error
     known = places(discover(), dialect)
     place, params = _found(described.method, url.path, known)
-    operation = meant(described.method, place.operations)
+    operation = operation_for(described.method, place.operations)
     if operation is None:
         raise ConfigError(f"{url.path} takes {', '.join(place.operations)}, not {described.method}")
     body = described.body
@@ -181,7 +181,7 @@ _TURN = 100  # rules that are held against a call before others have their turn
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CheckedRule:
     """A rule held against a call: `holds`, `does not hold` or `fails: why`; what was found, and what is counted."""
 
     rule: Rule
@@ -203,7 +203,7 @@ class Explanation:
     call: Call
     source: str
     why: str
-    prompts: tuple[tuple[str, tuple[Held, ...]], ...]
+    prompts: tuple[tuple[str, tuple[CheckedRule, ...]], ...]
     faults: tuple[Fault, ...] = ()
     modified_by: tuple[str, ...] = ()
 
@@ -215,7 +215,7 @@ class Explanation:
     def _lines(self) -> Iterator[str]:
         why = f": {self.why}" if self.why else ""
         place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
-        yield f"answered by: {self.source}{why}{befallen(self.faults)}{place}"
+        yield f"answered by: {self.source}{why}{with_faults(self.faults)}{place}"
         yield from (f"how it goes out: {source}" for source in self.modified_by)
         for at, (prompt, held) in enumerate(self.prompts):
             if len(self.prompts) > 1:
@@ -225,10 +225,10 @@ class Explanation:
                 yield from (f"  {line}" for line in rule.lines)
 
 
-async def explained(engine: Engine, call: Call) -> Explanation:
+async def explain_call(engine: Engine, call: Call) -> Explanation:
     """How the engine answers a call now; its counters, scenarios and kept answers stay as they are."""
-    shelf = RehearsedShelf(engine.memory.shelf)
-    rehearsing = remembering(engine, RehearsedStore(engine.store), Memory(shelf, engine.memory.polls))
+    shelf = OverlayShelf(engine.memory.shelf)
+    rehearsing = remembering(engine, OverlayStore(engine.store), Memory(shelf, engine.memory.polls))
     plan = await _planned(rehearsing, call)
     why = str(plan.outcome) if plan.source == "invalid" or _of_cassette(plan) else ""
     seen = await whole(engine, call)
@@ -237,7 +237,7 @@ async def explained(engine: Engine, call: Call) -> Explanation:
     return Explanation(call, plan.source, why, tuple(prompts), plan.faults, plan.modified_by)
 
 
-def befallen(faults: Sequence[Fault]) -> str:
+def with_faults(faults: Sequence[Fault]) -> str:
     """What goes wrong with an answer that is not sent here, behind where it came from."""
     return f"; served, it is befallen by {', '.join(fault.name for fault in faults)}" if faults else ""
 
@@ -256,7 +256,7 @@ async def whole(engine: Engine, call: Call) -> Call:
     return replace(call, attempt=await next_attempt_of(call, engine.store))
 
 
-def as_json(held: Held) -> dict[str, Json]:
+def as_json(held: CheckedRule) -> dict[str, Json]:
     """A rule held against a call, for programs."""
     return {
         "name": held.rule.name,
@@ -284,12 +284,12 @@ async def _planned(engine: Engine, call: Call) -> Plan:
         return Plan(failure, "invalid")
 
 
-async def _held(engine: Engine, call: Call) -> tuple[Held, ...]:
-    held, each = list[Held](), 1 if is_large(call) else _TURN
+async def _held(engine: Engine, call: Call) -> tuple[CheckedRule, ...]:
+    held, each = list[CheckedRule](), 1 if is_large(call) else _TURN
     for rule in engine.rules:
         counters = await _counters(engine, rule, call.http.namespace)
         verdict = _verdict(rule, call) if all(finding.ok for finding in counters) else "does not hold"
-        held.append(Held(rule, verdict, rule.when.results(call), counters))
+        held.append(CheckedRule(rule, verdict, rule.when.results(call), counters))
         if not len(held) % each:
             await asyncio.sleep(0)
     return tuple(held)

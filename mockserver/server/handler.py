@@ -20,25 +20,33 @@ from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, Rendered
 from mockserver.core.seed import monotonic
 from mockserver.core.text import lines, printable
-from mockserver.delivery.connection import SHORT, STAGE, WIRE, Line
-from mockserver.delivery.drive import CLIENT_LEFT, CUT, STOPPED, drive, fits, hand_over
-from mockserver.delivery.faults import bent
-from mockserver.delivery.pace import AT_ONCE, Pace
-from mockserver.delivery.script import Kept, script, written
+from mockserver.delivery.drive import (
+    CLIENT_LEFT,
+    CUT,
+    FAST_PATH,
+    IN_PROCESS,
+    STOPPED,
+    WIRE,
+    Line,
+    drive,
+    fits,
+    hand_over,
+)
+from mockserver.delivery.faults import apply_faults
+from mockserver.delivery.script import AT_ONCE, Pace, ReplayedFrames, joined, script
 from mockserver.dialects import Dialect, Operation, error_frame
 from mockserver.engine.answer import counted
 from mockserver.engine.engine import Engine
 from mockserver.engine.offload import aside, is_large, is_long
 from mockserver.server.access import admit, permit
-from mockserver.server.content_coding import decoded
 from mockserver.server.control.requests import of_request
 from mockserver.server.limits import LIMITED, REFUSALS, Charge, Reservation
 from mockserver.server.live import Live, Prepared
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.relay import Relay
 from mockserver.server.replay import replayed
-from mockserver.server.routes import meant
-from mockserver.server.snapshot import ClientLeftError, path_of, read_body, snapshot
+from mockserver.server.routes import operation_for
+from mockserver.server.snapshot import ClientLeftError, decoded, path_of, read_body, snapshot
 from mockserver.state.journal import Journal
 
 LARGE = 32_768  # bytes of a request that is parsed on a thread
@@ -68,7 +76,7 @@ class Handler:
         journal = live.journal  # the server may start over, with another one, while this request is served
         exchange = self._open(scope, namespace, journal)
         lent = scope.get("extensions", _NOTHING)
-        line = Line(receive, send, lent.get(WIRE), lent.get(SHORT), stage=lent.get(STAGE))
+        line = Line(receive, send, lent.get(WIRE), lent.get(FAST_PATH), stage=lent.get(IN_PROCESS))
         reservation = self._reservation(namespace, line)
         ended = CLIENT_LEFT
         try:
@@ -123,7 +131,7 @@ class Handler:
         """A new row of the journal, with what is known before the body is read."""
         exchange = journal.open(scope["method"], path_of(scope), self.dialect.name, namespace)
         exchange.query, exchange.headers = scope["query_string"], scope["headers"]
-        operation = meant(exchange.method, self.operations)
+        operation = operation_for(exchange.method, self.operations)
         if operation is not None:
             exchange.operation = operation.name
         return exchange
@@ -182,7 +190,7 @@ class Handler:
     def _operation(self, method: str) -> Operation:
         if not self.operations:
             raise Failure("route_not_found", self.refusal, details={"nearest": self.nearest} if self.nearest else {})
-        operation = meant(method, self.operations)
+        operation = operation_for(method, self.operations)
         if operation is None:
             allowed = ", ".join(self.operations)
             raise Failure("method_not_allowed", details={"allowed": allowed}, headers=(("allow", allowed),))
@@ -210,9 +218,9 @@ class Handler:
         if plan.faults:  # they need each frame by itself
             return Prepared(plan.rendered, reply, call, pace, timed)
         if pace.at_once or timed is False:
-            reply = written(reply)
+            reply = joined(reply)
         elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_KEPT:
-            reply = replace(reply, frames=Kept(reply.frames))
+            reply = replace(reply, frames=ReplayedFrames(reply.frames))
         return Prepared(plan.rendered, reply, call, pace, timed, plan.kept)
 
     def _pace(self, call: Call, plan: Plan) -> Pace:
@@ -268,7 +276,9 @@ class Handler:
         if not faults or prepared.call is None:
             return actions
         streamed, head = reply.frames is not None, exchange.method == "HEAD"
-        return bent(actions, faults, self._error_frame(prepared.call, streamed=streamed), streamed=streamed, head=head)
+        return apply_faults(
+            actions, faults, self._error_frame(prepared.call, streamed=streamed), streamed=streamed, head=head
+        )
 
     def _error_frame(self, call: Call, *, streamed: bool) -> ErrorFrame:
         """How the provider reports an error amid this answer: as an event of the operation's stream, if it is one."""
@@ -368,7 +378,7 @@ def _is_small(reply: Reply, body: bytes) -> bool:
     """Whether request and answer are small enough to be remembered, and the answer can be read again."""
     if reply.frames is None:
         return len(body) + len(reply.body) <= MAX_REMEMBERED
-    return isinstance(reply.frames, Kept | tuple) and len(body) <= MAX_REMEMBERED
+    return isinstance(reply.frames, ReplayedFrames | tuple) and len(body) <= MAX_REMEMBERED
 
 
 @lru_cache(maxsize=1024)

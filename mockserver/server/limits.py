@@ -18,7 +18,7 @@ from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw
 from mockserver.core.rates import Kind, Limits, Rate, Rates, Standing, Standings, layered
 from mockserver.core.seed import monotonic
 from mockserver.core.store import Buckets, Draw
-from mockserver.delivery.connection import departure
+from mockserver.delivery.drive import client_left
 from mockserver.engine.catalogue import Catalogue
 from mockserver.rules.answer.checks import ASKED
 from mockserver.server.snapshot import ClientLeftError
@@ -213,7 +213,7 @@ class Reservation:
         if self._has_slot or not limited:
             return
         try:
-            await concurrency.wait(namespace, lambda: departure(self.receive))
+            await concurrency.wait(namespace, lambda: client_left(self.receive))
         except (QueueFullError, ClientLeftError) as why:
             self.headers = ()
             await limiter.buckets.draw(namespace, charge.more(-charge.spent, -1))

@@ -1,9 +1,11 @@
 """What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole."""
 
+import logging
 from asyncio import Lock
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -19,19 +21,21 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Plan, Stored
 from mockserver.core.seed import Clock, Seed, monotonic, token
 from mockserver.core.store import Shelf, Store
+from mockserver.core.text import plural
 from mockserver.delivery.faults import FAULTS
-from mockserver.delivery.pace import AT_ONCE, Pace
+from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.dialects import Dialect, discover
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.engine.engine import Engine, Policy
 from mockserver.engine.memory import Memory
+from mockserver.engine.offload import aside
 from mockserver.rules.load import Rule, load
-from mockserver.server.cassette_store import CassetteStore, check
+from mockserver.server.cassette_store import CassetteStore, check, file_of
 from mockserver.server.limits import Charge, Limiter
 from mockserver.server.namespaces import Namespaces
-from mockserver.server.recorder import keeping
+from mockserver.server.recorder import recording_policy
 from mockserver.server.replay import Player
-from mockserver.server.upstreams import Upstreams, Way, way
+from mockserver.server.upstreams import Upstream, UpstreamClient, upstream_of
 from mockserver.state.journal import Journal
 from mockserver.state.memory import MemoryBuckets, MemoryShelf, MemoryStore
 from mockserver.tokenizers import chosen
@@ -119,7 +123,7 @@ class Live:
     sources: Sources = field(default_factory=Sources)
     namespaces: Namespaces = field(default_factory=Namespaces)
     now: Callable[[], float] = monotonic  # the clock that limits go by, once the server has begun anew
-    upstreams: Upstreams = field(default_factory=Upstreams)
+    upstreams: UpstreamClient = field(default_factory=UpstreamClient)
     keep: Keep | None = None
     changing: Lock = field(default_factory=Lock)  # held while rules are compiled that are to be swapped in
     made_token: str = field(default_factory=token)  # for control paths that want one where nobody gave one
@@ -168,9 +172,9 @@ class Live:
         while self.namespaces.evicted:
             await self.forget(self.namespaces.evicted.pop())
 
-    def way(self, dialect: Dialect) -> Way:
+    def way(self, dialect: Dialect) -> Upstream:
         """The way to the upstream of a dialect. Raises Failure where there is none."""
-        return way(dialect, self.settings.upstream, self.sources.environ)
+        return upstream_of(dialect, self.settings.upstream, self.sources.environ)
 
     @property
     def limiter(self) -> Limiter | None:
@@ -226,7 +230,7 @@ def player(sources: Sources, settings: Settings, before: "Live | None" = None) -
     if before is not None and before.settings.cassettes == settings.cassettes:
         cassettes, choice = before.player.cassettes.reloaded(settings.match), before.player.choice
         fresh = choice.fresh and (choice.name, choice.record) == (settings.cassette, settings.record)
-    made = Player(cassettes, upstreams=tuple(settings.upstream), keeping=keeping(settings, sources.environ))
+    made = Player(cassettes, upstreams=tuple(settings.upstream), keeping=recording_policy(settings, sources.environ))
     return made.chosen(settings.cassette, settings.record, fresh=fresh)
 
 
@@ -268,3 +272,73 @@ def _model(setting: ModelSetting) -> Model:
     """What the settings say of a model; null is said as well."""
     stated = {name: getattr(setting, name) for name in setting.model_fields_set}
     return Model(**stated, unlimited=frozenset(name for name, value in stated.items() if value is None))
+
+
+EVERY = 500  # milliseconds after which cassettes are looked at
+
+log = logging.getLogger("mockserver")
+
+# Settings that a running server cannot change.
+AT_START = (
+    "host",
+    "port",
+    "log",
+    "reload",
+    "cors",
+    "stored_answers",
+    "stored_bytes",
+    "journal_calls",
+    "journal_bytes",
+)
+
+
+async def reload(live: Live, sources: Sources) -> tuple[str, ...]:
+    """Swap in what the sources describe now; the names of changed settings that wait for the next start.
+
+    Requests are answered meanwhile, by what was there before. Raises MockserverError, and then nothing has changed.
+    """
+    async with live.changing:
+        settings, engine = await aside(partial(compose, sources, live.store, live))
+        return _swapped(live, settings, engine)
+
+
+def _swapped(live: Live, settings: Settings, engine: Engine) -> tuple[str, ...]:
+    kept = {name: getattr(live.settings, name) for name in AT_START}
+    waiting = tuple(name for name in AT_START if getattr(settings, name) != kept[name])
+    live.settings, live.engine = settings.model_copy(update=kept), engine
+    return waiting
+
+
+async def watch(live: Live, sources: Sources, say: Callable[[str], None]) -> None:
+    """Reload whenever a file changes, or a cassette is changed by others, until cancelled; `say` hears what came of it.
+
+    Cassettes are looked at every now and then: which are played changes, and so does whether their folders are there.
+    """
+    from watchfiles import awatch  # slow to import, and only serving needs it
+
+    files = {path.resolve() for path in sources.files}
+    folders = {path.parent for path in files}  # editors replace files, so the folder is what must be watched
+    mine = lambda _change, path: Path(path) in files  # noqa: E731  # the shape that watchfiles wants
+    async for changed in awatch(
+        *folders, watch_filter=mine, debounce=100, step=20, recursive=False, rust_timeout=EVERY, yield_on_timeout=True
+    ):
+        cassettes = () if changed else await aside(live.player.cassettes.changed)
+        if changed or cassettes:
+            await _reloaded(live, sources, cassettes, say)
+
+
+async def _reloaded(live: Live, sources: Sources, cassettes: Sequence[str], say: Callable[[str], None]) -> None:
+    try:
+        waiting = await reload(live, sources)
+    except MockserverError as error:
+        before = "what was recorded before still holds" if cassettes else "the rules before still hold"
+        say("\n".join([f"not reloaded, {before}:", *(m.shown() for m in error.mistakes)]))
+    else:
+        told = ", ".join(_cassette(live, name) for name in cassettes) or plural(len(live.engine.rules), "rule")
+        later = f"; at the next start: {', '.join(waiting)}" if waiting else ""
+        say(f"reloaded: {told}{later}")
+
+
+def _cassette(live: Live, name: str) -> str:
+    library = live.player.cassettes.get(name)
+    return f"cassette {file_of(name)}, " + ("not there" if library is None else plural(library.size, "episode"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mockserver.engine.engine import Engine, behind, playing
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteStore, named_in
-from mockserver.server.replay import Choice, Player
+from mockserver.server.replay import CassetteChoice, Player
 from mockserver.state.memory import MAX_NAMESPACES
 
 DEFAULT = "default"  # the namespace of a path that names none
@@ -29,7 +29,7 @@ class Namespace:
     rules: tuple[Rule, ...] = ()
     timed: bool = True
     named: int = 0
-    choice: Choice | None = None  # the cassette that is played here; None: that of the settings
+    choice: CassetteChoice | None = None  # the cassette that is played here; None: that of the settings
     _made: "_Made | None" = None
 
     def engine(self, base: Engine) -> Engine:
@@ -51,7 +51,7 @@ class Namespace:
         for rule in self.rules:
             yield from named_in(rule.spec["then"])
 
-    def play(self, choice: Choice | None) -> None:
+    def play(self, choice: CassetteChoice | None) -> None:
         """Play this cassette from now on; None: that of the settings."""
         self.choice = choice
 
@@ -65,7 +65,7 @@ class _Made:
     """An engine, and what it was made from."""
 
     rules: tuple[Rule, ...]
-    choice: Choice | None
+    choice: CassetteChoice | None
     base: Engine
     engine: Engine
 

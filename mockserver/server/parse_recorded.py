@@ -11,29 +11,29 @@ from mockserver.core.episode import Episode, Sent
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.dialects import Operation, discover
-from mockserver.server.routes import meant, places
+from mockserver.server.routes import operation_for, places
 from mockserver.server.snapshot import query_from
 
 Operations = Mapping[str, Operation]
 
 
-def heard(episode: Episode) -> Call | None:
+def parse_episode(episode: Episode) -> Call | None:
     """The call of an episode's request; None where its dialect would refuse it, or has no such path."""
-    return call_of(episode.dialect, episode.request)
+    return parse_sent(episode.dialect, episode.request)
 
 
-def call_of(dialect: str, sent: Sent) -> Call | None:
+def parse_sent(dialect: str, sent: Sent) -> Call | None:
     """The same of a request by itself."""
     try:
-        return spoken(dialect, sent)
+        return parse_sent_strictly(dialect, sent)
     except Failure:
         return None
 
 
-def spoken(dialect: str, sent: Sent) -> Call | None:
+def parse_sent_strictly(dialect: str, sent: Sent) -> Call | None:
     """The same; None where the dialect has no such path. Raises Failure where it refuses the request."""
     found = _found(dialect, sent.path)
-    operation = None if found is None else meant(sent.method, found[0])
+    operation = None if found is None else operation_for(sent.method, found[0])
     return None if found is None or operation is None else operation.parse(_http(sent, found[1]), False)
 
 

@@ -22,11 +22,11 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import printable
 from mockserver.delivery.script import WITHOUT_BODY
-from mockserver.server.content_coding import Decoding, codings_of
+from mockserver.server.snapshot import Decoding, codings_of
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class RecordingPolicy:
     """What the settings and the environment say of it."""
 
     scrubber: Redactor
@@ -44,15 +44,15 @@ class Keeping:
         return kept
 
 
-def keeping(settings: Settings, environ: Mapping[str, str]) -> Keeping:
+def recording_policy(settings: Settings, environ: Mapping[str, str]) -> RecordingPolicy:
     """What recordings go through by these settings; headers that are compared are kept."""
     compared = tuple(name.partition(".")[2] for name in settings.match.also if name.startswith("header."))
-    return Keeping(
+    return RecordingPolicy(
         Redactor(settings.scrub, environment_secrets(environ), settings.allow_secrets, compared), settings.allow_secrets
     )
 
 
-def astray(reply: Recorded, call: Call) -> str | None:
+def misconfiguration(reply: Recorded, call: Call) -> str | None:
     """What such an answer to a call tells, and what next; None: it answers what was asked."""
     status, dialect = reply.status, call.dialect
     if status in (401, 403):
@@ -173,7 +173,7 @@ class Recorder:
         take, call = self._take, self._take.call
         try:
             reply = body.recorded(took)
-            if take.errors is None and (why := astray(reply, call)):
+            if take.errors is None and (why := misconfiguration(reply, call)):
                 raise CassetteError(why)
             episode = Episode(take.dialect, call.operation, call.model, take.request, reply, self._at)
             self._exchange.recorded = await self._save(episode)

@@ -17,12 +17,11 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.seed import monotonic
-from mockserver.delivery.connection import Line, departure
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, drive
+from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, Line, client_left, drive
 from mockserver.dialects import Dialect
 from mockserver.server.live import Live, Prepared
 from mockserver.server.recorder import Recorder, Take
-from mockserver.server.upstreams import PASSED_BY, Way, onward
+from mockserver.server.upstreams import PASSED_BY, Upstream, onward
 
 if TYPE_CHECKING:
     from httpx2 import Request, Response
@@ -55,7 +54,7 @@ class Relay:
         A client that leaves ends it at once; what was whole by then is still recorded.
         """
         pump = asyncio.create_task(self._relayed(scope, more))
-        watch = asyncio.create_task(departure(self.line.receive))
+        watch = asyncio.create_task(client_left(self.line.receive))
         try:
             await asyncio.wait((pump, watch), return_when=asyncio.FIRST_COMPLETED)
             return pump.result() if pump.done() else CLIENT_LEFT
@@ -95,7 +94,7 @@ class Relay:
         query = self.exchange.query.decode("latin-1")
         return Sent(asked.method, asked.path, query, headers, call.http.body)
 
-    async def _asked(self, way: Way, asked: HttpRequest, scope: Scope) -> "Response":
+    async def _asked(self, way: Upstream, asked: HttpRequest, scope: Scope) -> "Response":
         """The head of the upstream's answer. Raises Failure where there is none."""
         from httpx2 import HTTPError, InvalidURL
 
@@ -111,7 +110,7 @@ class Relay:
             _broken(self._recorder, str(failure.message))
             raise failure from None
 
-    def _request(self, way: Way, asked: HttpRequest, scope: Scope, signed: HeaderFields) -> "Request":
+    def _request(self, way: Upstream, asked: HttpRequest, scope: Scope, signed: HeaderFields) -> "Request":
         from httpx2 import Request
 
         url = way.url(asked.path, scope["raw_path"], self.exchange.query)

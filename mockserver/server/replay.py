@@ -17,13 +17,12 @@ from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Failure, Forward, Timing
 from mockserver.core.store import Lookup, Store
-from mockserver.delivery.pace import AT_ONCE, Pace
-from mockserver.delivery.script import WITHOUT_BODY
+from mockserver.delivery.script import AT_ONCE, WITHOUT_BODY, Pace
 from mockserver.engine.counters import episodes_counter
 from mockserver.engine.offload import apart, aside, is_large
 from mockserver.server.cassette_store import CassetteStore, file_of
-from mockserver.server.parse_recorded import call_of
-from mockserver.server.recorder import Keeping
+from mockserver.server.parse_recorded import parse_sent
+from mockserver.server.recorder import RecordingPolicy
 
 
 def replayed(recorded: Recorded, pace: Pace, speed: float) -> tuple[Reply, Pace]:
@@ -66,7 +65,7 @@ MANY = 500  # episodes among which the nearest is sought while others are served
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class CassetteChoice:
     """Which cassette is played, and what is recorded into it; `fresh`: it held nothing when it was chosen."""
 
     name: str | None = None
@@ -87,9 +86,9 @@ class Player:
     """
 
     cassettes: CassetteStore
-    choice: Choice = Choice()
+    choice: CassetteChoice = CassetteChoice()
     upstreams: Collection[str] = field(default_factory=tuple)
-    keeping: Keeping | None = None
+    keeping: RecordingPolicy | None = None
 
     @property
     def loaded(self) -> EpisodeIndex | None:
@@ -101,7 +100,7 @@ class Player:
 
         nearest. Without a name, from the cassette that is loaded; None: there is none. `store` counts repeats.
         """
-        choice = self.choice if cassette is None else Choice(cassette)
+        choice = self.choice if cassette is None else CassetteChoice(cassette)
         if choice.name is None:
             return None if choice.record == "none" else _unmatched(_NOWHERE.format(record=choice.record), "")
         if choice.forwards:
@@ -124,14 +123,14 @@ class Player:
     def chosen(self, name: str | None, record: Record, *, fresh: bool = False) -> "Player":
         """A player of another cassette, which is read now if it will be needed. Raises CassetteError."""
         if name is None:
-            return replace(self, choice=Choice(None, record))
+            return replace(self, choice=CassetteChoice(None, record))
         self.cassettes.refresh(name)
         if record == "all":
             self.cassettes.renew(name)
         library = self.cassettes.load(name, new=record != "none")
-        return self.having(Choice(name, record, fresh or not library.size))
+        return self.having(CassetteChoice(name, record, fresh or not library.size))
 
-    def having(self, choice: Choice) -> "Player":
+    def having(self, choice: CassetteChoice) -> "Player":
         """A player of what has been chosen before."""
         return replace(self, choice=choice)
 
@@ -143,13 +142,13 @@ class Player:
         kept = episode if self.keeping is None else self.keeping.kept(episode)
         return f"cassette {file_of(cassette)}#{self.cassettes.save(cassette, kept)}"
 
-    def _forwarded(self, call: Call, choice: Choice) -> Lookup:
+    def _forwarded(self, call: Call, choice: CassetteChoice) -> Lookup:
         if call.dialect not in self.upstreams:
             why = _NO_UPSTREAM.format(dialect=call.dialect, name=choice.name, record=choice.record)
             return _unmatched(why, str(choice.name))
         return Lookup(Forward(choice.name), "forwarded")
 
-    async def _library(self, choice: Choice) -> EpisodeIndex:
+    async def _library(self, choice: CassetteChoice) -> EpisodeIndex:
         name = str(choice.name)
         library = self.cassettes.get(name)
         if library is not None:
@@ -161,7 +160,7 @@ class Player:
         if self.keeping is not None:
             sent = sent_of(call.http)
             scrubbed = self.keeping.live(sent)
-            again = None if scrubbed is sent else call_of(call.dialect, scrubbed)
+            again = None if scrubbed is sent else parse_sent(call.dialect, scrubbed)
             if again is not None:
                 call = replace(again, http=replace(again.http, namespace=call.http.namespace))
         return call, library.key(call)

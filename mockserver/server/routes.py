@@ -41,7 +41,7 @@ def _at(mount: str, dialect: Dialect) -> Iterator[Place]:
         yield Place(mount + path, dialect, operations)
 
 
-class Straight(Router):
+class FastRouter(Router):
     """A router that goes straight to what stands at a path without parameters, where it would try one after another."""
 
     def __init__(self, routes: Sequence[BaseRoute], default: ASGIApp, lifespan: Lifespan[Router] | None = None) -> None:
@@ -76,7 +76,7 @@ def nearest(method: str, path: str, known: Sequence[Place]) -> str | None:
     return None
 
 
-def meant(method: str, operations: Mapping[str, Operation]) -> Operation | None:
+def operation_for(method: str, operations: Mapping[str, Operation]) -> Operation | None:
     """The operation of a place that a method asks for, if it has one: to HEAD it is what it is to GET."""
     return operations.get("GET" if method == "HEAD" else method)
 
@@ -84,7 +84,7 @@ def meant(method: str, operations: Mapping[str, Operation]) -> Operation | None:
 def operation_at(method: str, path: str, known: Sequence[Place]) -> str | None:
     """The name of the operation that a method and path reach."""
     found = find(path, known)
-    reached = None if found is None else meant(method, found[0].operations)
+    reached = None if found is None else operation_for(method, found[0].operations)
     return None if reached is None else reached.name
 
 

@@ -22,11 +22,10 @@ from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 from mockserver.core.http import is_everywhere
 from mockserver.dialects import discover
-from mockserver.server.app import Spoken
-from mockserver.server.cors import opened
-from mockserver.server.http.protocol import Door, doors, refusal
-from mockserver.server.live import Live, Sources
-from mockserver.server.watch import watch
+from mockserver.server.access import with_cors
+from mockserver.server.app import DefaultDialect
+from mockserver.server.http.protocol import ConnectionProtocol, protocol_factory, refusal
+from mockserver.server.live import Live, Sources, watch
 
 KEY = "sk-mockserver"
 ADDRESS = "MOCKSERVER_URL"  # for programs that put together a base of their own
@@ -144,8 +143,8 @@ def configured(live: Live, lifespan: Lifespan[Router], grace: int) -> uvicorn.Co
     """How uvicorn is to serve; open streams get so many seconds once it is told to stop."""
     logging.getLogger("uvicorn.error").addFilter(_is_fault)
     return uvicorn.Config(
-        opened(Spoken(live, lifespan), live.settings.cors),
-        http=doors(refusal(live)),  # type: ignore[arg-type]  # what makes protocols will do as well as a class
+        with_cors(DefaultDialect(live, lifespan), live.settings.cors),
+        http=protocol_factory(refusal(live)),  # type: ignore[arg-type]  # what makes protocols will do as well as a class
         ws="none",
         lifespan="on",
         log_config=None,
@@ -250,7 +249,7 @@ class Running:
     async def _hung_up(self, *, all_of_them: bool) -> None:
         await self._settled()
         for door in tuple(self._server.server_state.connections):
-            if isinstance(door, Door) and door.busy and (all_of_them or door.half):
+            if isinstance(door, ConnectionProtocol) and door.busy and (all_of_them or door.half):
                 door.transport.abort()
         await self._settled()
 

@@ -28,7 +28,7 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class Timeouts:
     """How many seconds an upstream may take until its answer begins, and then between two pieces of it.
 
     As long as the official clients wait: a model may think for minutes, and they know best when to give up.
@@ -39,10 +39,10 @@ class Patience:
 
 
 @dataclass(slots=True, eq=False)
-class Upstreams:
+class UpstreamClient:
     """One client for all of them, made when the first request is to go there."""
 
-    patience: Patience = Patience()
+    patience: Timeouts = Timeouts()
     name: bytes = field(default_factory=lambda: token().encode())  # by which this server knows its own requests
     _client: "AsyncClient | None" = None
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -85,7 +85,7 @@ class Upstreams:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class Upstream:
     """To where a request of one dialect goes: the address of its upstream, the key that goes there with it."""
 
     dialect: Dialect
@@ -137,13 +137,13 @@ class Way:
         return f"The upstream of {self.dialect.name}, {self.host}, broke its answer off: {printable(_words(error))}."
 
 
-def way(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Way:
+def upstream_of(dialect: Dialect, upstreams: Mapping[str, str], environ: Mapping[str, str]) -> Upstream:
     """The way to the upstream of a dialect. Raises Failure where there is none."""
     address = upstreams.get(dialect.name)
     if address is None:
         told = f"No upstream is known for {dialect.name}: name it, as in --upstream {dialect.name}=https://..."
         raise Failure("bad_gateway", told)
-    return Way(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
+    return Upstream(dialect, address, environ.get(UPSTREAM_KEY + dialect.name.upper(), "").strip() or None)
 
 
 def onward(headers: Fields) -> Iterator[tuple[bytes, bytes]]:

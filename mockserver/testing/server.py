@@ -16,7 +16,7 @@ from mockserver.dialects import discover
 from mockserver.reports.coverage_watch import watch
 from mockserver.reports.failures import Budget, Problem, Tape, failing, told, unanswered, unmatched, unmet
 from mockserver.rules.load import Rule
-from mockserver.server.app import Spoken
+from mockserver.server.app import DefaultDialect
 from mockserver.server.live import compiled, start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.run import Running, base_url, environment
@@ -134,7 +134,7 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         time, as good for many clients as for one.
         """
         if self._transport is None:
-            self._transport = Transport(Spoken(self._live), self.clock)
+            self._transport = Transport(DefaultDialect(self._live), self.clock)
         return self._transport
 
     # Rules.

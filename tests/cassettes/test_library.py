@@ -4,13 +4,13 @@ from mockserver.cassettes.match import EpisodeIndex
 from mockserver.config.cassettes import Match
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
-from mockserver.server.parse_recorded import heard
+from mockserver.server.parse_recorded import parse_episode
 from tests.kit.reels import chat, episode
 
 
 def library(*episodes: Episode) -> EpisodeIndex:
     """A cassette that holds these."""
-    made = EpisodeIndex("chat.yaml", heard, Match())
+    made = EpisodeIndex("chat.yaml", parse_episode, Match())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
     return made
@@ -18,7 +18,7 @@ def library(*episodes: Episode) -> EpisodeIndex:
 
 def key(held: EpisodeIndex, text: str) -> str:
     """What a request of one message is looked up by."""
-    call = heard(episode(chat(text), ""))
+    call = parse_episode(episode(chat(text), ""))
     assert call is not None
     return held.key(call)
 
@@ -50,7 +50,7 @@ def test_other_episodes_of_the_same_cassette() -> None:
 
     def reader(each: Episode) -> Call | None:
         read.append(each)
-        return heard(each)
+        return parse_episode(each)
 
     one, two, bad = episode(chat("a"), "1"), episode(chat("b"), "2"), episode({"messages": 7}, "")
     held = EpisodeIndex("chat.yaml", reader, Match()).again((one, bad))

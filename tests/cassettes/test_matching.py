@@ -7,7 +7,7 @@ import pytest
 from mockserver.cassettes.match import alike, key, traits, view
 from mockserver.config.cassettes import Match
 from mockserver.core.call import Call
-from mockserver.server.parse_recorded import call_of
+from mockserver.server.parse_recorded import parse_sent
 from tests.kit.reels import CHAT, chat, episode
 
 NONE = Match()
@@ -17,7 +17,7 @@ def asked(body: Any, path: str = CHAT, dialect: str = "openai", **headers: str) 
     """The call of a request."""
     method = "GET" if body is None else "POST"
     sent = episode(body, "", path=path, dialect=dialect, method=method, headers=headers).request
-    call = call_of(dialect, sent)
+    call = parse_sent(dialect, sent)
     assert call is not None
     return call
 

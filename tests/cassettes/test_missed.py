@@ -13,7 +13,7 @@ from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.miss import miss_report
 from mockserver.config.cassettes import Match
 from mockserver.core.episode import Episode
-from mockserver.server.parse_recorded import call_of, heard
+from mockserver.server.parse_recorded import parse_episode, parse_sent
 from tests.kit.reels import CHAT, chat, episode, streamed
 
 HERE = Path(__file__).parent / "misses"
@@ -82,7 +82,7 @@ MISSES: Mapping[str, tuple[str, Any]] = {
 
 def library(*episodes: Episode, match: Match | None = None) -> EpisodeIndex:
     """A cassette that holds these."""
-    made = EpisodeIndex("chat.yaml", heard, match or Match())
+    made = EpisodeIndex("chat.yaml", parse_episode, match or Match())
     for number, each in enumerate(episodes, 1):
         made.add(each, number)
     return made
@@ -91,7 +91,7 @@ def library(*episodes: Episode, match: Match | None = None) -> EpisodeIndex:
 def told(path: str, body: Any, held: EpisodeIndex) -> str:
     """The report of a request."""
     dialect = "skytells" if "skytells" in path else "openai"
-    call = call_of(dialect, episode(body, "", path=path, method="GET" if body is None else "POST").request)
+    call = parse_sent(dialect, episode(body, "", path=path, method="GET" if body is None else "POST").request)
     assert call is not None
     assert not held.find(held.key(call))
     return miss_report(held, call)

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Reply
-from mockserver.delivery.connection import Line
-from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MOUTHFUL, drive, fits, hand_over
-from mockserver.delivery.pace import AT_ONCE
-from mockserver.delivery.script import script
+from mockserver.delivery.drive import CLIENT_LEFT, COMPLETE, MAX_WRITE, Line, drive, fits, hand_over
+from mockserver.delivery.script import AT_ONCE, script
 from mockserver.delivery.timer_wheel import TICK, Wheel
 from tests.kit.clock import HandClock
 
@@ -99,7 +97,7 @@ async def test_what_is_flushed_leaves_apart() -> None:
 async def test_what_spills_goes_past_the_message() -> None:
     connection, wire = Connection(), Beneath()
     line = Line(connection.receive, connection.send, wire)
-    assert await drive([HEAD, Write(b"1"), Spill(b"2")], line) == COMPLETE
+    assert await drive([HEAD, Write(b"1"), RawWrite(b"2")], line) == COMPLETE
     assert (connection.sent, wire.written) == ([START, body(b"1", more=True), body(b"")], b"2")
 
 
@@ -115,9 +113,9 @@ async def test_a_reset_waits_until_the_client_has_what_was_sent() -> None:
 
 async def test_a_huge_body_is_handed_over_in_pieces() -> None:
     connection = Connection()
-    huge = bytes(2 * MOUTHFUL + 5)
+    huge = bytes(2 * MAX_WRITE + 5)
     await drive([HEAD, Write(huge)], connection.line)
-    assert [len(message["body"]) for message in connection.sent[1:]] == [MOUTHFUL, MOUTHFUL, 5]
+    assert [len(message["body"]) for message in connection.sent[1:]] == [MAX_WRITE, MAX_WRITE, 5]
     assert [message["more_body"] for message in connection.sent[1:]] == [True, True, False]
 
 
@@ -230,7 +228,7 @@ async def test_an_empty_body_is_still_ended() -> None:
 
 
 async def test_what_is_written_without_a_wait_does_not_pile_up() -> None:
-    connection, half = Connection(), bytes(MOUTHFUL // 2 + 1)
+    connection, half = Connection(), bytes(MAX_WRITE // 2 + 1)
     turns = 0
 
     async def others() -> None:
@@ -243,7 +241,7 @@ async def test_what_is_written_without_a_wait_does_not_pile_up() -> None:
     ended = await drive([HEAD, *[Write(half)] * 8], connection.line)
     task.cancel()
     sizes = [len(message["body"]) for message in connection.sent[1:]]
-    assert (ended, sum(sizes), max(sizes) <= MOUTHFUL) == (COMPLETE, 8 * len(half), True)
+    assert (ended, sum(sizes), max(sizes) <= MAX_WRITE) == (COMPLETE, 8 * len(half), True)
     assert [message["more_body"] for message in connection.sent[1:]] == [True] * (len(sizes) - 1) + [False]
     assert turns > 3
 
@@ -292,7 +290,7 @@ async def test_what_cannot_go_out_whole_goes_out_as_ever() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [Reply(200, (), frames=(b"x",)), Reply(204, ()), Reply(304, ()), Reply(200, (), b"x" * (MOUTHFUL + 1))]
+    "reply", [Reply(200, (), frames=(b"x",)), Reply(204, ()), Reply(304, ()), Reply(200, (), b"x" * (MAX_WRITE + 1))]
 )
 def test_what_is_not_one_small_body_is_not_handed_over(reply: Reply) -> None:
     assert not fits(reply)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mockserver.delivery.connection import departure
+from mockserver.delivery.drive import client_left
 
 
 async def test_a_client_has_left_once_that_is_said() -> None:
@@ -11,5 +11,5 @@ async def test_a_client_has_left_once_that_is_said() -> None:
     async def receive() -> Any:
         return said.pop(0)
 
-    await departure(receive)
+    await client_left(receive)
     assert [message["type"] for message in said] == ["unheard"]

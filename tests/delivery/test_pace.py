@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.delivery.pace import AT_ONCE, Pace
+from mockserver.delivery.script import AT_ONCE, Pace
 
 MANY = 20_000
 

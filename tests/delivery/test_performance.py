@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Action, Cut, Flush, Head, Wait, Write
-from mockserver.delivery.connection import Line
-from mockserver.delivery.drive import MOUTHFUL, Left, Outbox, Performance
+from mockserver.delivery.drive import MAX_WRITE, Buffer, Departed, Line, Schedule
 from mockserver.delivery.timer_wheel import Wheel
 from tests.kit.clock import HandClock
 
@@ -48,9 +47,9 @@ def clock() -> HandClock:
     return HandClock()
 
 
-def performance(clock: HandClock, way: Way, *actions: Action, client: Client | None = None) -> Performance:
+def performance(clock: HandClock, way: Way, *actions: Action, client: Client | None = None) -> Schedule:
     client = client or Client()
-    return Performance(iter(actions), Line(client.receive, client.send, None, way), None, Wheel(clock))
+    return Schedule(iter(actions), Line(client.receive, client.send, None, way), None, Wheel(clock))
 
 
 async def test_a_stream_runs_by_itself(clock: HandClock) -> None:
@@ -67,7 +66,7 @@ async def test_a_stream_runs_by_itself(clock: HandClock) -> None:
 
 
 async def test_what_is_to_be_awaited_is_handed_over(clock: HandClock) -> None:
-    way, large = Way(clock), b"x" * (MOUTHFUL + 1)
+    way, large = Way(clock), b"x" * (MAX_WRITE + 1)
     stream = performance(clock, way, HEAD, Write(b"1"), Flush(), Write(large), Write(b"2"), Cut("end"))
     assert isinstance(await stream.next(), Flush)
     assert (stream.outbox.head, stream.outbox.take()) == (HEAD, b"1")
@@ -97,8 +96,8 @@ async def test_who_has_left_is_not_waited_for(clock: HandClock) -> None:
     last = asyncio.ensure_future(stream.next())
     await asyncio.sleep(0)
     client.leaves.set()
-    assert isinstance(await last, Left)
-    assert isinstance(await stream.next(), Left)
+    assert isinstance(await last, Departed)
+    assert isinstance(await stream.next(), Departed)
     stream.stop()
 
 
@@ -107,7 +106,7 @@ async def test_a_script_that_fails_while_nobody_looks_fails_where_somebody_does(
         yield Wait(1.0)
         raise ValueError("planted")
 
-    stream = Performance(actions(), Line(Client().receive, Client().send), None, Wheel(clock))
+    stream = Schedule(actions(), Line(Client().receive, Client().send), None, Wheel(clock))
     last = asyncio.ensure_future(stream.next())
     await asyncio.sleep(0)
     clock.go(1.0)
@@ -130,7 +129,7 @@ async def test_nobody_wakes_who_was_stopped(clock: HandClock) -> None:
 
 def test_an_outbox_notes_what_leaves(clock: HandClock) -> None:
     noted, way = list[bytes](), Way(clock)
-    outbox = Outbox(Line(Client().receive, Client().send, None, way), noted.append)
+    outbox = Buffer(Line(Client().receive, Client().send, None, way), noted.append)
     assert outbox.left()
     outbox.add(b"a")
     outbox.add(b"b")

@@ -9,8 +9,7 @@ from mockserver.core.action import Action, Head, Wait, Write
 from mockserver.core.http import Frame, Reply
 from mockserver.core.plan import Distribution, Timing
 from mockserver.core.seed import Seed
-from mockserver.delivery.pace import AT_ONCE, Pace
-from mockserver.delivery.script import Kept, script, sse, written
+from mockserver.delivery.script import AT_ONCE, Pace, ReplayedFrames, joined, script, sse
 
 HEADERS = (("content-type", "application/json"),)
 PLAIN = Reply(200, HEADERS, b"{}", tokens=10)
@@ -53,7 +52,7 @@ def test_without_timing_all_frames_are_one_write() -> None:
 
 def test_without_timing_few_frames_become_a_body() -> None:
     whole = b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: [DONE]\n\n"
-    assert written(STREAM) == Reply(200, HEADERS, whole)
+    assert joined(STREAM) == Reply(200, HEADERS, whole)
 
 
 def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
@@ -65,7 +64,7 @@ def test_without_timing_a_huge_stream_is_made_while_it_is_sent() -> None:
             made += 1
             yield Frame(b"x" * 1000)
 
-    reply = written(Reply(200, HEADERS, frames=frames()))
+    reply = joined(Reply(200, HEADERS, frames=frames()))
     assert 0 < made < 200
     head, *writes = script(reply, AT_ONCE)
     assert (head, made) == (Head(200, HEADERS), 10_000)
@@ -127,7 +126,7 @@ def test_frames_that_are_kept_are_made_once_and_as_they_are_read() -> None:
             made.append(number)
             yield Frame(str(number).encode())
 
-    kept = Kept(frames())
+    kept = ReplayedFrames(frames())
     one, other = iter(kept), iter(kept)
     assert (next(one), next(other), next(other)) == (Frame(b"0"), Frame(b"0"), Frame(b"1"))
     assert made == [0, 1]
@@ -181,4 +180,4 @@ def test_a_recorded_body_leaves_at_its_beat() -> None:
 
 def test_recorded_frames_leave_at_once_where_nothing_waits() -> None:
     assert list(script(BEATEN, AT_ONCE)) == [Head(200, HEADERS), Write(b"1234")]
-    assert written(BEATEN).body == b"1234"
+    assert joined(BEATEN).body == b"1234"

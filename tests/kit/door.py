@@ -9,14 +9,14 @@ from typing import Any
 import uvicorn
 
 from mockserver.server.http.connection_deadlines import Deadlines, Refuse
-from mockserver.server.http.protocol import doors
+from mockserver.server.http.protocol import protocol_factory
 from mockserver.server.run import bind
 
 
 @contextmanager
 def behind_the_door(app: Any, *, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Iterator[int]:
     """The port where the application listens."""
-    http: Any = doors(refuse, deadlines)
+    http: Any = protocol_factory(refuse, deadlines)
     config = uvicorn.Config(app, http=http, ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1)
     server, listener = uvicorn.Server(config), bind("127.0.0.1", 0)
     thread = threading.Thread(target=lambda: server.run(sockets=[listener]))

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from mockserver.cassettes.convert.imports import split_events
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.dialects import discover
-from mockserver.server.routes import find, meant, places
+from mockserver.server.routes import find, operation_for, places
 from tests.kit.local import Answered, Local, local
 
 AT = 1_760_000_000.0  # 2025-10-09, when all of them were recorded
@@ -26,7 +26,7 @@ def made(path: str, data: bytes, answered: Answered, method: str = "POST") -> Ep
     url = urlsplit(path)
     found = find(url.path, places(discover(), "openai"))
     assert found is not None
-    operation = meant(method, found[0].operations)
+    operation = operation_for(method, found[0].operations)
     assert operation is not None
     headers = tuple((name, value) for name, value in answered.headers.items() if name in _KEPT)
     frames = None

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from mockserver.server.upstreams import Patience
+from mockserver.server.upstreams import Timeouts
 from tests.kit.raw import Raw, post
 from tests.kit.relaying import relaying
 from tests.kit.scripts import ANSWER, AZURE, BODY, HI, base, ended, failed, heard
@@ -100,7 +100,7 @@ def test_an_upstream_that_nobody_finds() -> None:
 
 
 def test_an_upstream_that_takes_too_long(up: Upstream) -> None:
-    with relaying(base(up, "silent"), patience=Patience(head=0.2)) as relay:
+    with relaying(base(up, "silent"), patience=Timeouts(head=0.2)) as relay:
         got = heard(relay, HI)
         assert up.left() == "silent"
     assert got.status == 504

@@ -10,8 +10,7 @@ import pytest
 from starlette.types import Receive, Scope, Send
 
 from mockserver.core.action import Action, Head, Write
-from mockserver.delivery.connection import WIRE, Line
-from mockserver.delivery.drive import drive
+from mockserver.delivery.drive import WIRE, Line, drive
 from tests.kit.door import behind_the_door
 from tests.kit.raw import GET, HI, STREAM, Raw, post
 from tests.kit.served import Served, served

@@ -5,7 +5,7 @@ import pytest
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import HttpRequest
-from mockserver.server.recorder import astray
+from mockserver.server.recorder import misconfiguration
 
 KEPT = {
     "an answer": (200, "{}"),
@@ -44,12 +44,15 @@ def call(dialect: str, model: str = "lab/x") -> Call:
 @pytest.mark.parametrize("name", KEPT)
 def test_what_answers_what_was_asked(name: str) -> None:
     status, body = KEPT[name]
-    assert astray(Recorded(status, (), body.encode()), call("openai", "x" if "lab" not in body else "lab/x")) is None
+    assert (
+        misconfiguration(Recorded(status, (), body.encode()), call("openai", "x" if "lab" not in body else "lab/x"))
+        is None
+    )
 
 
 @pytest.mark.parametrize("name", ASTRAY)
 def test_a_wrong_address(name: str) -> None:
-    assert astray(Recorded(404, (), ASTRAY[name].encode()), call("azure_openai")) == (
+    assert misconfiguration(Recorded(404, (), ASTRAY[name].encode()), call("azure_openai")) == (
         "a 404 that names no model tells of the address: is all of it in --upstream azure_openai=URL, as /v1? "
         "(--record-errors records it too)"
     )
@@ -57,7 +60,9 @@ def test_a_wrong_address(name: str) -> None:
 
 @pytest.mark.parametrize("status", [401, 403])
 def test_a_wrong_key(status: int) -> None:
-    assert astray(Recorded(status, (), b'{"error": {"message": "no model for this key"}}'), call("azure_openai")) == (
+    assert misconfiguration(
+        Recorded(status, (), b'{"error": {"message": "no model for this key"}}'), call("azure_openai")
+    ) == (
         f"a {status} tells of the key: give the client one that the upstream takes, or set "
         "MOCKSERVER_UPSTREAM_KEY_AZURE_OPENAI (--record-errors records it too)"
     )

@@ -10,7 +10,7 @@ from backports import zstd
 
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
-from mockserver.server.content_coding import decoded
+from mockserver.server.snapshot import decoded
 
 PLAIN = b'{"model": "m", "messages": []}' * 50
 LIMIT = 100_000

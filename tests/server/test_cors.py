@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from mockserver.server.cors import is_control, opened
+from mockserver.server.access import is_control, with_cors
 
 APP, OTHER = "https://app.example", "https://other.example"
 CHAT = "/v1/chat/completions"
@@ -34,12 +34,12 @@ def ask(
 
     fields = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     scope = {"type": "http", "method": method, "path": path, "headers": fields}
-    asyncio.run(opened(app, origins)(scope, receive, send))
+    asyncio.run(with_cors(app, origins)(scope, receive, send))
     return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
 
 
 def test_where_none_is_listed_nothing_stands_in_the_way() -> None:
-    assert opened(app, ()) is app
+    assert with_cors(app, ()) is app
 
 
 @pytest.mark.parametrize(

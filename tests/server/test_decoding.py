@@ -8,7 +8,7 @@ import brotli
 import pytest
 from backports import zstd
 
-from mockserver.server.content_coding import Decoding
+from mockserver.server.snapshot import Decoding
 
 PLAIN = bytes(range(256)) * 40
 LIMIT = len(PLAIN)

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.config.errors import ConfigError
-from mockserver.server.explain import Described, path_for, reach, read_request, usual_path
+from mockserver.server.explain import RequestFile, path_for, reach, read_request, usual_path
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
 
@@ -50,14 +50,14 @@ def test_a_body_tells_where_it_goes(dialect: str, body: object, path: str) -> No
 @pytest.mark.parametrize(
     ("text", "described"),
     [
-        ('{"model": "m"}', Described("/p", {"model": "m"})),
-        ('{"body": {"model": "m"}}', Described("/p", {"model": "m"})),
-        ('{"path": "/v1/responses/resp_1"}', Described("/v1/responses/resp_1", {}, "GET")),
-        ('{"path": "/q", "method": "DELETE"}', Described("/q", {}, "DELETE")),
-        ('{"body": {}, "path": "/q", "method": "GET", "headers": {"A": 1}}', Described("/q", {}, "GET", {"A": 1})),  # type: ignore[dict-item]
+        ('{"model": "m"}', RequestFile("/p", {"model": "m"})),
+        ('{"body": {"model": "m"}}', RequestFile("/p", {"model": "m"})),
+        ('{"path": "/v1/responses/resp_1"}', RequestFile("/v1/responses/resp_1", {}, "GET")),
+        ('{"path": "/q", "method": "DELETE"}', RequestFile("/q", {}, "DELETE")),
+        ('{"body": {}, "path": "/q", "method": "GET", "headers": {"A": 1}}', RequestFile("/q", {}, "GET", {"A": 1})),  # type: ignore[dict-item]
     ],
 )
-def test_a_file_is_a_body_or_a_whole_request(text: str, described: Described) -> None:
+def test_a_file_is_a_body_or_a_whole_request(text: str, described: RequestFile) -> None:
     assert read_request(text, "r.json", "openai", "/p") == described
 
 
@@ -68,18 +68,18 @@ def test_headers_that_are_no_object_are_told() -> None:
 
 def test_what_is_reached_makes_a_call() -> None:
     path = "/azure/chat/completions?api-version=2024-05-01-preview"
-    reached = reach(Described(path, BODY, headers={"Api-Key": "k"}, namespace="mine"), "openai")
+    reached = reach(RequestFile(path, BODY, headers={"Api-Key": "k"}, namespace="mine"), "openai")
     assert (reached.place.dialect.name, reached.operation.name) == ("azure", "chat")
     assert (reached.http.header("api-key"), reached.http.namespace) == ("k", "mine")
     assert reached.call(strict=False).last_user == "x"
 
 
 def test_bytes_are_put_as_they_are() -> None:
-    assert reach(Described("/v1/chat/completions", b"{ }"), "openai").http.body == b"{ }"
+    assert reach(RequestFile("/v1/chat/completions", b"{ }"), "openai").http.body == b"{ }"
 
 
 def test_what_the_provider_would_refuse_is_told() -> None:
-    reached = reach(Described("/v1/chat/completions", {"model": "m"}), "openai")
+    reached = reach(RequestFile("/v1/chat/completions", {"model": "m"}), "openai")
     with pytest.raises(
         ConfigError,
         match=r"the provider would refuse this request to /v1/chat/completions: Missing required parameter: 'messages'",

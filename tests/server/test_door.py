@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.action import Action, Cut, Head, Write
-from mockserver.delivery.connection import WIRE, Line
-from mockserver.delivery.drive import drive
+from mockserver.delivery.drive import WIRE, Line, drive
 from tests.kit.door import behind_the_door
 from tests.kit.raw import GET, Raw, post
 

@@ -13,8 +13,7 @@ import pytest
 from mockserver.core.action import Wait
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Timing
-from mockserver.delivery.pace import AT_ONCE, Pace
-from mockserver.delivery.script import script
+from mockserver.delivery.script import AT_ONCE, Pace, script
 from mockserver.dialects import discover
 from mockserver.server.handler import LARGE, Handler, timed_by
 from mockserver.server.live import Live, Prepared

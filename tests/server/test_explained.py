@@ -5,7 +5,7 @@ from typing import Any
 
 from mockserver.core.action import Fault
 from mockserver.core.call import Call
-from mockserver.server.explain import Described, Explanation, as_json, explained, reach
+from mockserver.server.explain import Explanation, RequestFile, as_json, explain_call, reach
 from mockserver.server.live import Live
 from tests.kit.local import local
 
@@ -20,14 +20,14 @@ CHAT = "/v1/chat/completions"
 
 def call_of(text: str, path: str = CHAT, **more: Any) -> Call:
     body = {"model": "m", "messages": [{"role": "user", "content": text}], **more}
-    return reach(Described(path, body), "openai").call(strict=False)
+    return reach(RequestFile(path, body), "openai").call(strict=False)
 
 
 def told(live: Live, call: Call) -> str:
     """The explanation without the names of files."""
     return "\n".join(
         line.replace(line.partition("rules.yaml")[0], "") if "rules.yaml" in line else line
-        for line in asyncio.run(explained(live.engine, call)).text.splitlines()
+        for line in asyncio.run(explain_call(live.engine, call)).text.splitlines()
     )
 
 
@@ -35,7 +35,7 @@ def test_rules_conditions_and_counters_are_told_as_they_are_now() -> None:
     server = local(RULES)
     server.ask(CHAT, {"model": "m", "messages": [{"role": "user", "content": "hi"}]})
     for _ in range(3):  # to explain counts nothing
-        explanation = asyncio.run(explained(server.live.engine, call_of("hi")))
+        explanation = asyncio.run(explain_call(server.live.engine, call_of("hi")))
     assert explanation.source.endswith(":4 twice")
     ((prompt, held),) = explanation.prompts
     assert (prompt, [rule.verdict for rule in held]) == ('"hi"', ["does not hold", "holds", "does not hold"])
@@ -50,14 +50,14 @@ def test_what_is_used_up_does_not_hold() -> None:
     server = local(RULES)
     for _ in range(2):
         server.ask(CHAT, {"model": "m", "messages": [{"role": "user", "content": "hi"}]})
-    explanation = asyncio.run(explained(server.live.engine, call_of("hi")))
+    explanation = asyncio.run(explain_call(server.live.engine, call_of("hi")))
     assert explanation.source.endswith(":5 third")
     assert [list(rule.lines)[-1] for rule in explanation.prompts[0][1]][1] == "MISS  times 2: got 3"
 
 
 def test_each_prompt_is_explained() -> None:
     body = {"model": "m", "prompt": ["hi", "pay"]}
-    call = reach(Described("/v1/completions", body), "openai").call(strict=False)
+    call = reach(RequestFile("/v1/completions", body), "openai").call(strict=False)
     text = told(local("rules: [{name: greet, when: {last_user: hi}, then: {text: x}}]").live, call)
     assert "(at /v1/completions)" in text
     assert '\nprompt 0: "hi"\n' in text
@@ -72,8 +72,8 @@ def test_a_refusal_of_the_engine_is_told() -> None:
 def test_a_conversation_that_goes_on_is_explained_as_a_whole() -> None:
     server = local("rules: [{name: second, when: {turn: 1}, then: {text: again}}, {then: {text: once}}]")
     first = server.ask("/v1/responses", {"model": "m", "input": "a"}).json
-    more = Described("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
-    explanation = asyncio.run(explained(server.live.engine, reach(more, "openai").call(strict=False)))
+    more = RequestFile("/v1/responses", {"model": "m", "input": "b", "previous_response_id": first["id"]})
+    explanation = asyncio.run(explain_call(server.live.engine, reach(more, "openai").call(strict=False)))
     assert explanation.source.endswith("second")
     assert explanation.prompts[0][1][0].verdict == "holds"
     stored = asyncio.run(server.live.engine.memory.shelf.values("default"))
@@ -84,7 +84,7 @@ def test_findings_are_told_to_programs_and_long_ones_cut() -> None:
     live = local(
         f"rules: [{{name: a, when: {{last_user: {{equals: {'y' * 200}}}, model: m}}, then: {{text: x}}}}]"
     ).live
-    (held,) = asyncio.run(explained(live.engine, call_of("x" * 500))).prompts[0][1]
+    (held,) = asyncio.run(explain_call(live.engine, call_of("x" * 500))).prompts[0][1]
     shown = as_json(held)
     assert (shown["name"], shown["verdict"]) == ("a", "does not hold")
     long, short = shown["findings"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.server.parse_recorded import call_of, heard
+from mockserver.server.parse_recorded import parse_episode, parse_sent
 from tests.kit.reels import CHAT, chat, episode
 
 
@@ -18,19 +18,19 @@ from tests.kit.reels import CHAT, chat, episode
     ],
 )
 def test_paths_belong_to_the_dialect_that_was_recorded(path: str, dialect: str) -> None:
-    call = heard(episode(chat("Hello"), "", path=path, dialect=dialect))
+    call = parse_episode(episode(chat("Hello"), "", path=path, dialect=dialect))
     assert call is not None
     assert (call.dialect, call.operation, call.last_user) == (dialect, "chat", "Hello")
 
 
 def test_parameters_of_paths_are_read() -> None:
-    call = heard(episode(None, "", path="/v1/responses/resp_1?stream=true", method="GET"))
+    call = parse_episode(episode(None, "", path="/v1/responses/resp_1?stream=true", method="GET"))
     assert call is not None
     assert (call.operation, call.id, call.stream) == ("response", "resp_1", True)
 
 
 def test_headers_are_as_they_were() -> None:
-    call = heard(episode(chat("Hello"), "", headers={"X-Tenant": "é"}))
+    call = parse_episode(episode(chat("Hello"), "", headers={"X-Tenant": "é"}))
     assert call is not None
     assert call.http.header("x-tenant") == "é"
 
@@ -45,4 +45,4 @@ def test_headers_are_as_they_were() -> None:
     ],
 )
 def test_what_a_dialect_refuses_is_no_call(path: str, dialect: str, method: str, body: dict[str, object]) -> None:
-    assert call_of(dialect, episode(body, "", path=path, method=method).request) is None
+    assert parse_sent(dialect, episode(body, "", path=path, method=method).request) is None

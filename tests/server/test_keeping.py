@@ -7,7 +7,7 @@ import pytest
 from mockserver.config.errors import CassetteError
 from mockserver.config.settings import Settings
 from mockserver.core.episode import Episode, Recorded, Sent
-from mockserver.server.recorder import keeping
+from mockserver.server.recorder import recording_policy
 
 ENVIRON = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "sk-upstream-0123456789abcdef"}
 LEAK = "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"
@@ -23,7 +23,7 @@ def episode(asked: str, answered: str, **headers: str) -> Episode:
 
 
 def test_no_credential_of_the_request_or_the_environment_is_kept() -> None:
-    made = keeping(Settings(), ENVIRON)
+    made = recording_policy(Settings(), ENVIRON)
     kept = made.kept(
         episode(
             "hi", f"{ENVIRON['MOCKSERVER_UPSTREAM_KEY_OPENAI']} abcdef-123456", authorization="Bearer abcdef-123456"
@@ -35,17 +35,20 @@ def test_no_credential_of_the_request_or_the_environment_is_kept() -> None:
 
 def test_what_looks_like_a_secret_is_not_recorded_unless_that_is_allowed() -> None:
     with pytest.raises(CassetteError, match="allow_secrets"):
-        keeping(Settings(), {}).kept(episode("hi", LEAK))
-    assert keeping(Settings(allow_secrets=("sk-proj-*",)), {}).kept(episode("hi", LEAK)).reply.body == LEAK.encode()
+        recording_policy(Settings(), {}).kept(episode("hi", LEAK))
+    assert (
+        recording_policy(Settings(allow_secrets=("sk-proj-*",)), {}).kept(episode("hi", LEAK)).reply.body
+        == LEAK.encode()
+    )
 
 
 def test_headers_that_are_compared_are_kept() -> None:
-    made = keeping(Settings(match={"also": ("header.x-tenant",)}), {})
+    made = recording_policy(Settings(match={"also": ("header.x-tenant",)}), {})
     headers = {"x-tenant": "blue", "x-other": "red"}
     assert made.kept(episode("hi", "a", **headers)).request.headers == (("x-tenant", "blue"),)
 
 
 def test_live_requests_become_as_they_were_recorded() -> None:
-    made = keeping(Settings(scrub=({"path": "$.user"},)), {})
+    made = recording_policy(Settings(scrub=({"path": "$.user"},)), {})
     plain = sent("hello")
     assert made.live(plain) is plain

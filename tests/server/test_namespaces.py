@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.server.live import Sources, start
 from mockserver.server.namespaces import DEFAULT, LONGEST, Namespace, Namespaces, allowed
-from mockserver.server.replay import Choice, Player
+from mockserver.server.replay import CassetteChoice, Player
 from tests.kit.watched import rule, watched
 
 
@@ -84,10 +84,10 @@ def test_a_name_that_may_not_be_gets_the_404_of_its_dialect(tmp_path: Path, name
 
 def test_a_cassette_of_its_own_makes_an_engine_of_its_own() -> None:
     base, space = start(Sources()).engine, Namespace()
-    space.play(Choice("mine"))
+    space.play(CassetteChoice("mine"))
     made = space.engine(base)
     assert made is space.engine(base) is not base
     assert isinstance(made.tapes, Player)
-    assert made.tapes.choice == Choice("mine")
+    assert made.tapes.choice == CassetteChoice("mine")
     space.play(None)
     assert space.engine(base) is base

@@ -13,9 +13,9 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Failure, Forward
 from mockserver.core.store import Lookup
-from mockserver.server.parse_recorded import call_of
-from mockserver.server.recorder import Keeping, keeping
-from mockserver.server.replay import MANY, Choice, Player, Record, sent_of
+from mockserver.server.parse_recorded import parse_sent
+from mockserver.server.recorder import RecordingPolicy, recording_policy
+from mockserver.server.replay import MANY, CassetteChoice, Player, Record, sent_of
 from mockserver.state.memory import MemoryStore
 from tests.kit.reels import CHAT, Folder, chat, episode, folder
 
@@ -25,7 +25,7 @@ TWICE = [episode(chat("two"), "2"), episode(chat("two"), "3")]
 
 def asked(text: str, namespace: str = "default", **more: Any) -> Call:
     """A live call."""
-    call = call_of("openai", episode(chat(text, **more), "").request)
+    call = parse_sent("openai", episode(chat(text, **more), "").request)
     assert call is not None
     return replace(call, http=replace(call.http, namespace=namespace))
 
@@ -161,9 +161,11 @@ def test_a_named_cassette_that_cannot_be_played_is_told(name: str, said: str) ->
     assert found.outcome.status == 500
 
 
-def scrubbing(text: str, instead: str = "<scrubbed>") -> Keeping:
+def scrubbing(text: str, instead: str = "<scrubbed>") -> RecordingPolicy:
     """What takes this text out of recordings."""
-    return keeping(assemble({}, {}, [read(f'settings: {{scrub: [{{regex: "{text}", with: "{instead}"}}]}}', "r")]), {})
+    return recording_policy(
+        assemble({}, {}, [read(f'settings: {{scrub: [{{regex: "{text}", with: "{instead}"}}]}}', "r")]), {}
+    )
 
 
 def test_live_requests_are_scrubbed_before_they_are_looked_up() -> None:
@@ -186,16 +188,16 @@ def test_among_many_the_nearest_is_found_while_others_are_served() -> None:
 
 
 def test_a_request_as_a_recording_has_it() -> None:
-    call = call_of("openai", episode(chat("é"), "", path=f"{CHAT}?a=b+c&d=", headers={"x-tenant": "é"}).request)
+    call = parse_sent("openai", episode(chat("é"), "", path=f"{CHAT}?a=b+c&d=", headers={"x-tenant": "é"}).request)
     assert call is not None
     sent = sent_of(call.http)
     assert (sent.method, sent.path, sent.query) == ("POST", CHAT, "a=b+c&d=")
     assert ("x-tenant", "é") in sent.headers
-    assert call_of("openai", sent) == call
+    assert parse_sent("openai", sent) == call
 
 
 def test_choices() -> None:
     made = player(folder(chat=[ONE]), "once")
-    assert made.choice == Choice("chat", "once")
-    assert made.having(Choice("other", "all")).choice.forwards
+    assert made.choice == CassetteChoice("chat", "once")
+    assert made.having(CassetteChoice("other", "all")).choice.forwards
     assert made.chosen("chat", "once", fresh=True).choice.forwards

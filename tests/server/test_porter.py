@@ -5,7 +5,7 @@ import json
 from math import inf
 
 from mockserver.core.plan import Failure
-from mockserver.server.http.connection_deadlines import Deadlines, Porter, plainly
+from mockserver.server.http.connection_deadlines import Deadlines, DeadlineWatch, plain_refusal
 
 
 class One:
@@ -17,7 +17,7 @@ class One:
 
 
 async def test_who_is_late_is_told_once_and_not_before() -> None:
-    loop, porter = asyncio.get_running_loop(), Porter(deadlines=Deadlines(look=0.01))
+    loop, porter = asyncio.get_running_loop(), DeadlineWatch(deadlines=Deadlines(look=0.01))
     now = loop.time()
     soon, later, never = One(now + 0.05), One(now + 0.1), One(inf)
     for one in (soon, later, never):
@@ -32,7 +32,7 @@ async def test_who_is_late_is_told_once_and_not_before() -> None:
 
 
 async def test_nobody_inside_costs_nothing() -> None:
-    porter, one = Porter(deadlines=Deadlines(look=0.01)), One(inf)
+    porter, one = DeadlineWatch(deadlines=Deadlines(look=0.01)), One(inf)
     porter.enter(one)
     porter.leave(one)
     await asyncio.sleep(0.05)
@@ -45,5 +45,5 @@ async def test_nobody_inside_costs_nothing() -> None:
 
 
 def test_a_refusal_in_nobody_s_dialect() -> None:
-    reply = plainly(Failure("timeout", "Too slow."), "GET", "/")
+    reply = plain_refusal(Failure("timeout", "Too slow."), "GET", "/")
     assert (reply.status, json.loads(reply.body)) == (408, {"error": {"message": "Too slow.", "type": "timeout"}})

@@ -2,7 +2,7 @@
 
 from mockserver.core.episode import Recorded
 from mockserver.core.plan import Timing
-from mockserver.delivery.pace import AT_ONCE, Pace
+from mockserver.delivery.script import AT_ONCE, Pace
 from mockserver.server.replay import replayed
 from tests.kit.reels import streamed
 

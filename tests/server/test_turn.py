@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.plan import Failure
-from mockserver.delivery.connection import SHORT, WIRE
+from mockserver.delivery.drive import FAST_PATH, WIRE
 from tests.kit.door import behind_the_door
 from tests.kit.raw import GET, Heard, Raw, chunked, post
 
@@ -128,7 +128,7 @@ def test_only_a_simple_answer_goes_out_whole(sent: bytes, whole: bool) -> None:
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        went.append(scope["extensions"][SHORT].whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
+        went.append(scope["extensions"][FAST_PATH].whole(201, b"x-one: 1\r\ncontent-length: 2\r\n", b"ok"))
         if not went[-1]:
             await begin(send, (b"x-one", b"1"), (b"content-length", b"2"))
             await send({"type": "http.response.body", "body": b"ok"})

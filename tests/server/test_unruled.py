@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, Rendered
-from mockserver.server.explain import unruled
+from mockserver.server.explain import is_unmatched
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from mockserver.server.explain import unruled
 def test_what_no_rule_answered(source: str, operation: str, is_unruled: bool) -> None:
     row = Exchange(1, "POST", "/", "openai", "default")
     row.plan, row.operation = Plan(Rendered(), source), operation
-    assert unruled(row) is is_unruled
+    assert is_unmatched(row) is is_unruled

@@ -11,14 +11,14 @@ from mockserver.cassettes.redaction.find import environment_secrets
 from mockserver.config.settings import assemble
 from mockserver.core.plan import Failure
 from mockserver.dialects import discover
-from mockserver.server.upstreams import PASSED_BY, Upstreams, Way, onward, way
+from mockserver.server.upstreams import PASSED_BY, Upstream, UpstreamClient, onward, upstream_of
 
 DEPLOYED = "/openai/deployments/a/chat/completions"
 ADDRESS = "https://api.example/v1"
 
 
-def to(dialect: str = "openai", key: str | None = None) -> Way:
-    return Way(discover()[dialect], ADDRESS, key)
+def to(dialect: str = "openai", key: str | None = None) -> Upstream:
+    return Upstream(discover()[dialect], ADDRESS, key)
 
 
 @pytest.mark.parametrize(
@@ -70,10 +70,10 @@ def test_a_key_stands_where_its_dialect_has_it(dialect: str, header: bytes, valu
 def test_the_way_of_a_dialect() -> None:
     openai = discover()["openai"]
     environ = {"MOCKSERVER_UPSTREAM_KEY_OPENAI": "k-1", "MOCKSERVER_UPSTREAM_KEY_AZURE": "k-2"}
-    assert way(openai, {"openai": ADDRESS}, environ) == Way(openai, ADDRESS, "k-1")
-    assert way(openai, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
+    assert upstream_of(openai, {"openai": ADDRESS}, environ) == Upstream(openai, ADDRESS, "k-1")
+    assert upstream_of(openai, {"openai": ADDRESS}, {"MOCKSERVER_UPSTREAM_KEY_OPENAI": ""}).key is None
     with pytest.raises(Failure, match="No upstream is known for openai: name it, as in --upstream openai=https"):
-        way(openai, {"azure": ADDRESS}, environ)
+        upstream_of(openai, {"azure": ADDRESS}, environ)
 
 
 def test_keys_of_upstreams_are_no_settings_and_known_as_secrets() -> None:
@@ -100,7 +100,7 @@ def test_headers_of_a_connection_do_not_go_on() -> None:
 
 
 def test_circles() -> None:
-    ours, other = Upstreams(), Upstreams()
+    ours, other = UpstreamClient(), UpstreamClient()
     (signed,) = ours.signed([(b"accept", b"*/*")])
     (twice,) = other.signed([signed])
     assert twice == (PASSED_BY, ours.name + b", " + other.name)
@@ -158,7 +158,7 @@ def test_what_the_log_says_of_a_break() -> None:
 
 
 async def test_one_client_for_all() -> None:
-    upstreams = Upstreams()
+    upstreams = UpstreamClient()
     first: Any = await upstreams.client()
     assert await upstreams.client() is first
     assert not first.follow_redirects

@@ -11,9 +11,8 @@ from mockserver.cassettes.store import CassetteFile
 from mockserver.config.access import Key
 from mockserver.config.errors import MockserverError
 from mockserver.core.episode import Recorded
-from mockserver.server.live import Live, Sources, start
-from mockserver.server.parse_recorded import call_of
-from mockserver.server.watch import EVERY, reload, watch
+from mockserver.server.live import EVERY, Live, Sources, reload, start, watch
+from mockserver.server.parse_recorded import parse_sent
 from tests.kit.reels import chat, episode
 
 GOOD, BETTER, BROKEN = (
@@ -128,7 +127,7 @@ ONE, TWO, THREE = (episode(chat("hi"), answer) for answer in ("1", "2", "3"))
 
 async def heard(live: Live) -> str:
     """What the cassette answers."""
-    call = call_of("openai", ONE.request)
+    call = parse_sent("openai", ONE.request)
     assert call is not None
     played = await live.player.play(call, live.store)
     assert played is not None

@@ -3,7 +3,7 @@
 from mockserver.core.action import Fault
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, Rendered, Usage
-from mockserver.state.tally import BOUNDS, MOST_SOURCES, OTHER, Tally, Way
+from mockserver.state.journal import BOUNDS, MOST_SOURCES, OTHER, Tally, Way
 
 
 def closed(

@@ -38,10 +38,10 @@ from mockserver.core.text import plural
 from mockserver.dialects import discover
 from mockserver.engine.answer import singles
 from mockserver.rules.match.fields import Field, find
-from mockserver.server.content_coding import decoded
 from mockserver.server.live import compiled
-from mockserver.server.parse_recorded import heard
+from mockserver.server.parse_recorded import parse_episode
 from mockserver.server.routes import operation_at, places
+from mockserver.server.snapshot import decoded
 
 MAX_DECODED = 100_000_000  # bytes of a body without its content codings
 
@@ -227,7 +227,7 @@ def _mistake(made: Sequence[RuleDraft]) -> Mistake | None:
 
 def recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
     """The calls to make rules from, one for each prompt; none if the dialect refuses the request."""
-    call = heard(episode)
+    call = parse_episode(episode)
     if call is None:
         return
     response = parse_response(episode.reply, episode.operation)

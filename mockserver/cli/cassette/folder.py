@@ -23,7 +23,7 @@ from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.core.text import plural, printable
 from mockserver.dialects import discover
-from mockserver.server.recorder import keeping
+from mockserver.server.recorder import recording_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def age(context: click.Context, parameter: click.Parameter, text: str | None) ->
 
 def redactor(settings: Settings) -> Redactor:
     """What removes secrets from episodes, by the settings and the environment."""
-    return keeping(settings, os.environ).scrubber
+    return recording_policy(settings, os.environ).scrubber
 
 
 def leaks(episode: Episode, settings: Settings) -> Sequence[str]:

@@ -29,7 +29,7 @@ from mockserver.core.plan import Failure
 from mockserver.core.seed import wall
 from mockserver.core.text import plural
 from mockserver.dialects import discover
-from mockserver.server.parse_recorded import heard, spoken
+from mockserver.server.parse_recorded import parse_episode, parse_sent_strictly
 
 MAX_FINDING = 400  # characters
 
@@ -106,7 +106,7 @@ def show_command(name: str, raw: bool, **flags: Json) -> None:
     for place, (at, episode) in enumerate(episodes):
         if place:
             click.echo()
-        for row in full_description(where.source(cassette, at), episode, heard(episode)):
+        for row in full_description(where.source(cassette, at), episode, parse_episode(episode)):
             click.echo(row)
 
 
@@ -187,7 +187,7 @@ def unplayable(episode: Episode) -> Iterator[str]:
         yield f'can never be replayed: unknown dialect "{dialect}"{did_you_mean(dialect, discover())}'
         return
     try:
-        call = spoken(dialect, sent)
+        call = parse_sent_strictly(dialect, sent)
     except Failure as refused:
         why = str(refused).removesuffix(".")
         yield f"can never be replayed: {dialect} refuses its request: {why}; correct it, or record it again"

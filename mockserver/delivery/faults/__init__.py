@@ -5,7 +5,7 @@ The table at the bottom names them all; a rule says which of them befall its ans
 
 from collections.abc import Iterable, Iterator
 
-from mockserver.core.action import Action, ErrorFrame, Fault, Faults, Head, Scene, Spill, Write
+from mockserver.core.action import Action, ErrorFrame, Fault, FaultContext, Faults, Head, RawWrite, Write
 from mockserver.delivery.faults.body import (
     Crlf,
     DropUsage,
@@ -32,13 +32,13 @@ from mockserver.delivery.faults.connection import (
 from mockserver.delivery.script import WITHOUT_BODY
 
 
-def bent(  # size: what is bent, and what it belongs to
+def apply_faults(  # size: what is bent, and what it belongs to
     actions: Iterable[Action], faults: Iterable[Fault], error: ErrorFrame, *, streamed: bool = True, head: bool = False
 ) -> Iterable[Action]:
     """The actions after all faults, of which each bends what the one before it left; `head`: only their head counts."""
     for fault in faults:
         if fault.bend is not None:
-            actions = fault.bend(actions, Scene(fault.seed.stream("fault", fault.name), error, streamed))
+            actions = fault.bend(actions, FaultContext(fault.seed.stream("fault", fault.name), error, streamed))
     return _sendable(actions, head=head)
 
 
@@ -48,7 +48,7 @@ def _sendable(actions: Iterable[Action], *, head: bool) -> Iterator[Action]:
     for action in actions:
         if isinstance(action, Head):
             empty = head or action.status in WITHOUT_BODY
-        if not (empty and isinstance(action, Write | Spill)):
+        if not (empty and isinstance(action, Write | RawWrite)):
             yield action
 
 

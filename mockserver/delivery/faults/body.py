@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from mockserver.core.action import Action, Cut, Flush, Head, Position, Scene, Wait, Write, option, position
+from mockserver.core.action import Action, Cut, FaultContext, Flush, Head, Position, Wait, Write, option, position
 from mockserver.core.http import Frame
 from mockserver.core.json import Json, compact
 from mockserver.delivery.faults.connection import BY_EVENT
-from mockserver.delivery.faults.positions import HERE, marked, since, struck, truthful
+from mockserver.delivery.faults.positions import HERE, marked, since, with_target, with_true_length
 from mockserver.delivery.script import sse
 
 Steps = tuple[str, ...]
@@ -21,12 +21,12 @@ class ErrorEvent:
     at: Position = position("after_tokens", 1, among=BY_EVENT)
     reason: str = option("server_error", "reason", "the short form of an error")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions up to the position, then the error."""
         told = self._in_stream if scene.streamed else self._in_place
-        return truthful(told(actions, scene))
+        return with_true_length(told(actions, scene))
 
-    def _in_stream(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def _in_stream(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         frames = 0
         for action in marked(actions, self.at, scene, exact=False):
             if action is HERE:
@@ -36,7 +36,7 @@ class ErrorEvent:
             frames += isinstance(action, Write) and action.frame is not None
             yield action
 
-    def _in_place(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def _in_place(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         for action in actions:
             yield action
             if isinstance(action, Head):
@@ -51,20 +51,20 @@ class MissingField:
     at: Position = position("at_start")
     field: str = option("/id", "pointer", "the field, as a JSON Pointer; `*` is every item of a list")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, the JSON in whose Writes lacks the field."""
         steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in self.field.removeprefix("/").split("/"))
-        return truthful(_changed(since(actions, self.at, scene), lambda value: _removed(value, steps)))
+        return with_true_length(_changed(since(actions, self.at, scene), lambda value: _removed(value, steps)))
 
 
 @dataclass(frozen=True, slots=True)
 class DropUsage:
     """Remove `usage`."""
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions without usage, and without the event that tells nothing else."""
         told = ((action, True) for action in actions if not _is_usage(action))
-        return truthful(_changed(told, lambda value: _all_removed(value, _USAGE)))
+        return with_true_length(_changed(told, lambda value: _all_removed(value, _USAGE)))
 
 
 _USAGE: tuple[Steps, ...] = (("usage",), ("response", "usage"))
@@ -122,10 +122,10 @@ class MalformedJson:
 
     at: Position = position("after_tokens", 1)
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, one of whose Writes is broken."""
-        strikes = struck(actions, self.at, scene)
-        return truthful(_opened(action) if struck else action for action, struck in strikes)
+        strikes = with_target(actions, self.at, scene)
+        return with_true_length(_opened(action) if struck else action for action, struck in strikes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class SplitFrame:
     at: Position = position("at_start")
     pause: float = option(0.01, "duration", _PAUSE)
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, whose Writes are parted in their middle."""
         return _split(since(actions, self.at, scene), _middle, self.pause)
 
@@ -147,7 +147,7 @@ class SplitUtf8:
     at: Position = position("at_start")
     pause: float = option(0.01, "duration", _PAUSE)
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, whose Writes are parted in a character."""
         return _split(since(actions, self.at, scene), _in_character, self.pause)
 
@@ -159,7 +159,7 @@ class JoinFrames:
     at: Position = position("at_start")
     count: int = option(2, "count", "how many")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, several Writes of which are one."""
         held = list[Write]()
         for action, past in since(actions, self.at, scene):
@@ -182,11 +182,11 @@ class Duplicate:
 
     at: Position = position("after_tokens", 1)
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, one of whose Writes is repeated."""
-        return truthful(
+        return with_true_length(
             each
-            for action, strikes in struck(actions, self.at, scene)
+            for action, strikes in with_target(actions, self.at, scene)
             for each in ((action, action) if strikes else (action,))
         )
 
@@ -197,10 +197,10 @@ class Reorder:
 
     at: Position = position("after_tokens", 1)
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, two of whose Writes have changed places."""
         first: Write | None = None
-        for action, strikes in struck(actions, self.at, scene):
+        for action, strikes in with_target(actions, self.at, scene):
             if strikes and isinstance(action, Write):
                 first = action
             elif first is not None and not isinstance(action, Wait | Flush):
@@ -217,9 +217,9 @@ class Crlf:
 
     at: Position = position("at_start")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, whose Writes have other ends of lines."""
-        return truthful(
+        return with_true_length(
             replace(action, data=action.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
             if past and isinstance(action, Write)
             else action

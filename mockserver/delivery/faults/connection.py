@@ -5,8 +5,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from mockserver.core.action import Action, Cut, Head, Position, Scene, Spill, Wait, Write, option, position
-from mockserver.delivery.faults.positions import HERE, Marked, early, marked, since, truthful, with_header, with_length
+from mockserver.core.action import Action, Cut, FaultContext, Head, Position, RawWrite, Wait, Write, option, position
+from mockserver.delivery.faults.positions import (
+    HERE,
+    Marked,
+    from_start,
+    marked,
+    since,
+    with_header,
+    with_length,
+    with_true_length,
+)
 from mockserver.delivery.script import comment
 
 
@@ -16,9 +25,9 @@ class CutShort:
 
     at: Position = position("before_done")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions up to the position."""
-        return truthful(_until(marked(actions, self.at, scene), "end"))
+        return with_true_length(_until(marked(actions, self.at, scene), "end"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +36,9 @@ class Disconnect:
 
     at: Position = position("at_start")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions up to the position."""
-        return _until(early(actions, self.at, scene), "close")
+        return _until(from_start(actions, self.at, scene), "close")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +47,9 @@ class Reset:
 
     at: Position = position("at_start")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions up to the position."""
-        return _until(early(actions, self.at, scene), "reset")
+        return _until(from_start(actions, self.at, scene), "reset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +59,9 @@ class Stall:
     at: Position = position("at_start")
     for_: float = option(math.inf, "duration", "how long (default: until the client disconnects)")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions with a wait among them."""
-        for action in early(actions, self.at, scene):
+        for action in from_start(actions, self.at, scene):
             yield Wait(self.for_) if action is HERE else action
 
 
@@ -70,7 +79,7 @@ class WrongContentType:
 
     type_: str = option("text/plain; charset=utf-8", "media type", "the type to send")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions with another head."""
         for action in actions:
             yield with_header(action, "content-type", self.type_) if isinstance(action, Head) else action
@@ -85,7 +94,7 @@ class WrongContentLength:
     )
     for_: float = option(0.0, "duration", "how long to wait before closing")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions with a length in their head that is not theirs."""
         known = tuple(actions)
         size = sum(len(action.data) for action in known if isinstance(action, Write))
@@ -108,7 +117,7 @@ class WrongContentLength:
                 left -= len(inside)
                 yield replace(action, data=inside)
                 if outside:
-                    yield Spill(outside)
+                    yield RawWrite(outside)
             else:
                 yield action
 
@@ -117,9 +126,9 @@ class WrongContentLength:
 class EmptyBody:
     """Send headers and an empty body."""
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions without their bytes, and without what would come between these."""
-        return truthful(self._head(actions))
+        return with_true_length(self._head(actions))
 
     def _head(self, actions: Iterable[Action]) -> Iterator[Action]:
         for action in actions:
@@ -142,7 +151,7 @@ class Slow:
     at: Position = position("at_start")
     bytes_per_second: float = option(20.0, "speed", "the speed")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions, whose bytes come piece by piece."""
         for action, past in since(actions, self.at, scene, exact=True):
             if past and isinstance(action, Write):
@@ -166,11 +175,11 @@ class KeepAlive:
     at: Position = position("at_start", among=BY_EVENT)
     every: float | None = option(None, "duration", "the interval during waits (default: before each event)")
 
-    def __call__(self, actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+    def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
         """The actions with comments or white space between them."""
         sign = Write(comment("keepalive") if scene.streamed else b"\n")
         ordered = actions if scene.streamed else _head_first(actions)
-        return truthful(self._alive(since(ordered, self.at, scene), sign))
+        return with_true_length(self._alive(since(ordered, self.at, scene), sign))
 
     def _alive(self, actions: Iterable[tuple[Action, bool]], sign: Write) -> Iterator[Action]:
         for action, past in actions:

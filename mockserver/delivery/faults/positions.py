@@ -11,13 +11,13 @@ from enum import Enum
 from itertools import chain
 from typing import Literal
 
-from mockserver.core.action import Action, Cut, Head, Position, Scene, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, FaultContext, Head, Position, RawWrite, Wait, Write
 from mockserver.core.http import Frame, Headers
 
 LENGTH = "content-length"
 
 
-def truthful(actions: Iterable[Action]) -> Iterator[Action]:
+def with_true_length(actions: Iterable[Action]) -> Iterator[Action]:
     """The actions, the head of which states the length that the body now has, if it stated one before.
 
     A body that does not end in good order keeps the promise that was made of it, unless it is longer than that.
@@ -59,7 +59,7 @@ def _broken(action: Action) -> bool:
             return how != "end"
         case Wait(seconds):
             return math.isinf(seconds)
-    return isinstance(action, Spill)
+    return isinstance(action, RawWrite)
 
 
 BYTES_OF_TOKEN = 4  # of a body that does not say how many tokens it has
@@ -75,7 +75,7 @@ HERE: Literal[Mark.HERE] = Mark.HERE
 Marked = Iterator[Action | Literal[Mark.HERE]]
 
 
-def marked(actions: Iterable[Action], at: Position, scene: Scene, *, exact: bool = True) -> Marked:
+def marked(actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = True) -> Marked:
     """The actions, with HERE at the position, if they come to it.
 
     Where that is inside a Write, the Write is parted; unless it need not be `exact`: then the mark stands before it.
@@ -88,7 +88,7 @@ def marked(actions: Iterable[Action], at: Position, scene: Scene, *, exact: bool
 
 
 def since(
-    actions: Iterable[Action], at: Position, scene: Scene, *, exact: bool = False
+    actions: Iterable[Action], at: Position, scene: FaultContext, *, exact: bool = False
 ) -> Iterator[tuple[Action, bool]]:
     """Each action, and whether it stands behind the position."""
     past = False
@@ -99,7 +99,7 @@ def since(
             yield action, past
 
 
-def struck(actions: Iterable[Action], at: Position, scene: Scene) -> Iterator[tuple[Action, bool]]:
+def with_target(actions: Iterable[Action], at: Position, scene: FaultContext) -> Iterator[tuple[Action, bool]]:
     """Each action, and whether it is the first Write behind the position."""
     done = False
     for action, past in since(actions, at, scene):
@@ -108,7 +108,7 @@ def struck(actions: Iterable[Action], at: Position, scene: Scene) -> Iterator[tu
         yield action, strikes
 
 
-def early(actions: Iterable[Action], at: Position, scene: Scene) -> Marked:
+def from_start(actions: Iterable[Action], at: Position, scene: FaultContext) -> Marked:
     """As `marked`; what is to be at the start is before the head, so that nothing at all is sent before it."""
     return chain((HERE,), actions) if at.where == "at_start" else marked(actions, at, scene)
 

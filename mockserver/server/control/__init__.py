@@ -12,10 +12,10 @@ from starlette.types import Receive, Scope, Send
 
 from mockserver.core.plan import REASONS, Failure
 from mockserver.server.access import CONTROL
-from mockserver.server.control import calls, cassette, rules, state
-from mockserver.server.control.explain import explain
-from mockserver.server.control.metrics import metrics
-from mockserver.server.control.requests import Asked, RefusedError, View
+from mockserver.server.control import calls, rules, state
+from mockserver.server.control.calls import explain
+from mockserver.server.control.requests import ControlRequest, RefusedError, View
+from mockserver.server.control.state import metrics
 from mockserver.server.live import Live
 from mockserver.server.namespaces import ALL, DEFAULT, LONGEST, allowed
 from mockserver.server.snapshot import ClientLeftError, path_of, query_from, read_body
@@ -53,7 +53,7 @@ class Control:
         except Failure as failure:
             raise RefusedError(failure.status or REASONS[failure.reason], str(failure)) from failure
         kind = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"content-type"), "")
-        return await views[method](Asked(self.live, _namespace(query), query, item, body=body, kind=kind))
+        return await views[method](ControlRequest(self.live, _namespace(query), query, item, body=body, kind=kind))
 
 
 def _found(path: str) -> tuple[Mapping[str, View], str]:
@@ -79,7 +79,7 @@ VIEWS: Mapping[str, Mapping[str, View]] = {
     "/api/ready": {"GET": state.ready},
     "/api/calls": {"GET": calls.listed, "DELETE": calls.forget},
     "/api/rules": {"GET": rules.listed, "POST": rules.add, "DELETE": rules.remove_all},
-    "/api/cassette": {"GET": cassette.shown, "PUT": cassette.put, "DELETE": cassette.remove},
+    "/api/cassette": {"GET": state.show_cassette, "PUT": state.play_cassette, "DELETE": state.unplay_cassette},
     "/api/explain": {"POST": explain},
     "/api/state": {"GET": state.shown, "POST": state.put},
     "/api/reset": {"POST": state.reset},

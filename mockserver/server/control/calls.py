@@ -9,6 +9,7 @@ from functools import partial
 from starlette.responses import Response
 
 from mockserver.cassettes.redaction.redact import Secrets
+from mockserver.config.errors import ConfigError
 from mockserver.config.source import did_you_mean
 from mockserver.core.call import Call
 from mockserver.core.exchange import Exchange, frames
@@ -20,19 +21,31 @@ from mockserver.engine.offload import LARGE, aside
 from mockserver.rules.load import Rule, answering
 from mockserver.rules.nearest import nearest
 from mockserver.server.control.requests import (
-    Asked,
+    ControlRequest,
     RefusedError,
+    json_response,
     masked,
     number,
     of_head,
+    of_request,
     of_row,
     plain,
     request_of,
-    told,
 )
-from mockserver.server.explain import Reached, finding_as_json, unruled, whole
+from mockserver.server.explain import (
+    Explanation,
+    Reached,
+    as_json,
+    explain_call,
+    finding_as_json,
+    is_unmatched,
+    reach,
+    request_file,
+    usual_path,
+    whole,
+)
 from mockserver.server.live import Live
-from mockserver.server.routes import find, meant, places
+from mockserver.server.routes import find, operation_for, places
 from mockserver.server.snapshot import query_from
 
 _SAID = 1_000  # characters of a message that a summary shows
@@ -103,7 +116,7 @@ def reached_by(row: Exchange, live: Live) -> Reached | None:
     if found is None or row.received > len(row.body):
         return None
     place, params = found
-    operation = meant(row.method, place.operations)
+    operation = operation_for(row.method, place.operations)
     if operation is None:
         return None
     return Reached(place, operation, replace(plain(request_of(row)), path_params=params))
@@ -217,7 +230,7 @@ def _ms(seconds: float) -> float:
     return round(seconds * 1000, 3)
 
 
-async def listed(asked: Asked) -> Response:
+async def listed(asked: ControlRequest) -> Response:
     """The calls that fit the filters of the query, the newest last."""
     known = (*FILTERS, *_SWITCHES)
     unknown = next((name for name in asked.query if name not in known), None)
@@ -233,16 +246,16 @@ async def listed(asked: Asked) -> Response:
         shown.append(_listed(row, tries[row.seq], whole=whole))
         if not len(shown) % _TURN:
             await sleep(0)
-    return told({"calls": shown})
+    return json_response({"calls": shown})
 
 
-async def one(asked: Asked) -> Response:
+async def one(asked: ControlRequest) -> Response:
     """One call with all that is kept of it."""
     row = kept(asked, number(asked.item, "the number of a call"))
     rows = asked.live.journal.rows(row.namespace)
     attempt = attempts([other for other in rows if other.seq <= row.seq])[row.seq]
     whole = {**summary(row, attempt), **await detail(row, attempt, asked.live), **bodies(row)}
-    return told(masked(whole, of_row(row)))
+    return json_response(masked(whole, of_row(row)))
 
 
 def _listed(row: Exchange, attempt: int, *, whole: bool) -> Json:
@@ -251,12 +264,12 @@ def _listed(row: Exchange, attempt: int, *, whole: bool) -> Json:
     return masked(summary(row, attempt), of_head(row))
 
 
-async def forget(asked: Asked) -> Response:
+async def forget(asked: ControlRequest) -> Response:
     """Forget the calls of a namespace; rules and counters stay."""
-    return told({"forgotten": sum(map(asked.live.journal.forget_calls, asked.namespaces))})
+    return json_response({"forgotten": sum(map(asked.live.journal.forget_calls, asked.namespaces))})
 
 
-def kept(asked: Asked, seq: int) -> Exchange:
+def kept(asked: ControlRequest, seq: int) -> Exchange:
     """The row of this number, of whatever namespace unless one is named. Raises RefusedError."""
     row = asked.live.journal.find(seq)
     if row is None or ("namespace" in asked.query and row.namespace not in asked.namespaces):
@@ -267,14 +280,68 @@ def kept(asked: Asked, seq: int) -> Exchange:
 
 
 # What a query can ask for.
-FILTERS: Mapping[str, Callable[[Exchange, Asked], bool]] = {
+FILTERS: Mapping[str, Callable[[Exchange, ControlRequest], bool]] = {
     "model": lambda row, asked: row.model == asked.query["model"],
     "operation": lambda row, asked: row.operation == asked.query["operation"],
     "dialect": lambda row, asked: row.dialect == asked.query["dialect"],
     "source": lambda row, asked: asked.query["source"] in (row.source, row.source.partition(" ")[0]),
     "status": lambda row, asked: row.status == asked.number("status"),
     "since": lambda row, asked: row.seq > (asked.number("since") or 0),
-    "unmatched": lambda row, asked: unruled(row) == asked.switch("unmatched"),
+    "unmatched": lambda row, asked: is_unmatched(row) == asked.switch("unmatched"),
 }
 _TURN = 20  # calls that are told before others have their turn
 _SWITCHES = ("namespace", "limit", "bodies")
+
+
+async def explain(asked: ControlRequest) -> Response:
+    """Which rule would answer now, and of every rule what holds and what does not."""
+    content = asked.content()
+    try:
+        reached, before = _reached(content, asked)
+    except ConfigError as error:
+        raise RefusedError(400, str(error.mistakes[0])) from error
+    secrets = of_request(reached.http)
+    try:
+        call = reached.call(strict=asked.live.settings.strict)
+    except ConfigError as error:
+        raise RefusedError(400, secrets.text(str(error.mistakes[0]))) from error
+    engine = asked.live.namespaces.get(call.http.namespace).engine(asked.live.engine)
+    explanation = await explain_call(engine, call)
+    return json_response(masked({**before, **_explanation_json(explanation)}, secrets))
+
+
+def _reached(content: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:
+    if isinstance(content, dict) and "call" in content:
+        return _again(content["call"], asked)
+    dialect = asked.live.settings.dialect
+    if isinstance(content, dict) and "dialect" in content and ("body" in content or "path" in content):
+        content = dict(content)
+        dialect = str(content.pop("dialect"))
+        usual_path(dialect)  # refuses one that nobody knows
+    put = request_file(content, "the body", dialect)
+    return reach(replace(put, namespace=asked.one_namespace), asked.live.settings.dialect), {}
+
+
+def _again(number: Json, asked: ControlRequest) -> tuple[Reached, dict[str, Json]]:
+    """The request of a row, and what answered it then."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise RefusedError(400, 'the body must be {"call": 7}, with the number of a call in the journal')
+    row = kept(asked, number)
+    reached = reached_by(row, asked.live)
+    if reached is None:
+        whole = row.received <= len(row.body)
+        why = "no operation stands at its path" if whole else f"its body is not kept whole ({row.received} bytes)"
+        raise RefusedError(400, f"call {number} cannot be explained: {why}")
+    return reached, {"call": number, "answered_then": row.source}
+
+
+def _explanation_json(explanation: Explanation) -> dict[str, Json]:
+    prompts = [{"prompt": prompt, "rules": list(map(as_json, held))} for prompt, held in explanation.prompts]
+    return {
+        "answered_by": explanation.source,
+        **({"why": explanation.why} if explanation.why else {}),
+        **({"bent_by": list(explanation.modified_by)} if explanation.modified_by else {}),
+        **({"faults": [fault.name for fault in explanation.faults]} if explanation.faults else {}),
+        **({"prompts": prompts} if len(prompts) > 1 else {"rules": prompts[0]["rules"]}),
+        "text": explanation.text,
+    }

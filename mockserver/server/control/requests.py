@@ -15,14 +15,13 @@ from mockserver.core.exchange import MOST_KEPT, Exchange
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
-from mockserver.server.content_coding import decoded
 from mockserver.server.live import Live
 from mockserver.server.namespaces import ALL
-from mockserver.server.snapshot import query_from
+from mockserver.server.snapshot import decoded, query_from
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ControlRequest:
     """A request to the control API: for which namespace, about which item, and what it brings."""
 
     live: Live
@@ -74,7 +73,7 @@ class Asked:
         return content
 
 
-View = Callable[[Asked], Awaitable[Response]]
+View = Callable[[ControlRequest], Awaitable[Response]]
 
 
 class RefusedError(Exception):
@@ -86,11 +85,11 @@ class RefusedError(Exception):
         super().__init__(error)
         listed = [str(mistake) for mistake in mistakes]
         content: dict[str, Json] = {"error": error, **({"mistakes": listed} if listed else {})}
-        self.response = told(content, status)
+        self.response = json_response(content, status)
         self.response.headers.update(headers or {})
 
 
-def told(content: Json, status: int = 200) -> Response:
+def json_response(content: Json, status: int = 200) -> Response:
     """JSON for programs that people can read too."""
     text = json.dumps(content, ensure_ascii=False, indent=2, default=str)
     return Response(text.encode("utf-8", "backslashreplace") + b"\n", status, media_type="application/json")

@@ -14,14 +14,14 @@ from mockserver.engine.counters import counters_of_rule
 from mockserver.engine.offload import LARGE, aside
 from mockserver.rules.load import Rule
 from mockserver.server.cassette_store import CassetteStore, check, named_in
-from mockserver.server.control.requests import Asked, RefusedError, told
+from mockserver.server.control.requests import ControlRequest, RefusedError, json_response
 from mockserver.server.live import compiled
 from mockserver.server.namespaces import Namespace
 
 FILE = "api"  # how reports call what no file holds: `rule api flaky`
 
 
-def rules_of(asked: Asked, named: int) -> tuple[tuple[Rule, ...], int]:
+def rules_of(asked: ControlRequest, named: int) -> tuple[tuple[Rule, ...], int]:
     """The rules of the body, and how many names they got here, after `named` that were given before.
 
     Raises RefusedError with every mistake.
@@ -67,7 +67,7 @@ class _Outline(Document):
         return _Step("".join(steps).removeprefix(".") or "the body", 0, 0)
 
 
-def _document(asked: Asked) -> Document:
+def _document(asked: ControlRequest) -> Document:
     """What the body says; a single rule as the only one of a file."""
     if "yaml" in asked.kind:
         try:
@@ -112,22 +112,24 @@ def _placed(document: Document, error: MockserverError, profiles: Profiles) -> S
 MOST = 10_000  # rules that a namespace may have of its own
 
 
-async def listed(asked: Asked) -> Response:
+async def listed(asked: ControlRequest) -> Response:
     """Every rule in the order in which they are tried."""
     live, namespace = asked.live, asked.one_namespace
     own = live.namespaces.get(namespace)
     hits = live.journal.hits(namespace)
     rules = own.engine(live.engine).rules
-    return told({"rules": [_shown(rule, hits[rule.source], at < len(own.rules)) for at, rule in enumerate(rules)]})
+    return json_response(
+        {"rules": [_shown(rule, hits[rule.source], at < len(own.rules)) for at, rule in enumerate(rules)]}
+    )
 
 
-async def add(asked: Asked) -> Response:
+async def add(asked: ControlRequest) -> Response:
     """Put rules in front of all others of a namespace; all of them, or none where one has a mistake."""
     async with asked.live.changing:
         return await _added(asked, replace=asked.switch("replace"))
 
 
-async def _added(asked: Asked, *, replace: bool) -> Response:
+async def _added(asked: ControlRequest, *, replace: bool) -> Response:
     live, name = asked.live, asked.one_namespace
     work = partial(rules_of, asked, live.namespaces.get(name).named)
     rules, named = await aside(work) if len(asked.body) > LARGE else work()
@@ -142,10 +144,12 @@ async def _added(asked: Asked, *, replace: bool) -> Response:
     space.named += named
     space.put((*rules, *(rule for rule in space.rules if rule.name not in names)))
     await _uncount(asked, gone)
-    return told({"names": [rule.name for rule in rules], "rules": len(space.rules) + len(live.engine.rules)}, 201)
+    return json_response(
+        {"names": [rule.name for rule in rules], "rules": len(space.rules) + len(live.engine.rules)}, 201
+    )
 
 
-async def remove(asked: Asked) -> Response:
+async def remove(asked: ControlRequest) -> Response:
     """Take one rule away that was added while the server runs."""
     space = asked.live.namespaces.get(asked.one_namespace)
     found = [rule for rule in space.rules if rule.name == asked.item]
@@ -154,20 +158,20 @@ async def remove(asked: Asked) -> Response:
     return await _removed(asked, space, found)
 
 
-async def remove_all(asked: Asked) -> Response:
+async def remove_all(asked: ControlRequest) -> Response:
     """Take all rules away that were added to a namespace; those of the files stay."""
     space = asked.live.namespaces.get(asked.one_namespace)
     return await _removed(asked, space, space.rules)
 
 
-async def _removed(asked: Asked, space: Namespace, gone: Sequence[Rule]) -> Response:
+async def _removed(asked: ControlRequest, space: Namespace, gone: Sequence[Rule]) -> Response:
     names = {rule.name for rule in gone}
     space.put(rule for rule in space.rules if rule.name not in names)
     await _uncount(asked, gone)
-    return told({"removed": [rule.name for rule in gone]})
+    return json_response({"removed": [rule.name for rule in gone]})
 
 
-async def _uncount(asked: Asked, rules: Iterable[Rule]) -> None:
+async def _uncount(asked: ControlRequest, rules: Iterable[Rule]) -> None:
     """A rule that comes again by the name of one that went begins anew."""
     live, namespace = asked.live, asked.namespace
     counted = await live.store.entries(namespace)

@@ -39,7 +39,7 @@ class Deadlines:
     look: float = 0.5  # how often is looked
 
 
-class Looked(Protocol):
+class Watched(Protocol):
     """A connection."""
 
     due: float
@@ -48,23 +48,23 @@ class Looked(Protocol):
         """The time that `due` named is over."""
 
 
-class Porter:
+class DeadlineWatch:
     """Looks after the connections of one server, and words what they are refused."""
 
     def __init__(self, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> None:
-        self.refuse = refuse or plainly
+        self.refuse = refuse or plain_refusal
         self.deadlines = deadlines or Deadlines()
         self.now = 0.0  # the loop's time when last looked at; good enough for what is counted in many seconds
-        self._inside: set[Looked] = set()
+        self._inside: set[Watched] = set()
         self._timer: asyncio.TimerHandle | None = None
 
-    def enter(self, one: Looked) -> None:
+    def enter(self, one: Watched) -> None:
         """A connection is there."""
         self._inside.add(one)
         if self._timer is None:
             self._look()
 
-    def leave(self, one: Looked) -> None:
+    def leave(self, one: Watched) -> None:
         """A connection is no more."""
         self._inside.discard(one)
 
@@ -88,7 +88,7 @@ class Porter:
         self._timer = loop.call_later(self.deadlines.look, self._look) if self._inside else None
 
 
-def plainly(failure: Failure, method: str, path: str) -> Reply:
+def plain_refusal(failure: Failure, method: str, path: str) -> Reply:
     """A refusal in nobody's dialect."""
     status = failure.status or REASONS[failure.reason]
     body = to_json({"error": {"message": str(failure), "type": failure.reason}})

@@ -15,8 +15,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from mockserver.cassettes.redaction.redact import secrets_of
 from mockserver.core.plan import Failure
-from mockserver.server.http.connection_deadlines import Porter
-from mockserver.server.http.request_cycle import Turn
+from mockserver.server.http.connection_deadlines import DeadlineWatch
+from mockserver.server.http.request_cycle import RequestCycle
 
 MAX_TARGET, MAX_HEAD, MAX_HEADERS = 32_768, 65_536, 100  # bytes of the target, bytes in all, headers
 MAX_FRAMING = 65_536  # bytes of a chunked body that frame it, beyond as many again as it holds
@@ -114,17 +114,17 @@ DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so th
 BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing, as no request has begun; the head of one; its body
 
 
-class Intake(HttpToolsProtocol):
+class RequestParser(HttpToolsProtocol):
     """The reading side of a connection."""
 
-    porter: Porter
+    porter: DeadlineWatch
     due = inf  # when the porter has to look
     cut = inf  # when what is being read must be whole
     stage = BETWEEN
     silent = True  # the client has not said anything yet
     deaf = False  # what comes now is dropped
     lent: dict[str, Any]  # the extensions of every request's scope
-    cycle: Turn  # that began last; None before the first
+    cycle: RequestCycle  # that began last; None before the first
     _fed = 0  # bytes since the head began, less twice what of a body they held
     _dropped = 0
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time

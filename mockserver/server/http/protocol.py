@@ -16,13 +16,12 @@ from uvicorn.server import ServerState
 
 from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.plan import Failure, Plan, Rendered
-from mockserver.delivery.connection import SHORT, WIRE
-from mockserver.delivery.drive import COMPLETE
+from mockserver.delivery.drive import COMPLETE, FAST_PATH, WIRE
 from mockserver.dialects import discover
 from mockserver.server.http import connection_deadlines, parser
-from mockserver.server.http.connection_deadlines import Deadlines, Porter, Refuse
-from mockserver.server.http.parser import BETWEEN, BODY, HEAD, Intake
-from mockserver.server.http.request_cycle import Turn
+from mockserver.server.http.connection_deadlines import Deadlines, DeadlineWatch, Refuse
+from mockserver.server.http.parser import BETWEEN, BODY, HEAD, RequestParser
+from mockserver.server.http.request_cycle import RequestCycle
 from mockserver.server.live import Live
 from mockserver.server.namespaces import DEFAULT, allowed
 from mockserver.server.routes import owner
@@ -57,24 +56,26 @@ PATIENCE = 1.0  # seconds that an application gets to notice that its client has
 log = logging.getLogger("mockserver")
 
 
-def doors(refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> Callable[..., "Door"]:
+def protocol_factory(
+    refuse: Refuse | None = None, deadlines: Deadlines | None = None
+) -> Callable[..., "ConnectionProtocol"]:
     """What uvicorn takes as `http`: makes the door of each connection, all looked after by one porter."""
-    porter = Porter(refuse, deadlines)
+    porter = DeadlineWatch(refuse, deadlines)
 
     def door(
         *, config: Config, server_state: ServerState, app_state: dict[str, Any], _loop: asyncio.AbstractEventLoop | None
-    ) -> Door:
-        made = Door(config, server_state, app_state, _loop)
+    ) -> ConnectionProtocol:
+        made = ConnectionProtocol(config, server_state, app_state, _loop)
         made.porter = porter
         return made
 
     return door
 
 
-class Door(Intake):  # size: one connection has one state, and everything here turns on it
+class ConnectionProtocol(RequestParser):  # size: one connection has one state, and everything here turns on it
     """One connection of a client; to a turn it is the transport, to the driver wire and short way."""
 
-    _running: Turn | None = None  # whose answer is being sent
+    _running: RequestCycle | None = None  # whose answer is being sent
     _half = False  # the client has stopped sending
     _stopping = False  # the server ends
     _leaving = False  # nothing more is to be written
@@ -87,7 +88,7 @@ class Door(Intake):  # size: one connection has one state, and everything here t
         super().connection_made(transport)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.write = transport.write
-        self.lent = {WIRE: self, SHORT: self}
+        self.lent = {WIRE: self, FAST_PATH: self}
         self.porter.enter(self)
         self.due = self.loop.time() + self.porter.deadlines.head
 
@@ -123,8 +124,8 @@ class Door(Intake):  # size: one connection has one state, and everything here t
 
     # Turns.
 
-    def _turn(self, scope: Any, *, keep_alive: bool) -> Turn:
-        return Turn(
+    def _turn(self, scope: Any, *, keep_alive: bool) -> RequestCycle:
+        return RequestCycle(
             scope=scope,
             transport=self,  # type: ignore[arg-type]  # it is one as far as a turn needs it
             flow=self.flow,
@@ -142,7 +143,7 @@ class Door(Intake):  # size: one connection has one state, and everything here t
         """Have a request answered once those before it are."""
         self._queue(self._turn(scope, keep_alive=keep_alive), self.app)
 
-    def _queue(self, turn: Turn, app: ASGIApp) -> None:
+    def _queue(self, turn: RequestCycle, app: ASGIApp) -> None:
         self.cycle = turn
         if self._running is None:
             self._start(turn, app)
@@ -152,7 +153,7 @@ class Door(Intake):  # size: one connection has one state, and everything here t
             self.due = min(self.due, self.loop.time() + PATIENCE)  # whether the client is there has to be looked for
             self.pipeline.appendleft((turn, app))  # type: ignore[arg-type]
 
-    def _start(self, turn: Turn, app: ASGIApp) -> None:
+    def _start(self, turn: RequestCycle, app: ASGIApp) -> None:
         self._running, turn.followed = turn, bool(self.pipeline)
         turn.task = task = self.loop.create_task(turn.run(app, self.porter.refusing))
         self.tasks.add(task)

@@ -14,7 +14,7 @@ from mockserver.delivery.script import WITHOUT_BODY
 log = logging.getLogger("mockserver")
 
 
-class Turn(RequestResponseCycle):
+class RequestCycle(RequestResponseCycle):
     """One request and its answer; `transport` is the door."""
 
     task: "asyncio.Task[None] | None" = None  # that answers

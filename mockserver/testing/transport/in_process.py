@@ -19,10 +19,9 @@ from anyio.lowlevel import checkpoint
 from starlette.types import ASGIApp, Message, Scope
 
 from mockserver.config.errors import ConfigError
-from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.seed import monotonic
-from mockserver.delivery.connection import STAGE, Note
-from mockserver.delivery.drive import COMPLETE, CUT, encoded
+from mockserver.delivery.drive import COMPLETE, CUT, IN_PROCESS, Note, encoded
 from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.engine.offload import BY_HAND, Work
 from mockserver.server.snapshot import ClientLeftError
@@ -180,7 +179,7 @@ class Steps:
         self._turnstile = gate.turnstile
         self._note: Note | None = None
         self._body: bytes | None = body
-        self._coroutine: Any = gate.app({**scope, "extensions": {STAGE: self}}, self._receive, self._send)
+        self._coroutine: Any = gate.app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
 
     def next(self, result: object = None, error: BaseException | None = None) -> Step:
         """Go on, with what the last step wanted, to the next one. Raises what the application raises."""
@@ -336,7 +335,7 @@ class Answer:
                     yield from self._waited(seconds, asked)
                 case Cut(how=how):
                     self._cut = how
-                case Flush() | Spill():  # what spills over the end is not heard
+                case Flush() | RawWrite():  # what spills over the end is not heard
                     pass
                 case _:
                     step = yield from self._met(step)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mockserver.cli.cassette.describe import block, day, full_description, headline, line, size
 from mockserver.core.episode import Recorded
-from mockserver.server.parse_recorded import heard
+from mockserver.server.parse_recorded import parse_episode
 from tests.kit.episodes import chat, episode
 from tests.kit.local import local
 
@@ -18,13 +18,15 @@ def test_lines_and_blocks() -> None:
 
 def test_several_choices_and_items_and_errors() -> None:
     choices = chat("a", {"choices": [{"text": "b"}, {"refusal": "c"}]}, n=2)
-    told = list(full_description("x#1", choices, heard(choices)))
+    told = list(full_description("x#1", choices, parse_episode(choices)))
     assert told[told.index("  choice 1") + 1 :][:2] == ["  refusal: c", "  finish: stop"]
     rules = {"rules": [{"then": {"items": [{"type": "web_search_call", "query": "q"}], "text": "b"}}]}
     searched = episode(local(json.dumps(rules)), "/openai/v1/responses", {"model": "gpt-5", "input": "a"})
-    assert any(row.startswith("  (web_search_call) {") for row in full_description("x#1", searched, heard(searched)))
+    assert any(
+        row.startswith("  (web_search_call) {") for row in full_description("x#1", searched, parse_episode(searched))
+    )
     busy = chat("a", {"error": {"status": 503, "message": "No\nroom"}})
-    assert list(full_description("x#1", busy, heard(busy)))[-2:] == ["  error: No", "    room"]
+    assert list(full_description("x#1", busy, parse_episode(busy)))[-2:] == ["  error: No", "    room"]
     assert headline("x#1", busy).startswith("x#1  openai chat gpt-4o -> 503: error ")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from mockserver.core.action import Action, Cut, Flush, Head, Scene, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, FaultContext, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Frame
 from mockserver.core.seed import Seed
 from mockserver.delivery.script import sse
@@ -36,13 +36,13 @@ PLAIN_HEAD = Head(200, (("content-type", "application/json"), ("content-length",
 PLAIN = (PLAIN_HEAD, Write(BODY, 4))
 
 
-def scene(*, streamed: bool = True) -> Scene:
+def scene(*, streamed: bool = True) -> FaultContext:
     """A scene with a provider whose errors say why they are, and where they stand."""
 
     def error(reason: str, frames: int) -> Frame:
         return Frame(f'{{"error":"{reason} after {frames}"}}'.encode())
 
-    return Scene(Seed().stream("test"), error, streamed)
+    return FaultContext(Seed().stream("test"), error, streamed)
 
 
 def streamed(fault: Any, actions: Iterable[Action] = STREAM) -> list[Action]:
@@ -75,7 +75,7 @@ def _short(action: Action) -> str:
             return f"{seconds:g}s"
         case Flush():
             return "|"
-        case Spill(data):
+        case RawWrite(data):
             return f"spill:{data.decode()}"
         case Cut(how):
             return how

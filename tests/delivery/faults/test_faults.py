@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Fault, Head, Scene, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, Fault, FaultContext, Head, RawWrite, Wait, Write
 from mockserver.core.http import Frame
-from mockserver.delivery.faults import FAULTS, bent
+from mockserver.delivery.faults import FAULTS, apply_faults
 from mockserver.delivery.faults.positions import length
 from tests.delivery.faults.stage import PLAIN, STREAM
 
 ACTIONS = (Head(200, ()), Write(b"1"), Write(b"2"))
 
 
-def first_write_only(actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+def first_write_only(actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
     for action in actions:
         yield action
         if isinstance(action, Write):
@@ -22,23 +22,27 @@ def first_write_only(actions: Iterable[Action], scene: Scene) -> Iterator[Action
             return
 
 
-def shouted(actions: Iterable[Action], scene: Scene) -> Iterator[Action]:
+def shouted(actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
     return (Write(scene.error("server_error", 0).data) if isinstance(action, Write) else action for action in actions)
 
 
 def test_faults_are_applied_in_order() -> None:
     faults = (Fault("first", first_write_only), Fault("shouted", shouted))
-    assert list(bent(ACTIONS, faults, lambda reason, frames: Frame(b"!"))) == [Head(200, ()), Write(b"!"), Cut("end")]
+    assert list(apply_faults(ACTIONS, faults, lambda reason, frames: Frame(b"!"))) == [
+        Head(200, ()),
+        Write(b"!"),
+        Cut("end"),
+    ]
 
 
 def test_a_fault_of_what_is_said_bends_nothing() -> None:
-    assert list(bent(ACTIONS, (Fault("said"),), lambda reason, frames: Frame(b"!"))) == list(ACTIONS)
+    assert list(apply_faults(ACTIONS, (Fault("said"),), lambda reason, frames: Frame(b"!"))) == list(ACTIONS)
 
 
 def test_a_status_without_a_body_gets_none() -> None:
     fault = Fault("error_event", FAULTS["error_event"]())
     actions = (Head(204, ()), Write(b""))
-    assert list(bent(actions, (fault,), lambda reason, frames: Frame(b"!"), streamed=False)) == [
+    assert list(apply_faults(actions, (fault,), lambda reason, frames: Frame(b"!"), streamed=False)) == [
         Head(204, ()),
         Cut("end"),
     ]
@@ -48,8 +52,11 @@ def test_the_answer_to_head_has_no_bytes_either_past_its_end() -> None:
     fault = Fault("wrong_content_length", FAULTS["wrong_content_length"](by=-1))
     actions = (Head(200, (("content-length", "3"),)), Write(b"abc"))
     head = Head(200, (("content-length", "2"),))
-    for asked, left in ((False, [head, Write(b"ab"), Spill(b"c")]), (True, [head])):
-        assert list(bent(actions, (fault,), lambda reason, frames: Frame(b"!"), streamed=False, head=asked)) == left
+    for asked, left in ((False, [head, Write(b"ab"), RawWrite(b"c")]), (True, [head])):
+        assert (
+            list(apply_faults(actions, (fault,), lambda reason, frames: Frame(b"!"), streamed=False, head=asked))
+            == left
+        )
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -58,7 +65,7 @@ def test_every_fault_leaves_what_can_be_sent(name: str) -> None:
     for streamed, actions in ((True, STREAM), (False, PLAIN)):
         for other in FAULTS:
             faults = [Fault(each, FAULTS[each]()) for each in (name, other)]
-            found = list(bent(actions, faults, lambda reason, frames: Frame(b"{}"), streamed=streamed))
+            found = list(apply_faults(actions, faults, lambda reason, frames: Frame(b"{}"), streamed=streamed))
             stated = next((length(each.headers) for each in found if isinstance(each, Head)), None)
             if stated is None:
                 continue

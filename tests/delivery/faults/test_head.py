@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Head, Position, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, Head, Position, RawWrite, Wait, Write
 from mockserver.delivery.faults.connection import CutShort, Disconnect, EmptyBody, WrongContentLength, WrongContentType
 from tests.delivery.faults.stage import BODY, HEAD, ONE, OPEN, PLAIN, PLAIN_HEAD, STREAM, plain, sized, streamed
 
@@ -23,18 +23,18 @@ def test_a_length_that_never_comes() -> None:
 
 
 def test_a_length_that_is_not_enough() -> None:
-    assert plain(WrongContentLength(-10)) == [sized(16), Write(BODY[:16]), Spill(BODY[16:])]
-    assert plain(WrongContentLength(-99)) == [sized(0), Write(b""), Spill(BODY)]
+    assert plain(WrongContentLength(-10)) == [sized(16), Write(BODY[:16]), RawWrite(BODY[16:])]
+    assert plain(WrongContentLength(-99)) == [sized(0), Write(b""), RawWrite(BODY)]
     stated = Head(200, (*HEAD.headers, ("content-length", str(len(OPEN.data)))))
     found = streamed(WrongContentLength(-len(ONE.data)), (HEAD, OPEN, ONE))
-    assert found == [stated, OPEN, Write(b""), Spill(ONE.data)]
+    assert found == [stated, OPEN, Write(b""), RawWrite(ONE.data)]
 
 
 @pytest.mark.parametrize(
     ("before", "by", "after"),
     [
         (CutShort(Position("after_bytes", 5)), 10, [sized(15), Write(BODY[:5]), Cut("close")]),
-        (CutShort(Position("after_bytes", 5)), -2, [sized(3), Write(BODY[:3]), Spill(BODY[3:5]), Cut("end")]),
+        (CutShort(Position("after_bytes", 5)), -2, [sized(3), Write(BODY[:3]), RawWrite(BODY[3:5]), Cut("end")]),
         (Disconnect(Position("after_bytes", 5)), 10, [sized(15), Write(BODY[:5]), Cut("close")]),
         (Disconnect(), 10, [Cut("close")]),
     ],

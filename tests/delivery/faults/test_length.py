@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Head, Spill, Wait, Write
-from mockserver.delivery.faults.positions import length, truthful, with_header
+from mockserver.core.action import Action, Cut, Head, RawWrite, Wait, Write
+from mockserver.delivery.faults.positions import length, with_header, with_true_length
 from tests.delivery.faults.stage import PLAIN_HEAD, STREAM, sized
 
 
@@ -20,15 +20,15 @@ from tests.delivery.faults.stage import PLAIN_HEAD, STREAM, sized
         ([Write(b"12345"), Cut("reset")], 26),
         ([Write(b"12345"), Wait(math.inf)], 26),
         ([Write(bytes(30)), Cut("close")], 30),
-        ([Write(b"12345"), Spill(b"6")], 26),
+        ([Write(b"12345"), RawWrite(b"6")], 26),
     ],
 )
 def test_a_length_is_that_of_the_body(actions: list[Action], stated: int) -> None:
-    assert list(truthful([Wait(1), PLAIN_HEAD, *actions])) == [Wait(1), sized(stated), *actions]
+    assert list(with_true_length([Wait(1), PLAIN_HEAD, *actions])) == [Wait(1), sized(stated), *actions]
 
 
 def test_where_no_length_is_stated_none_is_added() -> None:
-    assert list(truthful(STREAM)) == list(STREAM)
+    assert list(with_true_length(STREAM)) == list(STREAM)
 
 
 def test_headers() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.action import Action, Head, Position, Wait, Write
 from mockserver.core.http import Frame
-from mockserver.delivery.faults.positions import HERE, early, marked, since, struck
+from mockserver.delivery.faults.positions import HERE, from_start, marked, since, with_target
 from tests.delivery.faults.stage import BODY, CALLING, CALLS, HEAD, PLAIN, PLAIN_HEAD, STREAM, scene
 
 SIZES = [len(write.data) for write in STREAM if isinstance(write, Write)]
@@ -150,11 +150,11 @@ def test_a_stream_is_not_looked_at_further_than_needed() -> None:
 
 
 def test_early_is_before_the_head() -> None:
-    assert next(iter(early(PLAIN, Position("at_start"), scene()))) is HERE
-    assert list(early(STREAM, Position("after_frames", 1), scene()))[2] is HERE
+    assert next(iter(from_start(PLAIN, Position("at_start"), scene()))) is HERE
+    assert list(from_start(STREAM, Position("after_frames", 1), scene()))[2] is HERE
 
 
 def test_since_and_struck() -> None:
     at = Position("after_frames", 2)
     assert [past for _, past in since(STREAM, at, scene())] == [False, False, False, True, True, True]
-    assert [strikes for _, strikes in struck(STREAM, at, scene())] == [False, False, False, True, False, False]
+    assert [strikes for _, strikes in with_target(STREAM, at, scene())] == [False, False, False, True, False, False]

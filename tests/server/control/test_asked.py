@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from mockserver.config.errors import Mistake
-from mockserver.server.control.requests import Asked, RefusedError, number, told
+from mockserver.server.control.requests import ControlRequest, RefusedError, json_response, number
 from mockserver.server.live import Sources, start
 
 
-def asked(body: bytes = b"", namespace: str = "default", **query: str) -> Asked:
-    return Asked(start(Sources()), namespace, query, body=body)
+def asked(body: bytes = b"", namespace: str = "default", **query: str) -> ControlRequest:
+    return ControlRequest(start(Sources()), namespace, query, body=body)
 
 
 def refusal(error: pytest.ExceptionInfo[RefusedError]) -> Any:
@@ -71,4 +71,4 @@ def test_a_refusal_lists_its_mistakes() -> None:
 
 
 def test_half_a_surrogate_pair_is_told_as_json() -> None:
-    assert json.loads(bytes(told({"a": "\ud800ø"}).body)) == {"a": "\ud800ø"}
+    assert json.loads(bytes(json_response({"a": "\ud800ø"}).body)) == {"a": "\ud800ø"}

@@ -2,13 +2,13 @@
 
 import json
 
-from mockserver.server.control.requests import Asked
+from mockserver.server.control.requests import ControlRequest
 from mockserver.server.control.rules import rules_of
 from mockserver.server.live import Sources, start
 
 
-def asked(body: bytes, kind: str = "application/json") -> Asked:
-    return Asked(start(Sources()), "default", body=body, kind=kind)
+def asked(body: bytes, kind: str = "application/json") -> ControlRequest:
+    return ControlRequest(start(Sources()), "default", body=body, kind=kind)
 
 
 def test_rules_and_how_many_names_were_given() -> None:

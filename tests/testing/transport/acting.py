@@ -6,7 +6,7 @@ from typing import Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mockserver.core.action import Action, Head
-from mockserver.delivery.connection import STAGE
+from mockserver.delivery.drive import IN_PROCESS
 from mockserver.testing.transport.in_process import Gate, Steps
 
 OK = Head(200, ())
@@ -23,7 +23,7 @@ class Acting:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            self.ended = await scope["extensions"][STAGE].perform(self.actions, self.noted.append)
+            self.ended = await scope["extensions"][IN_PROCESS].perform(self.actions, self.noted.append)
         except BaseException as error:
             self.ended = type(error)
             raise

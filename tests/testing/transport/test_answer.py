@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.action import Action, Cut, Flush, Head, Spill, Wait, Write
+from mockserver.core.action import Action, Cut, Flush, Head, RawWrite, Wait, Write
 from mockserver.core.http import Frame
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
@@ -76,7 +76,7 @@ def test_heads_are_as_on_the_wire(head: Head, how: Any, headers: Any) -> None:
         ((told(3), Write(b"one")), [b"one"], "complete"),
         ((told(3), Write(b"one"), Wait(9.0)), [b"one"], "complete"),
         ((told(3), Write(b"one"), Wait(math.inf)), [b"one"], ClientLeftError),
-        ((told(3), Write(b"one"), Spill(b"two")), [b"one"], "complete"),
+        ((told(3), Write(b"one"), RawWrite(b"two")), [b"one"], "complete"),
         ((told(3), Write(b"one two")), [b"one"], "complete"),
         ((told(9), Write(b"one")), [b"one", "RemoteProtocolError"], "complete"),
         ((told(9), Write(b"one"), Cut("close")), [b"one", "RemoteProtocolError"], "disconnected"),

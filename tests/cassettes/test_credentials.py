@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.cassettes.redaction.find import LARGEST, PLACEHOLDER, Credentials, credentials_of, worth_looking_for
+from mockserver.cassettes.redaction.find import MAX_LETTERS, PLACEHOLDER, Credentials, credentials_of, is_distinctive
 
 KEY = "sk-proj-0a1B2c/3+4="
 
@@ -30,8 +30,8 @@ KEY = "sk-proj-0a1B2c/3+4="
         ("API_KEY", False),
     ],
 )
-def test_what_is_worth_looking_for(value: str, worth: bool) -> None:
-    assert worth_looking_for(value) is worth
+def test_what_is_is_distinctive(value: str, worth: bool) -> None:
+    assert is_distinctive(value) is worth
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_is_not_text_is_left_alone() -> None:
 
 
 def test_no_more_are_looked_for_than_can_be() -> None:
-    many = credentials_of(f"value-{number:09}" for number in range(LARGEST // 10))
+    many = credentials_of(f"value-{number:09}" for number in range(MAX_LETTERS // 10))
     assert many.too_many
     assert many.text("value-000000001") == PLACEHOLDER
     assert not credentials_of([KEY]).too_many

@@ -60,19 +60,19 @@ def test_other_data(data: str | None) -> None:
 def test_pieces_are_changed_where_they_stand() -> None:
     events = [json.dumps(chat(text), indent=1) for text in ("xA", "B", "Cy", "z")]
     (lane,) = joined_deltas(events)
-    pieces = list(lane.without([(1, 4, "<K>")]))
-    assert [(piece.event, piece.said) for piece in pieces] == [(0, "x<K>"), (1, ""), (2, "y")]
+    pieces = list(lane.edited([(1, 4, "<K>")]))
+    assert [(piece.event, piece.text) for piece in pieces] == [(0, "x<K>"), (1, ""), (2, "y")]
     assert with_fragments(events[2], pieces[2:]) == events[2].replace("Cy", "y")
 
 
 def test_several_edits_of_one_piece() -> None:
     (lane,) = joined_deltas([json.dumps(chat(text)) for text in ("abcd", "efgh")])
-    assert [piece.said for piece in lane.without([(0, 1, "1"), (2, 3, "2"), (3, 5, "3")])] == ["1b23", "fgh"]
+    assert [piece.text for piece in lane.edited([(0, 1, "1"), (2, 3, "2"), (3, 5, "3")])] == ["1b23", "fgh"]
 
 
 def test_what_tells_of_a_token_beside_it_goes_too() -> None:
     (lane,) = joined_deltas([data := json.dumps(token("a")), json.dumps(token("b"))])
-    left = json.loads(with_fragments(data, list(lane.without([(0, 1, "<K>")]))))
+    left = json.loads(with_fragments(data, list(lane.edited([(0, 1, "<K>")]))))
     one = {"token": "<K>", "bytes": None, "logprob": 0, "top_logprobs": []}
     assert left["choices"][0]["logprobs"]["content"] == [one]
 
@@ -81,7 +81,7 @@ def test_of_completions_too() -> None:
     logprobs = {"tokens": ["a", "b"], "top_logprobs": [{"a": 0}, {"b": 0}], "text_offset": [0, 1]}
     data = json.dumps({"choices": [{"index": 0, "logprobs": logprobs}]})
     (lane,) = joined_deltas([data])
-    left = json.loads(with_fragments(data, list(lane.without([(0, 2, "<K>")]))))
+    left = json.loads(with_fragments(data, list(lane.edited([(0, 2, "<K>")]))))
     assert left["choices"][0]["logprobs"] == {"tokens": ["<K>", ""], "top_logprobs": None, "text_offset": [0, 1]}
 
 

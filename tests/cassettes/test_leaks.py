@@ -81,7 +81,7 @@ def test_where_it_stands(episode: Episode, where: str) -> None:
 def test_the_report_says_how_to_allow_it_and_tells_nothing() -> None:
     (leak,) = leaks(asked(body=[KEY]))
     assert str(leak) == (
-        "request, body, $[0]: sk-p...(masked) looks like a secret (OpenAI key); if it is none, allow it: "
+        "request, body, $[0]: sk-p...(masked) looks like a secret (OpenAI key); if it is not one, allow it: "
         'allow_secrets: ["sha256:f49b3c6b56972f76"]'
     )
     assert KEY[5:] not in repr(leak)

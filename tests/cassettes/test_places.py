@@ -76,7 +76,7 @@ def test_all_that_is_json_is_read(value: Any, ascii_only: bool, indent: int | No
 def rebuilt(place: JsonSpan, text: str) -> Any:
     """The value that stands at a place, made of those within it."""
     if place.inner is None:
-        return json.loads(text[place.start : place.end]) if place.said is None else place.said
+        return json.loads(text[place.start : place.end]) if place.text is None else place.text
     pairs = [(name, rebuilt(inner, text)) for name, inner in place.inner]
     return dict(pairs) if place.names is not None else [value for _, value in pairs]
 
@@ -100,7 +100,7 @@ def test_of_an_edit_within_another_the_outer_one_counts() -> None:
 
 
 def test_texts_are_names_and_values() -> None:
-    said = [place.said for place in text_spans(root('{"a":["b",1,{"c":null}]}'))]
+    said = [place.text for place in text_spans(root('{"a":["b",1,{"c":null}]}'))]
     assert said == ["a", "b", None, "c", None]
 
 

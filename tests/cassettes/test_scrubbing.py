@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.cassettes.redaction.find import LARGEST
+from mockserver.cassettes.redaction.find import MAX_LETTERS
 from mockserver.cassettes.redaction.redact import Redactor
 from mockserver.config.cassettes import Scrub
 from mockserver.config.errors import CassetteError
@@ -277,7 +277,7 @@ def test_the_name_of_the_model_is_scrubbed_as_the_request_s_is() -> None:
 
 
 def test_more_credentials_than_can_be_found_again_stop_the_recording() -> None:
-    many = [{"token": f"token-{number:020}"} for number in range(LARGEST // 20)]
+    many = [{"token": f"token-{number:020}"} for number in range(MAX_LETTERS // 20)]
     with pytest.raises(CassetteError, match="the request has over 32000 letters of credentials: they"):
         Redactor().episode(episode(post(many)))
     assert Redactor().request(post(many)).body.count(b'"token": "<API_KEY>"') == len(many)

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from mockserver.cassettes.redaction.find import Places, credentials, environment_secrets, mask
+from mockserver.cassettes.redaction.find import CredentialFields, credentials, environment_secrets, mask
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"
@@ -54,19 +54,19 @@ HEADERS = [
 @pytest.mark.parametrize(("name", "value", "shown"), HEADERS)
 def test_headers_that_hold_a_credential(name: str, value: str, shown: str) -> None:
     fields = ((name.encode(), value.encode()),)
-    assert Places().headers(fields) == ((name.encode(), shown.encode()),)
+    assert CredentialFields().headers(fields) == ((name.encode(), shown.encode()),)
 
 
 @pytest.mark.parametrize("name", ["api-key", "key", "token", "access_token", "sig", "code", "API_KEY", "%6bey"])
 def test_parameters_of_a_query(name: str) -> None:
     query = f"a=1&{name}={quote(KEY)}&b".encode()
     assert list(credentials((), query)) == [KEY]
-    assert Places().query(query) == f"a=1&{name}={MASKED}&b".encode()
+    assert CredentialFields().query(query) == f"a=1&{name}={MASKED}&b".encode()
 
 
 @pytest.mark.parametrize("query", [b"api-version=2024-10-21", b"max_tokens=123456", b"monkey=capuchin", b"key", b""])
 def test_other_parameters(query: bytes) -> None:
-    assert Places().query(query) == query
+    assert CredentialFields().query(query) == query
 
 
 BODIES = [
@@ -84,12 +84,12 @@ BODIES = [
 @pytest.mark.parametrize(("body", "shown"), BODIES)
 def test_fields_of_a_body(body: object, shown: object) -> None:
     raw = json.dumps(body).encode()
-    assert json.loads(Places().body(raw)) == shown
+    assert json.loads(CredentialFields().body(raw)) == shown
 
 
 def test_a_form() -> None:
     body = b"grant_type=x&client_secret=abcdef123"
-    assert Places().body(body) == b"grant_type=x&client_secret=ab...(masked)"
+    assert CredentialFields().body(body) == b"grant_type=x&client_secret=ab...(masked)"
 
 
 def test_what_a_scheme_stands_before_is_found_alone() -> None:
@@ -113,7 +113,7 @@ EVIL = {
 def spent(body: bytes) -> float:
     start = process_time()
     list(credentials((), b"", body))
-    Places().body(body)
+    CredentialFields().body(body)
     return process_time() - start
 
 
@@ -130,7 +130,7 @@ def test_the_tokens_of_logprobs_are_no_credentials() -> None:
 
 
 def test_something_else_may_stand_in_their_place() -> None:
-    places = Places(lambda value: f"<{len(value)}>")
+    places = CredentialFields(lambda value: f"<{len(value)}>")
     assert places.query(b"key=abc&a=abcdefgh") == b"key=<3>&a=abcdefgh"
     assert places.body(b'{"token":"abc"}') == b'{"token":"<3>"}'
 

@@ -149,7 +149,7 @@ def test_what_was_recorded_is_not_unplayed(up: Upstream, tmp_path: Path) -> None
         flags = ("--unplayed", f"http://127.0.0.1:{port}", "--cassettes", tmp_path, "--dry-run")
         assert run("cassette", "prune", "chat", *flags).out.splitlines() == [
             "chat.yaml#1  openai chat gpt-4o -> 200: -",
-            f"{tmp_path}/chat.yaml: 1 episode would go, 2 left",
+            f"{tmp_path}/chat.yaml: 1 episode would be removed, 2 left",
         ]
 
 

@@ -1,6 +1,7 @@
-"""What secrets look like: the formats of well-known keys, and what stands after a word such as `password`.
+"""Detect secrets by their look: the formats of well-known keys, and values after words such as `password`.
 
-Each finds values in bytes in time that depends on their length alone.
+Each detector is linear in the length of the data. detect-secrets was tried in its place: without its entropy plugins it
+finds 20 of the 50 examples below, at over a second per megabyte; with them it reports nearly every line of a cassette.
 """
 
 import json
@@ -11,23 +12,23 @@ from dataclasses import dataclass, replace
 
 
 def is_random(text: str) -> bool:
-    """Whether it may be a key: letters and digits of many kinds, hardly a word among them, and no example."""
+    """Whether it may be a key: various letters and digits, hardly any words, and not an example."""
     return _DIGIT.search(text) is not None and _LETTER.search(text) is not None and is_token(text)
 
 
 def is_token(text: str) -> bool:
-    """The same, where letters alone may do."""
+    """Whether it may be a key that can consist of letters alone."""
     return len(set(text)) >= _KINDS and _in_words(text) < len(text) / 2 and not is_fake(text)
 
 
 def is_password(text: str) -> bool:
-    """Whether it may be a password that is in use: letters and digits, and neither an example nor a line of code."""
+    """Whether it may be a real password: letters and digits, and neither an example nor code."""
     mixed = _DIGIT.search(text) is not None and _LETTER.search(text) is not None
     return mixed and not _CODE.search(text) and _in_words(text) < len(text) / 2 and not is_fake(text)
 
 
 def is_fake(text: str) -> bool:
-    """Whether it says itself that it is an example, or is made of one letter or of a row of them."""
+    """Whether it is an example by its words, or a repeated or consecutive row of letters."""
     small = text.lower()
     if _ANYWHERE.search(small) or _REPEATED.search(small):
         return True
@@ -35,7 +36,7 @@ def is_fake(text: str) -> bool:
 
 
 def is_jwt(text: str) -> bool:
-    """Whether its first part is the header of a JWT, and the rest not that of all tutorials."""
+    """Whether it begins with the header of a JWT, and is not the one of all tutorials."""
     head, _, rest = text.partition(".")
     try:
         header = json.loads(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
@@ -45,13 +46,13 @@ def is_jwt(text: str) -> bool:
 
 
 def _in_words(text: str) -> int:
-    """How many of its letters stand in what may be words."""
+    """How many of its letters belong to what may be words."""
     words = (found[0] for found in _WORD.finditer(text))
     return sum(len(word) for word in words if len(_VOWEL.findall(word)) >= len(word) * 0.3)
 
 
 _TUTORIAL = "eyJzdWIiOiIxMjM0NTY3ODkw"  # {"sub":"1234567890
-_KINDS = 8  # different letters that chance makes at least
+_KINDS = 8  # different letters in any random text
 _DIGIT, _LETTER = re.compile("[0-9]"), re.compile("[A-Za-z]")
 _WORD = re.compile("[A-Z]?[a-z]{4,}+|[A-Z]{5,}+")
 _VOWEL = re.compile("[aeiouyAEIOUY]")
@@ -60,21 +61,8 @@ _REPEATED = re.compile(r"(.)\1{4}")
 _CODE = re.compile(r"[(\[{]|^[$%<*#]|^\w+\.\w+\.")
 _ALONE = frozenset(
     (
-        "test",
-        "tests",
-        "fake",
-        "demo",
-        "mock",
-        "mocked",
-        "your",
-        "todo",
-        "here",
-        "some",
-        "foo",
-        "bar",
-        "wrong",
-        "invalid",
-        "bad",
+        *("test", "tests", "fake", "demo", "mock", "mocked", "your", "todo", "here", "some", "foo", "bar"),
+        *("wrong", "invalid", "bad"),
     )
 )
 _ANYWHERE = re.compile(
@@ -89,7 +77,7 @@ Check = Callable[[str], bool]
 
 
 def is_apart(data: bytes, at: int) -> bool:
-    """Whether no letter stands before a place, but such as end an escape."""
+    """Whether no letter precedes this place, except the end of an escape."""
     return at == 0 or data[at - 1] not in _LETTERS or _ESCAPE.search(data, max(0, at - 6), at) is not None
 
 
@@ -103,11 +91,11 @@ _ESCAPE = re.compile(rb"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2})\Z")
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """A kind of secret: how all of one looks, and an example.
+    """A kind of secret, with an example.
 
-    `needles`: one of these stands in each, `back` letters from its beginning; in small letters, where case is ignored.
-    `begins` says whether one may begin there. The pattern's first group is the value, or else all of it. `check` tells
-    true ones from examples.
+    `needles`: each secret has one of these, `back` letters from its start; lower case if the pattern ignores case.
+    `begins`: whether a secret may begin at a place. The value is the pattern's first group, or all of it. `check`
+    tells real ones from examples.
     """
 
     name: str
@@ -119,7 +107,7 @@ class Detector:
     back: int = 0
 
     def found(self, data: bytes, small: bytes) -> Iterator[tuple[int, int]]:
-        """From where to where each value stands in data, of which `small` is the same in small letters."""
+        """The start and end of each value in data; `small` is the data in lower case."""
         group = 1 if self.pattern.groups else 0
         within = small if self.pattern.flags & re.IGNORECASE else data
         for needle in self.needles:
@@ -133,23 +121,22 @@ class Detector:
 
 
 def _key(name: str, needle: str, rest: str, example: str) -> Detector:
-    """A detector of keys that begin so and go on so; nothing of the kind follows."""
+    """A detector of keys with this start and this rest."""
     pattern = re.escape(needle) + rest + r"(?![A-Za-z0-9])"
     return Detector(name, (needle.encode(),), re.compile(pattern.encode()), example)
 
 
 def _letters(name: str, needle: str, rest: str, example: str) -> Detector:
-    """The same of keys that may be letters alone."""
+    """A detector of keys that may consist of letters alone."""
     return replace(_key(name, needle, rest, example), check=is_token)
 
 
 def _after(words: tuple[bytes, ...], between: bytes, value: bytes) -> re.Pattern[bytes]:
-    """The pattern of a value after a word."""
     return re.compile(b"(?:%b)%b(%b)" % (b"|".join(words), between, value), re.IGNORECASE)
 
 
 def _is_announced(small: bytes, at: int) -> bool:
-    """Whether a word announces a secret: not every key does, nor what is a token of something else."""
+    """Whether a word announces a secret: not every key does, nor a token of something else."""
     before = small[max(0, at - 16) : at]
     if small.startswith(b"key", at):
         return before.rstrip(b"_ -").endswith(_OF_KEYS)

@@ -1,7 +1,4 @@
-"""Finds the credentials of a request by the names that they go by, and takes them out of their places.
-
-Knows no provider. Wherever else they occur is no matter of names: see `cassettes/credentials.py`.
-"""
+"""Find the credentials of a request by their names, and replace them wherever else they occur. Knows no provider."""
 
 import json
 import re
@@ -15,11 +12,11 @@ from urllib.parse import quote, quote_plus, unquote_plus
 if TYPE_CHECKING:
     from ahocorasick_rs import BytesAhoCorasick
 
-SHORTEST = 6  # letters of base64 that are enough to tell a value by
+MIN_BASE64 = 6  # letters of base64 that identify a value
 
 
 def spellings(value: str) -> Iterator[str]:
-    """A value as it is, in URLs and in JSON, and each of these within another; some of them more than once."""
+    """A value as it is, in URLs and in JSON, and each of these within another; may repeat some."""
     for text in _texts(value):
         once = dict.fromkeys((text, *_written(text)))
         yield from once
@@ -29,14 +26,14 @@ def spellings(value: str) -> Iterator[str]:
 
 
 def in_base64(value: str) -> Iterator[str]:
-    """The letters that a value certainly has in base64, at each of the three ways to fall among groups of three."""
+    """The letters that a value certainly has in base64, for each of its three possible offsets."""
     for text in _texts(value):
         for letters in _cores(text.encode("utf-8", "replace")):
             yield from (letters, letters.translate(_URL_SAFE), *_written(letters))
 
 
 def as_bytes(forms: Iterator[str]) -> Iterator[bytes]:
-    """Forms as bytes, in each of the two encodings in which headers and bodies come."""
+    """Forms as bytes, in both encodings that headers and bodies use."""
     for form in dict.fromkeys(forms):
         yield form.encode("utf-8", "surrogatepass")
         if _is_latin(form):
@@ -58,7 +55,7 @@ def _written(text: str) -> Iterator[str]:
 
 
 def _escaped(text: str) -> Iterator[str]:
-    """A text of which every letter is escaped, though none need be: for a URL, and in JSON."""
+    """A text with every letter escaped, needed or not: for a URL, and in JSON."""
     yield "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "replace"))
     pairs = text.encode("utf-16-be", "surrogatepass")
     yield "".join(f"\\u{pairs[at]:02x}{pairs[at + 1]:02x}" for at in range(0, len(pairs), 2))
@@ -66,7 +63,7 @@ def _escaped(text: str) -> Iterator[str]:
 
 def _texts(value: str) -> Iterator[str]:
     yield value
-    if _is_latin(value):  # a header's bytes, which may have been UTF-8
+    if _is_latin(value):  # the bytes of a header, which may be UTF-8
         yield value.encode("latin-1").decode("utf-8", "replace")
 
 
@@ -79,35 +76,37 @@ def _cores(data: bytes) -> Iterator[str]:
         letters = b64encode(b"\0" * before + data).decode()
         start = (0, 2, 3)[before]
         whole = (before + len(data)) // 3 * 4 + (0, 1, 2)[(before + len(data)) % 3]
-        if whole - start >= SHORTEST:
+        if whole - start >= MIN_BASE64:
             yield letters[start:whole]
 
 
-_COMPONENT = "!'()*"  # what JavaScript's encodeURIComponent leaves as it is, beside what Python does
-_ADDRESS = ";,/?:@&=+$!'()*#"  # what encodeURI does
+_COMPONENT = "!'()*"  # not escaped by JavaScript's encodeURIComponent, unlike Python
+_ADDRESS = ";,/?:@&=+$!'()*#"  # not escaped by encodeURI
 _SAME_EVERYWHERE = re.compile(r"[A-Za-z0-9_.~-]*+")
 _PERCENT = re.compile("%[0-9A-F]{2}")
-_MARKED = re.compile("[+<>&'`/=]")  # what careful writers of JSON escape, though they need not
+_MARKED = re.compile("[+<>&'`/=]")  # what some JSON writers escape, though they need not
 _URL_SAFE = str.maketrans("+/", "-_")
 
 
 Fields = tuple[tuple[bytes, bytes], ...]
-SHORTEST_SECRET = 6  # letters of a variable's value that is a credential
+MIN_ENVIRONMENT_SECRET = 6  # letters
 
 
 def mask(value: str) -> str:
-    """What stands in place of a credential: the same for the same one, and enough of a long one to know it by."""
+    """The text to show for a credential: always the same, with the start of a long one."""
     plain = _BEGINNING.match(value)
     return f"{plain[0][: len(value) // 4] if plain else ''}...(masked)"
 
 
 def environment_secrets(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """The credentials that stand in environment variables, by the names of these."""
-    return tuple(value for name, value in environ.items() if len(value) >= SHORTEST_SECRET and _VARIABLE.search(name))
+    """The credentials in environment variables, found by the names of these."""
+    return tuple(
+        value for name, value in environ.items() if len(value) >= MIN_ENVIRONMENT_SECRET and _VARIABLE.search(name)
+    )
 
 
 def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Iterator[str]:
-    """The values of the credentials of a request, however short; some of them more than once."""
+    """The credentials of a request, however short; may repeat some."""
     yield from _in_headers(headers)
     yield from _in_pairs(query)
     yield from _in_body(body)
@@ -115,26 +114,26 @@ def credentials(headers: Fields, query: bytes = b"", body: bytes = b"") -> Itera
 
 @lru_cache(1024)
 def is_secret_header(name: str) -> bool:
-    """Whether a header holds a credential, by its name."""
+    """Whether a header of this name holds a credential."""
     return _is_secret_header(name.encode("latin-1", "replace"))
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
-    """The places of credentials in a request: what stands there gets something else instead, however short it is."""
+class CredentialFields:
+    """Replaces what headers, parameters and fields with the names of credentials hold, however short it is."""
 
     instead: Callable[[str], str] = mask
 
     def headers(self, headers: Fields) -> Fields:
-        """Headers without what those of credentials hold, but for schemes and the names of cookies."""
+        """Headers without credentials; schemes and the names of cookies stay."""
         return tuple((name, self._header(name, value)) for name, value in headers)
 
     def query(self, query: bytes) -> bytes:
-        """A query, likewise."""
+        """A query without credentials."""
         return self._pairs(query)
 
     def body(self, body: bytes) -> bytes:
-        """The body of a request, likewise."""
+        """The body of a request without credentials."""
         if _may_have_fields(body):
             body = _FIELD.sub(lambda found: found[1] + self.instead(_unescaped(found[2])).encode() + b'"', body)
         return self._pairs(body) if _is_form(body) else body
@@ -167,7 +166,7 @@ def _in_headers(headers: Fields) -> Iterator[str]:
 
 
 def _parts(name: bytes, value: bytes) -> list[bytes]:
-    """What is secret of a header: all of it, but for the scheme of a credential and the names of cookies."""
+    """The secret parts of a header: all of it except a scheme and the names of cookies."""
     value = value.strip()
     if name.lower() in (b"cookie", b"set-cookie"):
         pairs = value.split(b";") if name.lower() == b"cookie" else value.split(b";")[:1]
@@ -179,7 +178,7 @@ def _parts(name: bytes, value: bytes) -> list[bytes]:
 
 
 def _passwords(name: bytes, part: bytes) -> Iterator[str]:
-    """What `Authorization: Basic` holds once it is decoded."""
+    """The decoded credentials of `Authorization: Basic`."""
     if not name.lower().endswith(_WITH_SCHEME) or len(part) > _LONGEST_BASIC:
         return
     try:
@@ -208,8 +207,7 @@ def _in_body(body: bytes) -> Iterator[str]:
 
 
 def _may_have_fields(body: bytes) -> bool:
-    """Whether to look closely: most bodies have no name of a credential."""
-    return _ENDING.search(body) is not None
+    return _ENDING.search(body) is not None  # quick, as most bodies have no name of a credential
 
 
 def _unescaped(text: bytes) -> str:
@@ -230,12 +228,11 @@ def _is_secret_parameter(name: bytes) -> bool:
 
 
 def _is_form(body: bytes) -> bool:
-    """Whether a body may be that of a form: it begins with a name and an equals sign."""
     return _FORM.match(body) is not None
 
 
 _LONGEST_NAME, _LONGEST_BASIC = 100, 4096
-_WITH_SCHEME = (b"authorization", b"auth")  # headers whose credential has its scheme in front
+_WITH_SCHEME = (b"authorization", b"auth")  # headers with a scheme before the credential
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9_-]{0,30}")
 _COOKIE = re.compile(rb"((?:^|;)[^=;]*+=)([^;]*+)")
 _FORM = re.compile(rb"\s{0,20}[A-Za-z_][\w.%-]{0,99}=")
@@ -254,14 +251,14 @@ _PARAMETER = re.compile(
 )
 _BEGINNING = re.compile(r"[A-Za-z0-9_-]{0,4}")
 _SAID = re.compile(r"(?:bearer|basic|token|apikey) +(.+)", re.IGNORECASE | re.DOTALL)
-# The end of such a name: what is quick to tell comes first.
+# The end of such a name, the quickest check first.
 _ENDING = re.compile(
     rb'"(?<=[yntdl]")(?:(?<=key")|(?<=token")|(?<=secret")|(?<=password")|(?<=passwd")|(?<=credential")'
     rb'|(?<=authorization"))',
     re.IGNORECASE,
 )
-# A JSON member whose name is a credential's and whose value is text; names are bounded, blanks are never read twice.
-# The token of a logprob is none: it has neighbours that tell.
+# A JSON member with the name of a credential and a text value; names are bounded, blanks are never read twice.
+# The token of a logprob is not one: logprob or bytes follow it.
 _FIELD = re.compile(
     rb'("(?:[\w-]{0,40}?'
     rb"(?:api[_-]?key|access[_-]?key|private[_-]?key|token|secret|password|passwd|credential|authorization)"
@@ -271,55 +268,48 @@ _FIELD = re.compile(
 
 
 PLACEHOLDER = "<API_KEY>"
-SHORTEST_CREDENTIAL, SHORTEST_MIXED = (
-    8,
-    6,
-)  # letters of a value that is looked for everywhere; fewer where not all are alike
-LARGEST = 32_000  # letters of all values together that are looked for
-REMEMBERED = 4_000  # letters of values for which it is worth the memory to keep what finds them
-Span = tuple[int, int]
-Edit = tuple[int, int, str]  # from where to where, and what is to stand there
+MIN_PLAIN, MIN_MIXED = 8, 6  # letters of a value that is replaced everywhere, if all are alike or not
+MAX_LETTERS = 32_000  # of all values together
+MAX_CACHED = 4_000  # letters of values whose finder is kept
+Edit = tuple[int, int, str]  # start, end, replacement
 
 
-def worth_looking_for(value: str) -> bool:
-    """Whether a value is taken out wherever it stands; a short or plain one, such as `ollama`, is only in its place."""
+def is_distinctive(value: str) -> bool:
+    """Whether to replace a value everywhere; a short or plain one, such as `ollama`, is replaced in its field only."""
     if PLACEHOLDER in value or value in PLACEHOLDER:
         return False
-    return len(value) >= (SHORTEST_CREDENTIAL if value.isalpha() or value.isdigit() else SHORTEST_MIXED)
+    return len(value) >= (MIN_PLAIN if value.isalpha() or value.isdigit() else MIN_MIXED)
 
 
 def placeholder_for(_: str) -> str:
-    """What stands in place of every credential in what is recorded."""
+    """The text that replaces every credential in a recording."""
     return PLACEHOLDER
 
 
 def credentials_of(values: Iterable[str], instead: Callable[[str], str] = placeholder_for) -> "Credentials":
-    """Those of some values that are worth looking for."""
-    found = tuple(dict.fromkeys(filter(worth_looking_for, values)))
-    return (_again if sum(map(len, found)) <= REMEMBERED else Credentials)(found, instead)
+    """The distinctive ones of some values."""
+    found = tuple(dict.fromkeys(filter(is_distinctive, values)))
+    return (_cached if sum(map(len, found)) <= MAX_CACHED else Credentials)(found, instead)
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """Values to take out, and what stands in place of one, in whatever case they are written.
-
-    What that takes depends on the length of a text, not on how many they are.
-    """
+    """Values to replace, in any case. Time depends on the length of a text, not on how many values there are."""
 
     values: tuple[str, ...] = ()
     instead: Callable[[str], str] = placeholder_for
 
     @property
     def too_many(self) -> bool:
-        """Whether there is so much of them that only the first are looked for."""
-        return sum(map(len, self.values)) > LARGEST
+        """Whether only the first of them are looked for, as there are so many."""
+        return sum(map(len, self.values)) > MAX_LETTERS
 
     def are_in(self, data: bytes) -> bool:
         """Whether bytes may hold one of them."""
         return bool(self.values) and bool(self._finder.find(data))
 
     def data(self, data: bytes) -> bytes:
-        """Bytes without any of them; the very object, where none is in it."""
+        """Bytes without any of them; the same object if none is in it."""
         if not self.values or not (found := self.edits(data)):
             return data
         pieces, reached = list[bytes](), 0
@@ -329,7 +319,7 @@ class Credentials:
         return b"".join((*pieces, data[reached:]))
 
     def text(self, text: str) -> str:
-        """The same of a text."""
+        """A text without any of them."""
         if not self.values:
             return text
         data = text.encode("utf-8", "surrogatepass")
@@ -337,17 +327,14 @@ class Credentials:
         return text if left is data else left.decode("utf-8", "replace")
 
     def edits(self, data: bytes) -> list[Edit]:
-        """Where each stands, and what is to stand there; one in base64 with all the base64 around it, which tells of
-
-        it too.
-        """
+        """Where each occurs, and what replaces it; one in base64 includes all the base64 around it."""
         found = list[Edit]()
         reached = 0
         for number, start, end in self._finder.find(data):
             pattern = self._finder.patterns[number]
-            if end <= reached or not pattern.stands(data[start:end]):
+            if end <= reached or not pattern.matches(data[start:end]):
                 continue
-            if start < reached:  # it overlaps the base64 before
+            if start < reached:  # it overlaps the base64 before it
                 found[-1] = (found[-1][0], end, found[-1][2])
             elif not pattern.exact:
                 found.append((start, end, pattern.instead))
@@ -358,18 +345,18 @@ class Credentials:
 
     @cached_property
     def _finder(self) -> "_Finder":
-        from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind  # only where there is something to find
+        from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind  # only if there is something to find
 
-        plain, coded = dict[bytes, _Pattern](), dict[bytes, _Pattern]()
+        plain, coded = dict[bytes, _CredentialPattern](), dict[bytes, _CredentialPattern]()
         for value in self._within_bounds():
             instead = self.instead(value)
             for form in as_bytes(spellings(value)):
-                plain.setdefault(form.lower(), _Pattern(instead))
+                plain.setdefault(form.lower(), _CredentialPattern(instead))
             for form in as_bytes(in_base64(value)):
-                before = coded.get(form.lower(), _Pattern(instead))
-                coded[form.lower()] = _Pattern(before.instead, (*before.exact, form))
+                before = coded.get(form.lower(), _CredentialPattern(instead))
+                coded[form.lower()] = _CredentialPattern(before.instead, (*before.exact, form))
         patterns = coded | plain | {PLACEHOLDER.lower().encode(): _NOWHERE}
-        quick = Implementation.ContiguousNFA  # to make; of what is long, others take seconds
+        quick = Implementation.ContiguousNFA  # others take seconds for long values
         found = BytesAhoCorasick(tuple(patterns), MatchKind.LeftmostLongest, implementation=quick)
         return _Finder(found, tuple(patterns.values()))
 
@@ -377,44 +364,42 @@ class Credentials:
         total = 0
         for value in self.values:
             total += len(value)
-            if total > LARGEST:
+            if total > MAX_LETTERS:
                 return
             yield value
 
 
 @dataclass(frozen=True, slots=True)
-class _Pattern:
-    """What stands in place of a value that is found so. `exact`: its forms, if in another case they are none."""
+class _CredentialPattern:
+    """The replacement of a value; `exact`: its only forms, if case matters."""
 
     instead: str
     exact: tuple[bytes, ...] = ()
 
-    def stands(self, data: bytes) -> bool:
+    def matches(self, data: bytes) -> bool:
         return not self.exact or data in self.exact
 
 
 @dataclass(frozen=True, slots=True)
 class _Finder:
-    """Finds patterns, which are in small letters."""
-
     automaton: "BytesAhoCorasick"
-    patterns: tuple[_Pattern, ...]
+    patterns: tuple[_CredentialPattern, ...]
 
     def find(self, data: bytes) -> Sequence[tuple[int, int, int]]:
-        """The number of each that is found, with its start and end."""
+        """The number of each pattern found, with its start and end."""
         found: Sequence[tuple[int, int, int]] = self.automaton.find_matches_as_indexes(data.lower())
         return found
 
 
-def _run(data: bytes, start: int, end: int, reached: int) -> Span:
-    """The whole run of base64 around a piece of it, after what was reached before; letters of an escape are none."""
+def _run(data: bytes, start: int, end: int, reached: int) -> tuple[int, int]:
+    """The whole run of base64 around a piece of it, without the letters of an escape."""
     first = reached + len(data[reached:start].rstrip(_LETTERS))
     escape, tail = _ESCAPE.match(data, first - 1, start) if first else None, _RUN.match(data, end)
     return escape.end() if escape else first, tail.end() if tail else end
 
 
-_again = lru_cache(32)(Credentials)  # the same ones come again and again, and what finds them is costly
-_NOWHERE = _Pattern("", (b"",))  # a placeholder is left as it is
+_cached = lru_cache(32)(Credentials)  # the same ones come again and again, and a finder is costly to make
+_NOWHERE = _CredentialPattern("", (b"",))  # a placeholder stays as it is
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_"
 _RUN = re.compile(rb"[A-Za-z0-9+/_-]*+={0,2}+")
 _ESCAPE = re.compile(rb"\\(?:u[0-9a-fA-F]{4}|[nrtbf/])|%[0-9a-fA-F]{2}")  # of JSON, or of a URL

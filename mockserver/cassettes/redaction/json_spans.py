@@ -1,7 +1,4 @@
-"""Where the values of a JSON text stand, so that some can be replaced and all else stays as it was written.
-
-Gives no value back but the texts.
-"""
+"""Edit the values of JSON texts in place, leaving all else as it was written; also texts split across events."""
 
 import json
 import re
@@ -14,34 +11,35 @@ from mockserver.config.types import JsonPath, Step
 from mockserver.core.json import Json
 
 Key = str | int
-Edit = tuple[int, int, str]  # from where to where, and what stands there instead
+Edit = tuple[int, int, str]  # start, end, replacement
 
 
 @dataclass(slots=True)
 class JsonSpan:
-    """Where a value stands: a text with what it says, an object or a list with what is within it, or none of these.
+    """The place of a value in a text.
 
-    `inner` has an object's members, or a list's by number; `names` where an object's names stand.
+    `text`: of a string; `inner`: the members of an object, or of a list by number; `names`: the places of an object's
+    names.
     """
 
     start: int
     end: int = 0
-    said: str | None = None
+    text: str | None = None
     inner: "list[tuple[Key, JsonSpan]] | None" = None
     names: "list[JsonSpan] | None" = None
 
 
 def parse_spans(text: str) -> JsonSpan | None:
-    """Where all that a JSON text holds stands; None where it is none, or is deeper than Python's clients read."""
+    """The root of a JSON text; None if it is not JSON, or is too deep for Python's json."""
     try:
-        json.loads(text, strict=False)  # much quicker to say no
-        return _Reading(text).root()
+        json.loads(text, strict=False)  # much quicker at refusing
+        return _Parser(text).root()
     except (ValueError, RecursionError):
         return None
 
 
 def find_spans(root: JsonSpan, path: JsonPath) -> list[JsonSpan]:
-    """The places that a path leads to, each once."""
+    """The values that a path matches, each once."""
     reached = [root]
     for step in path:
         among = _everything(reached) if step.deep else reached
@@ -50,7 +48,7 @@ def find_spans(root: JsonSpan, path: JsonPath) -> list[JsonSpan]:
 
 
 def span_at(root: JsonSpan, keys: Iterable[Key]) -> JsonSpan | None:
-    """The place that names and numbers lead to; of a name that stands twice, the last."""
+    """The value at these names and numbers; of a repeated name, the last."""
     place: JsonSpan | None = root
     for key in keys:
         place = next((inner for name, inner in reversed((place and place.inner) or ()) if name == key), None)
@@ -58,7 +56,7 @@ def span_at(root: JsonSpan, keys: Iterable[Key]) -> JsonSpan | None:
 
 
 def text_spans(root: JsonSpan) -> Iterator[JsonSpan]:
-    """The texts in it, names included, and what is neither text nor object nor list."""
+    """All scalars, and the names of objects."""
     for place in _everything([root]):
         yield from place.names or ()
         if place.inner is None:
@@ -66,7 +64,7 @@ def text_spans(root: JsonSpan) -> Iterator[JsonSpan]:
 
 
 def path_of(root: JsonSpan, offset: int) -> str:
-    """The JSONPath of the innermost value that stands at an offset."""
+    """The JSONPath of the innermost value at an offset."""
     place: JsonSpan | None = root
     shown = "$"
     while place and place.inner:
@@ -77,14 +75,14 @@ def path_of(root: JsonSpan, offset: int) -> str:
 
 
 def shown_key(key: Key) -> str:
-    """A name or number as JSONPath has it."""
+    """A step of a JSONPath."""
     if isinstance(key, int):
         return f"[{key}]"
     return f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """The text after these edits; of one within another, only the outer one counts."""
+    """The text after these edits; an edit within another one is ignored."""
     pieces, reached = [], 0
     for start, end, instead in sorted(edits, key=lambda edit: (edit[0], -edit[1])):
         if start >= reached:
@@ -93,9 +91,9 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
     return "".join((*pieces, text[reached:]))
 
 
-def json_string(said: str, text: str) -> str:
-    """What a text says as JSON, in the manner of the text that it is to stand in: what is not ASCII escaped, or not."""
-    return json.dumps(said, ensure_ascii=text.isascii())
+def json_string(value: str, text: str) -> str:
+    """A JSON string for insertion into a text: with non-ASCII characters escaped if that text escapes them."""
+    return json.dumps(value, ensure_ascii=text.isascii())
 
 
 def _children(place: JsonSpan, step: Step) -> Iterator[JsonSpan]:
@@ -110,7 +108,7 @@ def _children(place: JsonSpan, step: Step) -> Iterator[JsonSpan]:
 
 
 def _everything(roots: Sequence[JsonSpan]) -> Iterator[JsonSpan]:
-    """These and all within them, each once, in the order of the text."""
+    """These and all values within them, each once, in the order of the text."""
     reached = -1
     for root in sorted(roots, key=lambda place: (place.start, -place.end)):
         if root.start < reached:  # within the one before
@@ -123,8 +121,8 @@ def _everything(roots: Sequence[JsonSpan]) -> Iterator[JsonSpan]:
             waiting += [inner for _, inner in reversed(place.inner or ())]
 
 
-class _Reading:
-    """One reading of a text, from its beginning to its end. Raises ValueError."""
+class _Parser:
+    """Parses a text once. Raises ValueError."""
 
     def __init__(self, text: str) -> None:
         self._text, self._at = text, 0
@@ -139,7 +137,7 @@ class _Reading:
         return root
 
     def _within(self, outer: JsonSpan) -> None:
-        """The next member of what is open, or its end."""
+        """The next member of the innermost open value, or its end."""
         inner = outer.inner
         assert inner is not None  # noqa: S101  # only objects and lists are open
         is_object = self._text[outer.start] == "{"
@@ -165,10 +163,10 @@ class _Reading:
         if self._next() != ":":
             raise ValueError
         self._at += 1
-        return name.said or ""
+        return name.text or ""
 
     def _value(self) -> JsonSpan:
-        """The value that begins here; an object or a list stays open."""
+        """The value that begins here; an object or a list is left open."""
         sign = self._next()
         if sign == '"':
             return self._string()
@@ -186,11 +184,11 @@ class _Reading:
 
     def _string(self) -> JsonSpan:
         start = self._at
-        said, self._at = scanstring(self._text, start + 1, False)
-        return JsonSpan(start, self._at, said)
+        text, self._at = scanstring(self._text, start + 1, False)
+        return JsonSpan(start, self._at, text)
 
     def _next(self) -> str:
-        """The next letter that is no blank; empty at the end."""
+        """The next character that is not blank; empty at the end."""
         blanks = _BLANKS.match(self._text, self._at)
         self._at = blanks.end() if blanks else self._at
         return self._text[self._at : self._at + 1]
@@ -206,32 +204,29 @@ Path = tuple[Key, ...]
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A piece of a text: the number of its event, where it stands in that event's JSON, and what it says."""
+    """A piece of a text in the JSON of an event."""
 
-    event: int
+    event: int  # its number
     path: Path
-    said: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedText:
-    """Pieces that say one text together."""
+    """A text that is split into pieces."""
 
     pieces: tuple[Fragment, ...]
 
     @property
     def text(self) -> str:
-        """What they say."""
-        return "".join(piece.said for piece in self.pieces)
+        """The whole text."""
+        return "".join(piece.text for piece in self.pieces)
 
-    def without(self, edits: Sequence[Edit]) -> Iterator[Fragment]:
-        """The pieces that change when the whole text is edited: what replaces goes where the replaced began.
-
-        The edits stand in order, none within another.
-        """
+    def edited(self, edits: Sequence[Edit]) -> Iterator[Fragment]:
+        """The pieces that change by edits of the whole text, which are in order; replacements go to the first piece."""
         start = first = 0
         for piece in self.pieces:
-            end = start + len(piece.said)
+            end = start + len(piece.text)
             while first < len(edits) and edits[first][1] <= start:
                 first += 1
             within = list[Edit]()
@@ -240,31 +235,31 @@ class JoinedText:
                     break
                 within.append((max(left, start) - start, min(right, end) - start, instead if left >= start else ""))
             if within:
-                yield Fragment(piece.event, piece.path, apply_edits(piece.said, within))
+                yield Fragment(piece.event, piece.path, apply_edits(piece.text, within))
             start = end
 
 
 def joined_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
-    """The texts that the events of an answer tell in pieces; of a plain answer its body is the only event."""
+    """The texts that are split across events, or across the tokens of a plain body (a single event)."""
     found: dict[Path, list[Fragment]] = {}
     for number, data in enumerate(events):
         value = _parsed(data)
         outer = tuple(str(value.get(name)) for name in _OF_EVENT) if isinstance(value, Mapping) else ()
-        for lane, path, said in _texts(value):
-            found.setdefault((*outer, *lane), []).append(Fragment(number, path, said))
+        for joined, path, text in _texts(value):
+            found.setdefault((*outer, *joined), []).append(Fragment(number, path, text))
     return tuple(JoinedText(tuple(pieces)) for pieces in found.values() if len(pieces) > 1)
 
 
 def with_fragments(data: str, pieces: Sequence[Fragment]) -> str:
-    """The JSON of an event with other pieces. Of a token, what tells of it beside goes too."""
+    """The JSON of an event with other pieces. What repeats a token next to it is removed."""
     root = parse_spans(data)
     if root is None:
         return data
     edits = list[Edit]()
     for piece in pieces:
         if place := span_at(root, piece.path):
-            edits.append((place.start, place.end, json_string(piece.said, data)))
-            edits += _beside(root, piece.path)
+            edits.append((place.start, place.end, json_string(piece.text, data)))
+            edits += _repetitions(root, piece.path)
     return apply_edits(data, edits)
 
 
@@ -278,26 +273,26 @@ def _parsed(data: str | None) -> Json:
 
 
 def _texts(value: Json) -> Iterator[tuple[Path, Path, str]]:
-    """Each piece of a text in an event: the lane that it belongs to, its path and what it says."""
+    """Each piece of a text in an event: which text it belongs to, its path and itself."""
     waiting: list[tuple[Path, Path, Json]] = [((), (), value)]
     while waiting:
-        lane, path, inner = waiting.pop()
+        joined, path, inner = waiting.pop()
         if isinstance(inner, str) and _is_piece(path):
-            yield lane, path, inner
+            yield joined, path, inner
         elif isinstance(inner, Mapping):
-            waiting += [((*lane, key), (*path, key), each) for key, each in reversed(tuple(inner.items()))]
+            waiting += [((*joined, key), (*path, key), each) for key, each in reversed(tuple(inner.items()))]
         elif isinstance(inner, list):
             every = "logprobs" in path
             waiting += [
-                ((*lane, "*" if every else _number(each, index)), (*path, index), each)
+                ((*joined, "*" if every else _number(each, index)), (*path, index), each)
                 for index, each in reversed(tuple(enumerate(inner)))
             ]
 
 
 def _number(value: Json, index: int) -> int | str:
-    """Which of a list it is: as it says itself, or by its place."""
-    said = value.get("index") if isinstance(value, Mapping) else None
-    return f"#{said}" if isinstance(said, int) else index
+    """The index of an item: as it states, or by its position."""
+    stated = value.get("index") if isinstance(value, Mapping) else None
+    return f"#{stated}" if isinstance(stated, int) else index
 
 
 def _is_piece(path: Path) -> bool:
@@ -307,11 +302,11 @@ def _is_piece(path: Path) -> bool:
 
 
 def _is_within_delta(path: Path) -> bool:
-    return "delta" in path and path[-1] not in _SAID_ONCE
+    return "delta" in path and path[-1] not in _NOT_SPLIT
 
 
-def _beside(root: JsonSpan, path: Path) -> Iterator[Edit]:
-    """What tells of a token beside it: its bytes, and what nearly stood there."""
+def _repetitions(root: JsonSpan, path: Path) -> Iterator[Edit]:
+    """What repeats a token next to it: its bytes, and the alternatives."""
     if "logprobs" not in path:
         return
     *outer, last = path
@@ -323,4 +318,4 @@ def _beside(root: JsonSpan, path: Path) -> Iterator[Edit]:
 
 _WORDS = ('"delta"', '"text"', '"logprobs"')
 _OF_EVENT = ("type", "item_id", "output_index", "content_index", "summary_index", "index")
-_SAID_ONCE = ("role", "type", "id", "item_id", "name", "object", "model", "status", "stop_reason")
+_NOT_SPLIT = ("role", "type", "id", "item_id", "name", "object", "model", "status", "stop_reason")

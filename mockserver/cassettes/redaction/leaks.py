@@ -1,4 +1,4 @@
-"""What still looks like a secret in an episode that is to be written, where it stands, and how to allow it."""
+"""Find what looks like a secret in an episode before it is recorded, and say how to allow it."""
 
 import re
 from bisect import bisect_right
@@ -18,12 +18,12 @@ from mockserver.core.episode import Episode, RecordedEvent
 from mockserver.core.http import Headers
 
 HASH = "sha256:"
-SHOWN, LEAST = 16, 8  # hexadecimal digits of a hash that are offered, and that are needed
+SHOWN, MIN_DIGITS = 16, 8  # hexadecimal digits of a hash that are suggested, and that are required
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedSecrets:
-    """Texts with `*` as wildcard (`\\*` for a star), and beginnings of the SHA-256 of a value."""
+    """What the setting allow_secrets allows: patterns with `*` as wildcard, and prefixes of SHA-256 hashes."""
 
     hashes: tuple[str, ...] = ()
     patterns: tuple[tuple[str, ...], ...] = ()  # the pieces between the wildcards
@@ -35,19 +35,19 @@ class AllowedSecrets:
 
 
 def allowed(entries: tuple[str, ...]) -> AllowedSecrets:
-    """What the setting allow_secrets allows. Raises ConfigError."""
+    """Parse the setting allow_secrets. Raises ConfigError."""
     hashes = tuple(entry.removeprefix(HASH).lower() for entry in entries if entry.startswith(HASH))
     for digits in hashes:
-        if not LEAST <= len(digits) <= 64 or set(digits) - set("0123456789abcdef"):
+        if not MIN_DIGITS <= len(digits) <= 64 or set(digits) - set("0123456789abcdef"):
             raise ConfigError(
-                f"allow_secrets: {HASH}{digits} must have {LEAST} to 64 hexadecimal digits after {HASH}, as reports "
-                "of what looks like a secret show them"
+                f"allow_secrets: {HASH}{digits} must have {MIN_DIGITS} to 64 hexadecimal digits after {HASH}, as the "
+                "report of the secret shows them"
             )
     return AllowedSecrets(hashes, tuple(_pieces(entry) for entry in entries if not entry.startswith(HASH)))
 
 
 def entry_of(value: str) -> str:
-    """What to write into allow_secrets for a value, without telling it."""
+    """The entry of allow_secrets for a value, which does not reveal it."""
     return HASH + _hash(value)[:SHOWN]
 
 
@@ -61,7 +61,7 @@ def _pieces(pattern: str) -> tuple[str, ...]:
 
 
 def _fits(pieces: tuple[str, ...], value: str) -> bool:
-    """Whether the pieces stand one after the other in a value, the first at its beginning, the last at its end."""
+    """Whether a value consists of these pieces with anything between them."""
     if len(pieces) == 1:
         return value == pieces[0]
     first, *middle, last = pieces
@@ -76,12 +76,12 @@ def _fits(pieces: tuple[str, ...], value: str) -> bool:
     return True
 
 
-MAX_LEAKS = 20  # leaks of one episode that are told
+MAX_LEAKS = 20  # that are reported of one episode
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """What looks like a secret: of which kind, where it stands, its beginning, and what in the settings allows it."""
+    """What looks like a secret: its kind and place, its masked text, and the setting that allows it."""
 
     kind: str
     where: str
@@ -89,17 +89,17 @@ class Leak:
     how: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.shown} looks like a secret ({self.kind}); if it is none, allow it: {self.how}"
+        return f"{self.where}: {self.shown} looks like a secret ({self.kind}); if it is not one, allow it: {self.how}"
 
 
 def leaks(episode: Episode, allow: tuple[str, ...] = ()) -> tuple[Leak, ...]:
-    """What looks like a secret, each value once; `allow` is the setting allow_secrets. Raises ConfigError for that."""
+    """What looks like a secret, each value once; `allow` is the setting allow_secrets. Raises ConfigError for it."""
     return tuple(islice(_leaks(episode, allowed(allow)), MAX_LEAKS))
 
 
 @dataclass(frozen=True, slots=True)
 class _Surface:
-    """Bytes to look through, and how to say where in them something stands."""
+    """Bytes to search, and how to name a place in them."""
 
     data: bytes
     where: Callable[[bytes, int], str]
@@ -108,7 +108,7 @@ class _Surface:
 def _leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
     seen = set[str]()
     for surface in _surfaces(episode):
-        data = _ESCAPED.sub(_meant, surface.data) if b"\\" in surface.data else surface.data
+        data = _ESCAPED.sub(_unescaped, surface.data) if b"\\" in surface.data else surface.data
         small = data.lower()
         for detector in DETECTORS:
             for start, end in detector.found(data, small):
@@ -130,10 +130,10 @@ def _surfaces(episode: Episode) -> Iterator[_Surface]:
     yield from _of_headers(reply.headers, "answer")
     if reply.frames is None:
         yield _Surface(reply.body, partial(_in_body, "answer, body"))
-        yield from _told(("" if reply.body is None else _text(reply.body),), "answer, body, in pieces")
+        yield from _joined(("" if reply.body is None else _text(reply.body),), "answer, body, in pieces")
     else:
         yield _of_frames(reply.frames)
-        yield from _told(tuple(data_of(frame) for _, frame in reply.frames), "answer, told in pieces")
+        yield from _joined(tuple(data_of(frame) for _, frame in reply.frames), "answer, in pieces")
 
 
 def _of_headers(headers: Headers, of: str) -> Iterator[_Surface]:
@@ -142,15 +142,15 @@ def _of_headers(headers: Headers, of: str) -> Iterator[_Surface]:
 
 
 def _of_frames(frames: tuple[RecordedEvent, ...]) -> _Surface:
-    """All events at once; one by one would take longer."""
+    """All events at once, which is faster than one by one."""
     return _Surface(b"".join(frame for _, frame in frames), partial(_in_frames, frames))
 
 
-def _told(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:
-    for lane in joined_deltas(events):
-        first, last = lane.pieces[0], lane.pieces[-1]
+def _joined(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:
+    for joined in joined_deltas(events):
+        first, last = joined.pieces[0], joined.pieces[-1]
         within = f", events {first.event + 1} to {last.event + 1}" if first.event != last.event else ""
-        yield _named(lane.text, of + within)
+        yield _named(joined.text, of + within)
 
 
 def _named(text: str, where: str) -> _Surface:
@@ -165,8 +165,8 @@ def _in_body(of: str, data: bytes, at: int) -> str:
 
 
 def _in_frames(frames: tuple[RecordedEvent, ...], data: bytes, at: int) -> str:
-    """Which event, and where in it. What was unescaped is looked for once more, as it shifted the places."""
-    ends = tuple(accumulate(len(_ESCAPED.sub(_meant, frame)) for _, frame in frames))
+    """Which event, and where in it. Unescaping has shifted the offsets, so it is done again."""
+    ends = tuple(accumulate(len(_ESCAPED.sub(_unescaped, frame)) for _, frame in frames))
     number = bisect_right(ends, at)
     start = ends[number - 1] if number else 0
     event, offset = data[start : ends[number]], at - start
@@ -183,10 +183,10 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _meant(found: re.Match[bytes]) -> bytes:
+def _unescaped(found: re.Match[bytes]) -> bytes:
     return bytes((int(found[1], 16),)) if found[1] else b"/"
 
 
-# Letters that some writers of JSON escape though they need not: what is looked for must not hide behind that.
+# Letters that some JSON writers escape needlessly, which must not hide a secret.
 _ESCAPED = re.compile(rb"\\{1,8}(?:u00(2[013-9a-f]|[346][0-9a-f]|5[0-9abd-f]|7[0-9a-e])|/)", re.IGNORECASE)
 _HEAD = re.compile(rb"(?:(?!data:)[^\r\n]*[\r\n]+)*?data: ?")

@@ -1,4 +1,4 @@
-"""The user's own rules of what to leave out: where it stands in JSON, or what it looks like."""
+"""Redact recordings by header names, credentials and the user's rules, and mask credentials in what people see."""
 
 import json
 import re
@@ -11,11 +11,11 @@ from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
 from mockserver.cassettes.redaction.find import (
-    LARGEST,
+    MAX_LETTERS,
     PLACEHOLDER,
+    CredentialFields,
     Credentials,
     Fields,
-    Places,
     credentials,
     credentials_of,
     is_secret_header,
@@ -46,21 +46,21 @@ from mockserver.core.seed import monotonic
 
 @dataclass(frozen=True, slots=True)
 class HeaderPolicy:
-    """Headers to keep: by name, or by how their names begin."""
+    """Headers to keep, by name or by prefix."""
 
     names: frozenset[str]
-    beginnings: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
 
     def of(self, headers: Headers, more: Collection[str] = ()) -> Headers:
-        """Those of some headers that are kept, in their order, with names in lower case; `more` are asked for."""
+        """The headers that are kept, in order, with lower-case names; `more` names further ones."""
         small = ((name.lower(), value) for name, value in headers)
         return tuple((name, value) for name, value in small if self.has(name) or (name in more and name not in NEVER))
 
     def has(self, name: str) -> bool:
-        """Whether a header, named in lower case, is kept."""
+        """Whether a header of this lower-case name is kept."""
         if name in self.names:
             return True
-        return name.startswith(self.beginnings) and name not in NEVER | ACCOUNT and not is_secret_header(name)
+        return name.startswith(self.prefixes) and name not in NEVER | ACCOUNT and not is_secret_header(name)
 
 
 REQUEST = HeaderPolicy(
@@ -86,7 +86,7 @@ REPLY = HeaderPolicy(
     ("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-ms-", "azureml-model-", "fireworks-"),
 )
 
-# What is never kept, whoever asks for it: what belongs to one connection, one form of the body, or one visitor.
+# Never kept: what belongs to one connection, one encoding of the body, or one visitor.
 NEVER = frozenset(
     (
         *("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"),
@@ -95,7 +95,7 @@ NEVER = frozenset(
     )
 )
 
-# Whose request it is. That is no credential, but a name, and often a plain word: its value is left alone elsewhere.
+# Whose request it is: a name and often a plain word, so its value is not replaced elsewhere.
 ACCOUNT = frozenset(("openai-organization", "openai-project", "x-ms-client-principal-id"))
 
 
@@ -104,12 +104,12 @@ REGEX_SECONDS = 1.0  # for all patterns in a text of up to a million letters
 
 @dataclass(frozen=True)
 class RedactionRules:
-    """Rules, applied one after the other: those of places first. What they put in is left alone by all of them."""
+    """The user's rules, those with paths first. No rule changes what another one has inserted."""
 
     rules: tuple[Scrub, ...] = ()
 
     def text(self, text: str) -> str:
-        """A text that is no JSON. Raises CassetteError where a pattern takes too long, here as in all that follows."""
+        """A redacted text that is not JSON. Raises CassetteError, as all methods do, if a pattern takes too long."""
         return self._replaced(text, _deadline(text)) if self._patterns else text
 
     def json(self, text: str) -> str | None:
@@ -117,22 +117,22 @@ class RedactionRules:
         root = parse_spans(text)
         if root is None:
             return None
-        changed = apply_edits(text, list(self._by_place(root, text)))
+        changed = apply_edits(text, list(self._by_path(root, text)))
         if not self._patterns:
             return changed
         root = root if changed == text else parse_spans(changed)
         assert root is not None  # noqa: S101  # a value stands where a value stood
-        return apply_edits(changed, list(self._by_look(root, changed)))
+        return apply_edits(changed, list(self._by_pattern(root, changed)))
 
     def either(self, text: str) -> str:
-        """A text that may be JSON."""
+        """A redacted text that may be JSON."""
         if not self.rules:
             return text
         changed = self.json(text) if text.lstrip()[:1] in ("{", "[", '"') else None
         return self.text(text) if changed is None else changed
 
     def body(self, body: bytes) -> bytes:
-        """A body that may be JSON; the very object, where nothing is to be done."""
+        """A redacted body that may be JSON; the same object if nothing changes."""
         if not self.rules or not body:
             return body
         text = body.decode("utf-8", "surrogateescape")
@@ -140,7 +140,7 @@ class RedactionRules:
         return body if changed == text else changed.encode("utf-8", "surrogateescape")
 
     def spans(self, text: str) -> Iterator[Edit]:
-        """What the patterns find in a text, the first that does at each place."""
+        """What the patterns find in a text, in order and without overlaps."""
         deadline, reached = _deadline(text), 0
         every = [edit for rule in self._patterns for edit in self._found(rule, text, deadline)]
         for edit in sorted(every):
@@ -153,44 +153,45 @@ class RedactionRules:
         return tuple((steps(rule.path), rule.placeholder) for rule in self.rules if rule.path is not None)
 
     @cached_property
-    def _patterns(self) -> tuple["_Pattern", ...]:
+    def _patterns(self) -> tuple["_RulePattern", ...]:
         import regex  # type: ignore[import-untyped]  # slow to import, and most settings have no pattern
 
         return tuple(
-            _Pattern(regex.compile(rule.regex), rule.placeholder, rule.regex)
+            _RulePattern(regex.compile(rule.regex), rule.placeholder, rule.regex)
             for rule in self.rules
             if rule.regex is not None
         )
 
     @cached_property
-    def _put_in(self) -> re.Pattern[str]:
-        """What finds the placeholders of all rules."""
+    def _placeholders(self) -> re.Pattern[str]:
         every = sorted({PLACEHOLDER, *(rule.placeholder for rule in self.rules)}, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, every)))
 
-    def _by_place(self, root: JsonSpan, text: str) -> Iterator[Edit]:
+    def _by_path(self, root: JsonSpan, text: str) -> Iterator[Edit]:
         for path, placeholder in self._paths:
             for place in find_spans(root, path):
-                yield from (edit for edit in _instead(place, placeholder, text) if not self._is_put_in(edit, text))
+                yield from (
+                    edit for edit in _replacements(place, placeholder, text) if not self._is_inserted(edit, text)
+                )
 
-    def _is_put_in(self, edit: Edit, text: str) -> bool:
-        """Whether a rule, this one or another, has put something in there before."""
+    def _is_inserted(self, edit: Edit, text: str) -> bool:
+        """Whether a rule has inserted something there already."""
         start, end, _ = edit
         return any(text[start:end] in (rule.placeholder, json_string(rule.placeholder, text)) for rule in self.rules)
 
-    def _by_look(self, root: JsonSpan, text: str) -> Iterator[Edit]:
+    def _by_pattern(self, root: JsonSpan, text: str) -> Iterator[Edit]:
         deadline = _deadline(text)
         for place in text_spans(root):
-            was = text[place.start : place.end] if place.said is None else place.said
-            if place.said is None and was[0].isalpha():  # true, false, null
+            was = text[place.start : place.end] if place.text is None else place.text
+            if place.text is None and was[0].isalpha():  # true, false, null
                 continue
             now = self._replaced(was, deadline)
             if now == was:
                 continue
-            if place.said is not None:
+            if place.text is not None:
                 yield place.start, place.end, json_string(now, text)
             elif any(now == rule.placeholder for rule in self._patterns):  # a number, all of which is meant
-                yield place.start, place.end, _as_word(now, was, text)
+                yield place.start, place.end, _as_scalar(now, was, text)
 
     def _replaced(self, text: str, deadline: float) -> str:
         for rule in self._patterns:
@@ -198,27 +199,27 @@ class RedactionRules:
                 text = apply_edits(text, edits)
         return text
 
-    def _found(self, rule: "_Pattern", text: str, deadline: float) -> Iterator[Edit]:
+    def _found(self, rule: "_RulePattern", text: str, deadline: float) -> Iterator[Edit]:
         for start, end in self._free(text):
             left = max(deadline - monotonic(), 0.001)
             try:
                 for match in rule.pattern.finditer(text, start, end, timeout=left):
                     if match.end() > match.start():
                         yield match.start(), match.end(), rule.placeholder
-            except (TimeoutError, MemoryError):  # memory: the library's own way to fail on some
-                raise CassetteError(_ran_out(rule.shown)) from None
+            except (TimeoutError, MemoryError):  # how the library fails on some patterns
+                raise CassetteError(_too_slow(rule.shown)) from None
 
     def _free(self, text: str) -> Iterable[tuple[int, int]]:
-        """The stretches of a text that are no placeholder."""
+        """The parts of a text between placeholders."""
         ends = [0]
-        for match in self._put_in.finditer(text):
+        for match in self._placeholders.finditer(text):
             yield ends[-1], match.start()
             ends.append(match.end())
         yield ends[-1], len(text)
 
 
 @dataclass(frozen=True, slots=True)
-class _Pattern:
+class _RulePattern:
     pattern: Any
     placeholder: str
     shown: str
@@ -228,55 +229,55 @@ def _deadline(text: str) -> float:
     return monotonic() + REGEX_SECONDS * (1 + len(text) // 1_000_000)
 
 
-def _ran_out(pattern: str) -> str:
+def _too_slow(pattern: str) -> str:
     shown = json.dumps(pattern if len(pattern) <= 80 else pattern[:79] + "…", ensure_ascii=False)
     return f"scrub: the pattern {shown} takes over {REGEX_SECONDS:g} s, or all memory, on a text; make it simpler"
 
 
-def _instead(place: JsonSpan, placeholder: str, text: str) -> Iterator[Edit]:
-    """A text becomes the placeholder, and so does every text within an object or a list; a null says nothing."""
+def _replacements(place: JsonSpan, placeholder: str, text: str) -> Iterator[Edit]:
+    """Replace a value, or every value within an object or a list, except null."""
     waiting: Sequence[JsonSpan] = [place]
     while waiting:
         for each in waiting:
-            if each.said is not None:
+            if each.text is not None:
                 yield each.start, each.end, json_string(placeholder, text)
-            elif each.said is None and each.inner is None:
+            elif each.text is None and each.inner is None:
                 was = text[each.start : each.end]
-                yield each.start, each.end, was if was == "null" else _as_word(placeholder, was, text)
+                yield each.start, each.end, was if was == "null" else _as_scalar(placeholder, was, text)
         waiting = [inner for each in waiting for _, inner in each.inner or ()]
 
 
-def _as_word(placeholder: str, was: str, text: str) -> str:
-    """The placeholder in place of a number, true or false: as one, where it is one too."""
-    same = placeholder in _TRUTHS if was in _TRUTHS else _NUMBER.fullmatch(placeholder) is not None
+def _as_scalar(placeholder: str, was: str, text: str) -> str:
+    """The placeholder for a number, true or false: bare if it is one too, else quoted."""
+    same = placeholder in _BOOLEANS if was in _BOOLEANS else _NUMBER.fullmatch(placeholder) is not None
     return placeholder if same else json_string(placeholder, text)
 
 
-_TRUTHS = ("true", "false")
+_BOOLEANS = ("true", "false")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 Data = tuple[str | None, ...]  # of each event
 
 
-def redact_reply(reply: Recorded, away: Credentials, rules: RedactionRules) -> Recorded:
-    """An answer without these credentials and without what these rules leave out.
+def redact_reply(reply: Recorded, hidden: Credentials, rules: RedactionRules) -> Recorded:
+    """An answer without these credentials and without what the rules find.
 
-    What is told in pieces goes first: of a piece alone a rule may find a part, and leave the rest behind.
+    Texts split across events go first: in a single event, a rule may find only a part.
     """
-    headers = tuple((name, rules.text(away.text(value))) for name, value in REPLY.of(reply.headers))
+    headers = tuple((name, rules.text(hidden.text(value))) for name, value in REPLY.of(reply.headers))
     if reply.frames is not None:
-        return replace(reply, headers=headers, frames=_frames(reply.frames, away, rules))
+        return replace(reply, headers=headers, frames=_frames(reply.frames, hidden, rules))
     was = reply.body.decode("utf-8", "surrogateescape")
-    (told,) = _together((was,), away, rules)
-    body = reply.body if told == was or told is None else told.encode("utf-8", "surrogateescape")
-    return replace(reply, headers=headers, body=rules.body(away.data(body)))
+    (joined,) = _without_joined((was,), hidden, rules)
+    body = reply.body if joined == was or joined is None else joined.encode("utf-8", "surrogateescape")
+    return replace(reply, headers=headers, body=rules.body(hidden.data(body)))
 
 
-def _frames(frames: Sequence[RecordedEvent], away: Credentials, rules: RedactionRules) -> tuple[RecordedEvent, ...]:
+def _frames(frames: Sequence[RecordedEvent], hidden: Credentials, rules: RedactionRules) -> tuple[RecordedEvent, ...]:
     was = tuple(data_of(frame) for _, frame in frames)
-    told = zip(frames, was, _together(was, away, rules), strict=True)
-    left = ((at, away.data(_with(frame, old, new))) for (at, frame), old, new in told)
+    joined = zip(frames, was, _without_joined(was, hidden, rules), strict=True)
+    left = ((at, hidden.data(_with(frame, old, new))) for (at, frame), old, new in joined)
     return tuple((at, _ruled(frame, rules)) for at, frame in left) if rules.rules else tuple(left)
 
 
@@ -289,21 +290,21 @@ def _with(frame: bytes, old: str | None, new: str | None) -> bytes:
     return frame if new is None or new == old else with_data(frame, new)
 
 
-def _together(events: Data, away: Credentials, rules: RedactionRules) -> Data:
-    """The events without what they tell together and is to be left out."""
-    events = redact_joined(events, away)
+def _without_joined(events: Data, hidden: Credentials, rules: RedactionRules) -> Data:
+    """The events without what they contain jointly."""
+    events = redact_joined(events, hidden)
     return _edited(events, lambda text: tuple(rules.spans(text))) if rules.rules else events
 
 
-def redact_joined(events: Data, away: Credentials) -> Data:
-    """The events without those credentials that no one of them holds, but several together."""
-    return _edited(events, lambda text: _credentials(text, away)) if away.values else events
+def redact_joined(events: Data, hidden: Credentials) -> Data:
+    """The events without credentials that are split across several of them."""
+    return _edited(events, lambda text: _credentials(text, hidden)) if hidden.values else events
 
 
 def _edited(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
     pieces: dict[int, list[Fragment]] = defaultdict(list)
-    for lane in joined_deltas(events):
-        for piece in lane.without(edits) if (edits := find(lane.text)) else ():
+    for joined in joined_deltas(events):
+        for piece in joined.edited(edits) if (edits := find(joined.text)) else ():
             pieces[piece.event].append(piece)
     return tuple(
         with_fragments(data, pieces[number]) if data is not None and number in pieces else data
@@ -311,10 +312,10 @@ def _edited(events: Data, find: Callable[[str], Sequence[Edit]]) -> Data:
     )
 
 
-def _credentials(text: str, away: Credentials) -> Sequence[Edit]:
+def _credentials(text: str, hidden: Credentials) -> Sequence[Edit]:
     data = text.encode("utf-8", "surrogatepass")
     edits, letters, reached = list[Edit](), 0, 0
-    for start, end, instead in away.edits(data):
+    for start, end, instead in hidden.edits(data):
         before, within = (_letters(data[left:right]) for left, right in ((reached, start), (start, end)))
         edits.append((letters + before, letters + before + within, instead))
         letters, reached = letters + before + within, end
@@ -325,14 +326,14 @@ def _letters(data: bytes) -> int:
     return len(data) if data.isascii() else sum(byte & 0xC0 != 0x80 for byte in data)
 
 
-_DONE = "[DONE]"  # what ends a stream says nothing
+_DONE = "[DONE]"  # the end of a stream has no content
 
 
 @dataclass(frozen=True)
 class Redactor:
-    """Scrubs by a user's rules, the secrets of the environment, and what a user allows to be kept.
+    """Redacts by the user's rules, the environment's secrets (`known`), and what the user allows.
 
-    `headers` are those of requests that are kept beside the usual ones, as they are compared.
+    `headers`: request headers to keep besides the usual ones, because they are compared.
     """
 
     scrubs: tuple[Scrub, ...] = ()
@@ -341,33 +342,33 @@ class Redactor:
     headers: tuple[str, ...] = ()
 
     def request(self, sent: Sent) -> Sent:
-        """A live request as a recording would have it, but with all its headers; the very object, if it is the same."""
-        told, kept = _head(sent.headers, self._compared)
-        placed = _of_body(sent)
-        if not (self.scrubs or placed or self._compares_credentials):
-            away = self._away(told)
+        """A live request as it would be recorded, but with all headers; the same object if nothing changes."""
+        in_headers, kept = _head(sent.headers, self._compared)
+        in_fields = _field_credentials(sent)
+        if not (self.scrubs or in_fields or self._compares_credentials):
+            hidden = self._credentials(in_headers)
             head = f"{sent.path}\n{sent.query}\n{kept}".encode("utf-8", "surrogateescape")
-            if not (away.are_in(sent.body) or away.are_in(head)):
+            if not (hidden.are_in(sent.body) or hidden.are_in(head)):
                 return sent
-        return self._sent(sent, told, placed)
+        return self._sent(sent, in_headers, in_fields)
 
     def episode(self, episode: Episode, secrets: Iterable[str] = ()) -> Episode:
-        """What is kept of an episode; `secrets` are values that came with it from elsewhere: the upstream's own key.
+        """The episode to record; `secrets` are further values, such as the upstream's key.
 
-        Raises CassetteError where there are too many credentials to be found again, or a rule takes too long.
+        Raises CassetteError if there are too many credentials to find, or a rule takes too long.
         """
         sent, reply = episode.request, episode.reply
-        placed, told = _of_body(sent), (*_head(sent.headers, ())[0], *secrets)
-        of_reply = self._away((*told, *placed))
+        in_fields, others = _field_credentials(sent), (*_head(sent.headers, ())[0], *secrets)
+        of_reply = self._credentials((*others, *in_fields))
         if of_reply.too_many:
             raise CassetteError(
-                f"the request has over {LARGEST} letters of credentials: they could not be found again in the answer, "
+                f"the request has over {MAX_LETTERS} letters of credentials, too many to find in the answer, "
                 "so nothing is recorded"
             )
         return replace(
             episode,
             model=self._model(episode.model, of_reply),
-            request=self._sent(replace(sent, headers=REQUEST.of(sent.headers, self._compared)), told, placed),
+            request=self._sent(replace(sent, headers=REQUEST.of(sent.headers, self._compared)), others, in_fields),
             reply=redact_reply(reply, of_reply, self._rules),
         )
 
@@ -380,9 +381,8 @@ class Redactor:
         return allowed(self.allowed)
 
     @cached_property
-    def _in_place(self) -> Places:
-        """What takes credentials out of their own places, however short they are."""
-        return Places(lambda value: value if value in self._allows else PLACEHOLDER)
+    def _fields(self) -> CredentialFields:
+        return CredentialFields(lambda value: value if value in self._allows else PLACEHOLDER)
 
     @cached_property
     def _compared(self) -> tuple[str, ...]:
@@ -392,39 +392,39 @@ class Redactor:
     def _compares_credentials(self) -> bool:
         return any(map(is_secret_header, self._compared))
 
-    def _away(self, values: tuple[str, ...]) -> Credentials:
+    def _credentials(self, values: tuple[str, ...]) -> Credentials:
         return credentials_of(value for value in (*self.known, *values) if value not in self._allows)
 
-    def _sent(self, sent: Sent, told: tuple[str, ...], placed: tuple[str, ...]) -> Sent:
-        away = self._away((*told, *placed))
+    def _sent(self, sent: Sent, others: tuple[str, ...], in_fields: tuple[str, ...]) -> Sent:
+        hidden = self._credentials((*others, *in_fields))
         query, body = sent.query, sent.body
-        if placed:
-            query = self._in_place.query(query.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
-            body = self._in_place.body(body)
-        query, body = self._query(away.text(query)), self._rules.body(away.data(body))
-        path, headers = self._text(sent.path, away), self._headers(sent.headers, away)
+        if in_fields:
+            query = self._fields.query(query.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+            body = self._fields.body(body)
+        query, body = self._query(hidden.text(query)), self._rules.body(hidden.data(body))
+        path, headers = self._text(sent.path, hidden), self._headers(sent.headers, hidden)
         if body is sent.body and query == sent.query and path == sent.path and headers is sent.headers:
             return sent
         return replace(sent, path=path, query=query, headers=headers, body=body)
 
-    def _headers(self, headers: Headers, away: Credentials) -> Headers:
-        """Headers of a request; those that are not kept stay as they are, if they are still there."""
-        left = tuple((name, self._header(name, value, away)) for name, value in headers)
+    def _headers(self, headers: Headers, hidden: Credentials) -> Headers:
+        """Redacted headers; those that will not be recorded stay as they are."""
+        left = tuple((name, self._header(name, value, hidden)) for name, value in headers)
         return headers if left == headers else left
 
-    def _header(self, name: str, value: str, away: Credentials) -> str:
+    def _header(self, name: str, value: str, hidden: Credentials) -> str:
         if not REQUEST.has(name) and name not in self._compared:
             return value
         if is_secret_header(name):
-            ((_, raw),) = self._in_place.headers(((name.encode(), value.encode("latin-1", "replace")),))
+            ((_, raw),) = self._fields.headers(((name.encode(), value.encode("latin-1", "replace")),))
             value = raw.decode("latin-1")
-        return self._text(value, away)
+        return self._text(value, hidden)
 
-    def _text(self, text: str, away: Credentials) -> str:
-        return self._rules.text(away.text(text))
+    def _text(self, text: str, hidden: Credentials) -> str:
+        return self._rules.text(hidden.text(text))
 
     def _query(self, query: str) -> str:
-        """A query with the user's rules applied to its values as they are meant."""
+        """A query with the user's rules applied to its decoded values."""
         return "&".join(map(self._pair, query.split("&"))) if self.scrubs and query else query
 
     def _pair(self, pair: str) -> str:
@@ -433,30 +433,29 @@ class Redactor:
         left = self._rules.text(meant)
         return pair if left == meant else name + equals + quote_plus(left, "<>", errors="surrogateescape")
 
-    def _model(self, model: str, away: Credentials) -> str:
-        """The model's name, as the request's body would have it."""
-        left = parsed(self._rules.either(compact({"model": away.text(model)}))) if self.scrubs else None
-        return str(left["model"]) if left else away.text(model)
+    def _model(self, model: str, hidden: Credentials) -> str:
+        """The name of the model, redacted as in the body."""
+        left = parsed(self._rules.either(compact({"model": hidden.text(model)}))) if self.scrubs else None
+        return str(left["model"]) if left else hidden.text(model)
 
 
 @lru_cache(256)
 def _head(headers: Headers, more: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
-    """The credentials in a request's headers; and the values that are kept, in one."""
-    told = [
+    """The credentials in a request's headers, and the joined values that are kept."""
+    secret = [
         (name.encode("latin-1", "replace"), value.encode("latin-1", "replace"))
         for name, value in headers
         if is_secret_header(name)
     ]
     kept = "\n".join(value for _, value in REQUEST.of(headers, more))
-    return tuple(credentials(tuple(told))), kept
+    return tuple(credentials(tuple(secret))), kept
 
 
-def _of_body(sent: Sent) -> tuple[str, ...]:
-    """Those in its query and its body."""
+def _field_credentials(sent: Sent) -> tuple[str, ...]:
     return tuple(credentials((), sent.query.encode("utf-8", "surrogateescape"), sent.body))
 
 
-MAX_VALUES = 64  # values of one request that are looked for everywhere; further ones are masked in their own places
+MAX_VALUES = 64  # of one request that are masked everywhere; further ones only in their fields
 
 
 def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Iterable[str] = ()) -> "Secrets":
@@ -467,7 +466,7 @@ def secrets_of(headers: Fields, query: bytes = b"", body: bytes = b"", more: Ite
 
 @dataclass(frozen=True)
 class Secrets:
-    """Credentials. To mask a text takes time in proportion to its length. `instead`: what stands in place of one."""
+    """Credentials to mask; `instead` gives the text to show. Linear in the length of a text."""
 
     values: tuple[str, ...] = ()
     instead: Callable[[str], str] = mask
@@ -477,28 +476,28 @@ class Secrets:
         return self._found.text(text)
 
     def data(self, data: bytes) -> bytes:
-        """The same for bytes, such as an answer's body."""
+        """Bytes without any of them."""
         return self._found.data(data)
 
-    def told(self, events: Sequence[str]) -> Sequence[str]:
-        """What the events of an answer say, or its whole body, without those that are told in pieces."""
+    def joined(self, events: Sequence[str]) -> Sequence[str]:
+        """The events of an answer, or its body, without those that are split across them."""
         return [event or "" for event in redact_joined(tuple(events), self._found)]
 
     def headers(self, headers: Fields) -> Fields:
-        """Headers, in which what a credential's own header holds is masked however short it is."""
-        return tuple((name, self.data(value)) for name, value in _PLACES.headers(headers))
+        """Headers without them; the values of credential headers are masked however short."""
+        return tuple((name, self.data(value)) for name, value in _MASKED_FIELDS.headers(headers))
 
     def query(self, query: bytes) -> bytes:
-        """A query, likewise."""
-        return self.data(_PLACES.query(query))
+        """A query without credentials."""
+        return self.data(_MASKED_FIELDS.query(query))
 
     def body(self, body: bytes) -> bytes:
-        """The body of a request, likewise."""
-        return self.data(_PLACES.body(body))
+        """The body of a request without credentials."""
+        return self.data(_MASKED_FIELDS.body(body))
 
     @cached_property
     def _found(self) -> Credentials:
         return credentials_of(self.values, self.instead)
 
 
-_PLACES = Places()
+_MASKED_FIELDS = CredentialFields()

@@ -184,7 +184,7 @@ def _reply(row: Exchange, secrets: Secrets) -> dict[str, Json]:
     kept = sum(len(data) for _, data in row.sent)
     head = {"status": row.status or None, "headers": _headers(row.reply_headers)}
     if not row.streams:
-        (text,) = secrets.told((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
+        (text,) = secrets.joined((b"".join(data for _, data in row.sent).decode("utf-8", "replace"),))
         return {**head, "body": parsed(text, text or None), **_cut_off(kept, row.size)}
     left = frames(row.sent)
     sent = [
@@ -194,7 +194,7 @@ def _reply(row: Exchange, secrets: Secrets) -> dict[str, Json]:
             "data": parsed(text, text),
             **({} if frame.whole else {"whole": False}),
         }
-        for frame, text in zip(left, secrets.told([frame.text for frame in left]), strict=True)
+        for frame, text in zip(left, secrets.joined([frame.text for frame in left]), strict=True)
     ]
     return {**head, "frames": sent, **_cut_off(kept, row.size)}
 

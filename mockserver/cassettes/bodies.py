@@ -1,6 +1,6 @@
-"""Bodies of requests and answers as a cassette shows them: JSON where that gives the same bytes again, else text or
+"""Bodies as cassettes show them: as JSON if that restores the same bytes, else as text or base64.
 
-base64. The layout of JSON has a name of a few words: `spaced ascii newline`. It must not know YAML's letters.
+The layout of JSON has a name of a few words: `spaced ascii newline`.
 """
 
 import json
@@ -17,11 +17,11 @@ from mockserver.config.source import did_you_mean
 from mockserver.config.yaml_reader import resolve
 from mockserver.core.json import Json
 
-MAX_DEPTH = 60  # of JSON that is shown as such
+MAX_DEPTH = 60  # of JSON that is shown as JSON
 
 
 class Verbatim(str):
-    """What stands without quotes, and is kept as it is written: a number of JSON."""
+    """A number of JSON as it was written, which gets no quotes."""
 
     __slots__ = ()
 
@@ -36,20 +36,20 @@ class Style:
 
     @property
     def name(self) -> str:
-        """In words; nothing for what is usual."""
+        """The words of the style; empty for the default."""
         return " ".join(word for word in (self.layout, self.letters, self.end) if word not in ("", "compact"))
 
     @classmethod
     def named(cls, name: str) -> "Style":
-        """The style of these words. Raises ValueError for others."""
+        """The style of these words. Raises ValueError."""
         found: dict[str, str] = {}
         for word in name.split():
             kind = next((kind for kind, words in _WORDS.items() if word in words), None)
             if kind in found:
-                raise ValueError(f'"{word}" and "{found[kind]}" are of one kind: a style has one of them')
+                raise ValueError(f'"{word}" and "{found[kind]}" exclude each other')
             if kind is None:
                 hint = did_you_mean(word, (known for words in _WORDS.values() for known in words))
-                raise ValueError(f'no style of JSON: "{word[:60]}"{hint}')
+                raise ValueError(f'unknown JSON style "{word[:60]}"{hint}')
             found[kind] = word
         return cls(**found)
 
@@ -62,7 +62,7 @@ COMPACT = Style()
 
 
 def as_yaml(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
-    """A body as a table: json and its style, text, or base64; `plain`: not as JSON, however well it would fit."""
+    """A body as a table: json and its style, text, or base64; `plain`: never as JSON."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
@@ -74,7 +74,7 @@ def as_yaml(body: bytes, *, plain: bool = False) -> Mapping[str, Json]:
 
 
 def as_json(text: str) -> tuple[Json, Style] | None:
-    """JSON and the style that gives this very text again, if there is one."""
+    """The JSON of a text and the style that restores it, if there is one."""
     try:
         tree = _DECODER.decode(text)
         if not _too_deep(tree):
@@ -85,7 +85,7 @@ def as_json(text: str) -> tuple[Json, Style] | None:
 
 
 def read_body(node: Node) -> bytes:
-    """The bytes of a body that is shown so. Raises Refused."""
+    """The bytes of a body. Raises Refused."""
     table = node.value
     if not isinstance(table, dict) or len(kinds := [kind for kind in _KINDS if kind in table]) != 1:
         raise Refused("a body is one of json, text and base64", node.spot)
@@ -108,20 +108,20 @@ def read_style(node: Node | None, usual: Style = COMPACT) -> Style:
 def read_text(node: Node) -> str:
     """The text of a scalar."""
     if not isinstance(node.value, str):
-        raise Refused("a text must stand here", node.spot)
+        raise Refused("write a text here", node.spot)
     return node.value
 
 
 def read_base64(node: Node) -> bytes:
-    """The bytes that a node gives as base64."""
+    """The bytes of base64."""
     try:
         return b64decode("".join(read_text(node).split()), validate=True)
     except (Error, ValueError):
-        raise Refused("this is no base64", node.spot) from None
+        raise Refused("this is not valid base64", node.spot) from None
 
 
 def read_json(node: Node) -> Json:
-    """The JSON that a node means; numbers as they are written."""
+    """The JSON of a node, with numbers as they are written."""
     value = node.value
     if isinstance(value, dict):
         return {key: read_json(inner) for key, inner in value.items()}
@@ -157,11 +157,11 @@ def _utf8(text: str, node: Node) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused("half of a surrogate pair is no text", node.spot) from None
+        raise Refused("half of a surrogate pair is not valid text", node.spot) from None
 
 
 def _pieces(tree: Json, layout: tuple[str, str, str], quote: Callable[[str], str], line: str) -> Iterator[str]:
-    """JSON piece by piece; `line`: what begins a line at this depth, for layouts that have lines."""
+    """JSON piece by piece; `line`: the start of a line at this depth, for layouts with lines."""
     if isinstance(tree, str):
         yield tree if type(tree) is Verbatim else quote(tree)
     elif isinstance(tree, dict | list):
@@ -189,7 +189,7 @@ def _collection(
 
 
 def _likely(text: str) -> Iterator[Style]:
-    """The styles that a text may have, the likeliest first."""
+    """The styles that a text may have, the most likely first."""
     end = "newline" if text.endswith("\n") else ""
     bare = text.removesuffix("\n")
     if found := _INDENTED.match(bare):
@@ -212,7 +212,7 @@ def _too_deep(tree: Json, depth: int = 0) -> bool:
 def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("repeated key")
     return table
 
 
@@ -231,7 +231,7 @@ def _slashes(text: str) -> str:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_pairs, parse_float=Verbatim, parse_int=Verbatim, parse_constant=_no_constant
 )
-_LAYOUTS: dict[str, tuple[str, str, str]] = {  # indentation, what parts items, what follows a key
+_LAYOUTS: dict[str, tuple[str, str, str]] = {  # indentation, between items, after a key
     "compact": ("", ",", ":"),
     "spaced": ("", ", ", ": "),
     "indent2": ("  ", ",", ": "),

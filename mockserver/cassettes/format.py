@@ -1,6 +1,8 @@
-"""Cassettes as they are read: every mistake with its file, line and column, and nothing half.
+"""The file format of cassettes: a head, then a YAML document for each episode.
 
-Strict in what a document may hold, so that a file that was cut off or is something else is never taken for a cassette.
+Reading is strict, so that a truncated file, or one of another format, is never taken for a cassette: each mistake is
+reported with file, line and column. Writing is deterministic, and what was written is read back before it is used: what
+YAML or JSON would not restore byte for byte is written as plain text or base64.
 """
 
 import re
@@ -13,7 +15,7 @@ from typing import TypeVar
 
 from mockserver.cassettes import sse_yaml
 from mockserver.cassettes.bodies import Verbatim, as_yaml, read_body, read_style, read_text
-from mockserver.cassettes.nodes import Node, Refused, Spot, parse
+from mockserver.cassettes.nodes import Node, Refused, parse
 from mockserver.cassettes.sse_yaml import flow, yaml_lines
 from mockserver.config.errors import CassetteError, Mistake, Place
 from mockserver.config.source import did_you_mean
@@ -23,37 +25,213 @@ from mockserver.core.http import Headers
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import plural
 
-UNKNOWN = "unknown"  # the hash of a body that nobody recorded
+VERSION = 1
+HEAD = f"""\
+# A cassette of mockserver: recorded calls and their answers, each in a document of its own.
+version: {VERSION}
+"""
+MAX_MISTAKES = 20
+MAX_QUOTE = 160  # characters of a line that a mistake quotes
+MAX_SUMMARY = 80  # characters of what the user said
+UNKNOWN = "unknown"  # the hash of a body written by hand
 PLACEHOLDER = "0"  # of an event that was read already
 
 Read = TypeVar("Read")
 KnownEvents = Mapping[int, RecordedEvent]  # events that were read already, by the line of the document
 
 
-def read_episode(node: Node, known: KnownEvents) -> tuple[Episode, Node]:
-    """The episode, and where the hash of its answer's body stands. Raises Refused."""
-    table = _table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
-    reply, hashed = _reply(table["reply"], known)
-    words = {name: read_text(table[name]) for name in ("dialect", "operation", "model") if name in table}
-    found = Episode(
-        dialect=words["dialect"],
-        operation=words.get("operation", ""),
-        model=words.get("model", ""),
-        request=_request(table["request"]),
-        reply=reply,
-        at=_optional(table.get("at"), _moment, 0.0),
+@dataclass(frozen=True, slots=True)
+class EpisodeDocument:
+    """An episode, its document, and the hash that this states of the answer's body."""
+
+    episode: Episode
+    text: str
+    stated: str
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether the body of the answer differs from the recorded one."""
+        return self.stated not in (UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class ReadPosition:
+    """How far a file was read."""
+
+    episodes: int = 0
+    lines: int = 0
+
+
+def episodes(data: bytes, file: str) -> tuple[Episode, ...]:
+    """The episodes of a cassette. Raises CassetteError with all mistakes."""
+    return tuple(entry.episode for entry in entries(data, file))
+
+
+def entries(data: bytes, file: str, known: Mapping[str, EpisodeDocument] | None = None) -> tuple[EpisodeDocument, ...]:
+    """The episodes with their documents. Documents that are `known`, by their text, are not parsed again."""
+    documents = tuple(_documents(_decoded(data, file), ReadPosition(), file))
+    behind = _checked_head(documents)
+    return _entries(documents[behind:], file, 0, known)
+
+
+def following(data: bytes, file: str, position: ReadPosition) -> tuple[EpisodeDocument, ...]:
+    """The documents in the rest of a file that was read up to this position, the end of an episode."""
+    documents = tuple(_documents(_decoded(data, file), position, file))
+    return _entries(documents, file, position.episodes)
+
+
+def document_of(text: str) -> Episode:
+    """The episode of one document, parsed as YAML without the fast way for events."""
+    try:
+        return _episode(parse(text), {})[0]
+    except Refused as refused:
+        raise CassetteError(_Document(text, 0, "").mistake(refused)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    text: str
+    line: int  # of the file, from 0
+    file: str
+
+    def mistake(self, refused: Refused) -> Mistake:
+        lines = self.text.splitlines() or [""]
+        line, column = min(refused.spot[0], len(lines) - 1), refused.spot[1]
+        text = lines[line]
+        if len(text) > MAX_QUOTE:
+            text = text[:MAX_QUOTE] + "…" if column < MAX_QUOTE else ""
+        return Mistake(refused.words, Place(self.file, self.line + line + 1, column + 1, text))
+
+
+def _decoded(data: bytes, file: str) -> str:
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        place = Place(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise CassetteError(
+            Mistake(f"not a cassette: the byte 0x{data[error.start]:02x} is not UTF-8", place)
+        ) from None
+
+
+def _documents(text: str, position: ReadPosition, file: str) -> Iterator[_Document]:
+    """Split a stream. By the rules of YAML, no line within a document starts with `---`."""
+    start, line = 0, position.lines
+    while start < len(text) or start == 0:
+        end = text.find("\n---", start)
+        while end >= 0 and text[end + 4 : end + 5] not in ("\n", "\r", " ", "\t", ""):
+            end = text.find("\n---", end + 1)
+        end = len(text) if end < 0 else end + 1
+        yield _Document(text[start:end], line, file)
+        line += text.count("\n", start, end)
+        start = end or 1
+
+
+def _checked_head(documents: Sequence[_Document]) -> int:
+    """Check the version; return how many documents precede the first episode: the head may follow comments and ---."""
+    for number, document in enumerate(documents):
+        try:
+            if (node := parse(document.text)) is not None:
+                _check_version(node)
+                return number + 1
+        except Refused as refused:
+            raise CassetteError(document.mistake(refused)) from None
+        if document.text.startswith("---"):
+            break
+    raise CassetteError(
+        Mistake(f"not a cassette: the file is empty; a cassette begins with {_BEGIN}", Place(documents[0].file, 1, 1))
     )
-    return found, hashed
 
 
-def stream_form(node: Node | None) -> sse_yaml.Layout | None:
-    """How the events of an episode are laid out, where one stands."""
+def _check_version(node: Node) -> None:
+    version = node.value.get("version") if isinstance(node.value, dict) else None
+    if version is None or set(node.value) != {"version"}:
+        raise Refused(f"not a cassette: a cassette begins with {_BEGIN}, and then ---", node.spot)
+    if version.value != str(VERSION):
+        shown = version.value[:20] if isinstance(version.value, str) else "a table"
+        raise Refused(f"this cassette has version {shown}; this server reads version {VERSION}", version.spot)
+
+
+def _entries(
+    documents: Sequence[_Document], file: str, before: int, known: Mapping[str, EpisodeDocument] | None = None
+) -> tuple[EpisodeDocument, ...]:
+    found: list[EpisodeDocument] = []
+    mistakes: list[Mistake] = []
+    with collector_at_rest():
+        for number, document in enumerate(documents, before + 1):
+            try:
+                entry = (known or {}).get(document.text) or _entry(document)
+                found.append(_with_source(entry, f"cassette {PurePath(file).name}#{number}"))
+            except Refused as refused:
+                mistakes.append(document.mistake(refused))
+                if len(mistakes) == MAX_MISTAKES:
+                    break
+    if mistakes:
+        raise CassetteError(*mistakes)
+    return tuple(found)
+
+
+def _entry(document: _Document) -> EpisodeDocument:
+    episode, stated = _episode(*_parsed(document.text))
+    return EpisodeDocument(episode, document.text, stated)
+
+
+def _with_source(entry: EpisodeDocument, source: str) -> EpisodeDocument:
+    if entry.episode.reply.source == source:
+        return entry
+    return replace(entry, episode=replace(entry.episode, reply=replace(entry.episode.reply, source=source)))
+
+
+def _parsed(text: str) -> tuple[Node | None, KnownEvents]:
+    """The nodes of a document; events that are laid out as we write them are parsed faster."""
+    lines = text.split("\n")
+    events = {number: line for number, line in enumerate(lines) if line.startswith("    - {at: ") and line[-1] == "}"}
+    try:
+        return _parse_fast(lines, events) or (parse(text), {})
+    except Refused:
+        return parse(text), {}
+
+
+def _parse_fast(lines: list[str], events: dict[int, str]) -> tuple[Node, KnownEvents] | None:
+    """The same, if the lines of events are what they look like."""
+    node = parse(_without(lines, events))
+    layout = _layout_in(node)
+    if not events or node is None or layout is None:
+        return None if node is None or events else (node, {})
+    read = zip(events, sse_yaml.read_events_fast(tuple(events.values()), layout), strict=True)
+    known: dict[int, RecordedEvent] = {number: beat for number, beat in read if beat is not None}
+    if len(known) < len(events):
+        node = parse(_without(lines, known))
+    return (node, known) if node and _are_events(node, set(known)) and _layout_in(node) == layout else None
+
+
+def _without(lines: list[str], events: dict[int, RecordedEvent] | dict[int, str]) -> str:
+    return "\n".join(f"    - {PLACEHOLDER}" if number in events else line for number, line in enumerate(lines))
+
+
+_BEGIN = f'"version: {VERSION}"'
+
+
+def _episode(node: Node | None, known: KnownEvents) -> tuple[Episode, str]:
+    """The episode, and the stated hash of its answer's body. Raises Refused."""
+    if node is None:
+        raise Refused("an episode is missing here: was the file cut off?", (0, 0))
+    table = _table(node, "an episode", _EPISODE, ("dialect", "request", "reply"))
+    reply, stated = _reply(table["reply"], known)
+    names = {name: read_text(table[name]) for name in ("dialect", "operation", "model") if name in table}
+    at = _optional(table.get("at"), _moment, 0.0)
+    request = _request(table["request"])
+    return Episode(names["dialect"], names.get("operation", ""), names.get("model", ""), request, reply, at), stated
+
+
+def _layout_in(node: Node | None) -> sse_yaml.Layout | None:
+    """The layout of the events of an episode, if the node is one."""
     reply = node.value.get("reply") if node and isinstance(node.value, dict) else None
-    return _form(reply.value) if reply and isinstance(reply.value, dict) else None
+    return _layout(reply.value) if reply and isinstance(reply.value, dict) else None
 
 
-def claimed(node: Node, lines: set[int]) -> bool:
-    """Whether all the placeholders in these lines are events of the reply, so that none is, say, part of a text."""
+def _are_events(node: Node, lines: set[int]) -> bool:
+    """Whether the placeholders in these lines are events of the reply, and not, say, lines of a text."""
     reply = node.value.get("reply") if isinstance(node.value, dict) else None
     frames = reply.value.get("frames") if reply and isinstance(reply.value, dict) else None
     items = frames.value if frames and isinstance(frames.value, list) else ()
@@ -71,36 +249,37 @@ def _request(node: Node) -> Sent:
     )
 
 
-def _reply(node: Node, known: KnownEvents) -> tuple[Recorded, Node]:
+def _reply(node: Node, known: KnownEvents) -> tuple[Recorded, str]:
     table = _table(node, "a reply", _REPLY, ("status",))
     hashed = table.get("sha256")
     if hashed is None:
         raise Refused(_CUT_OFF, node.spot)
     if not (isinstance(hashed.value, str) and (_HASH.fullmatch(hashed.value) or hashed.value == UNKNOWN)):
-        raise Refused(f"64 hex digits must stand here, or {UNKNOWN}; was the file cut off?", hashed.spot)
-    form = _form(table)
+        raise Refused(f"write 64 hex digits here, or {UNKNOWN}; was the file cut off?", hashed.spot)
     reply = Recorded(
         status=_status(table["status"]),
         headers=_optional(table.get("headers"), _headers, ()),
         body=_optional(table.get("body"), read_body, b""),
-        frames=_frames(table["frames"], form, known) if "frames" in table else None,
+        frames=_frames(table["frames"], _layout(table), known) if "frames" in table else None,
         took=_optional(table.get("took"), sse_yaml.seconds, 0.0),
     )
-    return reply, hashed
+    return reply, hashed.value
 
 
-def _form(reply: Mapping[str, Node]) -> sse_yaml.Layout:
+def _layout(reply: Mapping[str, Node]) -> sse_yaml.Layout:
     ends = _optional(reply.get("ends"), read_text, "lf")
     if ends not in sse_yaml.ENDS:
         raise Refused(f"lines end with {' or '.join(sse_yaml.ENDS)}", reply["ends"].spot)
     return sse_yaml.Layout(read_style(reply.get("style")), ends)
 
 
-def _frames(node: Node, form: sse_yaml.Layout, known: KnownEvents) -> tuple[RecordedEvent, ...]:
+def _frames(node: Node, layout: sse_yaml.Layout, known: KnownEvents) -> tuple[RecordedEvent, ...]:
     if not isinstance(node.value, list):
-        raise Refused("a list of events must stand here", node.spot)
+        raise Refused("write a list of events here", node.spot)
     return tuple(
-        known[item.spot[0]] if item.spot[0] in known and item.value == PLACEHOLDER else sse_yaml.read_event(item, form)
+        known[item.spot[0]]
+        if item.spot[0] in known and item.value == PLACEHOLDER
+        else sse_yaml.read_event(item, layout)
         for item in node.value
     )
 
@@ -109,9 +288,9 @@ def _headers(node: Node) -> Headers:
     pairs = [*_pairs(node)]
     for name, value in pairs:
         if not _NAME.fullmatch(read_text(name)):
-            raise Refused(f"no header has the name {read_text(name)[:60]!a}", name.spot)
+            raise Refused(f"no header can have the name {read_text(name)[:60]!a}", name.spot)
         if not _VALUE.fullmatch(read_text(value)):
-            raise Refused("a header is one line of Latin letters and signs", value.spot)
+            raise Refused("a header is one line of Latin-1 characters", value.spot)
     return tuple((read_text(name), read_text(value)) for name, value in pairs)
 
 
@@ -129,7 +308,7 @@ def _pairs(node: Node) -> Iterator[tuple[Node, Node]]:
 
 def _status(node: Node) -> int:
     if not (isinstance(node.value, str) and _STATUS.fullmatch(node.value)):
-        raise Refused("a status from 200 to 599 must stand here", node.spot)
+        raise Refused("write a status from 200 to 599 here", node.spot)
     return int(node.value)
 
 
@@ -140,11 +319,10 @@ def _moment(node: Node) -> float:
             return moment.timestamp()
     except (ValueError, OverflowError):
         pass
-    raise Refused("a time in UTC must stand here, such as 2026-01-31T12:00:00Z", node.spot)
+    raise Refused("write a time in UTC here, such as 2026-01-31T12:00:00Z", node.spot)
 
 
 def _table(node: Node, what: str, known: tuple[str, ...], needed: tuple[str, ...]) -> Mapping[str, Node]:
-    """The fields of a table that has these keys and no others."""
     if not isinstance(node.value, dict):
         raise Refused(f"{what} must be a table", node.spot)
     for key in node.value:
@@ -168,205 +346,8 @@ _NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # what HTTP can carry
 _HASH = re.compile(r"[0-9a-f]{64}")
 _CUT_OFF = (
-    f'a reply ends with the "sha256" of its body, which is not there: was the file cut off? '
-    f"Of a reply written by hand, say sha256: {UNKNOWN}"
+    f'the "sha256" of the body is missing: was the file cut off? In a reply written by hand, use sha256: {UNKNOWN}'
 )
-
-
-VERSION = 1
-MAX_MISTAKES = 20
-_SHOWN = 160  # characters of a line that a mistake shows
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeDocument:
-    """An episode and the document that it stands in; `stated` is the hash that this gives, `place` where.
-
-    `line` is the one on which the document begins, from 0.
-    """
-
-    episode: Episode
-    text: str
-    stated: str
-    place: Place
-    line: int
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether the body of the answer is not the one that was recorded."""
-        return self.stated not in (UNKNOWN, sha256(self.episode.reply.bytes).hexdigest())
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPosition:
-    """How far a file was read: so many episodes, on so many lines."""
-
-    episodes: int = 0
-    lines: int = 0
-
-
-def episodes(data: bytes, file: str) -> tuple[Episode, ...]:
-    """The episodes of a cassette. Raises CassetteError with all that is wrong."""
-    return tuple(entry.episode for entry in entries(data, file))
-
-
-def entries(data: bytes, file: str, known: Mapping[str, EpisodeDocument] | None = None) -> tuple[EpisodeDocument, ...]:
-    """The same with the documents they stand in. Those that are `known`, by their text, are not read again."""
-    documents = tuple(_documents(_decoded(data, file), ReadPosition(), file))
-    behind = _checked_head(documents)
-    return _entries(documents[behind:], file, 0, known)
-
-
-def following(data: bytes, file: str, mark: ReadPosition) -> tuple[EpisodeDocument, ...]:
-    """What stands in the rest of a file that was read up to a mark, the end of an episode."""
-    documents = tuple(_documents(_decoded(data, file), mark, file))
-    return _entries(documents, file, mark.episodes)
-
-
-def document_of(text: str) -> Episode:
-    """The episode of one document, read as any reader of YAML would."""
-    document = _Document(text, 0, "")
-    try:
-        return _episode(parse(text), {})[0]
-    except Refused as refused:
-        raise CassetteError(document.mistake(refused)) from None
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    text: str
-    line: int  # of the file, from 0
-    file: str
-
-    def mistake(self, refused: Refused) -> Mistake:
-        return Mistake(refused.words, self.place(refused.spot))
-
-    def place(self, spot: Spot) -> Place:
-        lines = self.text.splitlines() or [""]
-        line, column = min(spot[0], len(lines) - 1), spot[1]
-        text = lines[line]
-        if len(text) > _SHOWN:
-            text = text[:_SHOWN] + "…" if column < _SHOWN else ""
-        return Place(self.file, self.line + line + 1, column + 1, text)
-
-
-def _decoded(data: bytes, file: str) -> str:
-    try:
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8")
-        place = Place(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        raise CassetteError(Mistake(f"no cassette: the byte 0x{data[error.start]:02x} is not UTF-8", place)) from None
-
-
-def _documents(text: str, mark: ReadPosition, file: str) -> Iterator[_Document]:
-    """The documents of a stream. Nothing within one may have `---` at the start of a line, so YAML says."""
-    start, line = 0, mark.lines
-    while start < len(text) or start == 0:
-        end = text.find("\n---", start)
-        while end >= 0 and text[end + 4 : end + 5] not in ("\n", "\r", " ", "\t", ""):
-            end = text.find("\n---", end + 1)
-        end = len(text) if end < 0 else end + 1
-        yield _Document(text[start:end], line, file)
-        line += text.count("\n", start, end)
-        start = end or 1
-
-
-def _checked_head(documents: Sequence[_Document]) -> int:
-    """How many documents the head of a file is: one, below comments that may stand above its `---`."""
-    for number, document in enumerate(documents):
-        try:
-            if (node := parse(document.text)) is not None:
-                _check_version(node)
-                return number + 1
-        except Refused as refused:
-            raise CassetteError(document.mistake(refused)) from None
-        if document.text.startswith("---"):
-            break
-    raise CassetteError(
-        Mistake(f"no cassette: the file is empty, where one begins with {_BEGIN}", Place(documents[0].file, 1, 1))
-    )
-
-
-def _check_version(node: Node) -> None:
-    version = node.value.get("version") if isinstance(node.value, dict) else None
-    if version is None or set(node.value) != {"version"}:
-        raise Refused(f"no cassette: one begins with {_BEGIN}, and then ---", node.spot)
-    if version.value != str(VERSION):
-        shown = version.value[:20] if isinstance(version.value, str) else "a table"
-        raise Refused(f"this cassette has version {shown}; version {VERSION} can be read here", version.spot)
-
-
-def _entries(
-    documents: Sequence[_Document], file: str, before: int, known: Mapping[str, EpisodeDocument] | None = None
-) -> tuple[EpisodeDocument, ...]:
-    found: list[EpisodeDocument] = []
-    mistakes: list[Mistake] = []
-    with collector_at_rest():
-        for number, document in enumerate(documents, before + 1):
-            try:
-                there = (known or {}).get(document.text) or _entry(document)
-                found.append(_moved(there, document.line, f"cassette {PurePath(file).name}#{number}"))
-            except Refused as refused:
-                mistakes.append(document.mistake(refused))
-                if len(mistakes) == MAX_MISTAKES:
-                    break
-    if mistakes:
-        raise CassetteError(*mistakes)
-    return tuple(found)
-
-
-def _entry(document: _Document) -> EpisodeDocument:
-    node, known = _parsed(document.text)
-    episode, hashed = _episode(node, known)
-    return EpisodeDocument(episode, document.text, hashed.value, document.place(hashed.spot), document.line)
-
-
-def _moved(entry: EpisodeDocument, line: int, source: str) -> EpisodeDocument:
-    """The entry of a document that stands on this line, as this episode of the file."""
-    episode = replace(entry.episode, reply=replace(entry.episode.reply, source=source))
-    place = replace(entry.place, line=entry.place.line + line - entry.line)
-    return replace(entry, episode=episode, place=place, line=line)
-
-
-def _episode(node: Node | None, known: KnownEvents) -> tuple[Episode, Node]:
-    if node is None:
-        raise Refused("an episode must stand here, and there is nothing: was the file cut off?", (0, 0))
-    return read_episode(node, known)
-
-
-def _parsed(text: str) -> tuple[Node | None, KnownEvents]:
-    """The nodes of a document; those events that stand there as they were written are read by a swifter way."""
-    lines = text.split("\n")
-    events = {number: line for number, line in enumerate(lines) if line.startswith("    - {at: ") and line[-1] == "}"}
-    try:
-        return _swiftly(lines, events) or (parse(text), {})
-    except Refused:
-        return parse(text), {}
-
-
-def _swiftly(lines: list[str], events: dict[int, str]) -> tuple[Node, KnownEvents] | None:
-    """The same, where the lines of events turn out to be what they look like."""
-    node = parse(_without(lines, events))
-    form = stream_form(node)
-    if not events or node is None or form is None:
-        return None if node is None or events else (node, {})
-    read = zip(events, sse_yaml.read_events_fast(tuple(events.values()), form), strict=True)
-    known: dict[int, RecordedEvent] = {number: beat for number, beat in read if beat is not None}
-    if len(known) < len(events):
-        node = parse(_without(lines, known))
-    return (node, known) if node and claimed(node, set(known)) and stream_form(node) == form else None
-
-
-def _without(lines: list[str], events: dict[int, RecordedEvent] | dict[int, str]) -> str:
-    return "\n".join(f"    - {PLACEHOLDER}" if number in events else line for number, line in enumerate(lines))
-
-
-_BEGIN = f'"version: {VERSION}"'
-_RESTATE = "if that is meant, write `sha256: unknown` there"
-
-
-LONGEST = 80  # letters of what the user said
 
 
 def summary(episode: Episode) -> str:
@@ -374,15 +355,15 @@ def summary(episode: Episode) -> str:
     request, reply = episode.request, episode.reply
     body = parsed(request.body.decode("utf-8", "replace"))
     said = _short(_said(body)) if isinstance(body, Mapping) else ""
-    asked = f': "{said}"' if said else f": {_short(request.method)} {_short(request.path)}"
+    shown = f': "{said}"' if said else f": {_short(request.method)} {_short(request.path)}"
     streamed = ", streamed" if reply.frames is not None else ""
     events = "" if reply.frames is None else f", {plural(len(reply.frames), 'event')}"
     named = " ".join(_short(word) for word in (episode.dialect, episode.operation, episode.model) if word)
-    return f"{named}{streamed}{asked} -> {reply.status}{events}"
+    return f"{named}{streamed}{shown} -> {reply.status}{events}"
 
 
 def _said(body: Mapping[str, Json]) -> str:
-    """What the user said last."""
+    """The last text of the user."""
     messages = body.get("messages", body.get("input"))
     if isinstance(messages, list):
         users = [each for each in messages if isinstance(each, Mapping) and each.get("role") == "user"]
@@ -391,7 +372,6 @@ def _said(body: Mapping[str, Json]) -> str:
 
 
 def _text(content: Json) -> str:
-    """The texts of a content: one, or parts that hold some."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
@@ -401,43 +381,36 @@ def _text(content: Json) -> str:
 
 def _short(text: str) -> str:
     """A text on one line, cut."""
-    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * LONGEST]).split())
-    return line if len(line) <= LONGEST and len(text) <= 4 * LONGEST else line[: LONGEST - 1] + "…"
-
-
-HEAD = f"""\
-# A cassette of mockserver: recorded calls and their answers, each in a document of its own.
-version: {VERSION}
-"""
+    line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[: 4 * MAX_SUMMARY]).split())
+    return line if len(line) <= MAX_SUMMARY and len(text) <= 4 * MAX_SUMMARY else line[: MAX_SUMMARY - 1] + "…"
 
 
 def document(episode: Episode) -> str:
-    """The YAML document of an episode, from `---` to the end of its last line. Raises CassetteError where none is."""
-    episode = settled(episode)
+    """The YAML document of an episode, from `---` on. Raises CassetteError if it cannot be written."""
+    episode = rounded(episode)
     for plain in (False, True):
         text = _written(episode, plain=plain)
-        if _holds(text, episode):
+        if _restores(text, episode):
             return text
     raise CassetteError(
-        f"a call to {episode.dialect} cannot be kept in a cassette: its path, query or headers are no text "
+        f"a call to {episode.dialect} cannot be recorded: its path, query or headers are not valid text "
         f"({summary(episode)[:200]!a})"
     )
 
 
-def settled(episode: Episode) -> Episode:
-    """The episode as a cassette keeps it: its times to the millisecond, those of a stream to the microsecond."""
+def rounded(episode: Episode) -> Episode:
+    """The episode as a cassette stores it: times in milliseconds, those of events in microseconds."""
     reply = episode.reply
-    frames = None if reply.frames is None else tuple((_settled(at), data) for at, data in reply.frames)
+    frames = None if reply.frames is None else tuple((_rounded(at), data) for at, data in reply.frames)
     at = datetime.fromtimestamp(round(max(0.0, episode.at) * 1000) / 1000, UTC).timestamp()
-    return replace(episode, at=at, reply=replace(reply, frames=frames, took=_settled(reply.took)))
+    return replace(episode, at=at, reply=replace(reply, frames=frames, took=_rounded(reply.took)))
 
 
-def _settled(seconds: float) -> float:
+def _rounded(seconds: float) -> float:
     return sse_yaml.seconds_of(sse_yaml.milliseconds(seconds))
 
 
-def _holds(text: str, episode: Episode) -> bool:
-    """Whether a document says just this, whoever reads it."""
+def _restores(text: str, episode: Episode) -> bool:
     try:
         return document_of(text) == episode and len(text.encode()) > 0
     except (CassetteError, UnicodeEncodeError):
@@ -480,14 +453,14 @@ def _write_reply(reply: Recorded, *, plain: bool) -> Mapping[str, Json]:
     if reply.body:
         table["body"] = as_yaml(reply.body, plain=plain)
     if reply.frames is not None:
-        form = sse_yaml.layout_of(reply.frames)
-        table |= {"style": form.style.name} if form.style.name else {}
-        table |= {"ends": form.ends} if form.ends != "lf" else {}
-        table["frames"] = [sse_yaml.event_line(beat, form, plain=plain) for beat in reply.frames]
+        layout = sse_yaml.layout_of(reply.frames)
+        table |= {"style": layout.style.name} if layout.style.name else {}
+        table |= {"ends": layout.ends} if layout.ends != "lf" else {}
+        table["frames"] = [sse_yaml.event_line(event, layout, plain=plain) for event in reply.frames]
     return table | {"sha256": Verbatim(sha256(reply.bytes).hexdigest())}
 
 
 def _write_headers(headers: Headers, *, plain: bool) -> Json:
-    """A table; where a name stands twice, pairs."""
+    """A table, or pairs if a name is repeated."""
     table = dict(headers)
     return [flow(list(pair)) for pair in headers] if plain or len(table) < len(headers) else table

@@ -1,7 +1,7 @@
-"""The episodes of a large cassette, compiled: read many times faster than the YAML that they come from.
+"""An index of large cassettes: their episodes as JSON, which loads many times faster than YAML.
 
-Kept in a folder of its own beside the cassettes, which git ignores. It is only ever an aid: one that is stale, broken
-or not there is made anew, and where it cannot be written all goes on without.
+It is kept in a folder next to the cassettes, which git ignores. A stale, broken or missing index is made again; if it
+cannot be written, cassettes are read as YAML.
 """
 
 import os
@@ -20,17 +20,17 @@ from mockserver.config.yaml_reader import collector_at_rest
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.json import Json
 
-FORMAT = 1  # goes up with every change of what is read from a file, or of how it is kept here
+FORMAT = 1  # increases when the reading of files or this format changes
 FOLDER = ".index"
-SMALLEST = 50_000  # bytes of a cassette for which it pays
+MIN_SIZE = 50_000  # bytes of a cassette
 
 
 def indexed(path: Path, data: bytes, file: str) -> tuple[Episode, ...]:
-    """The episodes of a file that holds these bytes. Raises CassetteError."""
-    if len(data) < SMALLEST:
+    """The episodes of a file with these bytes. Raises CassetteError."""
+    if len(data) < MIN_SIZE:
         return episodes(data, file)
     index = index_of(path)
-    found, size, lines = _kept(index, data, file)
+    found, size, lines = _read(index, data, file)
     if size == len(data):
         return found
     if size:
@@ -38,34 +38,34 @@ def indexed(path: Path, data: bytes, file: str) -> tuple[Episode, ...]:
     else:
         found = episodes(data, file)
     with suppress(OSError):
-        _keep(index, data, found)
+        _write(index, data, found)
     return found
 
 
 def index_of(path: Path) -> Path:
-    """Where the index of a cassette stands."""
+    """The path of the index of a cassette."""
     return path.parent / FOLDER / f"{path.name}.json"
 
 
-def _kept(index: Path, data: bytes, file: str) -> tuple[tuple[Episode, ...], int, int]:
-    """What an index holds of the beginning of a file: the episodes, and up to which byte and line they reach."""
+def _read(index: Path, data: bytes, file: str) -> tuple[tuple[Episode, ...], int, int]:
+    """The episodes that an index has of the start of a file, and where they end: byte and line."""
     with suppress(OSError, ValueError, KeyError, TypeError, IndexError, AttributeError), collector_at_rest():
         kept = from_json(index.read_bytes(), cache_strings="none")
         size = kept["size"]
-        if kept["format"] == FORMAT and kept["sha256"] == _hash(data[:size]) and _goes_on(data, size):
+        if kept["format"] == FORMAT and kept["sha256"] == _hash(data[:size]) and _continues(data, size):
             name = PurePath(file).name
             rows = enumerate(kept["episodes"], 1)
             return tuple(_episode(row, f"cassette {name}#{number}") for number, row in rows), size, kept["lines"]
     return (), 0, 0
 
 
-def _goes_on(data: bytes, size: int) -> bool:
-    """Whether a file has nothing behind its first bytes, or further documents."""
+def _continues(data: bytes, size: int) -> bool:
+    """Whether only whole documents follow the first bytes of a file, if anything."""
     return size == len(data) or (0 < size < len(data) and data[size - 1] == 10 and data[size : size + 4] == b"---\n")
 
 
-def _keep(index: Path, data: bytes, found: tuple[Episode, ...]) -> None:
-    kept = {
+def _write(index: Path, data: bytes, found: tuple[Episode, ...]) -> None:
+    content = {
         "format": FORMAT,
         "size": len(data),
         "lines": data.count(b"\n"),
@@ -79,7 +79,7 @@ def _keep(index: Path, data: bytes, found: tuple[Episode, ...]) -> None:
         ignored.write(b"*\n")
     with NamedTemporaryFile(dir=folder, prefix=f".{index.name}.", delete=False) as fresh:
         try:
-            fresh.write(to_json(kept))
+            fresh.write(to_json(content))
             fresh.close()
             os.replace(fresh.name, index)
         except BaseException:
@@ -92,7 +92,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _row(episode: Episode) -> Json:
-    """An episode as a list. Of a stream all bytes are one text, with the lengths of its events and their times."""
+    """An episode as a list; a stream is one text with the lengths and times of its events."""
     sent, reply = episode.request, episode.reply
     frames = reply.frames
     return [
@@ -108,7 +108,7 @@ def _row(episode: Episode) -> Json:
 def _episode(row: Any, source: str) -> Episode:
     (dialect, operation, model, at), (method, path, query, headers, body), reply, text, lengths, times = row
     status, answered, answer, took = reply
-    frames = None if lengths is None else _beats(_bytes(text), lengths, times)
+    frames = None if lengths is None else _events(_bytes(text), lengths, times)
     return Episode(
         dialect,
         operation,
@@ -119,7 +119,7 @@ def _episode(row: Any, source: str) -> Episode:
     )
 
 
-def _beats(data: bytes, lengths: list[int], times: list[float]) -> tuple[RecordedEvent, ...]:
+def _events(data: bytes, lengths: list[int], times: list[float]) -> tuple[RecordedEvent, ...]:
     pieces = [data[start:end] for start, end in pairwise(accumulate(lengths, initial=0))]
     return tuple(zip(times, pieces, strict=True))
 

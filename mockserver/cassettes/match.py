@@ -1,6 +1,6 @@
-"""What makes a live request the same as a recorded one: all that would change an answer, under names, and its key.
+"""Which recorded request equals a live one: the fields to compare, the look-up key, and the index of episodes.
 
-Looks at calls, not at bodies: who reads these is a dialect's concern.
+Knows calls, not bodies: parsing these is a dialect's job.
 """
 
 import re
@@ -14,7 +14,7 @@ from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json
 
-SAID = ("messages", "input", "prompt")  # the fields that hold what was said, one after another
+SAID = ("messages", "input", "prompt")  # fields with the conversation
 STREAM = "stream"
 PREVIOUS = "previous_response_id"
 
@@ -23,19 +23,19 @@ View = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """A request in short: what tells quickly how far another one is from it."""
+    """A digest of a request, from which its distance to another one is quickly computed."""
 
     dialect: str
     operation: str
-    fields: frozenset[str]  # a digest of each field but what was said
+    fields: frozenset[str]  # a digest of each field outside the conversation
     said: tuple[str, ...]  # a digest of each message
-    ends: tuple[str, str]  # of the last that was said: how it begins and ends
+    ends: tuple[str, str]  # the start and end of the last message
     length: int
-    sketch: int  # which words it begins with, each a bit
+    sketch: int  # the words at its start, each a bit
     stream: bool
 
     def distance(self, other: "Traits") -> float:
-        """How much differs, about: a field or a message counts 1, and more the fewer words two messages share."""
+        """About how much differs: 1 for a field or message, more the fewer words two messages share."""
         far = _UNLIKE * (2 * (self.operation != other.operation) + (self.dialect != other.dialect))
         far += _HALF * (self.stream != other.stream)
         far += _HALF * len(self.fields ^ other.fields)
@@ -44,7 +44,7 @@ class Traits:
         return far + _unlike(self.said, other.said) + 2 - self._likeness(other)
 
     def _likeness(self, other: "Traits") -> float:
-        """How many words are the same, and how many letters at both ends: 2, if all are."""
+        """The share of equal words, plus the share of equal letters at both ends."""
         words = (self.sketch & other.sketch).bit_count() / ((self.sketch | other.sketch).bit_count() or 1)
         fewest, most = sorted((self.length, other.length))
         front = alike(self.ends[0], other.ends[0])
@@ -53,7 +53,7 @@ class Traits:
 
 
 def view(call: Call, match: Match) -> View:
-    """All that must be equal, by name: the fields of the meaning that are not ignored, and what is compared as well."""
+    """The fields that must be equal: those with meaning that are not ignored, and those of `also`."""
     compared = dict(_of_meaning(call))
     for name in match.ignore:
         compared.pop(name, None)
@@ -63,12 +63,12 @@ def view(call: Call, match: Match) -> View:
 
 
 def key(call: Call, match: Match) -> str:
-    """Equal for requests that one episode answers: by meaning, and whether they are streamed."""
+    """The key for look-up, equal for requests that one episode answers."""
     return fingerprint(call.dialect, call.operation, call.stream, view(call, match))
 
 
 def traits(call: Call, seen: View) -> Traits:
-    """A request in short, from all of it that is compared."""
+    """The traits of a request, from the fields that are compared."""
     said = tuple([fingerprint(item) for name in SAID if name in seen for item in items(seen[name])])
     fields = frozenset(fingerprint(name, value) for name, value in seen.items() if name not in SAID)
     last = call.last_user or (call.messages[-1].text if call.messages else "")
@@ -85,7 +85,7 @@ def traits(call: Call, seen: View) -> Traits:
 
 
 def items(value: Json) -> list[Json]:
-    """What was said one after another, be it a list or one text."""
+    """The items of a conversation, which may be a single text."""
     return value if isinstance(value, list) else [value]
 
 
@@ -93,15 +93,15 @@ def _of_meaning(call: Call) -> Iterator[tuple[str, Json]]:
     meaning: Mapping[str, Json] = call.meaning if isinstance(call.meaning, Mapping) else {}
     yield "model", call.model or None
     yield from meaning.items()
-    yield PREVIOUS, call.previous  # as it was sent: whoever replays has the ids that were recorded
+    yield PREVIOUS, call.previous  # as sent: replays have the recorded ids
     yield "background", call.background or None
-    if meaning.keys() <= _LOOKED_UP:  # what is looked up is said by the path, the query and a few fields
+    if meaning.keys() <= _LOOKED_UP:  # look-ups have all they mean in path, query and few fields
         yield from call.raw.items()
         yield from ((f"query.{name}", value) for name, value in call.http.query.items() if name != _VERSION)
 
 
 def _also(call: Call, name: str) -> Json:
-    """What stands in a request under a name with a place in front, or in its body."""
+    """The value of a header, a query parameter or a field of the body."""
     place, _, inner = name.partition(".")
     match place:
         case "header" if inner:
@@ -115,7 +115,7 @@ def _also(call: Call, name: str) -> Json:
 
 
 def _unlike(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How many messages stand between those that are the same at both ends."""
+    """The number of messages between those that are equal at both ends."""
     fewer, more = sorted((len(one), len(other)))
     front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
     back = next((at for at in range(fewer - front) if one[-1 - at] != other[-1 - at]), fewer - front)
@@ -123,7 +123,7 @@ def _unlike(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 
 
 def alike(one: str, other: str) -> int:
-    """How many characters two texts begin with alike: by halves, as both may be huge."""
+    """The length of the common prefix, by bisection, as both texts may be huge."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -150,35 +150,35 @@ _SKETCHED = 200  # letters
 _SPREAD, _KEPT = 0x9E3779B1, 20  # 12 bits that depend on all 32
 
 
-ParseCall = Callable[[Episode], Call | None]  # the call that an episode's request makes; None: its dialect refuses it
+ParseCall = Callable[[Episode], Call | None]  # the call of an episode; None if its dialect refuses it
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedEpisode:
-    """An episode, its place in the cassette, and what it answers."""
+    """An episode with its number in the cassette, its key and its traits."""
 
     number: int
     episode: Episode
-    reply: Recorded  # its answer, which says where it comes from
-    key: str  # what it is looked up by
+    reply: Recorded  # its answer, with its source
+    key: str
     traits: Traits
 
 
 class EpisodeIndex:
-    """The episodes of one cassette, by what they answer; `file` is what people call it: `chat.yaml`."""
+    """The episodes of one cassette by what they answer; `file`: its name for people, such as `chat.yaml`."""
 
     def __init__(self, file: str, read: ParseCall, match: Match) -> None:
         self.file, self.read, self.match = file, read, match
-        self.size = 0  # how many episodes it has
-        self.unread: list[int] = []  # numbers of episodes that can answer nothing
+        self.size = 0  # number of episodes
+        self.unread: list[int] = []  # numbers of episodes whose requests are refused
         self._by_key: defaultdict[str, list[IndexedEpisode]] = defaultdict(list)
 
     def add(self, episode: Episode, number: int) -> None:
-        """Have one more; it stands behind those that answer the same."""
+        """Add an episode, after those that answer the same."""
         self._put(episode, number, self._seen(episode))
 
     def again(self, episodes: Iterable[Episode]) -> "EpisodeIndex":
-        """The same cassette with other episodes; those that it had are not read anew."""
+        """The same cassette with other episodes; known ones are not parsed again."""
         known = {entry.episode: (entry.key, entry.traits) for entry in self.entries}
         made = EpisodeIndex(self.file, self.read, self.match)
         for number, episode in enumerate(episodes, 1):
@@ -186,7 +186,7 @@ class EpisodeIndex:
         return made
 
     def alike(self, episode: Episode) -> Sequence[IndexedEpisode]:
-        """Those of its episodes that answer what this one does."""
+        """The episodes that answer the same request as this one."""
         call = self.read(episode)
         return () if call is None else self.find(self.key(call))
 
@@ -203,19 +203,19 @@ class EpisodeIndex:
             self._by_key[seen[0]].append(IndexedEpisode(number, episode, reply, *seen))
 
     def key(self, call: Call) -> str:
-        """What a request is looked up by."""
+        """The look-up key of a request."""
         return key(call, self.match)
 
     def traits(self, call: Call) -> Traits:
-        """A request in short, as this cassette compares it."""
+        """The traits of a request, as this cassette compares it."""
         return traits(call, view(call, self.match))
 
     def find(self, key: str) -> Sequence[IndexedEpisode]:
-        """The episodes that answer a request, in their order."""
+        """The episodes with this key, in order."""
         return self._by_key.get(key, ())
 
     @property
     def entries(self) -> tuple[IndexedEpisode, ...]:
-        """All episodes that can answer something, in the order of the cassette."""
+        """All episodes whose requests are not refused, in order."""
         found = (entry for entries in tuple(self._by_key.values()) for entry in tuple(entries))
         return tuple(sorted(found, key=lambda entry: entry.number))

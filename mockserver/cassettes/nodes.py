@@ -1,6 +1,6 @@
-"""YAML as a cassette may hold it: tables, lists and scalars with their places. No aliases, no tags, no key twice.
+"""The YAML that cassettes use: tables, lists and scalars with their places; no aliases, tags or repeated keys.
 
-Scalars stay as they are written, so that `1.50` is not `1.5`. It must not know what a cassette is about.
+Scalars stay as they are written: `1.50` is not `1.5`.
 """
 
 from collections.abc import Iterator
@@ -37,26 +37,23 @@ class Refused(Exception):  # noqa: N818  # the caller says in which file
 
 @dataclass(slots=True)
 class Node:
-    """A scalar as its text, a list of nodes, or a table of them; `bare`: the scalar stands without quotes.
-
-    `keys`: where the keys of a table stand.
-    """
+    """A scalar as its text, a list of nodes, or a table of them; `bare`: a scalar without quotes."""
 
     value: Any
     spot: Spot
     bare: bool = False
-    keys: dict[str, Spot] | None = None
+    keys: dict[str, Spot] | None = None  # the places of the keys of a table
 
 
 def parse(text: str) -> Node | None:
-    """The one document in the text; None where nothing stands in it. Raises Refused."""
+    """The only document of a text; None if it is empty. Raises Refused."""
     try:
         return _document(yaml.parse(text, Loader=LOADER))
     except yaml.MarkedYAMLError as error:
         words, line, column = explain(error, text)
         raise Refused(words, (line, column)) from None
     except yaml.YAMLError as error:
-        words, line, column = unprintable(text) or (f"no YAML: {error}", 0, 0)
+        words, line, column = unprintable(text) or (f"not YAML: {error}", 0, 0)
         raise Refused(words, (line, column)) from None
 
 
@@ -76,15 +73,15 @@ def _document(events: Iterator[Any]) -> Node | None:
 
 def _node(event: Any, events: Iterator[Any], depth: int) -> Node:
     if type(event) is AliasEvent:
-        raise Refused("aliases (*) have no place in a cassette; write the value itself", _spot(event))
+        raise Refused("aliases (*) are not allowed in a cassette; write the value itself", _spot(event))
     if event.tag is not None and not (type(event) is ScalarEvent and event.tag == "!" and event.implicit[1]):
-        raise Refused("tags (!) have no place in a cassette; leave it out", _spot(event))
+        raise Refused("tags (!) are not allowed in a cassette; remove it", _spot(event))
     if event.anchor is not None:
-        raise Refused("anchors (&) have no place in a cassette; leave it out", _spot(event))
+        raise Refused("anchors (&) are not allowed in a cassette; remove it", _spot(event))
     if type(event) is ScalarEvent:
         return Node(event.value, _spot(event), event.implicit[0])
     if depth >= MAX_DEPTH:
-        raise Refused(f"this stands more than {MAX_DEPTH} levels deep", _spot(event))
+        raise Refused(f"this is nested more than {MAX_DEPTH} levels deep", _spot(event))
     if type(event) is MappingStartEvent:
         return _table(event, events, depth + 1)
     items = []

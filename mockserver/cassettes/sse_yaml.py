@@ -1,4 +1,4 @@
-"""Events of a stream as lines of a cassette: `{at: 12, data: {"id": "x"}}`; what is not laid out so is kept raw."""
+"""Stream events as lines of YAML: `{at: 12, data: {"id": "x"}}`, or raw if they have another layout."""
 
 import re
 from base64 import b64encode
@@ -14,13 +14,13 @@ from mockserver.core.json import Json
 
 
 def data_of(event: bytes) -> str | None:
-    """What the data lines of an event say; None where it has none."""
+    """The joined data lines of an event; None if it has none."""
     lines = [found[2] for found in _DATA.finditer(event)]
     return b"\n".join(lines).decode("utf-8", "surrogateescape") if lines else None
 
 
 def with_data(event: bytes, data: str) -> bytes:
-    """The event with other data, which have as many lines."""
+    """The event with other data of as many lines."""
     lines = iter(data.encode("utf-8", "surrogateescape").split(b"\n"))
     return _DATA.sub(lambda found: found[1] + next(lines, b""), event)
 
@@ -29,13 +29,13 @@ _DATA = re.compile(rb"((?:^|(?<=[\r\n]))data:[ ]?)([^\r\n]*+)")
 
 
 class Flow(str):
-    """What is YAML already, on one line."""
+    """Text that is YAML already, on one line."""
 
     __slots__ = ()
 
 
 def yaml_lines(table: Mapping[str, Json]) -> list[str]:
-    """A table, a key a line."""
+    """A table as lines of YAML."""
     written: list[str] = []
     _entries(written, table, 0, "")
     return written
@@ -52,17 +52,17 @@ def flow(tree: Json) -> Flow:
 
 
 def word(text: str) -> str:
-    """A text without quotes, where it is a plain word; safe in a flow too."""
-    return text if _WORD.fullmatch(text) and text.lower() not in _MEANING else quoted(text)
+    """A text without quotes if it is a plain word, safe in a flow."""
+    return text if _WORD.fullmatch(text) and text.lower() not in _KEYWORDS else quoted(text)
 
 
 def scalar(text: str) -> str:
-    """A text on one line, in quotes where it needs them."""
-    if len(text) <= _LONGEST_MEANING and text.lower() in _MEANING:
+    """A text on one line, quoted if necessary."""
+    if len(text) <= _MAX_KEYWORD and text.lower() in _KEYWORDS:
         return quoted(text)
     if _PLAIN.fullmatch(text):
         return text
-    return "'" + text.replace("'", "''") + "'" if '"' in text and _SEEN.fullmatch(text) else quoted(text)
+    return "'" + text.replace("'", "''") + "'" if '"' in text and _VISIBLE.fullmatch(text) else quoted(text)
 
 
 def escaped_controls(text: str) -> str:
@@ -75,7 +75,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _entries(written: list[str], table: Mapping[str, Json], indent: int, lead: str) -> None:
-    """The lines of a table; `lead` stands before its first key, in place of the indentation."""
+    """The lines of a table; `lead` replaces the indentation of its first key."""
     for key, value in table.items():
         _put(written, f"{lead}{scalar(key)}:", value, indent)
         lead = " " * indent
@@ -91,9 +91,9 @@ def _items(written: list[str], items: Sequence[Json], indent: int) -> None:
 
 
 def _put(written: list[str], lead: str, value: Json, indent: int) -> None:
-    """One value behind its key or dash; `indent` is the column of that."""
+    """A value after its key or dash (`lead`), which is in column `indent`."""
     if isinstance(value, str) and not isinstance(value, Verbatim | Flow):
-        if "\n" in value and not _UNFIT.search(value) and value.strip("\n"):
+        if "\n" in value and not _NOT_IN_BLOCK.search(value) and value.strip("\n"):
             _block(written, lead, value, indent + 2)
         else:
             written.append(f"{lead} {scalar(value)}")
@@ -108,7 +108,6 @@ def _put(written: list[str], lead: str, value: Json, indent: int) -> None:
 
 
 def _block(written: list[str], lead: str, text: str, indent: int) -> None:
-    """A text of several lines as it is, below its key."""
     mark = "2" if text[0] in " \t\n" else ""
     chomp = "-" if not text.endswith("\n") else "+" if text.endswith("\n\n") else ""
     written.append(f"{lead} |{mark}{chomp}")
@@ -118,15 +117,15 @@ def _block(written: list[str], lead: str, text: str, indent: int) -> None:
 
 _ONE_LINE = Style("spaced")
 _WORD = re.compile(r"[A-Za-z][\w.-]*+", re.ASCII)
-_BEYOND = "\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff"  # what does not show, or ends a line, beside controls
-_UNSEEN = "\x00-\x1f" + _BEYOND
-# A letter or a slash, then anything but what ends a plain scalar, ends a line or does not show.
-_PLAIN = re.compile(rf"(?:[^\W\d_{_UNSEEN}]|/)(?:[^:# {_UNSEEN}]|:(?=\S)|#| (?=[^#\s]))*+")
-_SEEN = re.compile(rf"[^\\{_UNSEEN}]*+")
+_BEYOND = "\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff"  # invisible, or ending a line, besides controls
+_INVISIBLE = "\x00-\x1f" + _BEYOND
+# A letter or a slash, then anything that does not end a plain scalar or a line and is visible.
+_PLAIN = re.compile(rf"(?:[^\W\d_{_INVISIBLE}]|/)(?:[^:# {_INVISIBLE}]|:(?=\S)|#| (?=[^#\s]))*+")
+_VISIBLE = re.compile(rf"[^\\{_INVISIBLE}]*+")
 _UNSAFE = re.compile(f"[{_BEYOND}]")
-_UNFIT = re.compile(f"[\x00-\x08\x0b-\x1f{_BEYOND}]")
-_MEANING = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"))
-_LONGEST_MEANING = 5
+_NOT_IN_BLOCK = re.compile(f"[\x00-\x08\x0b-\x1f{_BEYOND}]")
+_KEYWORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"))
+_MAX_KEYWORD = 5
 
 
 ENDS = {"lf": "\n", "crlf": "\r\n"}  # of the lines of an event
@@ -134,14 +133,14 @@ ENDS = {"lf": "\n", "crlf": "\r\n"}  # of the lines of an event
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the events of a stream are laid out, but for those that say otherwise."""
+    """How the events of a stream are laid out, unless one states another style."""
 
     style: Style = COMPACT
     ends: str = "lf"
 
 
 def layout_of(frames: Sequence[RecordedEvent]) -> Layout:
-    """How the first event that carries JSON is laid out."""
+    """The layout of the first event with JSON."""
     for _, data in frames:
         ends = "crlf" if data.endswith(b"\r\n\r\n") else "lf"
         if (parts := _parts(data, ENDS[ends])) and (found := _container(parts[1])):
@@ -149,9 +148,9 @@ def layout_of(frames: Sequence[RecordedEvent]) -> Layout:
     return Layout()
 
 
-def event_line(beat: RecordedEvent, form: Layout, *, plain: bool = False) -> Flow:
-    """One event; `plain`: raw, however well it is laid out."""
-    at, data = beat
+def event_line(recorded: RecordedEvent, form: Layout, *, plain: bool = False) -> Flow:
+    """One event as YAML; `plain`: always raw."""
+    at, data = recorded
     parts = None if plain else _parts(data, ENDS[form.ends])
     if parts is None:
         return Flow(f"{{at: {milliseconds(at)}, {_raw(data)}}}")
@@ -187,36 +186,36 @@ def read_event(node: Node, form: Layout) -> RecordedEvent:
 
 
 def read_events_fast(lines: Sequence[str], form: Layout) -> Iterator[RecordedEvent | None]:
-    """What `beat` makes of these lines, much faster; None where a line is not exactly as `line` writes it."""
-    ends, written = ENDS[form.ends], _SWIFT.get(form.style)
+    """What `read_event` makes of these lines, much faster; None for a line that `event_line` would not write."""
+    ends, written = ENDS[form.ends], _ENCODERS.get(form.style)
     for one in lines:
         found = _LINE.fullmatch(one) if written else None
         try:
-            text = _swift_text(found[3], written) if found and written else None
+            text = _fast_text(found[3], written) if found and written else None
             yield (seconds_of(found[1]), _event(found[2], text, ends).encode()) if found and text is not None else None
         except (ValueError, RecursionError):
             yield None
 
 
 def milliseconds(seconds: float) -> str:
-    """A time in milliseconds, with three decimals at most."""
+    """Seconds as milliseconds, with at most three decimals."""
     return f"{max(0.0, seconds) * 1000:.3f}".rstrip("0").rstrip(".")
 
 
 def seconds(node: Node) -> float:
-    """The time that stands in milliseconds."""
+    """The seconds of a node in milliseconds."""
     if not (isinstance(node.value, str) and _MILLISECONDS.fullmatch(node.value)):
-        raise Refused("milliseconds must stand here, such as 12 or 12.5", node.spot)
+        raise Refused("write milliseconds here, such as 12 or 12.5", node.spot)
     return seconds_of(node.value)
 
 
 def seconds_of(text: str) -> float:
-    """Milliseconds, as they are written, in seconds."""
+    """The seconds of milliseconds as text."""
     return round(float(text) / 1000, 6)
 
 
 def _parts(data: bytes, end: str) -> tuple[str | None, str] | None:
-    """The name and the data of an event that is laid out as all are; None for another."""
+    """The name and data of an event with the usual layout, or None."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -231,13 +230,12 @@ def _parts(data: bytes, end: str) -> tuple[str | None, str] | None:
 
 
 def _event(event: str | None, text: str, end: str) -> str:
-    """An event of these words, with all that ends it."""
     data = text.replace("\n", f"{end}data: ") if "\n" in text else text
     return f"data: {data}{end}{end}" if event is None else f"event: {event}{end}data: {data}{end}{end}"
 
 
-def _swift_text(shown: str, written: Callable[[Json], str]) -> str | None:
-    """The text of data that are shown so, by way of JSON; None where YAML may see it in another way."""
+def _fast_text(shown: str, written: Callable[[Json], str]) -> str | None:
+    """The data of an event, parsed as JSON; None if YAML might read it differently."""
     if shown.count("{") + shown.count("[") > _DEEP or r"\ud" in shown:
         return None
     parsed = _DECODER.decode(shown)
@@ -247,7 +245,7 @@ def _swift_text(shown: str, written: Callable[[Json], str]) -> str | None:
 
 
 def _has_long_key(tree: Json) -> bool:
-    """Whether a key is longer than YAML takes in a flow."""
+    """Whether a key is longer than YAML allows in a flow."""
     if isinstance(tree, dict):
         return any(len(key) > _LONG // 8 or _has_long_key(inner) for key, inner in tree.items())
     return isinstance(tree, list) and any(_has_long_key(inner) for inner in tree)
@@ -269,7 +267,7 @@ def _encoded(text: str, node: Node) -> bytes:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise Refused("half of a surrogate pair is no text", node.spot) from None
+        raise Refused("half of a surrogate pair is not valid text", node.spot) from None
 
 
 def _no_constant(name: str) -> Json:
@@ -284,7 +282,7 @@ _LINE = re.compile(
 _DEEP, _LONG = 50, 1000
 _DECODER = JSONDecoder(parse_constant=_no_constant)
 _SPACED = JSONEncoder(ensure_ascii=False).encode
-_SWIFT = {
+_ENCODERS = {
     Style(layout, letters): JSONEncoder(ensure_ascii=letters == "ascii", separators=separators).encode
     for layout, separators in (("compact", (",", ":")), ("spaced", (", ", ": ")))
     for letters in ("", "ascii")

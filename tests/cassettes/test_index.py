@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mockserver.cassettes import index
 from mockserver.cassettes.format import HEAD, document, episodes
-from mockserver.cassettes.index import SMALLEST, index_of, indexed
+from mockserver.cassettes.index import MIN_SIZE, index_of, indexed
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import hostile, samples
@@ -38,7 +38,7 @@ def marked(path: Path) -> None:
 
 def test_the_index_holds_the_very_episodes(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    assert len(DATA) > SMALLEST
+    assert len(DATA) > MIN_SIZE
     assert through(path) == ALL
     assert index_of(path) == tmp_path / ".index" / "a.yaml.json"
     assert through(path) == ALL

@@ -28,12 +28,12 @@ def test_an_empty_text_is_something() -> None:
 @pytest.mark.parametrize(
     ("text", "words", "spot"),
     [
-        ("a: &x 1\nb: *x", "anchors (&) have no place in a cassette; leave it out", (0, 3)),
-        ("b: *x", "aliases (*) have no place in a cassette; write the value itself", (0, 3)),
-        ("a: &x [1]", "anchors (&) have no place in a cassette; leave it out", (0, 3)),
-        ("a: !!python/object/apply:os.system ['true']", "tags (!) have no place in a cassette; leave it out", (0, 3)),
-        ("a: !!str 1", "tags (!) have no place in a cassette; leave it out", (0, 3)),
-        ("a: !x {}", "tags (!) have no place in a cassette; leave it out", (0, 3)),
+        ("a: &x 1\nb: *x", "anchors (&) are not allowed in a cassette; remove it", (0, 3)),
+        ("b: *x", "aliases (*) are not allowed in a cassette; write the value itself", (0, 3)),
+        ("a: &x [1]", "anchors (&) are not allowed in a cassette; remove it", (0, 3)),
+        ("a: !!python/object/apply:os.system ['true']", "tags (!) are not allowed in a cassette; remove it", (0, 3)),
+        ("a: !!str 1", "tags (!) are not allowed in a cassette; remove it", (0, 3)),
+        ("a: !x {}", "tags (!) are not allowed in a cassette; remove it", (0, 3)),
         ("a: 1\nb: 2\na: 3", 'duplicate key "a"', (2, 0)),
         ("? [a]\n: 1", "a key must be a text", (0, 2)),
         ("a\n---\nb", 'a document begins with "---" on a line of its own', (1, 0)),
@@ -47,9 +47,9 @@ def test_an_empty_text_is_something() -> None:
         ("a: 'x\n", "this quote is never closed", (0, 3)),
         ("a: \x00", 'the character U+0000 may not stand in YAML; write "\\u0000" in double quotes', (0, 3)),
         ("a:\n b: \x7f", 'the character U+007F may not stand in YAML; write "\\u007f" in double quotes', (1, 4)),
-        ("[" * 200, f"this stands more than {MAX_DEPTH} levels deep", (0, MAX_DEPTH)),
-        ("- " * 100_000, f"this stands more than {MAX_DEPTH} levels deep", (0, 2 * MAX_DEPTH)),
-        ("[" * 100_000 + "]" * 100_000, f"this stands more than {MAX_DEPTH} levels deep", (0, MAX_DEPTH)),
+        ("[" * 200, f"this is nested more than {MAX_DEPTH} levels deep", (0, MAX_DEPTH)),
+        ("- " * 100_000, f"this is nested more than {MAX_DEPTH} levels deep", (0, 2 * MAX_DEPTH)),
+        ("[" * 100_000 + "]" * 100_000, f"this is nested more than {MAX_DEPTH} levels deep", (0, MAX_DEPTH)),
     ],
 )
 def test_all_else_is_refused_where_it_stands(text: str, words: str, spot: tuple[int, int]) -> None:

@@ -11,7 +11,7 @@ from tests.fuzz.amount import thrown
 
 DOCUMENTS = [document(samples.plain(1)), document(samples.stream(2)), document(samples.plain(3, text="a\n---\nb\n"))]
 WHOLE = (HEAD + "".join(DOCUMENTS)).encode()
-BEGIN = 'one begins with "version: 1"'
+BEGIN = 'a cassette begins with "version: 1"'
 
 
 def complaint(data: bytes | str) -> str:
@@ -29,9 +29,6 @@ def test_episodes_know_where_they_come_from() -> None:
 def test_entries_have_their_documents() -> None:
     found = entries(WHOLE, "c.yaml")
     assert [entry.text for entry in found] == DOCUMENTS
-    assert [entry.place.line for entry in found] == [
-        line for line, text in enumerate(WHOLE.decode().split("\n"), 1) if text.startswith("  sha256: ")
-    ]
 
 
 @pytest.mark.parametrize(
@@ -92,29 +89,29 @@ def test_a_text_that_looks_like_events_is_a_text() -> None:
         ("- 1\n", f"c.yaml:1:1: no cassette: {BEGIN}, and then ---  [- 1]"),
         ("version: 1\nsettings: {}\nrules: []\n", f"c.yaml:1:1: no cassette: {BEGIN}, and then ---  [version: 1]"),
         ("interactions:\n- request:\n", f"c.yaml:1:1: no cassette: {BEGIN}, and then ---  [interactions:]"),
-        ("version: 2\n", "c.yaml:1:10: this cassette has version 2; version 1 can be read here  [version: 2]"),
-        ("version: '1.0'", "c.yaml:1:10: this cassette has version 1.0; version 1 can be read here  [version: '1.0']"),
-        ("version: {a: 1}", "c.yaml:1:10: this cassette has version a table; version 1 can be read here  [version: {"),
-        ("version: &a 1", "c.yaml:1:10: anchors (&) have no place in a cassette; leave it out  [version: &a 1]"),
-        (b"\x89PNG\r\n\x1a\n\x00", "c.yaml:1:1: no cassette: the byte 0x89 is not UTF-8"),
-        (HEAD.encode() + "é\n ö\xff".encode("latin-1"), "c.yaml:3:1: no cassette: the byte 0xe9 is not UTF-8"),
+        ("version: 2\n", "c.yaml:1:10: this cassette has version 2; this server reads version 1  [version: 2]"),
+        ("version: '1.0'", "c.yaml:1:10: this cassette has version 1.0; this server reads version 1  [version: '1.0']"),
+        ("version: {a: 1}", "c.yaml:1:10: this cassette has version a table; this server reads version 1  [version: {"),
+        ("version: &a 1", "c.yaml:1:10: anchors (&) are not allowed in a cassette; remove it  [version: &a 1]"),
+        (b"\x89PNG\r\n\x1a\n\x00", "c.yaml:1:1: not a cassette: the byte 0x89 is not UTF-8"),
+        (HEAD.encode() + "é\n ö\xff".encode("latin-1"), "c.yaml:3:1: not a cassette: the byte 0xe9 is not UTF-8"),
         ("\x00\x01\x02", "c.yaml:1:1: the character U+0000 may not stand in YAML; write"),
         ("version: 1\n---\nhello", "c.yaml:3:1: an episode must be a table  [hello]"),
         (
             "version: 1\n---\n",
-            "c.yaml:2:1: an episode must stand here, and there is nothing: was the file cut off?  [---]",
+            "c.yaml:2:1: an episode is missing here: was the file cut off?  [---]",
         ),
         (
             "version: 1\n---",
-            "c.yaml:2:1: an episode must stand here, and there is nothing: was the file cut off?  [---]",
+            "c.yaml:2:1: an episode is missing here: was the file cut off?  [---]",
         ),
         (
             "version: 1\n---\na: &a [*a, *a]",
-            "c.yaml:3:4: anchors (&) have no place in a cassette; leave it out  [a: &a",
+            "c.yaml:3:4: anchors (&) are not allowed in a cassette; remove it  [a: &a",
         ),
         (
             "version: 1\n---\na: !!python/name:os.system",
-            "c.yaml:3:4: tags (!) have no place in a cassette; leave it out",
+            "c.yaml:3:4: tags (!) are not allowed in a cassette; remove it",
         ),
     ],
 )
@@ -126,7 +123,7 @@ def test_all_mistakes_are_told_at_once_up_to_a_number() -> None:
     text = WHOLE.decode().replace("status: 200", "status: ok")
     lines = [number for number, line in enumerate(text.split("\n"), 1) if "status: ok" in line]
     assert complaint(text).split("\n") == [
-        f"c.yaml:{line}:11: a status from 200 to 599 must stand here  [status: ok]" for line in lines
+        f"c.yaml:{line}:11: write a status from 200 to 599 here  [status: ok]" for line in lines
     ]
     assert complaint(HEAD + "---\na: 1\n" * 100).count("\n") == 19
 
@@ -166,7 +163,6 @@ def test_the_rest_of_a_file_goes_on_where_it_was_left() -> None:
     rest = WHOLE[len(first) :]
     found = following(rest, "c.yaml", ReadPosition(1, first.count(b"\n")))
     assert [entry.episode.reply.source for entry in found] == ["cassette c.yaml#2", "cassette c.yaml#3"]
-    assert [entry.place for entry in found] == [entry.place for entry in entries(WHOLE, "c.yaml")[1:]]
 
 
 def edited(text: str) -> list[bool]:

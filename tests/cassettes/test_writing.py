@@ -7,7 +7,7 @@ import pytest
 import yaml
 from hypothesis import given
 
-from mockserver.cassettes.format import HEAD, document, document_of, entries, episodes, settled
+from mockserver.cassettes.format import HEAD, document, document_of, entries, episodes, rounded
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import hostile, samples
@@ -18,7 +18,7 @@ from tests.fuzz.amount import thrown
 @thrown(300)
 def test_what_was_written_is_read_to_the_byte(episode: Episode) -> None:
     text = document(episode)
-    kept = settled(episode)
+    kept = rounded(episode)
     assert document_of(text) == kept
     assert episodes((HEAD + text).encode(), "x.yaml") == (kept,)
     assert document(kept) == text
@@ -39,8 +39,8 @@ def test_a_hostile_text_is_the_same_wherever_it_stands(text: str) -> None:
     frames = ((1.0, f"data: {text}\n\n".encode()), (2.0, b"data: " + body + b"\n\n"), (3.0, text.encode()))
     reply = replace(episode.reply, body=text.encode(), frames=frames)
     episode = replace(episode, model=text, request=request, reply=reply)
-    assert document_of(document(episode)) == settled(episode)
-    assert episodes((HEAD + document(episode)).encode(), "x.yaml") == (settled(episode),)
+    assert document_of(document(episode)) == rounded(episode)
+    assert episodes((HEAD + document(episode)).encode(), "x.yaml") == (rounded(episode),)
 
 
 SHOWN = """\
@@ -99,14 +99,14 @@ def test_how_a_document_looks() -> None:
 def test_times_are_kept_as_far_as_anybody_reads_them() -> None:
     episode = replace(samples.stream(), at=1_790_000_000.98765)
     episode = replace(episode, reply=replace(episode.reply, took=0.123456789, frames=((0.0000004, b"x"), (-1.0, b"y"))))
-    kept = settled(episode)
+    kept = rounded(episode)
     assert (kept.at, kept.reply.took) == (1_790_000_000.988, 0.123457)
     assert kept.reply.frames == ((0.0, b"x"), (0.0, b"y"))
-    assert settled(kept) == kept
+    assert rounded(kept) == kept
 
 
 def test_a_head_that_is_no_text_is_refused() -> None:
     episode = replace(samples.plain(), request=replace(samples.plain().request, path="/\ud800"))
     with pytest.raises(CassetteError) as caught:
         document(episode)
-    assert str(caught.value).startswith("a call to openai cannot be kept in a cassette: its path, query or headers are")
+    assert str(caught.value).startswith("a call to openai cannot be recorded: its path, query or headers are")

@@ -1,4 +1,4 @@
-"""Episodes as HAR 1.2. When the events of a stream came stands beside, as HAR has no word for it."""
+"""Export episodes as HAR 1.2, with the times of stream events in a field of our own."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -7,13 +7,13 @@ from http import HTTPStatus
 from urllib.parse import parse_qsl, quote
 
 from mockserver.cassettes.convert.imports import EVENT_TIMES
-from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
+from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
 
 
 def har(episodes: Iterable[Episode], version: str, addresses: Mapping[str, str]) -> Json:
-    """A log of all episodes; `addresses` is where the server of each dialect's provider is, by its mount here."""
+    """A HAR log; `addresses`: the URL of each provider, by the mount of its dialect."""
     return {
         "log": {
             "version": "1.2",
@@ -39,7 +39,7 @@ def _entry(episode: Episode, addresses: Mapping[str, str]) -> Json:
 
 
 def _request(sent: Sent, addresses: Mapping[str, str]) -> Json:
-    posted = {"postData": _posted(sent)} if sent.body else {}
+    posted = {"postData": _post_data(sent)} if sent.body else {}
     return {
         "method": sent.method,
         "url": _url(sent, addresses),
@@ -56,7 +56,7 @@ def _request(sent: Sent, addresses: Mapping[str, str]) -> Json:
 
 
 def _url(sent: Sent, addresses: Mapping[str, str]) -> str:
-    """Where the request went: to the provider's own server, where its address is known, else to one of ours."""
+    """The URL of the request at the provider, or at a local server if that is unknown."""
     query = f"?{sent.query}" if sent.query else ""
     path = quote(sent.path, safe="/:@!$&'()*+,;=~-._")
     for mount, address in addresses.items():
@@ -65,18 +65,18 @@ def _url(sent: Sent, addresses: Mapping[str, str]) -> str:
     return f"http://127.0.0.1:8000{path}{query}"
 
 
-def _posted(sent: Sent) -> Json:
-    # HAR has no base64 here: what is no text is replaced, and nobody sends any to a model.
+def _post_data(sent: Sent) -> Json:
+    # HAR has no base64 here: bytes that are not text are replaced.
     kind = next((value for name, value in sent.headers if name == "content-type"), "application/json")
     return {"mimeType": kind, "text": sent.body.decode("utf-8", "replace")}
 
 
 def _response(reply: Recorded) -> Json:
     body = reply.bytes
-    beats = {EVENT_TIMES: _beats(reply.frames)} if reply.frames is not None else {}
+    times = {EVENT_TIMES: [[_ms(at), len(data)] for at, data in reply.frames]} if reply.frames is not None else {}
     return {
         "status": reply.status,
-        "statusText": _words(reply.status),
+        "statusText": _phrase(reply.status),
         "httpVersion": "HTTP/1.1",
         "cookies": [],
         "headers": _headers(reply.headers),
@@ -84,7 +84,7 @@ def _response(reply: Recorded) -> Json:
         "redirectURL": "",
         "headersSize": -1,
         "bodySize": len(body),
-        **beats,
+        **times,
     }
 
 
@@ -97,15 +97,11 @@ def _content(body: bytes, headers: Headers) -> Json:
         return {**content, "text": b64encode(body).decode(), "encoding": "base64"}
 
 
-def _beats(frames: Iterable[RecordedEvent] | None) -> Json:
-    return [[_ms(at), len(data)] for at, data in frames or ()]
-
-
 def _headers(headers: Headers) -> Json:
     return [{"name": name, "value": value} for name, value in headers]
 
 
-def _words(status: int) -> str:
+def _phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:

@@ -20,12 +20,15 @@ COMMANDS = (
 )
 NAMES = ("../x", "/etc/passwd", "a/../chat", "", "#1", "~", "nul\0", "\x1b[2J", "line\nbreak", "\udcff", "x" * 3000)
 FILES = {
-    "nothing": (b"", 'bad.yaml:1:1: no cassette: the file is empty, where one begins with "version: 1"'),
-    "another file": (b"hello: 3\n", "bad.yaml:1:1: no cassette: one begins with"),
-    "no text": (bytes(range(256)), "bad.yaml:2:118: no cassette: the byte 0x80 is not UTF-8"),
-    "a tag": (b"version: 1\n---\ncall: !!python/object/apply:os.system [id]\n", "bad.yaml:3:7: tags (!) have no place"),
-    "an alias bomb": (b"version: 1\n---\na: &a [x, x]\nb: [*a, *a]\n", "bad.yaml:3:4: anchors (&) have no place"),
-    "another version": (b"version: 2\n---\n", "bad.yaml:1:10: this cassette has version 2; version 1 can be read"),
+    "nothing": (b"", 'bad.yaml:1:1: not a cassette: the file is empty; a cassette begins with "version: 1"'),
+    "another file": (b"hello: 3\n", "bad.yaml:1:1: not a cassette: a cassette begins with"),
+    "no text": (bytes(range(256)), "bad.yaml:2:118: not a cassette: the byte 0x80 is not UTF-8"),
+    "a tag": (b"version: 1\n---\ncall: !!python/object/apply:os.system [id]\n", "bad.yaml:3:7: tags (!) are not"),
+    "an alias bomb": (b"version: 1\n---\na: &a [x, x]\nb: [*a, *a]\n", "bad.yaml:3:4: anchors (&) are not"),
+    "another version": (
+        b"version: 2\n---\n",
+        "bad.yaml:1:10: this cassette has version 2; this server reads",
+    ),
     "no end": (b"version: 1\n---\ncall: x\nat: 2025-01-01T00:0", "bad.yaml:"),
 }
 

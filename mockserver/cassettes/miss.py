@@ -1,6 +1,6 @@
-"""How a request differs from a recorded one, field by field, in lines for people.
+"""The report of a miss: the nearest episode, how it differs field by field, and what to do.
 
-What requests say is shown cut and escaped, so that none can write lines of its own into a report.
+Texts of requests are cut and escaped, so that none can insert lines into a report.
 """
 
 import json
@@ -15,79 +15,39 @@ from mockserver.core.call import Call, fingerprint
 from mockserver.core.json import Json, parsed
 from mockserver.core.text import one_line, shown
 
-
-def varying_pattern(one: str, other: str) -> str | None:
-    """What finds all in which two texts differ; None where they differ in anything else than such words."""
-    mine, theirs = _WORD.findall(one), _WORD.findall(other)
-    if len(mine) != len(theirs):
-        return None
-    found = [
-        _pattern(before, word, changed)
-        for before, word, changed in zip(("", *mine), mine, theirs, strict=False)
-        if word != changed
-    ]
-    told = dict.fromkeys(pattern for pattern in found if pattern)
-    return "|".join(told) if found and all(found) and len(told) <= _MOST else None
-
-
-def _pattern(before: str, one: str, other: str) -> str | None:
-    """What finds both of two words; a number by itself is found behind the word before it alone."""
-    if _ID.fullmatch(one) and _ID.fullmatch(other):
-        return _IDS
-    shape = _shape(one)
-    if shape != _shape(other) or shape == _escaped(one):
-        return None
-    return shape if shape != _NUMBER else f"{_escaped(before)} {shape}" if before.isalpha() else None
-
-
-def _shape(word: str) -> str:
-    return _DIGITS.sub(lambda _: _NUMBER, _escaped(word))
-
-
-def _escaped(word: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", word)
-
-
-_MOST = 3
-_NUMBER = r"\d+"
-_DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
-_WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
-_ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
-_IDS = "[0-9a-fA-F-]{16,}"
-
-
-MOST_LINES = 8
+MAX_LINES = 8
 SHOWN = 60  # characters of a value
-CONTEXT = 16  # characters of a text that stay on either side of what differs
+CONTEXT = 16  # characters shown on either side of a difference
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place that differs: `field` is the field of the body that it is in, `where` the whole path."""
+    """One place that differs: `field` is its field of the body, `where` its whole path."""
 
     field: str
     where: str
-    recorded: str | None  # as it is shown; None: nothing stands there
-    asked: str | None
+    recorded: str | None  # as text to show; None if absent
+    requested: str | None
 
     def __str__(self) -> str:
-        if self.recorded is None or self.asked is None:
-            whose, there = ("asked", self.asked) if self.recorded is None else ("recorded", self.recorded)
-            return f"{self.where}: only {whose}" + (f": {there}" if there else "")
-        return f"{self.where}: recorded {self.recorded} | asked {self.asked}"
+        if self.recorded is None or self.requested is None:
+            where = "in the request" if self.recorded is None else "in the recording"
+            value = self.recorded or self.requested
+            return f"{self.where}: only {where}" + (f": {value}" if value else "")
+        return f"{self.where}: recorded {self.recorded} | request {self.requested}"
 
 
-def differences(recorded: View, asked: View) -> tuple[Difference, ...]:
-    """Every place that differs: what was said first, then tools, then the other fields in the order of the request."""
-    names = dict.fromkeys((*SAID, "tools", *asked, *recorded))
-    return tuple(found for name in names for found in _of_field(name, recorded.get(name), asked.get(name)))
+def differences(recorded: View, requested: View) -> tuple[Difference, ...]:
+    """Every place that differs: the conversation first, then tools, then other fields in the order of the request."""
+    names = dict.fromkeys((*SAID, "tools", *requested, *recorded))
+    return tuple(found for name in names for found in _of_field(name, recorded.get(name), requested.get(name)))
 
 
 def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
     if fingerprint(one) == fingerprint(other):
         return ()
     where = one_line(name[:SHOWN])
-    if name == "tools":  # none are as good as an empty list of them
+    if name == "tools":  # no tools are the same as an empty list
         one, other = one or [], other or []
     return tuple(_Walk(name).between(where, one, other)) or (
         Difference(name, where, shown(one, SHOWN), shown(other, SHOWN)),
@@ -95,15 +55,15 @@ def _of_field(name: str, one: Json, other: Json) -> Iterable[Difference]:
 
 
 def lines(found: Sequence[Difference]) -> Iterator[str]:
-    """A line for each, up to as many as are read."""
-    yield from map(str, found[:MOST_LINES])
-    if len(found) > MOST_LINES:
-        yield f"... and {len(found) - MOST_LINES} more"
+    """A line for each, up to MAX_LINES."""
+    yield from map(str, found[:MAX_LINES])
+    if len(found) > MAX_LINES:
+        yield f"... and {len(found) - MAX_LINES} more"
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Walks through two values of one field at once."""
+    """Compares two values of one field."""
 
     field: str
 
@@ -130,7 +90,7 @@ class _Walk:
         return Difference(self.field, where, _said(one), _said(other))
 
     def _named(self, one: Mapping[str, Json], other: Mapping[str, Json]) -> Iterator[Difference]:
-        """Tools, which are told apart by their names: their order says nothing."""
+        """Compare tools by name: their order has no meaning."""
         for name in dict.fromkeys((*other, *one)):
             where = f"tool {one_line(name[:SHOWN])}"
             if name not in one or name not in other:
@@ -141,7 +101,7 @@ class _Walk:
             yield Difference(self.field, "the order of tools", shown(list(one), SHOWN), shown(list(other), SHOWN))
 
     def _listed(self, where: str, one: list[Json], other: list[Json]) -> Iterator[Difference]:
-        """Two lists, whose equal entries at both ends are left out; between them entries stand against each other."""
+        """Compare lists entry by entry, without the equal entries at both ends."""
         front, back = _ends(one, other)
         pairs = max(len(one), len(other)) - front - back
         for at in range(front, front + pairs):
@@ -156,7 +116,7 @@ def _entry(where: str, at: int, entry: Json) -> str:
 
 
 def _ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
-    """How many entries are equal from the front, and how many from the back of what is left."""
+    """The number of equal entries at the front, and at the back of the rest."""
     fewer = min(len(one), len(other))
     front = next((at for at in range(fewer) if one[at] != other[at]), fewer)
     left = fewer - front
@@ -164,7 +124,7 @@ def _ends(one: list[Json], other: list[Json]) -> tuple[int, int]:
 
 
 def _read(value: Json) -> Json:
-    """A schema that stands as text is looked into; one part of text that stands alone is its text."""
+    """A value to compare: JSON in a text is parsed; a single part of text is its text."""
     if isinstance(value, str) and value.startswith("{"):
         inner = parsed(value)
         return inner if isinstance(inner, dict) else value
@@ -175,7 +135,7 @@ def _read(value: Json) -> Json:
 
 
 def _by_name(entries: Iterable[Json]) -> dict[str, Json] | None:
-    """Tools by their names; None where these are none, or two of one name."""
+    """Tools by their names; None if these are not tools, or repeat a name."""
     found: dict[str, Json] = {}
     for entry in entries:
         inner = entry.get("function") or entry.get("custom") or entry if isinstance(entry, Mapping) else {}
@@ -187,7 +147,7 @@ def _by_name(entries: Iterable[Json]) -> dict[str, Json] | None:
 
 
 def _said(value: Json) -> str | None:
-    """A value that the other side has not: of a message, what it says."""
+    """A value that only one side has: of a message, its content."""
     if value is None:
         return None
     content = value.get("content") if isinstance(value, Mapping) else None
@@ -196,7 +156,7 @@ def _said(value: Json) -> str | None:
 
 
 def _spans(one: str, other: str) -> tuple[str, str]:
-    """Where two texts differ, with a little of what stands around it."""
+    """The differing parts of two texts, with a little context."""
     front = alike(one, other)
     back = alike(one[front:][::-1], other[front:][::-1])
     start = max(0, front - CONTEXT) if front > CONTEXT + 2 else 0
@@ -210,91 +170,92 @@ def _span(text: str, start: int, back: int) -> str:
     return one_line(json.dumps(("…" if start else "") + cut[:SHOWN] + after, ensure_ascii=False))
 
 
-_POOL = 16  # episodes that are read again, and compared field by field
+_POOL = 16  # episodes that are compared field by field
 
 
-def miss_report(library: EpisodeIndex, call: Call) -> str:
-    """The report for people. Quick traits say which few episodes are looked at in full."""
-    entries = library.entries
+def miss_report(index: EpisodeIndex, call: Call) -> str:
+    """The report for people. Traits select the few episodes to compare in full."""
+    entries = index.entries
     if not entries:
-        there = "only requests that their dialects refuse" if library.unread else "none"
-        return f"no episode of {library.file} answers this request: it holds {there}; to {_RECORD}"
-    wanted = library.traits(call)
+        contents = "only requests that their dialects refuse" if index.unread else "none"
+        return f"no episode of {index.file} answers this request: it has {contents}; to {_RECORD}"
+    wanted = index.traits(call)
     pool = nsmallest(_POOL, entries, key=lambda entry: (entry.traits.distance(wanted), entry.number))
     if all(entry.traits.operation != wanted.operation for entry in pool):
-        held = ", ".join(dict.fromkeys(f"{entry.traits.dialect} {entry.traits.operation}" for entry in entries))
+        others = ", ".join(dict.fromkeys(f"{entry.traits.dialect} {entry.traits.operation}" for entry in entries))
         return (
-            f"no episode of {library.file} answers this request: it holds none of {wanted.dialect} {wanted.operation}, "
-            f"only of {held}; to {_RECORD}"
+            f"no episode of {index.file} answers this request: it has none of {wanted.dialect} {wanted.operation}, "
+            f"only of {others}; to {_RECORD}"
         )
-    alike = (entry for entry in pool if entry.traits.operation == wanted.operation)
-    compared = [(entry, _found(library, entry, call, wanted)) for entry in alike]
+    same = (entry for entry in pool if entry.traits.operation == wanted.operation)
+    compared = [(entry, _differences(index, entry, call, wanted)) for entry in same]
     entry, found = min(compared, key=lambda each: (*_weight(each[0].traits, wanted, each[1]), each[0].number))
-    return "\n".join(_told(library, entry, found))
+    return "\n".join(_lines(index, entry, found))
 
 
-def summary(library: EpisodeIndex, entry: IndexedEpisode) -> str:
-    """An episode in a line: `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
-    episode, call = entry.episode, library.read(entry.episode)
+def summary(index: EpisodeIndex, entry: IndexedEpisode) -> str:
+    """Such as `chat.yaml#3, recorded 2026-11-22: openai chat gpt-4o "What is the weather in Oslo?"`."""
+    episode, call = entry.episode, index.read(entry.episode)
     said = "" if call is None else call.last_user
     when = f", recorded {datetime.fromtimestamp(episode.at, UTC):%Y-%m-%d}" if episode.at else ""
     about = (episode.dialect, episode.operation, one_line(episode.model), said and shown(said, SHOWN))
-    return f"{library.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
+    return f"{index.file}#{entry.number}{when}: {' '.join(filter(None, about))}"
 
 
-def _told(library: EpisodeIndex, entry: IndexedEpisode, found: Sequence[Difference]) -> Iterator[str]:
-    yield f"no episode of {library.file} answers this request; the nearest:"
-    yield f"  {summary(library, entry)}"
+def _lines(index: EpisodeIndex, entry: IndexedEpisode, found: Sequence[Difference]) -> Iterator[str]:
+    yield f"no episode of {index.file} answers this request; the nearest:"
+    yield f"  {summary(index, entry)}"
     yield from (f"    {line}" for line in lines(found))
-    yield _advice(library, found)
+    yield _advice(index, found)
 
 
-def _found(library: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted: Traits) -> tuple[Difference, ...]:
-    """All that differs: what is asked for and whether it is streamed, then field by field."""
-    recorded = library.read(entry.episode)
-    found = () if recorded is None else differences(view(recorded, library.match), view(call, library.match))
+def _differences(index: EpisodeIndex, entry: IndexedEpisode, call: Call, wanted: Traits) -> tuple[Difference, ...]:
+    """All differences: dialect and streaming, then field by field."""
+    recorded = index.read(entry.episode)
+    found = () if recorded is None else differences(view(recorded, index.match), view(call, index.match))
     if entry.traits.stream != wanted.stream:
         found = (Difference(STREAM, STREAM, _STREAMED[entry.traits.stream], _STREAMED[wanted.stream]), *found)
     if entry.traits.dialect != wanted.dialect:
-        found = (Difference(_SPOKEN, _SPOKEN, entry.traits.dialect, wanted.dialect), *found)
+        found = (Difference(_DIALECT, _DIALECT, entry.traits.dialect, wanted.dialect), *found)
     return found
 
 
 def _weight(one: Traits, other: Traits, found: Sequence[Difference]) -> tuple[float, float]:
-    """How far an episode is: by how much of it differs, then by how many places."""
+    """The distance of an episode: how much differs, then in how many places."""
     return one.distance(other), len(found)
 
 
-def _advice(library: EpisodeIndex, found: Sequence[Difference]) -> str:
-    """What may be done about it."""
+def _advice(index: EpisodeIndex, found: Sequence[Difference]) -> str:
+    """What the user can do."""
     fields = tuple(dict.fromkeys(each.field for each in found))
     if fields == (STREAM,):
-        name = library.file.removesuffix(".yaml")
-        return f"one does not answer the other; `mockserver cassette rules {name}` makes rules that answer both"
+        name = index.file.removesuffix(".yaml")
+        command = f"mockserver cassette rules {name}"
+        return f"a stream and a plain answer cannot replace each other; `{command}` makes rules for both"
     if fields and all(name in SAID for name in fields) and (pattern := _changing(found)):
-        name = library.file.removesuffix(".yaml")
+        name = index.file.removesuffix(".yaml")
         return (
-            f"if that changes with every run, leave it out: set scrub: [{{regex: '{pattern}'}}], and have it done to "
-            f"what was recorded by `mockserver cassette scrub {name}`; to {_RECORD}"
+            f"if that changes with every run, remove it: set scrub: [{{regex: '{pattern}'}}], and apply it to the "
+            f"recording with `mockserver cassette scrub {name}`; to {_RECORD}"
         )
-    also = tuple(name for name in fields if name in library.match.also)  # compared because somebody said so
+    also = tuple(name for name in fields if name in index.match.also)  # compared because of match.also
     rest = tuple(name for name in fields if name not in also)
-    if not fields or any(name in _TELLING for name in rest):
+    if not fields or any(name in _ESSENTIAL for name in rest):
         return f"to {_RECORD}"
-    taken = (f"take {_listed(also)} out of match: {{also: [...]}}",) if also else ()
+    taken = (f"remove {_listed(also)} from match: {{also: [...]}}",) if also else ()
     ignored = (f"set match: {{ignore: [{_listed(rest)}]}}",) if rest else ()
     return f"to ignore it, {' and '.join((*taken, *ignored))}; to {_RECORD}"
 
 
 def _changing(found: Sequence[Difference]) -> str | None:
-    """What finds the numbers, dates and ids in which alone the texts differ."""
-    patterns = [_varying(each.recorded or "", each.asked or "") for each in found]
-    told = dict.fromkeys(pattern for pattern in patterns if pattern)
-    return "|".join(told) if all(patterns) else None
+    """A regex for the numbers, dates and ids that make the texts differ, if nothing else does."""
+    patterns = [_varying(each.recorded or "", each.requested or "") for each in found]
+    found_patterns = dict.fromkeys(pattern for pattern in patterns if pattern)
+    return "|".join(found_patterns) if all(patterns) else None
 
 
 def _varying(one: str, other: str) -> str | None:
-    """The same of two texts as they are shown: where these are cut or escaped, nobody knows what would find them."""
+    """The same for shown texts; None if these are cut or escaped, as a regex would then be a guess."""
     pattern = None if any(sign in one + other for sign in ("\\", "…")) else varying_pattern(one, other)
     return pattern if pattern and re.sub(pattern, "", one) == re.sub(pattern, "", other) else None
 
@@ -305,8 +266,48 @@ def _listed(names: Iterable[str]) -> str:
 
 _RECORD = "record it, start with --record new_episodes"
 _STREAMED = {True: "as a stream", False: "plain"}
-_SPOKEN = "dialect"
-# Fields that say too much of a request to be ignored.
-_TELLING = frozenset(
-    (*SAID, STREAM, _SPOKEN, "model", "tools", "tool_choice", "instructions", "response_format", "text")
+_DIALECT = "dialect"
+# Fields that mean too much to suggest ignoring them.
+_ESSENTIAL = frozenset(
+    (*SAID, STREAM, _DIALECT, "model", "tools", "tool_choice", "instructions", "response_format", "text")
 )
+
+
+def varying_pattern(one: str, other: str) -> str | None:
+    """A regex for all words in which two texts differ: numbers, dates and ids. None if they differ in other words."""
+    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    if len(mine) != len(theirs):
+        return None
+    found = [
+        _pattern(before, word, changed)
+        for before, word, changed in zip(("", *mine), mine, theirs, strict=False)
+        if word != changed
+    ]
+    patterns = dict.fromkeys(pattern for pattern in found if pattern)
+    return "|".join(patterns) if found and all(found) and len(patterns) <= _MAX_PATTERNS else None
+
+
+def _pattern(before: str, one: str, other: str) -> str | None:
+    """A regex for two words; for a bare number, including the word before it."""
+    if _ID.fullmatch(one) and _ID.fullmatch(other):
+        return _IDS
+    shape = _shape(one)
+    if shape != _shape(other) or shape == _escaped(one):
+        return None
+    return shape if shape != _NUMBER else f"{_escaped(before)} {shape}" if before.isalpha() else None
+
+
+def _shape(word: str) -> str:
+    return _DIGITS.sub(lambda _: _NUMBER, _escaped(word))
+
+
+def _escaped(word: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", word)
+
+
+_MAX_PATTERNS = 3
+_NUMBER = r"\d+"
+_DIGITS, _SPECIAL = re.compile(r"\d+"), re.compile(r"[.+]")
+_WORD = re.compile(r"\w(?:[\w.:/+-]*\w)?")
+_ID = re.compile(r"(?=.*\d)[0-9a-fA-F-]{16,}")
+_IDS = "[0-9a-fA-F-]{16,}"

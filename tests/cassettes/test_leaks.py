@@ -58,7 +58,7 @@ WHERE = [
     (answered(b"", (b"data: no JSON " + KEY.encode() + b"\n\n",)), "answer, event 1"),
     (
         answered(b"", (event("a "), event(KEY[:9]), event(KEY[9:20]), event(KEY[20:]))),
-        "answer, told in pieces, events 1 to 4",
+        "answer, in pieces, events 1 to 4",
     ),
     (
         answered(

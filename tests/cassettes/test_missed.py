@@ -111,25 +111,25 @@ def test_every_golden_text_is_used() -> None:
 
 def test_an_empty_cassette_says_so() -> None:
     again = "to record it, start with --record new_episodes"
-    assert told(CHAT, TALK, library()) == f"no episode of chat.yaml answers this request: it holds none; {again}"
+    assert told(CHAT, TALK, library()) == f"no episode of chat.yaml answers this request: it has none; {again}"
     broken = library(episode({"messages": 7}, "{}"))
     assert told(CHAT, TALK, broken).startswith(
-        "no episode of chat.yaml answers this request: it holds only requests that their dialects refuse"
+        "no episode of chat.yaml answers this request: it has only requests that their dialects refuse"
     )
 
 
 def test_what_is_compared_as_well_is_told() -> None:
     held = library(episode(TALK, "{}", headers={"x-tenant": "acme"}), match=Match(also=("header.x-tenant",)))
-    assert '    header.x-tenant: only recorded: "acme"\n' in told(CHAT, TALK, held)
+    assert '    header.x-tenant: only in the recording: "acme"\n' in told(CHAT, TALK, held)
 
 
 @pytest.mark.parametrize(
     ("more", "advice"),
     [
-        ({}, "to ignore it, take header.x-tenant out of match: {also: [...]}; "),
+        ({}, "to ignore it, remove header.x-tenant from match: {also: [...]}; "),
         (
             {"seed": 1, "user": "me"},
-            "to ignore it, take user, header.x-tenant out of match: {also: [...]} and set match: {ignore: [seed]}; ",
+            "to ignore it, remove user, header.x-tenant from match: {also: [...]} and set match: {ignore: [seed]}; ",
         ),
         ({"model": "o3"}, ""),
     ],
@@ -149,8 +149,8 @@ def test_the_nearest_is_the_one_that_says_nearly_the_same() -> None:
     )
     assert told(CHAT, chat("hallo"), held).splitlines()[1:] == [
         '  chat.yaml#2, recorded 2026-11-22: openai chat gpt-4o "hello"',
-        '    messages[0] (user): recorded "hello" | asked "hallo"',
-        "    temperature: only recorded: 0.2",
+        '    messages[0] (user): recorded "hello" | request "hallo"',
+        "    temperature: only in the recording: 0.2",
         "to record it, start with --record new_episodes",
     ]
 
@@ -158,8 +158,8 @@ def test_the_nearest_is_the_one_that_says_nearly_the_same() -> None:
 def test_what_changes_with_every_run_may_be_scrubbed() -> None:
     held = library(episode(chat("Today is 2026-01-31. What is on?"), "{}"))
     assert told(CHAT, chat("Today is 2026-02-01. What is on?"), held).splitlines()[-1] == (
-        r"if that changes with every run, leave it out: set scrub: [{regex: '\d+-\d+-\d+'}], and have it done to what "
-        "was recorded by `mockserver cassette scrub chat`; to record it, start with --record new_episodes"
+        r"if that changes with every run, remove it: set scrub: [{regex: '\d+-\d+-\d+'}], and apply it to the "
+        "recording with `mockserver cassette scrub chat`; to record it, start with --record new_episodes"
     )
     more = chat("Today is 2026-02-01. What is on?", seed=1)
     assert told(CHAT, more, held).splitlines()[-1] == "to record it, start with --record new_episodes"

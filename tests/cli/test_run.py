@@ -206,7 +206,7 @@ def test_what_a_cassette_does_not_hold_is_told_without_credentials(tmp_path: Pat
     told = recording(tmp_path, upstream, "the weather of sk-real-0a1b2c?")
     assert "mockserver: 1 call: 1 unmatched" in told
     assert "cassette chat.yaml: 1 of 1 episode not played: #1" in told
-    assert told[-1].startswith('    messages[0] (user): recorded "the weather?" | asked "the weather of <API_KEY>?"')
+    assert told[-1].startswith('    messages[0] (user): recorded "the weather?" | request "the weather of <API_KEY>?"')
 
 
 def test_a_wrong_key_spoils_no_cassette(tmp_path: Path, upstream: str) -> None:

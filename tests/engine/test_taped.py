@@ -97,7 +97,7 @@ def test_a_step_plays_a_cassette(local: Local) -> None:
 def test_a_miss_is_an_error_whatever_is_generated_elsewhere(tmp_path: Any, unmatched: str) -> None:
     answered = server(folder(**HELD), tmp=tmp_path, unmatched=unmatched).ask(CHAT, chat("hullo"))
     assert (answered.status, answered.source) == (404, "unmatched")
-    assert 'recorded "hello" | asked "hullo"' in answered.json["error"]["message"]
+    assert 'recorded "hello" | request "hullo"' in answered.json["error"]["message"]
 
 
 @pytest.mark.parametrize("unmatched", ["generate", "error"])
@@ -105,7 +105,7 @@ def test_a_response_goes_on_from_one_that_only_the_provider_knows(tmp_path: Any,
     local = server(folder(**HELD), tmp=tmp_path, unmatched=unmatched)
     assert local.ask(RESPONSES, GOING_ON).source == "cassette chat.yaml#3"
     missed = local.ask(RESPONSES, {**GOING_ON, "previous_response_id": "resp_down"})
-    assert 'previous_response_id: recorded "resp_up" | asked "resp_down"' in missed.json["error"]["message"]
+    assert 'previous_response_id: recorded "resp_up" | request "resp_down"' in missed.json["error"]["message"]
 
 
 def test_several_prompts_are_one_request(local: Local) -> None:

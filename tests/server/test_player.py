@@ -124,7 +124,7 @@ def test_once_takes_a_cassette_without_episodes_for_none() -> None:
     made = player(folder(chat=[]), "once")
     assert [got(found) for found in played(made, asked("one"))] == ["forward chat"]
     (found,) = played(player(folder(chat=[])), asked("one"))
-    assert got(found).startswith("no episode of chat.yaml answers this request: it holds none;")
+    assert got(found).startswith("no episode of chat.yaml answers this request: it has none;")
 
 
 def test_what_is_recorded_is_played_at_once() -> None:

@@ -256,11 +256,12 @@ def _reply(node: Node, known: KnownEvents) -> tuple[Recorded, str]:
         raise Refused(_CUT_OFF, node.spot)
     if not (isinstance(hashed.value, str) and (_HASH.fullmatch(hashed.value) or hashed.value == UNKNOWN)):
         raise Refused(f"write 64 hex digits here, or {UNKNOWN}; was the file cut off?", hashed.spot)
+    layout = _layout(table)
     reply = Recorded(
         status=_status(table["status"]),
         headers=_optional(table.get("headers"), _headers, ()),
         body=_optional(table.get("body"), read_body, b""),
-        frames=_frames(table["frames"], _layout(table), known) if "frames" in table else None,
+        frames=_frames(table["frames"], layout, known) if "frames" in table else None,
         took=_optional(table.get("took"), sse_yaml.seconds, 0.0),
     )
     return reply, hashed.value

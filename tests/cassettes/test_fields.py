@@ -100,7 +100,7 @@ reply:
         (
             ", sha256: unknown",
             "",
-            '5:8: a reply ends with the "sha256" of its body, which is not there: was the file cut off? '
+            '5:8: the "sha256" of the body is missing: was the file cut off? '
             "Of a reply written by hand, say sha256: unknown  [reply: {status: 200}]",
         ),
     ],

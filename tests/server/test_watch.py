@@ -149,7 +149,7 @@ async def test_cassettes_are_watched_too(tmp_path: Path) -> None:
         path.write_text("hello\n")
         torn = await said.next()
         assert torn.startswith("not reloaded, what was recorded before still holds:\n")
-        assert "chat.yaml:1:1: no cassette" in torn
+        assert "chat.yaml:1:1: not a cassette" in torn
         path.unlink()
         assert 'there is no cassette "chat"' in await said.next()
         assert await heard(live) == "3"

@@ -150,14 +150,10 @@ MAX_MODERATION_INPUTS = 2048
 
 
 class Address(TypedDict):
-    """Where an image is, or the image itself as a data URL."""
-
     url: str
 
 
 class Image(TypedDict):
-    """An image to judge."""
-
     type: Literal["image_url"]
     image_url: Address
 

@@ -87,8 +87,6 @@ Body = Callable[[Call, Answer], Mapping[str, Json]]
 
 
 class Update(TypedDict):
-    """The body that changes a stored completion."""
-
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore", defer_build=True)  # type: ignore[misc]
 
     metadata: Metadata | None

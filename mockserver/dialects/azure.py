@@ -109,8 +109,6 @@ class AzureChatBody(TypedDict, total=False):
 
 
 class PassedThrough(TypedDict, total=False):
-    """Parameters of the models behind that have their usual effect when they are passed through."""
-
     __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     n: Annotated[int, Field(ge=1, le=128)] | None

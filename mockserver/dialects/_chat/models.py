@@ -14,29 +14,21 @@ String = Annotated[str, Tag("<a string>")]
 
 
 class TextPart(TypedDict):
-    """Text of a message."""
-
     type: Literal["text"]
     text: str
 
 
 class RefusalPart(TypedDict):
-    """A refusal that the assistant gave."""
-
     type: Literal["refusal"]
     refusal: str
 
 
 class ImageUrl(TypedDict, total=False):
-    """Where an image is, or the image itself as a data URL."""
-
     url: Required[str]
     detail: Literal["auto", "low", "high", "original"] | None
 
 
 class ImagePart(TypedDict):
-    """An image of a message."""
-
     type: Literal["image_url"]
     image_url: ImageUrl
 
@@ -49,23 +41,17 @@ class InputAudio(TypedDict):
 
 
 class AudioPart(TypedDict):
-    """Sound of a message."""
-
     type: Literal["input_audio"]
     input_audio: InputAudio
 
 
 class FileContent(TypedDict, total=False):
-    """A file by id or by content."""
-
     file_data: str | None
     file_id: str | None
     filename: str | None
 
 
 class FilePart(TypedDict):
-    """A file of a message."""
-
     type: Literal["file"]
     file: FileContent
 
@@ -88,23 +74,17 @@ class FunctionCall(TypedDict):
 
 
 class CustomCall(TypedDict):
-    """The custom tool that the assistant called."""
-
     name: str
     input: str
 
 
 class FunctionToolCall(TypedDict):
-    """A function call of the assistant."""
-
     type: Literal["function"]
     id: str
     function: FunctionCall
 
 
 class CustomToolCall(TypedDict):
-    """A custom tool's call of the assistant."""
-
     type: Literal["custom"]
     id: str
     custom: CustomCall
@@ -114,38 +94,28 @@ ToolCall = Annotated[FunctionToolCall | CustomToolCall, Field(discriminator="typ
 
 
 class AudioId(TypedDict):
-    """An earlier answer in sound."""
-
     id: str
 
 
 class SystemMessage(TypedDict, total=False):
-    """Instructions."""
-
     role: Required[Literal["system"]]
     content: Required[TextContent]
     name: str | None
 
 
 class DeveloperMessage(TypedDict, total=False):
-    """Instructions under their newer name."""
-
     role: Required[Literal["developer"]]
     content: Required[TextContent]
     name: str | None
 
 
 class UserMessage(TypedDict, total=False):
-    """What the user says."""
-
     role: Required[Literal["user"]]
     content: Required[UserContent]
     name: str | None
 
 
 class AssistantMessage(TypedDict, total=False):
-    """What the model said."""
-
     role: Required[Literal["assistant"]]
     content: AssistantContent | None
     refusal: str | None
@@ -156,8 +126,6 @@ class AssistantMessage(TypedDict, total=False):
 
 
 class ToolMessage(TypedDict):
-    """What a tool gave back."""
-
     role: Literal["tool"]
     content: TextContent
     tool_call_id: str
@@ -184,8 +152,6 @@ Object = dict[str, Any]
 
 
 class Function(TypedDict, total=False):
-    """A function that the model may call."""
-
     name: Required[Name]
     description: str | None
     parameters: Object | None
@@ -193,43 +159,31 @@ class Function(TypedDict, total=False):
 
 
 class FunctionTool(TypedDict):
-    """A tool with a JSON Schema."""
-
     type: Literal["function"]
     function: Function
 
 
 class Grammar(TypedDict):
-    """The grammar of a custom tool's input."""
-
     definition: str
     syntax: Literal["lark", "regex"]
 
 
 class GrammarFormat(TypedDict):
-    """Input that follows a grammar."""
-
     type: Literal["grammar"]
     grammar: Grammar
 
 
 class TextFormat(TypedDict):
-    """Free text."""
-
     type: Literal["text"]
 
 
 class Custom(TypedDict, total=False):
-    """A tool that takes text."""
-
     name: Required[str]
     description: str | None
     format: Annotated[TextFormat | GrammarFormat, Field(discriminator="type")] | None
 
 
 class CustomTool(TypedDict):
-    """The same, as a tool."""
-
     type: Literal["custom"]
     custom: Custom
 
@@ -238,35 +192,25 @@ Tool = Annotated[FunctionTool | CustomTool, Field(discriminator="type")]
 
 
 class Named(TypedDict):
-    """A tool by name."""
-
     name: str
 
 
 class NamedFunction(TypedDict):
-    """Call this function."""
-
     type: Literal["function"]
     function: Named
 
 
 class NamedCustom(TypedDict):
-    """Call this custom tool."""
-
     type: Literal["custom"]
     custom: Named
 
 
 class Allowed(TypedDict):
-    """Some of the tools."""
-
     mode: Literal["auto", "required"]
     tools: Annotated[list[Object], Field(fail_fast=True)]
 
 
 class AllowedTools(TypedDict):
-    """Call some of the tools."""
-
     type: Literal["allowed_tools"]
     allowed_tools: Allowed
 
@@ -277,8 +221,6 @@ ToolChoice = ToolMode | Annotated[NamedTool, Tag("<an object>")]
 
 
 class JsonSchema(TypedDict, total=False):
-    """The schema that the answer must satisfy."""
-
     name: Required[Name]
     description: str | None
     schema: Object | None
@@ -286,14 +228,10 @@ class JsonSchema(TypedDict, total=False):
 
 
 class JsonObjectFormat(TypedDict):
-    """The answer is a JSON object."""
-
     type: Literal["json_object"]
 
 
 class JsonSchemaFormat(TypedDict):
-    """The answer satisfies a JSON Schema."""
-
     type: Literal["json_schema"]
     json_schema: JsonSchema
 
@@ -302,22 +240,16 @@ ResponseFormat = Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Fie
 
 
 class StreamOptions(TypedDict, total=False):
-    """What a stream shows besides the answer."""
-
     include_usage: bool | None
     include_obfuscation: bool | None
 
 
 class Audio(TypedDict, total=False):
-    """How a spoken answer sounds."""
-
     voice: Required[String | Annotated[AudioId, Tag("<an object>")]]
     format: Required[Literal["wav", "aac", "mp3", "flac", "opus", "pcm16"]]
 
 
 class Prediction(TypedDict):
-    """What the answer will probably say."""
-
     type: Literal["content"]
     content: TextContent
 

@@ -14,7 +14,17 @@ from mockserver.core.plan import Failure
 from mockserver.dialects._chat.models import CHAT, CHAT_FIELDS
 from mockserver.dialects._shared.parse import Complaint, clip, unknown_keys, validated
 
+
 Body = Mapping[str, Json]
+Refuse = Callable[[Complaint], Failure]
+
+
+def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
+    """The Call of a chat body, or the Failure in which `refuse` words what is wrong with it."""
+    chat = validated(CHAT, body, refuse)
+    for found in chat_conflicts(chat):
+        raise refuse(found)
+    return chat_call(http, body, chat, dialect=dialect)
 
 
 def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Call:
@@ -54,53 +64,6 @@ def _max_tokens(chat: Body) -> int | None:
     if most is None:
         most = chat.get("max_tokens")
     return None if most is None else max(most, 0)
-
-
-def chat_fingerprint_fields(body: Body) -> dict[str, Json]:
-    """What would change the answer (product rules: determinism): no transport, no bookkeeping, no ids.
-
-    JSON Schemas become text, as the order of their keys is the order in which a model writes.
-    """
-    kept = {key: value for key, value in body.items() if value is not None and key not in NOT_FINGERPRINTED}
-    kept["messages"] = _without_ids(body["messages"])
-    if tools := kept.get("tools"):
-        kept["tools"] = [_tool_meaning(tool) for tool in tools]
-    if functions := kept.get("functions"):
-        kept["functions"] = [_schema_as_text(function, "parameters") for function in functions]
-    answer = kept.get("response_format")
-    if answer and answer["type"] == "json_schema" and answer.get("json_schema"):
-        kept["response_format"] = {**answer, "json_schema": _schema_as_text(answer["json_schema"], "schema")}
-    return kept
-
-
-def _tool_meaning(tool: Body) -> Body:
-    if tool["type"] != "function":
-        return tool
-    return {**tool, "function": _schema_as_text(tool["function"], "parameters")}
-
-
-def _schema_as_text(holder: Body, key: str) -> Body:
-    return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
-
-
-def _without_ids(messages: Sequence[Body]) -> list[Body]:
-    ordinals: dict[str, str] = {}
-    return [message if _WITH_IDS.isdisjoint(message) else _renumbered(message, ordinals) for message in messages]
-
-
-def _renumbered(message: Body, ordinals: dict[str, str]) -> Body:
-    renamed = _with_ordinal(message, ordinals)
-    if isinstance(calls := message.get("tool_calls"), list):
-        renamed["tool_calls"] = [_with_ordinal(call, ordinals) if isinstance(call, dict) else call for call in calls]
-    if isinstance(audio := message.get("audio"), dict):
-        renamed["audio"] = _with_ordinal(audio, ordinals)
-    return renamed
-
-
-def _with_ordinal(holder: Body, ordinals: dict[str, str]) -> dict[str, Json]:
-    """The same with each of its ids replaced by the place at which that id first occurred."""
-    named = {key: holder[key] for key in ("id", "tool_call_id") if isinstance(holder.get(key), str)}
-    return {**holder, **{key: ordinals.setdefault(name, f"#{len(ordinals)}") for key, name in named.items()}}
 
 
 def _message(message: Body) -> Message:
@@ -152,11 +115,6 @@ def _tools(body: Body) -> tuple[Tool, ...]:
     return (*tools, *(_tool("function", function) for function in functions or ()))
 
 
-def _bare(body: Body) -> bool:
-    """Whether functions are offered in the way that was before tools, and no tools."""
-    return bool(body.get("functions")) and not body.get("tools")
-
-
 def _tool(kind: str, tool: Body) -> Tool:
     return Tool(
         tool["name"],
@@ -174,6 +132,11 @@ def _grammar(form: Json) -> tuple[str, str] | None:
         case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}}:
             return syntax, definition
     return None
+
+
+def _bare(body: Body) -> bool:
+    """Whether functions are offered in the way that was before tools, and no tools."""
+    return bool(body.get("functions")) and not body.get("tools")
 
 
 def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
@@ -210,34 +173,51 @@ def _format(answer: Body | None) -> tuple[str, Json]:
     return answer["type"], (answer.get("json_schema") or {}).get("schema")
 
 
-_AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
-_TEXTUAL = frozenset({"text", "refusal"})
-_WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
-NOT_FINGERPRINTED = frozenset(
-    {
-        "stream",
-        "stream_options",
-        "user",
-        "safety_identifier",
-        "metadata",
-        "store",
-        "service_tier",
-        "prompt_cache_key",
-        "prompt_cache_options",
-        "prompt_cache_retention",
-    }
-)
+def chat_fingerprint_fields(body: Body) -> dict[str, Json]:
+    """What would change the answer (product rules: determinism): no transport, no bookkeeping, no ids.
+
+    JSON Schemas become text, as the order of their keys is the order in which a model writes.
+    """
+    kept = {key: value for key, value in body.items() if value is not None and key not in NOT_FINGERPRINTED}
+    kept["messages"] = _without_ids(body["messages"])
+    if tools := kept.get("tools"):
+        kept["tools"] = [_tool_meaning(tool) for tool in tools]
+    if functions := kept.get("functions"):
+        kept["functions"] = [_schema_as_text(function, "parameters") for function in functions]
+    answer = kept.get("response_format")
+    if answer and answer["type"] == "json_schema" and answer.get("json_schema"):
+        kept["response_format"] = {**answer, "json_schema": _schema_as_text(answer["json_schema"], "schema")}
+    return kept
 
 
-Refuse = Callable[[Complaint], Failure]
+def _tool_meaning(tool: Body) -> Body:
+    if tool["type"] != "function":
+        return tool
+    return {**tool, "function": _schema_as_text(tool["function"], "parameters")}
 
 
-def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
-    """The Call of a chat body, or the Failure in which `refuse` words what is wrong with it."""
-    chat = validated(CHAT, body, refuse)
-    for found in chat_conflicts(chat):
-        raise refuse(found)
-    return chat_call(http, body, chat, dialect=dialect)
+def _schema_as_text(holder: Body, key: str) -> Body:
+    return {**holder, key: to_json(holder[key]).decode()} if holder.get(key) is not None else holder
+
+
+def _without_ids(messages: Sequence[Body]) -> list[Body]:
+    ordinals: dict[str, str] = {}
+    return [message if _WITH_IDS.isdisjoint(message) else _renumbered(message, ordinals) for message in messages]
+
+
+def _renumbered(message: Body, ordinals: dict[str, str]) -> Body:
+    renamed = _with_ordinal(message, ordinals)
+    if isinstance(calls := message.get("tool_calls"), list):
+        renamed["tool_calls"] = [_with_ordinal(call, ordinals) if isinstance(call, dict) else call for call in calls]
+    if isinstance(audio := message.get("audio"), dict):
+        renamed["audio"] = _with_ordinal(audio, ordinals)
+    return renamed
+
+
+def _with_ordinal(holder: Body, ordinals: dict[str, str]) -> dict[str, Json]:
+    """The same with each of its ids replaced by the place at which that id first occurred."""
+    named = {key: holder[key] for key in ("id", "tool_call_id") if isinstance(holder.get(key), str)}
+    return {**holder, **{key: ordinals.setdefault(name, f"#{len(ordinals)}") for key, name in named.items()}}
 
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
@@ -345,6 +325,23 @@ def _conflict_at(index: int, message: str) -> Complaint:
     return Complaint("conflict", ("messages", index), message=message)
 
 
+_AUTO, _NONE = ToolChoice("auto"), ToolChoice("none")
+_TEXTUAL = frozenset({"text", "refusal"})
+_WITH_IDS = frozenset({"id", "tool_call_id", "tool_calls", "audio"})
+NOT_FINGERPRINTED = frozenset(
+    {
+        "stream",
+        "stream_options",
+        "user",
+        "safety_identifier",
+        "metadata",
+        "store",
+        "service_tier",
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "prompt_cache_retention",
+    }
+)
 _SAYS = frozenset({"tool_calls", "function_call", "refusal", "audio"})
 _STRAY_TOOL_MESSAGE = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."

@@ -12,8 +12,6 @@ from mockserver.dialects._chat.models import JsonObjectFormat, Metadata, Name, O
 
 
 class TextPart(TypedDict):
-    """Text that was put in or that the model said."""
-
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: Literal["input_text", "output_text", "text", "summary_text", "reasoning_text"]
@@ -21,8 +19,6 @@ class TextPart(TypedDict):
 
 
 class RefusalPart(TypedDict):
-    """A refusal that the model gave."""
-
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: Literal["refusal"]
@@ -30,8 +26,6 @@ class RefusalPart(TypedDict):
 
 
 class OtherPart(TypedDict):
-    """An image, a file, sound, or what else there may be."""
-
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: str
@@ -64,8 +58,6 @@ class MessageItem(TypedDict):
 
 
 class OtherItem(TypedDict):
-    """Any other item: a call, an output, reasoning, a reference."""
-
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: str
@@ -116,8 +108,6 @@ class GrammarFormat(TypedDict):
 
 
 class CustomTool(TypedDict, total=False):
-    """A tool that takes text."""
-
     type: Required[Literal["custom"]]
     name: Required[str]
     description: str | None
@@ -125,8 +115,6 @@ class CustomTool(TypedDict, total=False):
 
 
 class ImageTool(TypedDict, total=False):
-    """A tool that makes images."""
-
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: Required[Literal["image_generation"]]
@@ -156,15 +144,11 @@ Tool = Annotated[
 
 
 class NamedTool(TypedDict):
-    """Call this function or custom tool."""
-
     type: Literal["function", "custom"]
     name: str
 
 
 class McpChoice(TypedDict, total=False):
-    """Call a tool of this MCP server."""
-
     type: Required[Literal["mcp"]]
     server_label: Required[str]
     name: str | None
@@ -179,8 +163,6 @@ class AllowedTools(TypedDict):
 
 
 class HostedChoice(TypedDict):
-    """Use this tool of the provider's own."""
-
     type: Literal[
         "file_search",
         "web_search",
@@ -218,8 +200,6 @@ Format = Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discr
 
 
 class TextOptions(TypedDict, total=False):
-    """How the text looks."""
-
     format: Format | None
     verbosity: Literal["low", "medium", "high"] | None
 
@@ -228,8 +208,6 @@ Summary = Literal["auto", "concise", "detailed"]
 
 
 class Reasoning(TypedDict, total=False):
-    """How hard the model thinks, and what is told of it."""
-
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
     summary: Summary | None
     generate_summary: Summary | None
@@ -238,29 +216,21 @@ class Reasoning(TypedDict, total=False):
 
 
 class PromptTemplate(TypedDict, total=False):
-    """A prompt that the provider keeps."""
-
     id: Required[str]
     version: str | None
     variables: Object | None
 
 
 class ConversationId(TypedDict):
-    """A conversation that the provider keeps."""
-
     id: str
 
 
 class Compaction(TypedDict, total=False):
-    """When the conversation is made shorter."""
-
     type: Required[str]
     compact_threshold: int | None
 
 
 class StreamOptions(TypedDict, total=False):
-    """What a stream shows besides the answer."""
-
     include_obfuscation: bool | None
 
 

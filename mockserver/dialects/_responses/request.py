@@ -23,178 +23,8 @@ from mockserver.dialects._shared.reply import STREAM_HEADERS, json_reply, merge_
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
 from mockserver.wire.responses_stream import events
 
+
 Body = Mapping[str, Json]
-
-
-def responses_conflicts(body: Body) -> Iterator[Complaint]:
-    """Fields that exclude or need each other (`wire/openai.md` section 6)."""
-    if body.get("stream_options") is not None and not body.get("stream"):
-        yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
-    if body.get("previous_response_id") is not None and body.get("conversation") is not None:
-        both = "'previous_response_id' or 'conversation'"
-        yield _conflict(
-            "previous_response_id",
-            "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
-            f"Ensure you are only providing one of: {both}.",
-        )
-    yield from unkept_background(body)
-
-
-def unkept_background(body: Body) -> Iterator[Complaint]:
-    """An answer that is made in the background, but not kept for anybody to look up."""
-    if body.get("background") and body.get("store") is False:
-        yield _conflict("background", "Background mode requires 'store' to be true.")
-
-
-def responses_live_only(body: Body) -> Iterator[Complaint]:
-    """What OpenAI's live API refuses beyond its published schema."""
-    for key in unknown_keys(body, RESPONSE_FIELDS):
-        yield Complaint("unknown", (key,))
-    if not body.get("model") and not body.get("prompt"):
-        yield Complaint("missing", ("model",))
-    if not any(body.get(key) for key in _SUBJECTS):
-        yield _conflict("input", _NO_SUBJECT)
-    yield from _impossible_choice(body)
-    if isinstance(body.get("input"), list):
-        yield from _incomplete_items(body["input"])
-        if not body.get("previous_response_id") and not body.get("conversation"):
-            yield from _strays(body["input"])
-
-
-def _impossible_choice(body: Body) -> Iterator[Complaint]:
-    """A tool choice that needs tools which are not offered; a stored prompt may bring some."""
-    choice = body.get("tool_choice")
-    if choice in (None, "none", "auto") or body.get("prompt"):
-        return
-    tools = body.get("tools") or ()
-    if not tools:
-        mode = choice if isinstance(choice, str) else choice["type"]
-        yield _conflict("tool_choice", f"Tool choice '{mode}' must be specified with 'tools' parameter.")
-    elif not isinstance(choice, str) and choice["type"] != "allowed_tools" and not _offers(tools, choice):
-        yield _conflict("tool_choice", f"Tool choice '{clip(choice['type'])}' not found in 'tools' parameter.")
-
-
-def _offers(tools: Iterable[Body], choice: Body) -> bool:
-    key = "server_label" if choice["type"] == "mcp" else "name"
-    return any(tool["type"] == choice["type"] and tool.get(key) == choice.get(key) for tool in tools)
-
-
-def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
-    for index, item in enumerate(items):
-        for key in _NEEDED.get(item.get("type") or "", ()):
-            if item.get(key) is None:
-                yield Complaint("missing", ("input", index, key))
-
-
-def _strays(items: Iterable[Body]) -> Iterator[Complaint]:
-    """Calls without their outputs, and outputs without their calls."""
-    calls = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS}
-    outputs = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS.values()}
-    for call_id, kind in outputs.items():
-        if call_id not in calls:
-            words = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(call_id)}."
-            yield _conflict("input", words)
-    for call_id, kind in calls.items():
-        if call_id not in outputs:
-            yield _conflict("input", f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.")
-
-
-def _conflict(field: str, message: str) -> Complaint:
-    return Complaint("conflict", (field,), message=message)
-
-
-_SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")
-_NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
-_OUTPUTS: Mapping[str, str] = {
-    "function_call": "function_call_output",
-    "custom_tool_call": "custom_tool_call_output",
-    "computer_call": "computer_call_output",
-    "shell_call": "shell_call_output",
-    "apply_patch_call": "apply_patch_call_output",
-}
-_NEEDED: Mapping[str, tuple[str, ...]] = {
-    "function_call": ("call_id", "name", "arguments"),
-    "function_call_output": ("call_id", "output"),
-    "custom_tool_call": ("call_id", "name", "input"),
-    "custom_tool_call_output": ("call_id", "output"),
-    "computer_call": ("call_id",),
-    "computer_call_output": ("call_id", "output"),
-    "shell_call_output": ("call_id", "output"),
-    "apply_patch_call_output": ("call_id", "status"),
-    "mcp_approval_response": ("approval_request_id", "approve"),
-    "item_reference": ("id",),
-}
-
-
-def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
-    """Those of the object's fields that the request states, as the object shows them.
-
-    Of the request only these are read: nothing is known about others, that the dialect may take whatever they hold.
-    """
-    body = {key: call.raw[key] for key in fields if key in call.raw}
-    shown = {key: body[key] for key in _PLAIN if body.get(key) is not None}
-    shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}
-    if call.background:
-        shown["background"] = True
-    if call.max_tokens is not None:
-        shown["max_output_tokens"] = call.max_tokens
-    return {**shown, **dict(_shaped(body))}
-
-
-def _shaped(body: Body) -> Iterator[tuple[str, Json]]:
-    """The fields that the object shows otherwise than the request writes them."""
-    if tools := body.get("tools"):
-        yield "tools", [_shown_tool(tool) for tool in tools]
-    if (text := body.get("text")) is not None:
-        form = text.get("format") or {"type": "text"}
-        yield "text", {**_known(text, _OF_TEXT), "format": _known(form, _OF_FORMATS[form["type"]])}
-    if (reasoning := body.get("reasoning")) is not None:
-        yield "reasoning", {"effort": None, "summary": None, **_known(reasoning, _OF_REASONING)}
-    if (conversation := body.get("conversation")) is not None:
-        yield "conversation", {"id": conversation if isinstance(conversation, str) else conversation["id"]}
-    if (tier := body.get("service_tier")) not in (None, "auto"):
-        yield "service_tier", _SERVED.get(tier, tier)
-
-
-def _known(given: Body, keys: Collection[str]) -> dict[str, Json]:
-    """A table of the request without what its type does not know: clients' types would not either."""
-    return {key: value for key, value in given.items() if key in keys}
-
-
-def _shown_tool(tool: Body) -> Body:
-    """A tool with the keys that it always has in an object."""
-    if tool["type"] != "function":
-        return tool
-    return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}
-
-
-_OF_REASONING = ("effort", "summary", "generate_summary", "context", "mode")
-_OF_TEXT = ("format", "verbosity")
-_OF_FORMATS: Mapping[str, Collection[str]] = {
-    "text": ("type",),
-    "json_object": ("type",),
-    "json_schema": ("type", "name", "schema", "description", "strict"),
-}
-_SERVED = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
-_PLAIN = (
-    "instructions",
-    "max_tool_calls",
-    "metadata",
-    "parallel_tool_calls",
-    "previous_response_id",
-    "prompt",
-    "prompt_cache_key",
-    "prompt_cache_retention",
-    "safety_identifier",
-    "store",
-    "tool_choice",
-    "top_logprobs",
-    "truncation",
-    "user",
-)
-
-
-LOGPROBS = "message.output_text.logprobs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +44,15 @@ def parse_responses(http: HttpRequest, body: Body, manner: ResponsesRequest) -> 
     for found in manner.conflicts(parsed):
         raise manner.refuse(found)
     return responses_call(http, body, parsed, manner)
+
+
+def openai_response_call(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
+    """The Call of a Responses body; `strict` also refuses what only the live API refuses."""
+    call = parse_responses(http, body, ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, IDS))
+    if strict:
+        for complaint in responses_live_only(body):
+            raise refuse(complaint)
+    return call
 
 
 def responses_call(http: HttpRequest, body: Body, parsed: Body, manner: ResponsesRequest) -> Call:
@@ -317,14 +156,81 @@ def _servers(tools: Iterable[Body]) -> Iterator[tuple[str, str]]:
             yield label, name if isinstance(name, str) else ""
 
 
-def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
-    """What the object repeats of the call's request, and what the request wants shown beyond the common."""
-    wanted = call.raw.get("include")
-    reasoning = call.raw.get("reasoning") or {}
-    told = any(reasoning.get(key) for key in ("summary", "generate_summary"))
-    return ResponseOptions(
-        {**layout.unset, **request_fields(call, layout.response)}, frozenset(wanted or ()), summary=told
-    )
+def responses_conflicts(body: Body) -> Iterator[Complaint]:
+    """Fields that exclude or need each other (`wire/openai.md` section 6)."""
+    if body.get("stream_options") is not None and not body.get("stream"):
+        yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+    if body.get("previous_response_id") is not None and body.get("conversation") is not None:
+        both = "'previous_response_id' or 'conversation'"
+        yield _conflict(
+            "previous_response_id",
+            "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
+            f"Ensure you are only providing one of: {both}.",
+        )
+    yield from unkept_background(body)
+
+
+def unkept_background(body: Body) -> Iterator[Complaint]:
+    """An answer that is made in the background, but not kept for anybody to look up."""
+    if body.get("background") and body.get("store") is False:
+        yield _conflict("background", "Background mode requires 'store' to be true.")
+
+
+def responses_live_only(body: Body) -> Iterator[Complaint]:
+    """What OpenAI's live API refuses beyond its published schema."""
+    for key in unknown_keys(body, RESPONSE_FIELDS):
+        yield Complaint("unknown", (key,))
+    if not body.get("model") and not body.get("prompt"):
+        yield Complaint("missing", ("model",))
+    if not any(body.get(key) for key in _SUBJECTS):
+        yield _conflict("input", _NO_SUBJECT)
+    yield from _impossible_choice(body)
+    if isinstance(body.get("input"), list):
+        yield from _incomplete_items(body["input"])
+        if not body.get("previous_response_id") and not body.get("conversation"):
+            yield from _strays(body["input"])
+
+
+def _impossible_choice(body: Body) -> Iterator[Complaint]:
+    """A tool choice that needs tools which are not offered; a stored prompt may bring some."""
+    choice = body.get("tool_choice")
+    if choice in (None, "none", "auto") or body.get("prompt"):
+        return
+    tools = body.get("tools") or ()
+    if not tools:
+        mode = choice if isinstance(choice, str) else choice["type"]
+        yield _conflict("tool_choice", f"Tool choice '{mode}' must be specified with 'tools' parameter.")
+    elif not isinstance(choice, str) and choice["type"] != "allowed_tools" and not _offers(tools, choice):
+        yield _conflict("tool_choice", f"Tool choice '{clip(choice['type'])}' not found in 'tools' parameter.")
+
+
+def _offers(tools: Iterable[Body], choice: Body) -> bool:
+    key = "server_label" if choice["type"] == "mcp" else "name"
+    return any(tool["type"] == choice["type"] and tool.get(key) == choice.get(key) for tool in tools)
+
+
+def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
+    for index, item in enumerate(items):
+        for key in _NEEDED.get(item.get("type") or "", ()):
+            if item.get(key) is None:
+                yield Complaint("missing", ("input", index, key))
+
+
+def _strays(items: Iterable[Body]) -> Iterator[Complaint]:
+    """Calls without their outputs, and outputs without their calls."""
+    calls = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS}
+    outputs = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS.values()}
+    for call_id, kind in outputs.items():
+        if call_id not in calls:
+            words = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(call_id)}."
+            yield _conflict("input", words)
+    for call_id, kind in calls.items():
+        if call_id not in outputs:
+            yield _conflict("input", f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.")
+
+
+def _conflict(field: str, message: str) -> Complaint:
+    return Complaint("conflict", (field,), message=message)
 
 
 def responses_reply(call: Call, answer: Answer, layout: ResponseLayout, *, after: int = -1) -> Reply:
@@ -342,6 +248,58 @@ def _since(after: int, frames: Iterable[Frame]) -> Iterator[Frame]:
     return (frame for number, frame in enumerate(frames) if number > after)
 
 
+def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
+    """What the object repeats of the call's request, and what the request wants shown beyond the common."""
+    wanted = call.raw.get("include")
+    reasoning = call.raw.get("reasoning") or {}
+    told = any(reasoning.get(key) for key in ("summary", "generate_summary"))
+    return ResponseOptions(
+        {**layout.unset, **request_fields(call, layout.response)}, frozenset(wanted or ()), summary=told
+    )
+
+
+def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
+    """Those of the object's fields that the request states, as the object shows them.
+
+    Of the request only these are read: nothing is known about others, that the dialect may take whatever they hold.
+    """
+    body = {key: call.raw[key] for key in fields if key in call.raw}
+    shown = {key: body[key] for key in _PLAIN if body.get(key) is not None}
+    shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}
+    if call.background:
+        shown["background"] = True
+    if call.max_tokens is not None:
+        shown["max_output_tokens"] = call.max_tokens
+    return {**shown, **dict(_shaped(body))}
+
+
+def _shaped(body: Body) -> Iterator[tuple[str, Json]]:
+    """The fields that the object shows otherwise than the request writes them."""
+    if tools := body.get("tools"):
+        yield "tools", [_shown_tool(tool) for tool in tools]
+    if (text := body.get("text")) is not None:
+        form = text.get("format") or {"type": "text"}
+        yield "text", {**_known(text, _OF_TEXT), "format": _known(form, _OF_FORMATS[form["type"]])}
+    if (reasoning := body.get("reasoning")) is not None:
+        yield "reasoning", {"effort": None, "summary": None, **_known(reasoning, _OF_REASONING)}
+    if (conversation := body.get("conversation")) is not None:
+        yield "conversation", {"id": conversation if isinstance(conversation, str) else conversation["id"]}
+    if (tier := body.get("service_tier")) not in (None, "auto"):
+        yield "service_tier", _SERVED.get(tier, tier)
+
+
+def _known(given: Body, keys: Collection[str]) -> dict[str, Json]:
+    """A table of the request without what its type does not know: clients' types would not either."""
+    return {key: value for key, value in given.items() if key in keys}
+
+
+def _shown_tool(tool: Body) -> Body:
+    """A tool with the keys that it always has in an object."""
+    if tool["type"] != "function":
+        return tool
+    return {"type": "function", "description": None, "name": tool["name"], "parameters": None, "strict": True, **tool}
+
+
 def error_event(failed: Reply, frames: int) -> Frame:
     """A failed reply as the last event of a stream, numbered after the others (`wire/openai.md` section 7)."""
     said = json.loads(failed.body)["error"]
@@ -353,17 +311,52 @@ def error_event(failed: Reply, frames: int) -> Frame:
 
 
 IDS = IdShape("resp_", 50, "hex")
-
-
-def openai_response_call(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    """The Call of a Responses body; `strict` also refuses what only the live API refuses."""
-    call = parse_responses(http, body, ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, IDS))
-    if strict:
-        for complaint in responses_live_only(body):
-            raise refuse(complaint)
-    return call
-
-
+LOGPROBS = "message.output_text.logprobs"
+_SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")
+_NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
+_OUTPUTS: Mapping[str, str] = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "computer_call": "computer_call_output",
+    "shell_call": "shell_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+}
+_NEEDED: Mapping[str, tuple[str, ...]] = {
+    "function_call": ("call_id", "name", "arguments"),
+    "function_call_output": ("call_id", "output"),
+    "custom_tool_call": ("call_id", "name", "input"),
+    "custom_tool_call_output": ("call_id", "output"),
+    "computer_call": ("call_id",),
+    "computer_call_output": ("call_id", "output"),
+    "shell_call_output": ("call_id", "output"),
+    "apply_patch_call_output": ("call_id", "status"),
+    "mcp_approval_response": ("approval_request_id", "approve"),
+    "item_reference": ("id",),
+}
+_OF_REASONING = ("effort", "summary", "generate_summary", "context", "mode")
+_OF_TEXT = ("format", "verbosity")
+_OF_FORMATS: Mapping[str, Collection[str]] = {
+    "text": ("type",),
+    "json_object": ("type",),
+    "json_schema": ("type", "name", "schema", "description", "strict"),
+}
+_SERVED = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
+_PLAIN = (
+    "instructions",
+    "max_tool_calls",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "prompt",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "store",
+    "tool_choice",
+    "top_logprobs",
+    "truncation",
+    "user",
+)
 RESPONSE_LAYOUT = ResponseLayout(
     response=(
         *("id", "object", "created_at", "status", "completed_at", "background", "conversation", "error"),

@@ -80,8 +80,6 @@ Object = dict[str, Any]
 
 
 class ImageURL(TypedDict, total=False):
-    """Where an image is."""
-
     __pydantic_config__ = _CLOSED  # type: ignore[misc]
 
     url: Required[str]
@@ -89,8 +87,6 @@ class ImageURL(TypedDict, total=False):
 
 
 class VideoURL(TypedDict, total=False):
-    """Where a video is, and how much of it is looked at."""
-
     __pydantic_config__ = _CLOSED  # type: ignore[misc]
 
     url: Required[str]
@@ -101,8 +97,6 @@ class VideoURL(TypedDict, total=False):
 
 
 class ChatMessageContent(TypedDict, total=False):
-    """A part of predicted output."""
-
     __pydantic_config__ = _CLOSED  # type: ignore[misc]
 
     type: Required[str]
@@ -115,8 +109,6 @@ Contents = Annotated[list[ChatMessageContent], Field(fail_fast=True), Tag("list[
 
 
 class PredictedOutput(TypedDict, total=False):
-    """What the answer will probably say."""
-
     __pydantic_config__ = _CLOSED  # type: ignore[misc]
 
     content: Required[Text | Contents]
@@ -124,8 +116,6 @@ class PredictedOutput(TypedDict, total=False):
 
 
 class ThinkingConfigEnabled(TypedDict, total=False):
-    """Think, and for how long."""
-
     __pydantic_config__ = _CLOSED  # type: ignore[misc]
 
     type: Required[Literal["enabled"]]
@@ -135,8 +125,6 @@ class ThinkingConfigEnabled(TypedDict, total=False):
 
 
 class ThinkingConfigDisabled(TypedDict, total=False):
-    """Do not think."""
-
     __pydantic_config__ = _CLOSED  # type: ignore[misc]
 
     type: Required[Literal["disabled"]]
@@ -154,8 +142,6 @@ def _with_schema(answer: "ResponseFormat") -> "ResponseFormat":
 
 
 class ResponseFormat(TypedDict, total=False):
-    """The form that the answer must have."""
-
     __pydantic_config__ = _CLOSED  # type: ignore[misc]
 
     type: Required[Literal["json_object", "json_schema", "grammar", "text"]]
@@ -182,8 +168,6 @@ Prompts = (
 
 
 class Sampling(TypedDict, total=False):
-    """What completions and chat have in common."""
-
     model: Required[str]
     user: str | None
     prompt_cache_key: str | None

@@ -30,8 +30,6 @@ from mockserver.dialects._responses.models import (
 
 
 class FunctionTool(TypedDict, total=False):
-    """A function that the model may call."""
-
     type: Required[Literal["function"]]
     name: Required[str]
     description: str | None
@@ -40,8 +38,6 @@ class FunctionTool(TypedDict, total=False):
 
 
 class ComputerTool(TypedDict):
-    """A screen that the model may look at and act on."""
-
     type: Literal["computer_use_preview"]
     display_height: int
     display_width: int
@@ -63,8 +59,6 @@ Tool = Annotated[
 
 
 class ComputerChoice(TypedDict):
-    """Use the computer, by the name of the client's types or by that of the provider's guide."""
-
     type: Literal["computer_use_preview", "computer_use"]
 
 
@@ -74,8 +68,6 @@ ToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
 
 
 class JsonSchemaFormat(TypedDict, total=False):
-    """The answer satisfies a JSON Schema."""
-
     type: Required[Literal["json_schema"]]
     name: Required[str]
     schema: Required[Object]
@@ -84,15 +76,11 @@ class JsonSchemaFormat(TypedDict, total=False):
 
 
 class TextOptions(TypedDict, total=False):
-    """How the text looks."""
-
     format: Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")] | None
     verbosity: Literal["low", "medium", "high"] | None
 
 
 class Reasoning(TypedDict, total=False):
-    """How hard the model thinks, and what is told of it."""
-
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
     summary: Summary | None
     generate_summary: Summary | None
@@ -180,8 +168,6 @@ class ChatMessage(TypedDict, total=False):
 
 
 class ChatFunction(TypedDict, total=False):
-    """A function that the model may call."""
-
     name: Required[str]
     description: str | None
     parameters: Object | None
@@ -196,14 +182,10 @@ class ChatTool(TypedDict, total=False):
 
 
 class Named(TypedDict):
-    """A tool by name."""
-
     name: str
 
 
 class ChatChosen(TypedDict, total=False):
-    """Call this tool."""
-
     type: Literal["function", "custom", "allowed_tools"]
     function: Named
     custom: Named
@@ -211,22 +193,16 @@ class ChatChosen(TypedDict, total=False):
 
 
 class ChatSchema(TypedDict, total=False):
-    """The schema that the answer must satisfy."""
-
     name: Required[str]
     schema: Object | None
 
 
 class ChatFormat(TypedDict, total=False):
-    """What the answer's text must be."""
-
     type: Required[Literal["text", "json_object", "json_schema", "structural_tag"]]
     json_schema: ChatSchema | None
 
 
 class StreamOptions(TypedDict, total=False):
-    """What a stream shows besides the answer."""
-
     include_usage: bool | None
     continuous_usage_stats: bool | None
 

@@ -16,9 +16,9 @@ from mockserver.core.plan import Answer, Embeddings, Failure, Models, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.models import (
     AudioPart,
-    Function,
     FunctionCall,
     FunctionChoice,
+    FunctionDefinition,
     FunctionTool,
     FunctionToolCall,
     ImageUrl,
@@ -55,7 +55,7 @@ from mockserver.wire.chat import ChatLayout
 from mockserver.wire.documents import embeddings
 
 
-class TextPart(TypedDict, total=False):
+class AzureTextPart(TypedDict, total=False):
     """Text, under `text` or `content`."""
 
     type: Required[Literal["text"]]
@@ -63,7 +63,7 @@ class TextPart(TypedDict, total=False):
     content: str
 
 
-class ImagePart(TypedDict, total=False):
+class AzureImagePart(TypedDict, total=False):
     """An image: a URL or base64 under `content`, or OpenAI's form."""
 
     type: Required[Literal["image", "image_url"]]
@@ -72,11 +72,11 @@ class ImagePart(TypedDict, total=False):
     image_url: ImageUrl
 
 
-Part = Annotated[TextPart | ImagePart | AudioPart, Field(discriminator="type")]
-Parts = Annotated[list[Part], Field(min_length=1, fail_fast=True)]
+AzurePart = Annotated[AzureTextPart | AzureImagePart | AudioPart, Field(discriminator="type")]
+Parts = Annotated[list[AzurePart], Field(min_length=1, fail_fast=True)]
 
 
-class Message(TypedDict, total=False):
+class AzureMessage(TypedDict, total=False):
     """A message of any role; which role needs what is checked in `_azure/request.py`."""
 
     role: Required[Literal["system", "user", "assistant", "tool", "developer"]]
@@ -93,7 +93,7 @@ class AzureChatBody(TypedDict, total=False):
 
     __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
-    messages: Required[Annotated[list[Message], Field(min_length=1, fail_fast=True)]]
+    messages: Required[Annotated[list[AzureMessage], Field(min_length=1, fail_fast=True)]]
     model: str | None
     frequency_penalty: Penalty | None
     presence_penalty: Penalty | None
@@ -117,7 +117,7 @@ class PassedThrough(TypedDict, total=False):
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None
     max_completion_tokens: Annotated[int, Field(ge=0)] | None
     parallel_tool_calls: bool | None
-    functions: Annotated[list[Function], Field(min_length=1, max_length=128, fail_fast=True)] | None
+    functions: Annotated[list[FunctionDefinition], Field(min_length=1, max_length=128, fail_fast=True)] | None
     function_call: FunctionChoice | None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
     verbosity: Literal["low", "medium", "high"] | None

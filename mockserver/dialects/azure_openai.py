@@ -7,29 +7,21 @@ from dataclasses import replace
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Embeddings, Failure, Success
+from mockserver.core.plan import Failure
 from mockserver.dialects import FEATURES, Dialect, Operation
-from mockserver.dialects._chat.request import chat_live_only, parse_chat
 from mockserver.dialects._completions import TEXT_LAYOUT as OPENAI_STYLE
-from mockserver.dialects._completions import completion_options, parse_completion, text_reply
-from mockserver.dialects._documents import encoding_format, parse_embeddings
-from mockserver.dialects._responses.request import RESPONSE_LAYOUT, error_event, openai_response_call, responses_reply
-from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._openai import OpenAIApi
 from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, ProviderError, retry_after
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
-    chat_reply,
     json_reply,
     merge_headers,
     model_operations,
     remaining_rate_limit_headers,
     request_uuid,
-    with_headers,
 )
-from mockserver.dialects._stored import StoredResponses, stored_chats
-from mockserver.wire.chat import ChatLayout, completion
+from mockserver.wire.chat import ChatLayout
 from mockserver.wire.content_filter import prompt_filter
-from mockserver.wire.documents import embeddings
 from mockserver.wire.text import TextLayout
 
 NAME = "azure_openai"
@@ -42,59 +34,12 @@ def credential(http: HttpRequest) -> str | None:
     return (http.header("api-key") or "").strip() or bearer(http)
 
 
-def _parse_chat(http: HttpRequest, strict: bool) -> Call:
-    body = _body(http)
-    call = parse_chat(http, body, dialect=NAME, refuse=refuse)
-    for complaint in chat_live_only(body) if strict else ():
-        raise refuse(complaint)
-    return call
-
-
 def _body(http: HttpRequest) -> dict[str, Json]:
     """The body, whose model is the deployment where the path names one."""
     body = read_object(http)
     if "deployment" in http.path_params:
         body["model"] = http.path_params["deployment"]
     return body
-
-
-def _render_chat(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), _counted(call, outcome.usage.prompt))
-
-
-def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
-    return completion(answer, CHAT_LAYOUT)
-
-
-def _parse_completion(http: HttpRequest, strict: bool) -> Call:
-    return parse_completion(http, _body(http), NAME, strict=strict)
-
-
-def _render_completion(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101
-    reply = text_reply(call, outcome, TEXT_LAYOUT, completion_options(call))
-    return with_headers(reply, _counted(call, outcome.usage.prompt))
-
-
-def _parse_responses(http: HttpRequest, strict: bool) -> Call:
-    return openai_response_call(http, read_object(http), NAME, strict=strict)
-
-
-def _render_responses(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101
-    reply = responses_reply(call, outcome, RESPONSE_LAYOUT)
-    return with_headers(reply, _counted(call, outcome.usage.prompt))
-
-
-def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
-    return parse_embeddings(http, _body(http), NAME, strict=strict)
-
-
-def _render_embeddings(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Embeddings)  # noqa: S101
-    own = _counted(call, outcome.prompt_tokens)
-    return json_reply(200, embeddings(outcome, encoding_format(call)), merge_headers(own, outcome.headers))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -118,15 +63,6 @@ def _error(said: ProviderError, failure: Failure) -> Mapping[str, Json]:
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
     name = request_uuid(http, call)
     return (("apim-request-id", name), ("x-request-id", name), ("x-ms-region", "Mock Server"))
-
-
-def _own_headers(call: Call) -> Headers:
-    return _headers(call.http, call)
-
-
-def _counted(call: Call, tokens: int) -> Headers:
-    """The headers of an answer to a prompt of so many tokens."""
-    return (*_own_headers(call), *_limits(tokens))
 
 
 def _limits(tokens: int) -> Headers:
@@ -264,15 +200,12 @@ MESSAGES: Mapping[str, str] = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential)
 
-_OF_DEPLOYMENTS = (
-    Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
-    Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
-    Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
-)
+API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, _body, _headers, _limits)
+_OF_DEPLOYMENTS = (API.chat(), API.completions(), API.embeddings())
 _OF_RESOURCE = (
-    Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
-    *StoredResponses(NAME, refuse, RESPONSE_LAYOUT, _own_headers, _parse_responses).operations(),
-    *stored_chats(NAME, _stored_chat, _own_headers, refuse),
+    API.responses(),
+    *API.stored_responses(),
+    *API.stored_chats(),
     *model_operations(NAME, _headers),
 )
 

@@ -5,82 +5,27 @@ from collections.abc import Mapping
 from mockserver.core.call import Call
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.json import Json
-from mockserver.core.plan import Answer, Embeddings, Failure, Moderations, Success
+from mockserver.core.plan import Failure, Moderations, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
-from mockserver.dialects._chat.request import chat_live_only, parse_chat
-from mockserver.dialects._completions import TEXT_LAYOUT as TEXT_STYLE
-from mockserver.dialects._completions import completion_options, parse_completion, text_reply
-from mockserver.dialects._documents import encoding_format, moderated_input_types, parse_embeddings, parse_moderations
+from mockserver.dialects._completions import TEXT_LAYOUT
+from mockserver.dialects._documents import moderated_input_types, parse_moderations
 from mockserver.dialects._documents import moderation_live_only as live_only_of_moderations
-from mockserver.dialects._responses.request import RESPONSE_LAYOUT, error_event, openai_response_call, responses_reply
+from mockserver.dialects._openai import OpenAIApi
 from mockserver.dialects._shared.error_messages import refuse
 from mockserver.dialects._shared.errors import OPENAI_MESSAGES, ErrorRow, ErrorTable, duration, retry_after
 from mockserver.dialects._shared.parse import bearer, read_object
 from mockserver.dialects._shared.reply import (
-    chat_reply,
     json_reply,
     merge_headers,
     model_operations,
     openai_rate_limit_headers,
     request_hex,
-    with_headers,
 )
-from mockserver.dialects._stored import StoredResponses, stored_chats
-from mockserver.wire.chat import ChatLayout, completion
-from mockserver.wire.documents import embeddings, moderations
+from mockserver.wire.chat import ChatLayout
+from mockserver.wire.documents import moderations
 
 NAME = "openai"
 REQUESTS_PER_MINUTE, TOKENS_PER_MINUTE = 10_000, 2_000_000
-
-
-def _parse_chat(http: HttpRequest, strict: bool) -> Call:
-    body = read_object(http)
-    call = parse_chat(http, body, dialect=NAME, refuse=refuse)
-    if strict:
-        for complaint in chat_live_only(body):
-            raise refuse(complaint)
-    return call
-
-
-def _render_chat(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    reply = chat_reply(call, outcome, CHAT_LAYOUT, {"service_tier": _tier(call.raw)})
-    return with_headers(reply, _counted(call, outcome.usage.prompt))
-
-
-def _parse_responses(http: HttpRequest, strict: bool) -> Call:
-    return openai_response_call(http, read_object(http), NAME, strict=strict)
-
-
-def _render_responses(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101
-    reply = responses_reply(call, outcome, RESPONSE_LAYOUT)
-    return with_headers(reply, _counted(call, outcome.usage.prompt))
-
-
-def _parse_completion(http: HttpRequest, strict: bool) -> Call:
-    return parse_completion(http, read_object(http), NAME, strict=strict)
-
-
-def _render_completion(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Answer)  # noqa: S101
-    reply = text_reply(call, outcome, TEXT_STYLE, completion_options(call))
-    return with_headers(reply, _counted(call, outcome.usage.prompt))
-
-
-def _stored_chat(call: Call, answer: Answer) -> Mapping[str, Json]:
-    return completion(answer, CHAT_LAYOUT, {"service_tier": _tier(call.raw)})
-
-
-def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
-    return parse_embeddings(http, read_object(http), NAME, strict=strict)
-
-
-def _render_embeddings(call: Call, outcome: Success) -> Reply:
-    assert isinstance(outcome, Embeddings)  # noqa: S101
-    body = embeddings(outcome, encoding_format(call))
-    own = _counted(call, outcome.prompt_tokens)
-    return json_reply(200, body, merge_headers(own, outcome.headers))
 
 
 def _parse_moderations(http: HttpRequest, strict: bool) -> Call:
@@ -97,10 +42,10 @@ def _render_moderations(call: Call, outcome: Success) -> Reply:
     return json_reply(200, body, merge_headers(_headers(call.http, call), outcome.headers))
 
 
-def _tier(body: Mapping[str, Json]) -> Json:
-    """The tier that served the request: the one it named, unless it left the choice open."""
-    asked = body.get("service_tier")
-    return "default" if asked in (None, "auto") else asked
+def _service_tier(call: Call) -> Mapping[str, Json]:
+    """Return the tier that served the request: the one it named, unless it left the choice open."""
+    requested = call.raw.get("service_tier")
+    return {"service_tier": "default" if requested in (None, "auto") else requested}
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -122,15 +67,6 @@ def _headers(http: HttpRequest, call: Call | None) -> Headers:
         ("openai-processing-ms", str(20 + int(name[:2], 16))),
         ("openai-version", "2020-10-01"),
     )
-
-
-def _own_headers(call: Call) -> Headers:
-    return _headers(call.http, call)
-
-
-def _counted(call: Call, tokens: int) -> Headers:
-    """The headers of an answer to a prompt of so many tokens."""
-    return (*_own_headers(call), *_limits(tokens))
 
 
 def _limits(tokens: int, *, used_up: bool = False, reset: str = "6ms") -> Headers:
@@ -207,16 +143,17 @@ ROWS: Mapping[str, ErrorRow] = {
 _SAID_IN = {"responses": "input", "completions": "prompt"}  # where operations other than chat take their text
 ERRORS = ErrorTable(ROWS, OPENAI_MESSAGES, bearer)
 
+API = OpenAIApi(NAME, CHAT_LAYOUT, TEXT_LAYOUT, read_object, _headers, _limits, _service_tier)
 DIALECT = Dialect(
     name=NAME,
     mounts=("/openai/v1",),
     operations=(
-        Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
-        Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
-        Operation("responses", "POST", "/responses", _parse_responses, _render_responses, error=error_event),
-        *stored_chats(NAME, _stored_chat, _own_headers, refuse),
-        *StoredResponses(NAME, refuse, RESPONSE_LAYOUT, _own_headers, _parse_responses).operations(),
-        Operation("embeddings", "POST", "/embeddings", _parse_embeddings, _render_embeddings),
+        API.chat(),
+        API.completions(),
+        API.responses(),
+        *API.stored_chats(),
+        *API.stored_responses(),
+        API.embeddings(),
         Operation("moderations", "POST", "/moderations", _parse_moderations, _render_moderations),
         *model_operations(NAME, _headers),
     ),

@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Success
 from mockserver.dialects import Dialect, Operation
 from mockserver.dialects._chat.request import parse_chat
 from mockserver.dialects._shared.error_messages import refuse_without_code
 from mockserver.dialects._shared.errors import (
+    GATEWAY_ROWS,
+    INVALID_REQUEST,
     OPENAI_MESSAGES,
     PLAIN_LIMIT_MESSAGES,
     PLAIN_PERMISSION_MESSAGES,
@@ -24,6 +26,7 @@ from mockserver.dialects._shared.reply import (
     merge_headers,
     model_operations,
     request_hex,
+    request_id_header,
     with_headers,
 )
 from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
@@ -47,7 +50,7 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields are 
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), _headers(call.http, call))
+    return with_headers(chat_reply(call, outcome, CHAT_LAYOUT), request_id_header(call.http, call))
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
@@ -62,7 +65,7 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
         "request_id": f"req_{request_hex(http, call)}",
         "details": _details(failure, said.status),
     }
-    own = (*_headers(http, call), *retry_after(failure))
+    own = (*request_id_header(http, call), *retry_after(failure))
     return json_reply(said.status, {"error": error}, merge_headers(own, failure.headers))
 
 
@@ -75,10 +78,6 @@ def _details(failure: Failure, status: int) -> Mapping[str, Json]:
             "prompt_filter_results": [prompt_filter(failure.details.get("safety", ()))],
         }
     return details
-
-
-def _headers(http: HttpRequest, call: Call | None) -> Headers:
-    return (("x-request-id", f"req_{request_hex(http, call)}"),)
 
 
 CHAT_LAYOUT = ChatLayout(
@@ -117,33 +116,16 @@ CHAT_LAYOUT = ChatLayout(
     stream_usage="null",
 )
 
-_REQUEST = "invalid_request_error"
 ROWS: Mapping[str, ErrorRow] = {
-    "bad_json": ErrorRow(400, _REQUEST, "invalid_request"),
-    "bad_parameter": ErrorRow(400, _REQUEST, "invalid_parameter"),
-    "content_filter": ErrorRow(400, _REQUEST, "content_filter", "messages"),
-    "context_length": ErrorRow(400, _REQUEST, "context_length_exceeded", "messages"),
-    "invalid_key": ErrorRow(401, "authentication_error", "invalid_api_key"),
-    "missing_key": ErrorRow(401, "authentication_error", "invalid_api_key"),
-    "billing": ErrorRow(402, _REQUEST, "payment_required"),
+    **GATEWAY_ROWS,
+    "content_filter": ErrorRow(400, INVALID_REQUEST, "content_filter", "messages"),
+    "context_length": ErrorRow(400, INVALID_REQUEST, "context_length_exceeded", "messages"),
+    "billing": ErrorRow(402, INVALID_REQUEST, "payment_required"),
     "forbidden": ErrorRow(403, "permission_error", "forbidden"),
-    "model_not_found": ErrorRow(404, _REQUEST, "model_not_found", "model"),
-    "unknown_model": ErrorRow(404, _REQUEST, "model_not_found", "model"),
-    "not_found": ErrorRow(404, _REQUEST, "not_found"),
-    "unmatched": ErrorRow(404, _REQUEST, "not_found"),
-    "route_not_found": ErrorRow(404, _REQUEST, "not_found"),
-    "method_not_allowed": ErrorRow(405, _REQUEST, "method_not_supported"),
-    "timeout": ErrorRow(408, _REQUEST, "timeout"),
-    "conflict": ErrorRow(409, _REQUEST, "conflict"),
-    "too_large": ErrorRow(413, _REQUEST, "request_too_large"),
-    "unsupported_media_type": ErrorRow(415, _REQUEST, "unsupported_media_type"),
-    "unprocessable": ErrorRow(422, _REQUEST, "unprocessable"),
-    "rate_limit": ErrorRow(429, "rate_limit_error", "rate_limit_exceeded"),
+    "model_not_found": ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
+    "unknown_model": ErrorRow(404, INVALID_REQUEST, "model_not_found", "model"),
     "quota": ErrorRow(429, "rate_limit_error", "insufficient_quota"),
     "server_error": ErrorRow(500, "server_error", "internal_error"),
-    "bad_gateway": ErrorRow(502, "server_error", "bad_gateway"),
-    "overloaded": ErrorRow(503, "server_error", "service_unavailable"),
-    "gateway_timeout": ErrorRow(504, "server_error", "gateway_timeout"),
 }
 _ERROR_IDS: Mapping[str, str] = {
     "bad_json": "INVALID_REQUEST",
@@ -194,7 +176,7 @@ DIALECT = Dialect(
     mounts=("/skytells/v1",),
     operations=(
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
-        *model_operations(NAME, _headers),
+        *model_operations(NAME, request_id_header),
     ),
     credential=credential,
     fail=_fail,

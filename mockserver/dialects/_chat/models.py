@@ -90,7 +90,7 @@ class CustomToolCall(TypedDict):
     custom: CustomCall
 
 
-ToolCall = Annotated[FunctionToolCall | CustomToolCall, Field(discriminator="type")]
+ChatToolCall = Annotated[FunctionToolCall | CustomToolCall, Field(discriminator="type")]
 
 
 class AudioId(TypedDict):
@@ -121,7 +121,7 @@ class AssistantMessage(TypedDict, total=False):
     refusal: str | None
     name: str | None
     audio: AudioId | None
-    tool_calls: Annotated[list[ToolCall], Field(fail_fast=True)] | None
+    tool_calls: Annotated[list[ChatToolCall], Field(fail_fast=True)] | None
     function_call: FunctionCall | None
 
 
@@ -139,7 +139,7 @@ class FunctionMessage(TypedDict):
     name: str
 
 
-Message = Annotated[
+RequestMessage = Annotated[
     SystemMessage | AssistantMessage | UserMessage | FunctionMessage | ToolMessage | DeveloperMessage,
     Field(discriminator="role"),
 ]
@@ -151,7 +151,7 @@ Bias = Annotated[float, Field(ge=-100, le=100, multiple_of=1)]  # a JSON integer
 Object = dict[str, Any]
 
 
-class Function(TypedDict, total=False):
+class FunctionDefinition(TypedDict, total=False):
     name: Required[Name]
     description: str | None
     parameters: Object | None
@@ -160,7 +160,7 @@ class Function(TypedDict, total=False):
 
 class FunctionTool(TypedDict):
     type: Literal["function"]
-    function: Function
+    function: FunctionDefinition
 
 
 class Grammar(TypedDict):
@@ -177,7 +177,7 @@ class TextFormat(TypedDict):
     type: Literal["text"]
 
 
-class Custom(TypedDict, total=False):
+class CustomDefinition(TypedDict, total=False):
     name: Required[str]
     description: str | None
     format: Annotated[TextFormat | GrammarFormat, Field(discriminator="type")] | None
@@ -185,39 +185,39 @@ class Custom(TypedDict, total=False):
 
 class CustomTool(TypedDict):
     type: Literal["custom"]
-    custom: Custom
+    custom: CustomDefinition
 
 
-Tool = Annotated[FunctionTool | CustomTool, Field(discriminator="type")]
+ChatTool = Annotated[FunctionTool | CustomTool, Field(discriminator="type")]
 
 
-class Named(TypedDict):
+class ToolName(TypedDict):
     name: str
 
 
 class NamedFunction(TypedDict):
     type: Literal["function"]
-    function: Named
+    function: ToolName
 
 
 class NamedCustom(TypedDict):
     type: Literal["custom"]
-    custom: Named
+    custom: ToolName
 
 
-class Allowed(TypedDict):
+class AllowedToolNames(TypedDict):
     mode: Literal["auto", "required"]
     tools: Annotated[list[Object], Field(fail_fast=True)]
 
 
 class AllowedTools(TypedDict):
     type: Literal["allowed_tools"]
-    allowed_tools: Allowed
+    allowed_tools: AllowedToolNames
 
 
 ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
 NamedTool = Annotated[NamedFunction | NamedCustom | AllowedTools, Field(discriminator="type")]
-ToolChoice = ToolMode | Annotated[NamedTool, Tag("<an object>")]
+ChatToolChoice = ToolMode | Annotated[NamedTool, Tag("<an object>")]
 
 
 class JsonSchema(TypedDict, total=False):
@@ -277,7 +277,7 @@ Biases = Annotated[dict[str, Bias], BeforeValidator(_first_refused_bias)]
 Stops = Annotated[list[str], Field(min_length=1, max_length=4, fail_fast=True)]
 MetadataPairs = dict[Annotated[str, Field(max_length=64)], Annotated[str, Field(max_length=512)]]
 Metadata = Annotated[MetadataPairs, BeforeValidator(_few_pairs)]
-FunctionChoice = Annotated[Literal["none", "auto"], Tag("<a string>")] | Annotated[Named, Tag("<an object>")]
+FunctionChoice = Annotated[Literal["none", "auto"], Tag("<a string>")] | Annotated[ToolName, Tag("<an object>")]
 
 
 class ChatBody(TypedDict, total=False):
@@ -286,7 +286,7 @@ class ChatBody(TypedDict, total=False):
     __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
     model: Required[str]
-    messages: Required[Annotated[list[Message], Field(min_length=1, fail_fast=True)]]
+    messages: Required[Annotated[list[RequestMessage], Field(min_length=1, fail_fast=True)]]
     temperature: Annotated[float, Field(ge=0, le=2)] | None
     top_p: Annotated[float, Field(ge=0, le=1)] | None
     n: Annotated[int, Field(ge=1, le=128)] | None
@@ -302,10 +302,10 @@ class ChatBody(TypedDict, total=False):
     stream: bool | None
     stream_options: StreamOptions | None
     response_format: ResponseFormat | None
-    tools: Annotated[list[Tool], Field(fail_fast=True)] | None
-    tool_choice: ToolChoice | None
+    tools: Annotated[list[ChatTool], Field(fail_fast=True)] | None
+    tool_choice: ChatToolChoice | None
     parallel_tool_calls: bool | None
-    functions: Annotated[list[Function], Field(min_length=1, max_length=128, fail_fast=True)] | None
+    functions: Annotated[list[FunctionDefinition], Field(min_length=1, max_length=128, fail_fast=True)] | None
     function_call: FunctionChoice | None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
     verbosity: Literal["low", "medium", "high"] | None

@@ -14,7 +14,6 @@ from mockserver.core.plan import Failure
 from mockserver.dialects._chat.models import CHAT, CHAT_FIELDS
 from mockserver.dialects._shared.parse import Complaint, clip, unknown_keys, validated
 
-
 Body = Mapping[str, Json]
 Refuse = Callable[[Complaint], Failure]
 
@@ -41,8 +40,8 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         messages=tuple(map(_message, chat["messages"])),
         tools=tools,
         tool_choice=_tool_choice(chat, tools),
-        parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not _bare(chat),
-        bare_functions=_bare(chat),
+        parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not _is_deprecated_functions(chat),
+        bare_functions=_is_deprecated_functions(chat),
         stream=chat.get("stream") is True,
         include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
         n=chat.get("n") or 1,
@@ -134,7 +133,7 @@ def _grammar(form: Json) -> tuple[str, str] | None:
     return None
 
 
-def _bare(body: Body) -> bool:
+def _is_deprecated_functions(body: Body) -> bool:
     """Whether functions are offered in the way that was before tools, and no tools."""
     return bool(body.get("functions")) and not body.get("tools")
 
@@ -181,7 +180,7 @@ def chat_fingerprint_fields(body: Body) -> dict[str, Json]:
     kept = {key: value for key, value in body.items() if value is not None and key not in NOT_FINGERPRINTED}
     kept["messages"] = _without_ids(body["messages"])
     if tools := kept.get("tools"):
-        kept["tools"] = [_tool_meaning(tool) for tool in tools]
+        kept["tools"] = [_tool_with_schema_as_text(tool) for tool in tools]
     if functions := kept.get("functions"):
         kept["functions"] = [_schema_as_text(function, "parameters") for function in functions]
     answer = kept.get("response_format")
@@ -190,7 +189,7 @@ def chat_fingerprint_fields(body: Body) -> dict[str, Json]:
     return kept
 
 
-def _tool_meaning(tool: Body) -> Body:
+def _tool_with_schema_as_text(tool: Body) -> Body:
     if tool["type"] != "function":
         return tool
     return {**tool, "function": _schema_as_text(tool["function"], "parameters")}
@@ -222,7 +221,7 @@ def _with_ordinal(holder: Body, ordinals: dict[str, str]) -> dict[str, Json]:
 
 def chat_conflicts(body: Body) -> Iterator[Complaint]:
     """Fields that exclude or need each other."""
-    yield from _lonely_options(body)
+    yield from _unmet_options(body)
     if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
         both = "'max_tokens' and 'max_completion_tokens'"
         yield _conflict("max_tokens", f"Setting {both} at the same time is not supported.")
@@ -230,7 +229,7 @@ def chat_conflicts(body: Body) -> Iterator[Complaint]:
     yield from empty_messages(body["messages"])
 
 
-def _lonely_options(body: Body) -> Iterator[Complaint]:
+def _unmet_options(body: Body) -> Iterator[Complaint]:
     if body.get("stream_options") is not None and not body.get("stream"):
         yield _conflict("stream_options", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
     if body.get("top_logprobs") is not None and not body.get("logprobs"):
@@ -241,13 +240,13 @@ def unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     """A tool choice that needs tools which are not offered."""
     choice = body.get("tool_choice")
     if choice is not None and choice not in ("none", "auto"):
-        yield from _unmet(body, "tool_choice", "tools", _wanted(choice))
+        yield from _unmet_choice(body, "tool_choice", "tools", _chosen_names(choice))
     old = body.get("function_call")
     if isinstance(old, dict):
-        yield from _unmet(body, "function_call", "functions", (tool_name(old),))
+        yield from _unmet_choice(body, "function_call", "functions", (tool_name(old),))
 
 
-def _wanted(choice: Json) -> tuple[str, ...]:
+def _chosen_names(choice: Json) -> tuple[str, ...]:
     if isinstance(choice, str):
         return ()
     if choice["type"] == "allowed_tools":
@@ -255,7 +254,7 @@ def _wanted(choice: Json) -> tuple[str, ...]:
     return (tool_name(choice),)
 
 
-def _unmet(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
+def _unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
     """A choice without anything to choose from, or of a tool that is not among the offers."""
     why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
     names = {tool_name(tool) for tool in body.get(offers) or ()}
@@ -269,16 +268,14 @@ def _unmet(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterat
 def empty_messages(messages: Iterable[Body]) -> Iterator[Complaint]:
     """Messages of the assistant that say nothing and call nothing."""
     for index, message in enumerate(messages):
-        if message["role"] == "assistant" and message.get("content") is None and _SAYS.isdisjoint(_set(message)):
+        if message["role"] != "assistant" or message.get("content") is not None:
+            continue
+        if not any(message.get(key) for key in _CONTENT_KEYS):
             yield Complaint(
                 "conflict",
                 ("messages", index, "content"),
                 message="Invalid value for 'content': expected a string, got null.",
             )
-
-
-def _set(message: Body) -> Iterator[str]:
-    return (key for key, value in message.items() if value)
 
 
 def _conflict(field: str, message: str) -> Complaint:
@@ -296,7 +293,7 @@ def chat_live_only(body: Body) -> Iterator[Complaint]:
         if value is not None and value < 1:
             yield Complaint("below", (field,), got=value, bound=1)
     if body.get("tool_choice") == "auto" and not body.get("tools"):
-        yield from _unmet(body, "tool_choice", "tools", ())
+        yield from _unmet_choice(body, "tool_choice", "tools", ())
     if len(body.get("tools") or ()) > 128:
         yield Complaint("long", ("tools",), got=body["tools"], bound=128)
     yield from _unanswered_calls(body["messages"])
@@ -342,7 +339,7 @@ NOT_FINGERPRINTED = frozenset(
         "prompt_cache_retention",
     }
 )
-_SAYS = frozenset({"tool_calls", "function_call", "refusal", "audio"})
+_CONTENT_KEYS = ("tool_calls", "function_call", "refusal", "audio")
 _STRAY_TOOL_MESSAGE = (
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
 )

@@ -30,7 +30,7 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
             continue
         yield from turn.told()
         turn = _Turn()
-        yield from _told_by_others(item)
+        yield from _other_messages(item)
     yield from turn.told()
 
 
@@ -46,18 +46,18 @@ def _is_of_model(item: Body) -> bool:
     if kind == "message":
         role: str = item["role"]
         return role == "assistant"
-    return kind not in _REQUESTS and not _is_result(kind)
+    return kind not in _REQUESTS and not _is_tool_result(kind)
 
 
-def _is_result(kind: str) -> bool:
+def _is_tool_result(kind: str) -> bool:
     return kind.endswith(("_output", "_response"))
 
 
-def _told_by_others(item: Body) -> Iterator[Message]:
+def _other_messages(item: Body) -> Iterator[Message]:
     kind = item_type(item)
     if kind == "message":
         yield message_of(item["role"], item["content"])
-    elif _is_result(kind):
+    elif _is_tool_result(kind):
         yield _RESULTS.get(kind, _result)(item)
 
 
@@ -105,7 +105,7 @@ class _Turn:
             self.texts.append(message.text)
             self.parts += message.parts
         elif kind in _CALLS:
-            self.calls.append(_called(kind, item))
+            self.calls.append(_client_tool_call(kind, item))
         elif kind not in _SILENT:
             self.parts.append(item)
 
@@ -115,7 +115,7 @@ class _Turn:
             yield Message("assistant", "\n".join(self.texts), parts=tuple(self.parts), tool_calls=tuple(self.calls))
 
 
-def _called(kind: str, item: Body) -> ToolCall:
+def _client_tool_call(kind: str, item: Body) -> ToolCall:
     """A call that the client has to answer: of its own tools, or of one that works on its side."""
     name, argument = _CALLS[kind]
     tool = as_text(item.get("name")) if name is None else name

@@ -11,14 +11,14 @@ from typing_extensions import TypedDict
 from mockserver.dialects._chat.models import JsonObjectFormat, Metadata, Name, Object, String, TextFormat
 
 
-class TextPart(TypedDict):
+class ResponseTextPart(TypedDict):
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: Literal["input_text", "output_text", "text", "summary_text", "reasoning_text"]
     text: str
 
 
-class RefusalPart(TypedDict):
+class ResponseRefusalPart(TypedDict):
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
     type: Literal["refusal"]
@@ -36,11 +36,11 @@ def _part_tag(part: Any) -> str:
     return _PART_TAGS.get(kind, "<a part>") if isinstance(kind, str) else "<a part>"
 
 
-_TEXTUAL = TextPart.__annotations__["type"].__args__
+_TEXTUAL = ResponseTextPart.__annotations__["type"].__args__
 _PART_TAGS = {**dict.fromkeys(_TEXTUAL, "<a text>"), "refusal": "<a refusal>"}
 Part = Annotated[
-    Annotated[TextPart, Tag("<a text>")]
-    | Annotated[RefusalPart, Tag("<a refusal>")]
+    Annotated[ResponseTextPart, Tag("<a text>")]
+    | Annotated[ResponseRefusalPart, Tag("<a refusal>")]
     | Annotated[OtherPart, Tag("<a part>")],
     Discriminator(_part_tag),
 ]
@@ -89,7 +89,7 @@ Items = Annotated[list[Item], Field(fail_fast=True)]
 Input = String | Annotated[Items, Tag("<an array of objects>")]
 
 
-class FunctionTool(TypedDict, total=False):
+class ResponseFunctionTool(TypedDict, total=False):
     """A function that the model may call; flat, unlike chat's."""
 
     type: Required[Literal["function"]]
@@ -99,7 +99,7 @@ class FunctionTool(TypedDict, total=False):
     strict: bool | None
 
 
-class GrammarFormat(TypedDict):
+class ResponseGrammarFormat(TypedDict):
     """Input that follows a grammar; flat, unlike chat's."""
 
     type: Literal["grammar"]
@@ -107,11 +107,11 @@ class GrammarFormat(TypedDict):
     syntax: Literal["lark", "regex"]
 
 
-class CustomTool(TypedDict, total=False):
+class ResponseCustomTool(TypedDict, total=False):
     type: Required[Literal["custom"]]
     name: Required[str]
     description: str | None
-    format: Annotated[TextFormat | GrammarFormat, Field(discriminator="type")] | None
+    format: Annotated[TextFormat | ResponseGrammarFormat, Field(discriminator="type")] | None
 
 
 class ImageTool(TypedDict, total=False):
@@ -134,16 +134,16 @@ def _tool_tag(tool: Any) -> str:
     return kind if kind in ("function", "custom", "image_generation") else "<a tool>"
 
 
-Tool = Annotated[
-    Annotated[FunctionTool, Tag("function")]
-    | Annotated[CustomTool, Tag("custom")]
+ResponseTool = Annotated[
+    Annotated[ResponseFunctionTool, Tag("function")]
+    | Annotated[ResponseCustomTool, Tag("custom")]
     | Annotated[ImageTool, Tag("image_generation")]
     | Annotated[HostedTool, Tag("<a tool>")],
     Discriminator(_tool_tag),
 ]
 
 
-class NamedTool(TypedDict):
+class ResponseNamedTool(TypedDict):
     type: Literal["function", "custom"]
     name: str
 
@@ -154,7 +154,7 @@ class McpChoice(TypedDict, total=False):
     name: str | None
 
 
-class AllowedTools(TypedDict):
+class ResponseAllowedTools(TypedDict):
     """Call some of the tools; flat, unlike chat's."""
 
     type: Literal["allowed_tools"]
@@ -182,11 +182,11 @@ class HostedChoice(TypedDict):
 
 
 ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
-ChosenTool = Annotated[NamedTool | McpChoice | AllowedTools | HostedChoice, Field(discriminator="type")]
-ToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
+ChosenTool = Annotated[ResponseNamedTool | McpChoice | ResponseAllowedTools | HostedChoice, Field(discriminator="type")]
+ResponseToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
 
 
-class JsonSchemaFormat(TypedDict, total=False):
+class ResponseJsonSchemaFormat(TypedDict, total=False):
     """The answer satisfies a JSON Schema; flat, unlike chat's."""
 
     type: Required[Literal["json_schema"]]
@@ -196,7 +196,7 @@ class JsonSchemaFormat(TypedDict, total=False):
     strict: bool | None
 
 
-Format = Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")]
+Format = Annotated[TextFormat | JsonObjectFormat | ResponseJsonSchemaFormat, Field(discriminator="type")]
 
 
 class TextOptions(TypedDict, total=False):
@@ -207,7 +207,7 @@ class TextOptions(TypedDict, total=False):
 Summary = Literal["auto", "concise", "detailed"]
 
 
-class Reasoning(TypedDict, total=False):
+class ReasoningOptions(TypedDict, total=False):
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
     summary: Summary | None
     generate_summary: Summary | None
@@ -230,7 +230,7 @@ class Compaction(TypedDict, total=False):
     compact_threshold: int | None
 
 
-class StreamOptions(TypedDict, total=False):
+class ResponseStreamOptions(TypedDict, total=False):
     include_obfuscation: bool | None
 
 
@@ -264,9 +264,9 @@ class ResponseBody(TypedDict, total=False):
     top_p: TopP | None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None
     text: TextOptions | None
-    tools: Annotated[list[Tool], Field(fail_fast=True)] | None
-    tool_choice: ToolChoice | None
-    reasoning: Reasoning | None
+    tools: Annotated[list[ResponseTool], Field(fail_fast=True)] | None
+    tool_choice: ResponseToolChoice | None
+    reasoning: ReasoningOptions | None
     include: Annotated[list[Includable], Field(fail_fast=True)] | None
     store: bool | None
     background: bool | None
@@ -275,7 +275,7 @@ class ResponseBody(TypedDict, total=False):
     prompt: PromptTemplate | None
     truncation: Literal["auto", "disabled"] | None
     stream: bool | None
-    stream_options: StreamOptions | None
+    stream_options: ResponseStreamOptions | None
     service_tier: Literal["auto", "default", "flex", "scale", "priority", "fast", "ultrafast"] | None
     metadata: Metadata | None
     user: str | None

@@ -23,7 +23,6 @@ from mockserver.dialects._shared.reply import STREAM_HEADERS, json_reply, merge_
 from mockserver.wire.responses import ResponseLayout, ResponseOptions, response
 from mockserver.wire.responses_stream import events
 
-
 Body = Mapping[str, Json]
 
 
@@ -46,9 +45,11 @@ def parse_responses(http: HttpRequest, body: Body, manner: ResponsesRequest) -> 
     return responses_call(http, body, parsed, manner)
 
 
-def openai_response_call(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
+def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
     """The Call of a Responses body; `strict` also refuses what only the live API refuses."""
-    call = parse_responses(http, body, ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, IDS))
+    call = parse_responses(
+        http, body, ResponsesRequest(dialect, RESPONSE, responses_conflicts, refuse, OPENAI_RESPONSE_IDS)
+    )
     if strict:
         for complaint in responses_live_only(body):
             raise refuse(complaint)
@@ -75,7 +76,7 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, manner: Response
         max_tokens=parsed.get("max_output_tokens"),
         max_tool_calls=parsed.get("max_tool_calls"),
         overflow="truncate" if parsed.get("truncation") == "auto" else "error",
-        logprobs=(parsed.get("top_logprobs") or 0) if LOGPROBS in (parsed.get("include") or ()) else None,
+        logprobs=(parsed.get("top_logprobs") or 0) if INCLUDE_LOGPROBS in (parsed.get("include") or ()) else None,
         effort=_effort(parsed.get("reasoning") or {}),
         verbosity=(parsed.get("text") or {}).get("verbosity"),
         response_format=form["type"],
@@ -100,18 +101,18 @@ def _instructions(parsed: Body) -> Iterator[Message]:
 
 def _tools(parsed: Body) -> Iterator[Tool]:
     """The tools that are offered: beside the input, and by items of it."""
-    yield from map(_parsed_tool, parsed.get("tools") or ())
+    yield from map(_tool, parsed.get("tools") or ())
     items = parsed.get("input")
     for item in items if isinstance(items, list) else ():
         if item.get("type") == "additional_tools" and isinstance(item.get("tools"), list):
-            yield from map(_parsed_tool, filter(_has_type, item["tools"]))
+            yield from map(_tool, filter(_has_type, item["tools"]))
 
 
 def _has_type(tool: Json) -> bool:
     return isinstance(tool, dict) and isinstance(tool.get("type"), str)
 
 
-def _parsed_tool(tool: Body) -> Tool:
+def _tool(tool: Body) -> Tool:
     """A tool by its name; one of the provider's own is named by its type."""
     kind = tool["type"]
     if kind not in ("function", "custom"):
@@ -167,10 +168,10 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
             "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. "
             f"Ensure you are only providing one of: {both}.",
         )
-    yield from unkept_background(body)
+    yield from background_conflicts(body)
 
 
-def unkept_background(body: Body) -> Iterator[Complaint]:
+def background_conflicts(body: Body) -> Iterator[Complaint]:
     """An answer that is made in the background, but not kept for anybody to look up."""
     if body.get("background") and body.get("store") is False:
         yield _conflict("background", "Background mode requires 'store' to be true.")
@@ -184,14 +185,14 @@ def responses_live_only(body: Body) -> Iterator[Complaint]:
         yield Complaint("missing", ("model",))
     if not any(body.get(key) for key in _SUBJECTS):
         yield _conflict("input", _NO_SUBJECT)
-    yield from _impossible_choice(body)
+    yield from _unmet_tool_choice(body)
     if isinstance(body.get("input"), list):
         yield from _incomplete_items(body["input"])
         if not body.get("previous_response_id") and not body.get("conversation"):
-            yield from _strays(body["input"])
+            yield from _unpaired_calls(body["input"])
 
 
-def _impossible_choice(body: Body) -> Iterator[Complaint]:
+def _unmet_tool_choice(body: Body) -> Iterator[Complaint]:
     """A tool choice that needs tools which are not offered; a stored prompt may bring some."""
     choice = body.get("tool_choice")
     if choice in (None, "none", "auto") or body.get("prompt"):
@@ -216,7 +217,7 @@ def _incomplete_items(items: Iterable[Body]) -> Iterator[Complaint]:
                 yield Complaint("missing", ("input", index, key))
 
 
-def _strays(items: Iterable[Body]) -> Iterator[Complaint]:
+def _unpaired_calls(items: Iterable[Body]) -> Iterator[Complaint]:
     """Calls without their outputs, and outputs without their calls."""
     calls = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS}
     outputs = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS.values()}
@@ -264,31 +265,31 @@ def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
     Of the request only these are read: nothing is known about others, that the dialect may take whatever they hold.
     """
     body = {key: call.raw[key] for key in fields if key in call.raw}
-    shown = {key: body[key] for key in _PLAIN if body.get(key) is not None}
+    shown = {key: body[key] for key in _UNCHANGED_FIELDS if body.get(key) is not None}
     shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}
     if call.background:
         shown["background"] = True
     if call.max_tokens is not None:
         shown["max_output_tokens"] = call.max_tokens
-    return {**shown, **dict(_shaped(body))}
+    return {**shown, **dict(_reshaped_fields(body))}
 
 
-def _shaped(body: Body) -> Iterator[tuple[str, Json]]:
+def _reshaped_fields(body: Body) -> Iterator[tuple[str, Json]]:
     """The fields that the object shows otherwise than the request writes them."""
     if tools := body.get("tools"):
         yield "tools", [_shown_tool(tool) for tool in tools]
     if (text := body.get("text")) is not None:
         form = text.get("format") or {"type": "text"}
-        yield "text", {**_known(text, _OF_TEXT), "format": _known(form, _OF_FORMATS[form["type"]])}
+        yield "text", {**_known_keys(text, _OF_TEXT), "format": _known_keys(form, _OF_FORMATS[form["type"]])}
     if (reasoning := body.get("reasoning")) is not None:
-        yield "reasoning", {"effort": None, "summary": None, **_known(reasoning, _OF_REASONING)}
+        yield "reasoning", {"effort": None, "summary": None, **_known_keys(reasoning, _OF_REASONING)}
     if (conversation := body.get("conversation")) is not None:
         yield "conversation", {"id": conversation if isinstance(conversation, str) else conversation["id"]}
     if (tier := body.get("service_tier")) not in (None, "auto"):
-        yield "service_tier", _SERVED.get(tier, tier)
+        yield "service_tier", _SERVICE_TIERS.get(tier, tier)
 
 
-def _known(given: Body, keys: Collection[str]) -> dict[str, Json]:
+def _known_keys(given: Body, keys: Collection[str]) -> dict[str, Json]:
     """A table of the request without what its type does not know: clients' types would not either."""
     return {key: value for key, value in given.items() if key in keys}
 
@@ -310,8 +311,8 @@ def error_event(failed: Reply, frames: int) -> Frame:
     return Frame(to_json({**event, **rest}), "error", part="finish")
 
 
-IDS = IdShape("resp_", 50, "hex")
-LOGPROBS = "message.output_text.logprobs"
+OPENAI_RESPONSE_IDS = IdShape("resp_", 50, "hex")
+INCLUDE_LOGPROBS = "message.output_text.logprobs"
 _SUBJECTS = ("input", "prompt", "previous_response_id", "conversation")
 _NO_SUBJECT = "Missing required parameter: provide one of 'input', 'prompt', 'previous_response_id' or 'conversation'."
 _OUTPUTS: Mapping[str, str] = {
@@ -340,8 +341,8 @@ _OF_FORMATS: Mapping[str, Collection[str]] = {
     "json_object": ("type",),
     "json_schema": ("type", "name", "schema", "description", "strict"),
 }
-_SERVED = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
-_PLAIN = (
+_SERVICE_TIERS = {"fast": "priority"}  # the tier that serves a request is called by one of its two names
+_UNCHANGED_FIELDS = (
     "instructions",
     "max_tool_calls",
     "metadata",

@@ -229,3 +229,25 @@ PLAIN_PERMISSION_MESSAGES: Words = {
 PLAIN_LIMIT_MESSAGES: Words = {
     "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}.",
 }
+
+INVALID_REQUEST = "invalid_request_error"
+# Rows that gateways in front of OpenAI have in common.
+GATEWAY_ROWS: Rows = {
+    "bad_json": ErrorRow(400, INVALID_REQUEST, "invalid_request"),
+    "bad_parameter": ErrorRow(400, INVALID_REQUEST, "invalid_parameter"),
+    "invalid_key": ErrorRow(401, "authentication_error", "invalid_api_key"),
+    "missing_key": ErrorRow(401, "authentication_error", "invalid_api_key"),
+    "not_found": ErrorRow(404, INVALID_REQUEST, "not_found"),
+    "unmatched": ErrorRow(404, INVALID_REQUEST, "not_found"),
+    "route_not_found": ErrorRow(404, INVALID_REQUEST, "not_found"),
+    "method_not_allowed": ErrorRow(405, INVALID_REQUEST, "method_not_supported"),
+    "timeout": ErrorRow(408, INVALID_REQUEST, "timeout"),
+    "conflict": ErrorRow(409, INVALID_REQUEST, "conflict"),
+    "too_large": ErrorRow(413, INVALID_REQUEST, "request_too_large"),
+    "unsupported_media_type": ErrorRow(415, INVALID_REQUEST, "unsupported_media_type"),
+    "unprocessable": ErrorRow(422, INVALID_REQUEST, "unprocessable"),
+    "rate_limit": ErrorRow(429, "rate_limit_error", "rate_limit_exceeded"),
+    "bad_gateway": ErrorRow(502, "server_error", "bad_gateway"),
+    "overloaded": ErrorRow(503, "server_error", "service_unavailable"),
+    "gateway_timeout": ErrorRow(504, "server_error", "gateway_timeout"),
+}

@@ -85,6 +85,11 @@ def request_hex(http: HttpRequest, call: Call | None) -> str:
     return fingerprint(http.method, http.path, blake2b(http.body, digest_size=16).hexdigest())
 
 
+def request_id_header(http: HttpRequest, call: Call | None) -> Headers:
+    """Return `x-request-id`, the header that most providers send with every reply."""
+    return (("x-request-id", f"req_{request_hex(http, call)}"),)
+
+
 def request_uuid(http: HttpRequest, call: Call | None) -> str:
     """The same digits in the groups of a UUID."""
     digits = request_hex(http, call)

@@ -27,7 +27,7 @@ from mockserver.dialects._shared.reply import (
     json_reply,
     merge_headers,
     model_operations,
-    request_hex,
+    request_id_header,
     with_headers,
 )
 from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
@@ -67,7 +67,7 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
 
 def _told(call: Call, answer: Answer) -> Headers:
     """The headers of an answer; a stream goes out before there is anything to tell of how it performed."""
-    own = (*_headers(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
+    own = (*request_id_header(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
     if call.stream:
         return own
     performed = tuple((f"fireworks-{name}", str(value)) for name, value in perf_metrics(call, answer).items())
@@ -97,13 +97,9 @@ def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
     )
 
 
-def _headers(http: HttpRequest, call: Call | None) -> Headers:
-    return (("x-request-id", f"req_{request_hex(http, call)}"),)
-
-
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     said = ERRORS.say(failure, http, call)
-    own = (*_headers(http, call), *retry_after(failure))
+    own = (*request_id_header(http, call), *retry_after(failure))
     if said.status == 429:
         used_up = "window" not in failure.details  # else it is said elsewhere which limit is
         own = (*own, *_limits(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
@@ -195,7 +191,7 @@ DIALECT = Dialect(
     operations=(
         Operation("completions", "POST", "/completions", _parse_completion, _render_completion),
         Operation("chat", "POST", "/chat/completions", _parse_chat, _render_chat),
-        *model_operations(NAME, _headers),
+        *model_operations(NAME, request_id_header),
     ),
     credential=bearer,
     fail=_fail,

@@ -10,7 +10,14 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Tag, Ty
 from pydantic_core import PydanticKnownError
 from typing_extensions import TypedDict
 
-from mockserver.dialects._chat.models import Function, FunctionChoice, Message, StreamOptions, Tool, ToolChoice
+from mockserver.dialects._chat.models import (
+    ChatTool,
+    ChatToolChoice,
+    FunctionChoice,
+    FunctionDefinition,
+    RequestMessage,
+    StreamOptions,
+)
 from mockserver.dialects._completions import MAX_PROMPTS
 
 
@@ -222,11 +229,11 @@ class ChatCompletionRequest(Sampling, total=False):
 
     __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
-    messages: Required[Annotated[list[Message], Field(min_length=1, fail_fast=True)]]
-    tools: Annotated[list[Tool], Field(fail_fast=True)] | None
-    tool_choice: ToolChoice | None
+    messages: Required[Annotated[list[RequestMessage], Field(min_length=1, fail_fast=True)]]
+    tools: Annotated[list[ChatTool], Field(fail_fast=True)] | None
+    tool_choice: ChatToolChoice | None
     parallel_tool_calls: Bool | None
-    functions: Annotated[list[Function], Field(min_length=1, max_length=128, fail_fast=True)] | None
+    functions: Annotated[list[FunctionDefinition], Field(min_length=1, max_length=128, fail_fast=True)] | None
     function_call: FunctionChoice | None
     stream_options: StreamOptions | None
     prompt_truncate_len: Int | None

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from mockserver.core.call import Call
-from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.http import HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure, Models, Success
 from mockserver.dialects import FEATURES, Dialect, Operation
@@ -23,7 +23,7 @@ from mockserver.dialects._shared.reply import (
     json_reply,
     merge_headers,
     model_operations,
-    request_hex,
+    request_id_header,
     with_headers,
 )
 from mockserver.dialects._shared.unsupported_features import PLAIN_UNSUPPORTED_MESSAGES
@@ -54,20 +54,20 @@ def _checked(call: Call, strict: bool) -> Call:
 
 def _render_responses(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return with_headers(responses_reply(call, outcome, RESPONSE_LAYOUT), _headers(call.http, call))
+    return with_headers(responses_reply(call, outcome, RESPONSE_LAYOUT), request_id_header(call.http, call))
 
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     answer = replace(outcome, model=outcome.model or MODELS[0])
-    return with_headers(chat_reply(call, answer, CHAT_LAYOUT), _headers(call.http, call))
+    return with_headers(chat_reply(call, answer, CHAT_LAYOUT), request_id_header(call.http, call))
 
 
 def _render_models(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Models)  # noqa: S101
     listed = [_model(name, outcome.created) for name in outcome.names]
     body = listed[0] if call.operation == "model" else {"object": "list", "data": listed}
-    return json_reply(200, body, _headers(call.http, call))
+    return json_reply(200, body, request_id_header(call.http, call))
 
 
 def _model(name: str, created: int) -> dict[str, Json]:
@@ -81,17 +81,13 @@ def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     error: Json = {"message": said.message, "type": said.kind, "param": said.param, "code": code}
     if said.status == 401 and failure.message is None:
         error = "Unauthorized"  # by the server in front of the model, which has words of its own
-    own = (*_headers(http, call), *retry_after(failure))
+    own = (*request_id_header(http, call), *retry_after(failure))
     return json_reply(said.status, {"error": error}, merge_headers(own, failure.headers))
-
-
-def _headers(http: HttpRequest, call: Call | None) -> Headers:
-    return (("x-request-id", f"req_{request_hex(http, call)}"),)
 
 
 def _model_operations() -> Iterator[Operation]:
     """The list of models and one model, in vLLM's shape."""
-    return (replace(operation, render=_render_models) for operation in model_operations(NAME, _headers))
+    return (replace(operation, render=_render_models) for operation in model_operations(NAME, request_id_header))
 
 
 RESPONSE_LAYOUT = ResponseLayout(
@@ -180,7 +176,7 @@ UNSUPPORTED: Mapping[str, str] = {**PLAIN_UNSUPPORTED_MESSAGES, "vision": "{mode
 ERRORS = ErrorTable(ROWS, MESSAGES, bearer, UNSUPPORTED)
 
 STORED = StoredResponses(
-    NAME, refuse, RESPONSE_LAYOUT, lambda call: _headers(call.http, call), _parse_responses, final=True
+    NAME, refuse, RESPONSE_LAYOUT, lambda call: request_id_header(call.http, call), _parse_responses, final=True
 )
 DIALECT = Dialect(
     name=NAME,

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
 from typing_extensions import TypedDict
 
 from mockserver.dialects._chat.models import (
+    ChatToolCall,
     FunctionCall,
     JsonObjectFormat,
     Object,
@@ -16,20 +17,19 @@ from mockserver.dialects._chat.models import (
     String,
     TextFormat,
     TextPart,
-    ToolCall,
 )
 from mockserver.dialects._responses.models import (
-    AllowedTools,
-    CustomTool,
     HostedTool,
     Input,
-    NamedTool,
     PromptTemplate,
+    ResponseAllowedTools,
+    ResponseCustomTool,
+    ResponseNamedTool,
     Summary,
 )
 
 
-class FunctionTool(TypedDict, total=False):
+class VllmFunctionTool(TypedDict, total=False):
     type: Required[Literal["function"]]
     name: Required[str]
     description: str | None
@@ -49,9 +49,9 @@ def _tool_tag(tool: Any) -> str:
     return kind if kind in ("function", "custom", "computer_use_preview") else "<a tool>"
 
 
-Tool = Annotated[
-    Annotated[FunctionTool, Tag("function")]
-    | Annotated[CustomTool, Tag("custom")]
+VllmTool = Annotated[
+    Annotated[VllmFunctionTool, Tag("function")]
+    | Annotated[ResponseCustomTool, Tag("custom")]
     | Annotated[ComputerTool, Tag("computer_use_preview")]
     | Annotated[HostedTool, Tag("<a tool>")],
     Discriminator(_tool_tag),
@@ -63,11 +63,11 @@ class ComputerChoice(TypedDict):
 
 
 ToolMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
-ChosenTool = Annotated[NamedTool | AllowedTools | ComputerChoice, Field(discriminator="type")]
-ToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
+ChosenTool = Annotated[ResponseNamedTool | ResponseAllowedTools | ComputerChoice, Field(discriminator="type")]
+VllmToolChoice = ToolMode | Annotated[ChosenTool, Tag("<an object>")]
 
 
-class JsonSchemaFormat(TypedDict, total=False):
+class VllmJsonSchemaFormat(TypedDict, total=False):
     type: Required[Literal["json_schema"]]
     name: Required[str]
     schema: Required[Object]
@@ -75,12 +75,12 @@ class JsonSchemaFormat(TypedDict, total=False):
     strict: bool | None
 
 
-class TextOptions(TypedDict, total=False):
-    format: Annotated[TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")] | None
+class VllmTextOptions(TypedDict, total=False):
+    format: Annotated[TextFormat | JsonObjectFormat | VllmJsonSchemaFormat, Field(discriminator="type")] | None
     verbosity: Literal["low", "medium", "high"] | None
 
 
-class Reasoning(TypedDict, total=False):
+class VllmReasoningOptions(TypedDict, total=False):
     effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
     summary: Summary | None
     generate_summary: Summary | None
@@ -98,7 +98,7 @@ MAX_CHOICES = 128  # vLLM knows no bound; a server of many must
 Objects = Annotated[list[Object], Field(fail_fast=True)]
 
 
-class ResponseBody(TypedDict, total=False):
+class VllmResponseBody(TypedDict, total=False):
     """`POST /responses` (`wire/tzafon-responses.md`, Request)."""
 
     __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
@@ -124,11 +124,11 @@ class ResponseBody(TypedDict, total=False):
     previous_input_messages: Objects | None
     prompt: PromptTemplate | None
     prompt_cache_key: str | None
-    reasoning: Reasoning | None
+    reasoning: VllmReasoningOptions | None
     service_tier: Literal["auto", "default", "flex", "scale", "priority"]
-    text: TextOptions | None
-    tool_choice: ToolChoice
-    tools: Annotated[list[Tool], Field(fail_fast=True)]
+    text: VllmTextOptions | None
+    tool_choice: VllmToolChoice
+    tools: Annotated[list[VllmTool], Field(fail_fast=True)]
     truncation: Literal["auto", "disabled"] | None
     request_id: str
     priority: int
@@ -154,14 +154,14 @@ ChatPart = Annotated[
 ChatParts = Annotated[list[ChatPart], Field(fail_fast=True)]
 
 
-class ChatMessage(TypedDict, total=False):
+class VllmMessage(TypedDict, total=False):
     """A message with a role, or one of Harmony's with an author; its parts may be texts or any object."""
 
     role: str
     author: Object
     content: String | Annotated[ChatParts, Tag("<an array of objects>")] | None
     refusal: str | None
-    tool_calls: Annotated[list[ToolCall], Field(fail_fast=True)] | None
+    tool_calls: Annotated[list[ChatToolCall], Field(fail_fast=True)] | None
     function_call: FunctionCall | None
     tool_call_id: str | None
     name: str | None
@@ -173,7 +173,7 @@ class ChatFunction(TypedDict, total=False):
     parameters: Object | None
 
 
-class ChatTool(TypedDict, total=False):
+class VllmChatTool(TypedDict, total=False):
     """A function as a tool, with or without its type; custom tools are let through."""
 
     type: Literal["function", "custom"]
@@ -181,14 +181,14 @@ class ChatTool(TypedDict, total=False):
     custom: Object
 
 
-class Named(TypedDict):
+class VllmToolName(TypedDict):
     name: str
 
 
 class ChatChosen(TypedDict, total=False):
     type: Literal["function", "custom", "allowed_tools"]
-    function: Named
-    custom: Named
+    function: VllmToolName
+    custom: VllmToolName
     allowed_tools: Object
 
 
@@ -202,7 +202,7 @@ class ChatFormat(TypedDict, total=False):
     json_schema: ChatSchema | None
 
 
-class StreamOptions(TypedDict, total=False):
+class VllmStreamOptions(TypedDict, total=False):
     include_usage: bool | None
     continuous_usage_stats: bool | None
 
@@ -211,19 +211,19 @@ ChatMode = Annotated[Literal["none", "auto", "required"], Tag("<a string>")]
 Stop = String | Annotated[list[str], Tag("<an array of strings>")]
 
 
-class ChatBody(TypedDict, total=False):
+class VllmChatBody(TypedDict, total=False):
     """`POST /chat/completions`: the fields that mean something here; the others may be anything."""
 
     __pydantic_config__ = ConfigDict(strict=True, defer_build=True)  # type: ignore[misc]
 
-    messages: Required[Annotated[list[ChatMessage], Field(min_length=1, fail_fast=True)]]
+    messages: Required[Annotated[list[VllmMessage], Field(min_length=1, fail_fast=True)]]
     model: str | None
     max_tokens: int | None
     max_completion_tokens: int | None
     n: Annotated[int, Field(ge=1, le=MAX_CHOICES)] | None
     stop: Stop | None
     stream: bool | None
-    stream_options: StreamOptions | None
+    stream_options: VllmStreamOptions | None
     logprobs: bool | None
     top_logprobs: Annotated[int, Field(ge=0)] | None
     temperature: float | None
@@ -233,7 +233,7 @@ class ChatBody(TypedDict, total=False):
     seed: int | None
     ignore_eos: bool
     response_format: ChatFormat | None
-    tools: Annotated[list[ChatTool], Field(fail_fast=True)] | None
+    tools: Annotated[list[VllmChatTool], Field(fail_fast=True)] | None
     tool_choice: ChatMode | Annotated[ChatChosen, Tag("<an object>")] | None
     parallel_tool_calls: bool | None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None
@@ -244,5 +244,5 @@ class ChatBody(TypedDict, total=False):
     cache_salt: str | None
 
 
-RESPONSE = TypeAdapter(ResponseBody)
-CHAT = TypeAdapter(ChatBody)
+RESPONSE = TypeAdapter(VllmResponseBody)
+CHAT = TypeAdapter(VllmChatBody)

@@ -1,0 +1,116 @@
+"""The operations that OpenAI and Azure OpenAI have in common: chat, completions, Responses and embeddings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mockserver.core.call import Call
+from mockserver.core.http import Headers, HttpRequest, Reply
+from mockserver.core.json import Json
+from mockserver.core.plan import Answer, Embeddings, Success
+from mockserver.dialects import Operation
+from mockserver.dialects._chat.request import chat_live_only, parse_chat
+from mockserver.dialects._completions import completion_options, parse_completion, text_reply
+from mockserver.dialects._documents import encoding_format, parse_embeddings
+from mockserver.dialects._responses.request import (
+    RESPONSE_LAYOUT,
+    error_event,
+    parse_openai_responses,
+    responses_reply,
+)
+from mockserver.dialects._shared.error_messages import refuse
+from mockserver.dialects._shared.parse import read_object
+from mockserver.dialects._shared.reply import chat_reply, json_reply, merge_headers, with_headers
+from mockserver.dialects._stored import StoredResponses, stored_chats
+from mockserver.wire.chat import ChatLayout, Extra, completion
+from mockserver.wire.documents import embeddings
+from mockserver.wire.text import TextLayout
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIApi:
+    """Builds the operations of one of the two.
+
+    `read` returns the body of a chat, completion or embedding. `headers` are those of every reply; `limits` returns
+    those that tell what is left after a prompt of so many tokens. `chat_extra` are keys of a chat from its request.
+    """
+
+    dialect: str
+    chat_layout: ChatLayout
+    text_layout: TextLayout
+    read: Callable[[HttpRequest], dict[str, Json]]
+    headers: Callable[[HttpRequest, Call | None], Headers]
+    limits: Callable[[int], Headers]
+    chat_extra: Callable[[Call], Extra | None] = lambda call: None
+
+    def chat(self) -> Operation:
+        """Return `POST /chat/completions`."""
+        return Operation("chat", "POST", "/chat/completions", self._parse_chat, self._render_chat)
+
+    def completions(self) -> Operation:
+        """Return `POST /completions`."""
+        return Operation("completions", "POST", "/completions", self._parse_completion, self._render_completion)
+
+    def embeddings(self) -> Operation:
+        """Return `POST /embeddings`."""
+        return Operation("embeddings", "POST", "/embeddings", self._parse_embeddings, self._render_embeddings)
+
+    def responses(self) -> Operation:
+        """Return `POST /responses`."""
+        parse, render = self._parse_responses, self._render_responses
+        return Operation("responses", "POST", "/responses", parse, render, error=error_event)
+
+    def stored_responses(self) -> tuple[Operation, ...]:
+        """Return the operations on stored responses."""
+        return StoredResponses(
+            self.dialect, refuse, RESPONSE_LAYOUT, self._own_headers, self._parse_responses
+        ).operations()
+
+    def stored_chats(self) -> tuple[Operation, ...]:
+        """Return the operations on stored completions."""
+        return stored_chats(
+            self.dialect,
+            lambda call, answer: completion(answer, self.chat_layout, self.chat_extra(call)),
+            self._own_headers,
+            refuse,
+        )
+
+    def _own_headers(self, call: Call) -> Headers:
+        return self.headers(call.http, call)
+
+    def _with_limits(self, reply: Reply, call: Call, tokens: int) -> Reply:
+        return with_headers(reply, (*self._own_headers(call), *self.limits(tokens)))
+
+    def _parse_chat(self, http: HttpRequest, strict: bool) -> Call:
+        body = self.read(http)
+        call = parse_chat(http, body, dialect=self.dialect, refuse=refuse)
+        for complaint in chat_live_only(body) if strict else ():
+            raise refuse(complaint)
+        return call
+
+    def _render_chat(self, call: Call, outcome: Success) -> Reply:
+        assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
+        reply = chat_reply(call, outcome, self.chat_layout, self.chat_extra(call))
+        return self._with_limits(reply, call, outcome.usage.prompt)
+
+    def _parse_completion(self, http: HttpRequest, strict: bool) -> Call:
+        return parse_completion(http, self.read(http), self.dialect, strict=strict)
+
+    def _render_completion(self, call: Call, outcome: Success) -> Reply:
+        assert isinstance(outcome, Answer)  # noqa: S101
+        reply = text_reply(call, outcome, self.text_layout, completion_options(call))
+        return self._with_limits(reply, call, outcome.usage.prompt)
+
+    def _parse_responses(self, http: HttpRequest, strict: bool) -> Call:
+        return parse_openai_responses(http, read_object(http), self.dialect, strict=strict)
+
+    def _render_responses(self, call: Call, outcome: Success) -> Reply:
+        assert isinstance(outcome, Answer)  # noqa: S101
+        return self._with_limits(responses_reply(call, outcome, RESPONSE_LAYOUT), call, outcome.usage.prompt)
+
+    def _parse_embeddings(self, http: HttpRequest, strict: bool) -> Call:
+        return parse_embeddings(http, self.read(http), self.dialect, strict=strict)
+
+    def _render_embeddings(self, call: Call, outcome: Success) -> Reply:
+        assert isinstance(outcome, Embeddings)  # noqa: S101
+        own = (*self._own_headers(call), *self.limits(outcome.prompt_tokens))
+        return json_reply(200, embeddings(outcome, encoding_format(call)), merge_headers(own, outcome.headers))

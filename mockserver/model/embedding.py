@@ -1,8 +1,8 @@
-"""Vectors for texts: what two texts share brings their vectors together, by words and by the letters inside words.
+"""Vectors for texts: the more words, and letters inside words, two texts share, the closer their vectors.
 
-Each word and each run of three letters adds to a few places of the vector, chosen by its hash; what the text as a whole
-hashes to is spread thinly over all of them, so that no place is empty. All sums are of whole numbers, and then there is
-one division by one square root: the same numbers on every machine.
+Each word and each run of three letters adds to a few places of the vector, chosen by its hash; the hash of the whole
+text adds a little to all of them, so that no place is empty. All sums are of integers, followed by one division by one
+square root: the same numbers on every machine.
 """
 
 import re
@@ -19,40 +19,40 @@ from mockserver.core.plan import Vector
 from mockserver.core.seed import Seed
 
 DIMENSIONS = 1536
-_READ = 32_768  # characters of a text that count: about as many as models take
+_READ = 32_768  # characters of a text: about as many as models take
 _LONGEST = 200  # characters of a word
-_SHORT = 3  # characters of a word that counts as a whole only
-_LOUD = 3_000  # what one hash adds (an even number), against the up to 127 of the text's own noise
+_SHORT = 3  # characters of a word that only counts as a whole
+_HASH_WEIGHT = 3_000  # what one hash adds (an even number); the whole text adds up to 127
 
 
 def dimensions_of(model: str) -> int:
-    """How many numbers a model's vectors have, by its name."""
+    """Return the length of a model's vectors, by its name."""
     return next((size for word, size in _SIZES.items() if word in model.lower()), DIMENSIONS)
 
 
 def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
-    """The unit vector of a text."""
+    """Return the unit vector of a text."""
     spread = shake_256(seed.digest("embedding", text)).digest(dimensions)
     sums = array("b", spread.translate(_ODD)).tolist()  # so that none ends up as zero
     words = _WORD.findall(_lower(text[:_READ]))
     places = Counter(chain.from_iterable(_places(word, dimensions, seed) for word in words))
     for place, times in places.items():
         if place < dimensions:
-            sums[place] += _LOUD * times
+            sums[place] += _HASH_WEIGHT * times
         else:
-            sums[place - dimensions] -= _LOUD * times
+            sums[place - dimensions] -= _HASH_WEIGHT * times
     length = sqrt(sum(map(mul, sums, sums)))
     return array("d", map(truediv, sums, repeat(length)))
 
 
 @lru_cache(maxsize=16_384)
 def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
-    """Where a word adds to a vector; places beyond its end are those that it takes away from."""
+    """The places where a word adds to a vector; from places beyond its end (less its length) it subtracts."""
     return tuple(number % (2 * dimensions) for number in _hashes(word[:_LONGEST], seed))
 
 
 def _hashes(word: str, seed: Seed) -> Iterator[int]:
-    """Numbers for a word and the letters in it; short ones, which stand in every text, have few."""
+    """Numbers for a word and the letters in it; short words, which are in every text, have few."""
     yield from _numbers("word", word, seed)[: len(word)]
     if len(word) > _SHORT or not word.isascii():
         around = f"<{word}>"
@@ -67,7 +67,7 @@ def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
 
 
 def _lower(text: str) -> str:
-    """The text in lower case, in scripts whose cases are the same in the Unicode of every Python."""
+    """The text in lower case, for letters that every Python's Unicode lowers alike."""
     return text.lower() if text.isascii() else text.translate(_SMALL)
 
 

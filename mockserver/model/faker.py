@@ -1,7 +1,4 @@
-"""The one Faker generator, in a time that stands still: the same value for the same stream, everywhere.
-
-Knows nothing of templates and schemas, which both draw from it.
-"""
+"""The one Faker generator, with a fixed clock: the same value for the same random stream on every machine."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +15,7 @@ _TURN, _FIRST = Lock(), Lock()
 
 @contextmanager
 def drawing(rng: Random) -> Iterator[Any]:
-    """The generator, for as long as its values come from this stream: no other thread changes it meanwhile."""
+    """Lock the generator and let its values come from this stream."""
     with _TURN:
         faker = generator()
         faker.random = rng
@@ -26,7 +23,7 @@ def drawing(rng: Random) -> Iterator[Any]:
 
 
 def generator() -> Any:
-    """The one Faker generator, with a clock that stands still."""
+    """Return the one Faker generator, with a fixed clock."""
     with _FIRST:  # or two threads would make one each
         return _made()
 
@@ -36,13 +33,13 @@ def _made() -> Any:
     from faker import Faker  # slow to import, and few answers need it
 
     faker = Faker(LOCALE)
-    faker.seed_instance(0)  # some providers turn to the system's chance unless this has been called
+    faker.seed_instance(0)  # some providers use the system's randomness until this is called
     faker.add_provider(_anchored_dates())
     return faker._factories[0]
 
 
 def _anchored_dates() -> Any:
-    """Faker's dates from a copy of their module in which now is always the same moment, in UTC."""
+    """Faker's dates, from a copy of their module in which the time is always the same, in UTC."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     from faker.providers import date_time
@@ -52,27 +49,27 @@ def _anchored_dates() -> Any:
     assert spec.loader is not None  # noqa: S101
     copy: Any = module_from_spec(spec)
     spec.loader.exec_module(copy)
-    copy.datetime = _StillDatetime
-    copy.dtdate = _StillDate
+    copy.datetime = _FixedDatetime
+    copy.dtdate = _FixedDate
     copy._get_local_timezone = lambda: UTC
     return copy.Provider
 
 
 class _OfReal(type):
-    """Takes true dates for its own instances: a value may come from outside the copied module."""
+    """Counts real dates as its own instances: a value may come from outside the copied module."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, datetime if issubclass(cls, datetime) else date)
 
 
-class _StillDatetime(datetime, metaclass=_OfReal):
+class _FixedDatetime(datetime, metaclass=_OfReal):
     @classmethod
-    def now(cls, tz: Any = None) -> "_StillDatetime":
+    def now(cls, tz: Any = None) -> "_FixedDatetime":
         here = cls.fromtimestamp(FROZEN_AT, tz or UTC)
         return here if tz else here.replace(tzinfo=None)
 
 
-class _StillDate(date, metaclass=_OfReal):
+class _FixedDate(date, metaclass=_OfReal):
     @classmethod
-    def today(cls) -> "_StillDate":
+    def today(cls) -> "_FixedDate":
         return cls.fromordinal(datetime.fromtimestamp(FROZEN_AT, UTC).toordinal())

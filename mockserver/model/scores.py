@@ -1,4 +1,4 @@
-"""Made-up scores: how likely the model found each token, and how a text does in moderation."""
+"""Made-up scores: the log probabilities of tokens, and the moderation scores of a text."""
 
 from collections.abc import Mapping
 from math import floor, log
@@ -9,7 +9,7 @@ from mockserver.core.tokens import APPROX, Tokenizer
 
 
 def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:
-    """One for each token, with up to `top` alternatives, the token itself the first of them."""
+    """Return one for each token, with up to `top` alternatives, the token itself first."""
     return tuple(_logprob(token, rng, top, tokenizer) for token in tokens)
 
 
@@ -25,14 +25,14 @@ def _logprob(token: str, rng: Random, top: int, tokenizer: Tokenizer) -> Logprob
 
 
 def _alternatives(token: str, start: int) -> tuple[str, ...]:
-    """Other tokens that could stand there, with a blank before them where the token has one."""
+    """Other tokens, with a blank before them if the token has one."""
     blank = " " if token.startswith(" ") else ""
     turned = (blank + word for word in _COMMON[start:] + _COMMON[:start])
     return tuple(other for other in turned if other != token)
 
 
 def _shares(doubt: float, number: int) -> tuple[float, ...]:
-    """Log probabilities that fall by half and in all stay below the doubt."""
+    """Log probabilities, each half of the one before, that sum up to less than the doubt."""
     return tuple(_log(doubt / 2 ** (rank + 1)) for rank in range(min(number, len(_COMMON))))
 
 
@@ -42,7 +42,7 @@ def _log(probability: float) -> float:
 
 
 def judgement(text: str, stated: Mapping[str, float], seed: Seed) -> Judgement:
-    """The moderation scores that are stated, and tiny ones, which follow from the text, for all other categories."""
+    """Return the stated moderation scores, and tiny ones that follow from the text for all other categories."""
     scores = {name: stated[name] if name in stated else _tiny(name, text, seed) for name in CATEGORIES}
     return Judgement(scores, frozenset(name for name, score in scores.items() if score >= 0.5))
 

@@ -1,6 +1,6 @@
-"""Answers in the format that a prompt orders: exact words, an option, a sum, a list, a table, so many words.
+"""Answers in the format that a prompt orders: exact words, an option, a sum, a list, a table, a number of words.
 
-Knows general shapes of orders, no prompt in particular; a prompt that has none of them is answered in prose.
+Each format is a function that returns None if the prompt does not order it.
 """
 
 import re
@@ -21,33 +21,33 @@ from mockserver.model.vocabulary import excerpt
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
-    """What the user said last, the rules before the conversation, and the topic: all that may order a format."""
+class FormatRequest:
+    """The last user message, the system prompt and the topic: what may order a format."""
 
     text: str
     rules: str
     topic: Topic
 
-    def have(self, pattern: re.Pattern[str]) -> bool:
-        """Whether the text or the rules say something."""
+    def matches(self, pattern: re.Pattern[str]) -> bool:
+        """Whether the text or the rules match."""
         return pattern.search(self.text) is not None or pattern.search(self.rules) is not None
 
 
-Format = Callable[[Orders, Random], str | None]
+FormatWriter = Callable[[FormatRequest, Random], str | None]
 
 
 def in_format(topic: Topic, rules: str, rng: Random) -> str | None:
-    """The text that a prompt orders by its format; None if any prose will do, or a text of some length."""
+    """Return the answer in the format that the prompt orders, or None."""
     return _first(FORMATS, topic, rules, rng)
 
 
 def of_length(topic: Topic, rules: str, rng: Random) -> str | None:
-    """So many items, sentences, paragraphs or words; None if the prompt orders no number."""
+    """Return the number of items, sentences, paragraphs or words that the prompt orders, or None."""
     return _first(LENGTHS, topic, rules, rng)
 
 
 def framed(text: str, orders: Iterable[str]) -> str:
-    """The text in the capitals, tags or last words that one of the orders wants."""
+    """Return the text in the capitals, tags or `Final Answer:` that one of the orders wants."""
     for order in orders:
         if (case := _CASE.search(order)) is not None and "```" not in text:
             return text.upper() if case["upper"] else text.lower()
@@ -59,13 +59,13 @@ def framed(text: str, orders: Iterable[str]) -> str:
     return text
 
 
-def _first(formats: tuple[Format, ...], topic: Topic, rules: str, rng: Random) -> str | None:
-    orders = Orders(topic.text, excerpt(rules), topic)
-    words = _trigger_words(orders.text) | (_trigger_words(orders.rules) & _vocabulary("of_rules"))
+def _first(formats: tuple[FormatWriter, ...], topic: Topic, rules: str, rng: Random) -> str | None:
+    request = FormatRequest(topic.text, excerpt(rules), topic)
+    words = _trigger_words(request.text) | (_trigger_words(request.rules) & _vocabulary("of_rules"))
     if topic.language != ENGLISH:
         words |= {"choices", "+"}  # the words with which other languages choose and add are not listed
     for make in formats:
-        if not _vocabulary(make.__name__).isdisjoint(words) and (made := make(orders, rng)) is not None:
+        if not _vocabulary(make.__name__).isdisjoint(words) and (made := make(request, rng)) is not None:
             return made
     return None
 
@@ -80,11 +80,11 @@ def _trigger_words(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×^](?= ?[0-9(])", text.lower()))
 
 
-def small_talk(orders: Orders, rng: Random) -> str | None:
+def small_talk(request: FormatRequest, rng: Random) -> str | None:
     """An answer to a greeting, to thanks, to a question about oneself."""
-    if len(orders.text) > 80:
+    if len(request.text) > 80:
         return None
-    said = _ADDRESSED.sub("", _GREETED.sub("", orders.text.lower().strip(SIGNS), count=1), count=1)
+    said = _ADDRESSED.sub("", _GREETED.sub("", request.text.lower().strip(SIGNS), count=1), count=1)
     answers = _small_talk().get(said)
     return None if answers is None else answers[rng.randrange(len(answers))]
 
@@ -99,11 +99,11 @@ _NAMED = "there|all|everyone|everybody|friend|bot|assistant|again|world|model|ai
 _ADDRESSED = re.compile(rf"(?:(?<=thanks)|(?<=thank you)) for .*\Z|(?<!see)(?<!thank)(?<!are)[\s,]+(?:{_NAMED})\Z")
 
 
-def dictated(orders: Orders, rng: Random) -> str | None:
-    """What is to be said word for word: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
-    ordered = next(filter(_is_word_for_word, _ORDER.finditer(orders.rules)), None)
+def dictated(request: FormatRequest, rng: Random) -> str | None:
+    """The exact words that are ordered: `say hello`, `reply with exactly: OK`, `repeat after me ...`."""
+    ordered = next(filter(_is_word_for_word, _ORDER.finditer(request.rules)), None)
     if ordered is None or not (ordered["quoted"] or "exactly" in ordered[0].lower()):
-        ordered = next(filter(_is_word_for_word, _ORDER.finditer(orders.text)), None)
+        ordered = next(filter(_is_word_for_word, _ORDER.finditer(request.text)), None)
     if ordered is None or requested_language(ordered[0]) not in (None, ENGLISH):
         return None
     if ordered["quoted"] is not None:
@@ -113,7 +113,7 @@ def dictated(orders: Orders, rng: Random) -> str | None:
 
 
 def _is_word_for_word(ordered: re.Match[str]) -> bool:
-    """Whether an order gives the very words, and not what they should be about or look like."""
+    """Whether an order gives the exact words, and not what they should be about or look like."""
     if ordered["quoted"] is not None:
         return True
     first = (re.match(r"[^\s,.!?:]+", ordered["what"]) or [""])[0].lower()
@@ -153,20 +153,20 @@ _NOTHING_ELSE = re.compile(
 )
 
 
-def chosen(orders: Orders, rng: Random) -> str | None:
+def chosen(request: FormatRequest, rng: Random) -> str | None:
     """One of the options that the prompt or the rules allow: the one that the rest of the prompt names, if it does."""
-    for text in (orders.text, orders.rules):
+    for text in (request.text, request.rules):
         marks: list[str] = list(dict.fromkeys(re.findall(r"\[\[\w{1,20}\]\]", text)))
         if len(marks) > 1:
             return marks[rng.randrange(len(marks))]
         options, rest = _options(text)
         if options:
-            return _picked(options, orders.text if text is orders.rules else rest, rng)
-    lines = _LETTERED.findall(orders.text)
+            return _picked(options, request.text if text is request.rules else rest, rng)
+    lines = _LETTERED.findall(request.text)
     if len(lines) < 2:
         return None
     letter, line = lines[rng.randrange(len(lines))]
-    return letter if orders.have(_LETTER_ALONE) else f"{letter}) {line.strip()}"
+    return letter if request.matches(_LETTER_ALONE) else f"{letter}) {line.strip()}"
 
 
 def _picked(options: list[str], spoken: str, rng: Random) -> str:
@@ -233,16 +233,16 @@ _SEPARATOR = re.compile(
 _LABEL = re.compile(r"[\w+-]+(?: [\w+-]+){0,3}")
 
 
-def summed(orders: Orders, rng: Random) -> str | None:
+def summed(request: FormatRequest, rng: Random) -> str | None:
     """The result of the sum that the prompt asks for."""
-    return computed(orders.text, bare=orders.have(_BARE_RESULT))
+    return computed(request.text, bare=request.matches(_BARE_RESULT))
 
 
-def rated(orders: Orders, rng: Random) -> str | None:
+def rated(request: FormatRequest, rng: Random) -> str | None:
     """A number within the bounds that the prompt gives."""
-    bounds = _BOUNDS.search(orders.text) or _BOUNDS.search(orders.rules)
+    bounds = _BOUNDS.search(request.text) or _BOUNDS.search(request.rules)
     if bounds is None:
-        is_count = orders.topic.kind == "count" and orders.have(_BARE_NUMBER)
+        is_count = request.topic.kind == "count" and request.matches(_BARE_NUMBER)
         return str(rng.randrange(1, 100)) if is_count else None
     low, high = sorted((int(bounds[1]), int(bounds[2])))
     return str(rng.randrange(low, high + 1))
@@ -267,36 +267,36 @@ _IN_A_ROW = re.compile(r"(?i)\bcomma[- ](?:separated|delimited)|separated by com
 
 
 def number_of(word: str) -> int:
-    """The number that digits or a word name."""
+    """Return the number that digits or a word stand for."""
     return int(word) if word.isascii() and word.isdigit() else _NUMBERS[word.lower()]
 
 
-def listed(orders: Orders, rng: Random) -> str | None:
+def listed(request: FormatRequest, rng: Random) -> str | None:
     """A list of as many items as are asked for."""
     counted = next(
-        (found for found in _COUNTED.finditer(orders.text) if found["noun"].lower() not in _vocabulary("measures")),
+        (found for found in _COUNTED.finditer(request.text) if found["noun"].lower() not in _vocabulary("measures")),
         None,
     )
-    if counted is None and (one := _ONE.match(orders.text)) is not None:
+    if counted is None and (one := _ONE.match(request.text)) is not None:
         return f"{pick(english('adjectives'), rng).capitalize()} {one[1].lower()}"
-    if counted is None and not _LIST.search(orders.text) and not _BULLETED.search(orders.rules):
+    if counted is None and not _LIST.search(request.text) and not _BULLETED.search(request.rules):
         return None
     number = min(number_of(counted["number"]) or 1, 50) if counted else rng.randrange(3, 6)
-    items = list(_items(orders, counted["noun"].lower() if counted else "", number, rng))
-    if orders.have(_IN_A_ROW):
+    items = list(_items(request, counted["noun"].lower() if counted else "", number, rng))
+    if request.matches(_IN_A_ROW):
         return ", ".join(item.partition(":")[0] for item in items)
-    bulleted = orders.have(_BULLETED)
+    bulleted = request.matches(_BULLETED)
     return "\n".join(f"- {item}" if bulleted else f"{at}. {item}" for at, item in enumerate(items, 1))
 
 
-def _items(orders: Orders, noun: str, number: int, rng: Random) -> Iterator[str]:
+def _items(request: FormatRequest, noun: str, number: int, rng: Random) -> Iterator[str]:
     """Different items: aspects with a note, or made-up things if things are asked for."""
     if noun in _vocabulary("points") or not noun:
         aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
         yield from (f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects)
         yield from (f"Point {at}: {note(rng)}" for at in range(len(aspects) + 1, number + 1))
         return
-    words = orders.topic.words
+    words = request.topic.words
     for_something = noun in _vocabulary("names") and bool(words) and words[-1].lower() != noun
     known = [] if for_something else list(islice(_known(_singular(noun), rng), number))
     if len(known) == number:
@@ -349,14 +349,14 @@ _LIST = re.compile(
 _BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
 
 
-def tabled(orders: Orders, rng: Random) -> str | None:
+def tabled(request: FormatRequest, rng: Random) -> str | None:
     """A table with the columns that are asked for: values where the names of the columns say which, else notes."""
-    columns, rows = _columns(orders.text), _rows(orders.text)
-    if columns and _CSV.search(orders.text):
+    columns, rows = _columns(request.text), _rows(request.text)
+    if columns and _CSV.search(request.text):
         return "\n".join(",".join(line) for line in (columns, *_valued(columns, rows, rng)))
-    if not _TABLE.search(orders.text):
+    if not _TABLE.search(request.text):
         return None
-    titles = [name[:1].upper() + name[1:] for name in columns] or _compared(orders.topic.subject) or ["Aspect", "Note"]
+    titles = [name[:1].upper() + name[1:] for name in columns] or _compared(request.topic.subject) or ["Aspect", "Note"]
     if columns and sum(known_text(name, rng) is not None for name in columns) * 2 >= len(columns):
         return table(titles, _valued(titles, rows, rng))
     aspects = rng.sample(english("aspects"), min(rows, len(english("aspects"))))
@@ -403,36 +403,36 @@ _TABLE = re.compile(
 _COLUMNS = re.compile(r"(?i)\bcolumns?(?: named| called| for| of| are| headers?)?:?\s+([^.\n;:]{2,200})")
 
 
-def one_word(orders: Orders, rng: Random) -> str | None:
-    """One word, if no more is wanted."""
-    if not orders.have(_ONE_WORD):
+def one_word(request: FormatRequest, rng: Random) -> str | None:
+    """One word, if only one is wanted."""
+    if not request.matches(_ONE_WORD):
         return None
-    proper = [word for word in orders.topic.words if word[:1].isupper()]
+    proper = [word for word in request.topic.words if word[:1].isupper()]
     return pick(proper or english("aspects"), rng).capitalize()
 
 
-def measured(orders: Orders, rng: Random) -> str | None:
-    """So many words, sentences or paragraphs."""
-    for order in (orders.text, orders.rules):
+def measured(request: FormatRequest, rng: Random) -> str | None:
+    """A number of words, sentences or paragraphs."""
+    for order in (request.text, request.rules):
         if number := _number(_IN_SENTENCES, order):
-            return _joined(orders, rng, min(number, 50))
+            return _joined(request, rng, min(number, 50))
         if number := _number(_IN_PARAGRAPHS, order):
             lengths = ((at, rng.randrange(3, 5)) for at in range(min(number, 20)))
-            return "\n\n".join(_joined(orders, rng, length, opened=not at) for at, length in lengths)
+            return "\n\n".join(_joined(request, rng, length, opened=not at) for at, length in lengths)
         if number := _number(_IN_WORDS, order):
-            return _in_words(orders, rng, min(number, 3000))
+            return _in_words(request, rng, min(number, 3000))
     return None
 
 
-def _joined(orders: Orders, rng: Random, number: int, *, opened: bool = True) -> str:
-    return blank(orders.topic).join(islice(sentences(orders.topic, rng, opened=opened), number))
+def _joined(request: FormatRequest, rng: Random, number: int, *, opened: bool = True) -> str:
+    return blank(request.topic).join(islice(sentences(request.topic, rng, opened=opened), number))
 
 
-def _in_words(orders: Orders, rng: Random, number: int) -> str:
-    """So many words; one or two that would begin a sentence are left out."""
-    words = (word for sentence in sentences(orders.topic, rng) for word in sentence.split())
+def _in_words(request: FormatRequest, rng: Random, number: int) -> str:
+    """A number of words, less one or two that would begin another sentence."""
+    words = (word for sentence in sentences(request.topic, rng) for word in sentence.split())
     taken = list(islice(words, number))
-    exactly = orders.have(_EXACTLY)
+    exactly = request.matches(_EXACTLY)
     loose = 0 if exactly else next((at for at in (1, 2) if at < len(taken) and taken[-at - 1].endswith(".")), 0)
     return " ".join(taken[: len(taken) - loose]).rstrip(".,;:?!") + "."
 
@@ -477,5 +477,5 @@ _TAGS = re.compile(
 )
 
 # In this order; `english.toml` has the words without which no prompt orders them.
-FORMATS: tuple[Format, ...] = (small_talk, dictated, summed, chosen, tabled, one_word, rated)
-LENGTHS: tuple[Format, ...] = (listed, measured)
+FORMATS: tuple[FormatWriter, ...] = (small_talk, dictated, summed, chosen, tabled, one_word, rated)
+LENGTHS: tuple[FormatWriter, ...] = (listed, measured)

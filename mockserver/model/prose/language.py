@@ -1,4 +1,4 @@
-"""Which language a text is in or asks for: known by its script, else by its frequent words; else it is English."""
+"""The language that a text is in or asks for: detected by script, then by stop words; English by default."""
 
 import re
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ UNSPACED = frozenset({"zh", "zh-TW", "ja", "th"})  # written without blanks betw
 
 @cache
 def languages() -> dict[str, Language]:
-    """Every known language by its code."""
+    """Return every known language by its code."""
     return {
         code: Language(
             tuple(told["names"].split()),
@@ -38,18 +38,18 @@ def languages() -> dict[str, Language]:
 
 
 def stop_words(code: str) -> frozenset[str]:
-    """The frequent words of a language."""
+    """Return the frequent words of a language."""
     return languages()[code].stop_words
 
 
 def lexicon(code: str) -> tuple[str, ...]:
-    """Words of a language: those that Faker has, or the few that are known of it."""
+    """Return Faker's words of a language, or its stop words and a few others if Faker has none."""
     language = languages()[code]
     return fillers.lexicon(language.locale) if language.locale else language.words
 
 
 def language_of(text: str) -> str:
-    """The code of the language that a text is in."""
+    """Return the code of the language that a text is in."""
     sample = text[:_READ]
     if not sample.isascii() and (code := _by_script(sample)):
         return code
@@ -57,7 +57,7 @@ def language_of(text: str) -> str:
 
 
 def requested_language(text: str) -> str | None:
-    """The code of the language in which a text wants its answer, if it names one."""
+    """Return the code of the language that a text names for its answer, or None."""
     lowered = text.lower()
     if _codes_by_name().keys().isdisjoint(_WORD.findall(lowered)):
         return None
@@ -81,7 +81,7 @@ def _by_stop_words(words: list[str]) -> str:
             votes[code] = votes.get(code, 0) + 1
     if not votes:
         return ENGLISH
-    best = max(votes, key=lambda code: (votes[code], code == ENGLISH))  # among equals the first to be met
+    best = max(votes, key=lambda code: (votes[code], code == ENGLISH))  # the first of equals
     english = votes.get(ENGLISH, 0)
     is_clear = votes[best] > 1 + english or (votes[best] > english and len(words) <= 4)
     return best if is_clear and votes[best] * 6 >= len(words) else ENGLISH

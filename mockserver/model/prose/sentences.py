@@ -1,4 +1,4 @@
-"""Sentences on a topic, as many as are wanted, in its language: English ones from templates, others of mere words."""
+"""Endless sentences on a topic in its language: English ones from templates, others of random words."""
 
 import re
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from mockserver.model.prose.topic import Topic
 
 
 def sentences(topic: Topic, rng: Random, *, opened: bool = True) -> Iterator[str]:
-    """Sentences without end; the first answers the topic's question where the text is `opened`."""
+    """Yield sentences without end; if `opened`, the first answers the topic's question."""
     return Speaker(topic, rng).sentences(opened=opened)
 
 
 def blank(topic: Topic) -> str:
-    """What separates two sentences."""
+    """Return what separates two sentences."""
     return "" if topic.language in UNSPACED else " "
 
 
@@ -40,7 +40,7 @@ class Speaker:
             }
 
     def sentences(self, *, opened: bool = True) -> Iterator[str]:
-        """Sentences without end; the first answers the question where the text is `opened`."""
+        """Yield sentences without end; if `opened`, the first answers the question."""
         if self._topic.language != ENGLISH:
             yield from self._foreign(opened=opened)
         if opened:
@@ -49,17 +49,17 @@ class Speaker:
             yield from self._shuffled(english("middles"))
 
     def ended(self) -> Iterator[str]:
-        """The end of a sentence that has begun, then sentences without end."""
+        """Yield the end of a sentence that has begun, then sentences without end."""
         if self._topic.language == ENGLISH:
             yield self.filled(pick(english("endings"), self._rng))
         yield from self.sentences(opened=False)
 
     def closer(self) -> str:
-        """A sentence that ends an answer; empty in other languages than English."""
+        """Return a sentence that ends an answer; an empty text in other languages than English."""
         return self.filled(pick(english("closers"), self._rng)) if self._topic.language == ENGLISH else ""
 
     def thoughts(self) -> Iterator[str]:
-        """What a model thinks before it answers, without end."""
+        """Yield what a model thinks before it answers, without end."""
         if self._topic.language != ENGLISH:
             yield from self.sentences()
         about, *others = english("thoughts")
@@ -69,7 +69,7 @@ class Speaker:
             yield from map(self.filled, others)
 
     def opener(self) -> str:
-        """A sentence that answers the question, or says what the answer is about."""
+        """Return a sentence that answers the question, or says what the answer is about."""
         topic = self._topic
         of_matter = topic.kind == "state" and not _FROM_SOMEBODY.match(topic.said)
         kind = "tell" if of_matter or not english(topic.kind, "openers") else topic.kind
@@ -80,7 +80,7 @@ class Speaker:
         return self.filled(pick(openers or english("any", "openers"), self._rng))
 
     def filled(self, template: str) -> str:
-        """One sentence with its gaps filled."""
+        """Return a template with its gaps filled."""
         rng, filled = self._rng, self._filled
         filled["a"], filled["b"] = two_of(self._aspects, rng)
         filled["A"] = capitalized(filled["a"])
@@ -99,7 +99,7 @@ class Speaker:
                 yield self.filled(chosen)
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:
-        """Sentences of a language's words without end; the first names the subject where the text is `opened`."""
+        """Sentences of a language's words without end; if `opened`, the first names the subject."""
         topic, rng, words = self._topic, self._rng, lexicon(self._topic.language)
         while True:
             made = [pick(words, rng) for _ in range(rng.randrange(5, 12))]

@@ -1,4 +1,4 @@
-"""Texts of a plausible or stated length: sentences on a topic, Latin, mere words, an echo, Markdown, thoughts."""
+"""The generators of text, of a plausible or stated length: prose, lorem ipsum, words, echo, Markdown, reasoning."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -54,17 +54,17 @@ def markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice
 
 
 def reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
-    """The thoughts before an answer, if the request asks for them.
+    """Return the reasoning before an answer, if the request asks for effort.
 
-    The more effort is asked for, the longer; but never more than half of the tokens that the client allows.
+    More effort makes it longer, up to half of the tokens that the client allows.
     """
-    length = _TOKENS_OF_EFFORT.get(call.effort or "none", _TOKENS_OF_EFFORT["medium"])
+    length = _MAX_REASONING.get(call.effort or "none", _MAX_REASONING["medium"])
     most = length if call.max_tokens is None else min(length, call.max_tokens // 2)
     return (Reasoning(_thought(call, seed, most)),) if most > 0 else ()
 
 
 def after(call: Call, thoughts: tuple[Part, ...]) -> Call:
-    """The call with the tokens that its thoughts leave."""
+    """Return the call with `max_tokens` less what its reasoning has used."""
     if not thoughts or call.max_tokens is None:
         return call
     spent = sum(count(part.text) for part in thoughts if isinstance(part, Reasoning))
@@ -72,17 +72,17 @@ def after(call: Call, thoughts: tuple[Part, ...]) -> Call:
 
 
 def topic_of(call: Call) -> Topic:
-    """What a call is about: the prompt to continue, or what the user said last."""
+    """Return the topic of a call: of the prompt to continue, or of the last user message."""
     return topic(call.prompts[0].text) if call.prompts else topic(call.last_user, system(call))
 
 
 def system(call: Call) -> str:
-    """What the system and developer messages say."""
+    """Return the text of the system and developer messages."""
     return "\n".join([message.text for message in call.messages if message.role in ("system", "developer")])
 
 
 def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) -> str:
-    """Sentences on a topic, within the call's limit."""
+    """Return sentences on a topic, within the call's limit."""
     wanted = _length(call, rng, options)
     continues = bool(call.prompts) and about.kind == "state"
     speaker = Speaker(replace(about, subject="") if continues else about, rng)
@@ -95,7 +95,7 @@ def text_on(about: Topic, call: Call, rng: Random, options: Mapping[str, Json]) 
 
 
 def joint(call: Call) -> str:
-    """What separates a prompt from the text that continues it: a blank, unless the prompt ends with one."""
+    """Return what separates a prompt from the text that continues it: a blank, unless the prompt ends with one."""
     return " " if call.prompts and call.prompts[0].text[-1:].strip() else ""
 
 
@@ -107,7 +107,7 @@ def _limited(pieces: list[str], call: Call, options: Mapping[str, Json]) -> str:
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
-    """How many tokens the text is to have."""
+    """The length of the text in tokens."""
     natural = int(rng.randrange(20, 80) * _VERBOSITY.get(call.verbosity or "", 1) * _EFFORT.get(call.effort, 1))
     if call.ignore_eos and call.max_tokens is not None:
         natural = min(call.max_tokens + 1, MAX_TEXT_TOKENS)  # it does not end, but is cut
@@ -145,7 +145,7 @@ def _paragraphs(made: Iterator[str], rng: Random, between: str) -> Iterator[str]
 
 
 def _thought(call: Call, seed: Seed, most: int) -> str:
-    """So many tokens of thoughts, whole sentences where one fits."""
+    """Reasoning of at most so many tokens, in whole sentences if one fits."""
     about = topic_of(call)
     between, text = blank(about), ""
     for made in islice(Speaker(about, seed.stream("reasoning")).thoughts(), most):
@@ -197,8 +197,7 @@ MAX_TEXT_TOKENS = 100_000
 _VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
 _WORTH_AN_END = 36  # tokens
-# How many tokens a model of each effort thinks at the most.
-_TOKENS_OF_EFFORT = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}
+_MAX_REASONING = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}
 _BLOCKS: tuple[Callable[[Iterator[str], Random, str], str], ...] = (
     _paragraph,
     _bullets,

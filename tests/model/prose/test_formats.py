@@ -8,13 +8,13 @@ import pytest
 
 from mockserver.core.seed import Seed
 from mockserver.model.prose import formats
-from mockserver.model.prose.formats import Format, Orders, framed, in_format, number_of, of_length
+from mockserver.model.prose.formats import FormatRequest, FormatWriter, framed, in_format, number_of, of_length
 from mockserver.model.prose.text import table
 from mockserver.model.prose.topic import topic
 
 
-def made(make: Format, text: str, rules: str = "", seed: int = 0) -> str | None:
-    return make(Orders(text, rules, topic(text)), Seed(seed).stream("x"))
+def made(make: FormatWriter, text: str, rules: str = "", seed: int = 0) -> str | None:
+    return make(FormatRequest(text, rules, topic(text)), Seed(seed).stream("x"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The command line: `mockserver COMMAND`. Each command is a file here, imported when it is called."""
+"""The command line: `mockserver COMMAND`. The modules of commands are imported when a command is called."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,19 @@ COMMANDS: Mapping[str, str] = {
     "cassette": "Manage recordings: list, show, verify, import, export, ...",
     "init": "Write a commented rules.yaml to start from.",
 }
+MODULES: Mapping[str, str] = {
+    **dict.fromkeys(("ask", "explain"), "ask"),
+    **dict.fromkeys(("check", "init", "schema"), "rules_file"),
+}
 
 
-@click.command(cls=Lazy, table=COMMANDS, package=__name__, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Lazy,
+    table=COMMANDS,
+    package=__name__,
+    modules=MODULES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="mockserver")
 def commands() -> None:
     """A deterministic mock server for LLM APIs: offline, free and instant."""
@@ -40,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _fail(error.format_message())
     except MockserverError as error:
         first, more = error.mistakes[0], len(error.mistakes) - 1
-        _fail(f"{first}" + (f"  (and {more} more: mockserver check shows all)" if more else ""))
+        _fail(f"{first}" + (f"  (and {more} more; mockserver check shows them all)" if more else ""))
     except OSError as error:  # such as a full disk behind standard output
         _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except (click.Abort, KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""`mockserver ask`: one request, printed."""
+"""`mockserver ask` and `explain`: answer one request in this process, without a socket."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 from pydantic_core import from_json, to_json
 
-from mockserver.cli.options import rules_option, setting_flags, sources
-from mockserver.cli.request import planned, put
+from mockserver.cli.options import rules_argument, rules_option, setting_flags, sources, text_of
 from mockserver.core.call import Call
 from mockserver.core.episode import Recorded
 from mockserver.core.http import Reply
@@ -22,6 +21,7 @@ from mockserver.core.plan import (
     Moderations,
     Outcome,
     Part,
+    Plan,
     Raw,
     Reasoning,
     Refusal,
@@ -29,11 +29,15 @@ from mockserver.core.plan import (
     ToolUse,
 )
 from mockserver.delivery.script import sse
-from mockserver.server.explain import BODIES, RequestFile, usual_path, with_faults
-from mockserver.server.live import start
+from mockserver.server.control.requests import of_request
+from mockserver.server.explain import BODIES, RequestFile, explain_call, reach, read_request, usual_path, with_faults
+from mockserver.server.handler import Handler
+from mockserver.server.live import Live, start
+
+_SHOWN_NUMBERS = 8  # of a vector; --json prints all of it
 
 
-@click.command()
+@click.command(name="ask")
 @click.argument("text")
 @click.option(
     "--operation", type=click.Choice(tuple(BODIES)), default="chat", show_default=True, help="The operation to call."
@@ -43,7 +47,7 @@ from mockserver.server.live import start
 @click.option("--json", "as_json", is_flag=True, help="Print the whole response body.")
 @click.option("--stream", is_flag=True, help="Stream the answer, and print its frames.")
 @setting_flags("dialect", "unmatched", "seed", "cassette", "cassettes")
-def command(  # size: click gives each flag a parameter
+def ask_command(  # size: click gives each flag a parameter
     text: str, operation: str, model: str, rules: tuple[Path, ...], as_json: bool, stream: bool, **flags: Json
 ) -> None:
     """Send TEXT as a user message, prompt or input, and print the answer.
@@ -52,44 +56,54 @@ def command(  # size: click gives each flag a parameter
     """
     live = start(sources(rules, flags))
     body = {"model": model, **BODIES[operation](text), **({"stream": True} if stream else {})}
-    handler, reached = put(RequestFile(usual_path(live.settings.dialect, operation), body), live)
+    reached = reach(RequestFile(usual_path(live.settings.dialect, operation), body), live.settings.dialect)
+    handler = Handler(live, reached.place.dialect, reached.place.operations)
     if as_json or stream:
         prepared = asyncio.run(handler.respond(reached.http))
-        click.echo(_wire(prepared.reply))
-        click.echo(f"({prepared.plan.source}{with_faults(prepared.plan.faults)})", err=True)
-        return
-    call = reached.call(strict=live.settings.strict)
-    plan = planned(call, live)
-    if isinstance(plan.outcome, Failure):
-        reply = handler.dialect.fail(reached.http, plan.outcome, call)
-        click.echo(f"error {reply.status}: {reply.body.decode()}")
+        plan, output = prepared.plan, _wire(prepared.reply)
     else:
-        click.echo("\n".join(_shown(plan.outcome, call)))
+        call = reached.call(strict=live.settings.strict)
+        plan = _planned(call, live)
+        if isinstance(plan.outcome, Failure):
+            reply = handler.dialect.fail(reached.http, plan.outcome, call)
+            output = f"error {reply.status}: {reply.body.decode()}"
+        else:
+            output = "\n".join(_lines(plan.outcome, call))
+    click.echo(output)
     click.echo(f"({plan.source}{with_faults(plan.faults)})", err=True)
 
 
+def _planned(call: Call, live: Live) -> Plan:
+    """The engine's plan; an error of the engine itself, such as an unlisted model, is an outcome too."""
+    try:
+        return asyncio.run(live.engine.plan(call))
+    except Failure as failure:
+        return Plan(failure, "invalid")
+
+
 def _wire(reply: Reply) -> str:
-    """A JSON body indented; anything else as it goes out."""
+    """The body: JSON indented, anything else as it is sent."""
     body = reply.body if reply.frames is None else b"".join(map(sse, reply.frames))
     if ("content-type", "application/json") in reply.headers:
         body = to_json(from_json(body), indent=2)
     return body.decode("utf-8", "backslashreplace").rstrip("\n")
 
 
-def _shown(outcome: Outcome, call: Call) -> Iterator[str]:
+def _lines(outcome: Outcome, call: Call) -> Iterator[str]:
     match outcome:
         case Raw():
             yield _wire(Reply(outcome.status, outcome.headers, outcome.body, outcome.frames))
         case Recorded():
             yield _wire(Reply(outcome.status, outcome.headers, outcome.bytes))
         case Forward():
-            yield "(the provider's own server would be asked; `mockserver serve` does so)"
+            yield "(`mockserver serve` would forward this request to the provider)"
         case Answer():
             yield from map(_part, outcome.choices[0].parts)
             if outcome.broken is not None and call.operation == "responses":
                 yield f"(breaks off) {outcome.broken.code}: {outcome.broken.message}"
         case Embeddings(vectors=(vector, *_)):
-            yield f"[{', '.join(f'{number:g}' for number in vector[:_NUMBERS])}{', …' * (len(vector) > _NUMBERS)}]"
+            numbers = ", ".join(f"{number:g}" for number in vector[:_SHOWN_NUMBERS])
+            yield f"[{numbers}{', …' * (len(vector) > _SHOWN_NUMBERS)}]"
         case Moderations(results=(judgement, *_)):
             yield "flagged: " + (", ".join(sorted(judgement.flagged)) or "nothing")
 
@@ -108,4 +122,20 @@ def _part(part: Part) -> str:
             return f"({part.kind}) {to_json(part.body).decode()}"
 
 
-_NUMBERS = 8  # of a vector; the rest is shown by --json
+@click.command(name="explain")
+@click.argument("request_file", metavar="REQUEST.json", type=str)
+@rules_argument
+@click.option("--path", default=None, metavar="PATH", help="The path of the request [depends on its body].")
+@setting_flags("dialect", "unmatched", "cassette", "cassettes")
+def explain_command(request_file: str, rules: tuple[Path, ...], path: str | None, **flags: Json) -> None:
+    """Show which of RULES (default: rules.yaml) answers REQUEST.json (`-` reads standard input).
+
+    The file contains a request body, or {method, path, headers, body}. Without a path, a body with a `prompt` goes to
+    completions, one with an `input` to responses, embeddings or moderations, any other to chat. Counters are as for a
+    first call.
+    """
+    live = start(sources(rules, flags))
+    described = read_request(text_of(request_file), request_file, live.settings.dialect, path)
+    reached = reach(described, live.settings.dialect)
+    call = reached.call(strict=live.settings.strict)
+    click.echo(of_request(reached.http).text(asyncio.run(explain_call(live.engine, call)).text))

@@ -1,4 +1,4 @@
-"""Runs a program as a shell would: its input and output are ours, signals are passed on, its exit code is told."""
+"""Run a program as a shell would: with our input and output, our signals and its exit code."""
 
 import errno
 import os
@@ -15,63 +15,68 @@ import click
 from mockserver.config.errors import ConfigError
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
+_GRACE = 2.0  # seconds between the signals of _TERMINATION
+_TERMINATION = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGKILL") if hasattr(signal, name))
+_FORWARDED = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 def run_child(program: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Run the program to its end; its exit code, 128 + n where signal n ended it, 127 or 126 where it cannot be run."""
-    with _passed_on() as child:
+    """Run the program. Return its exit code; 128 + n if signal n ended it; 127 or 126 if it cannot be run."""
+    with _forwarding_signals() as child:
         try:
-            child.process = subprocess.Popen(_runnable(program, environ), env=environ)  # noqa: S603  # the user's own words
+            child.process = subprocess.Popen(_runnable(program, environ), env=environ)  # noqa: S603  # the user's command
         except OSError as error:
             missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
-            why = "there is no such program" if missing else error.strerror or str(error)
+            why = "program not found" if missing else error.strerror or str(error)
             click.echo(f"mockserver: cannot run {program[0]}: {why}", err=True)
             return NOT_FOUND if missing else NOT_EXECUTABLE
         except ValueError as error:  # a NUL
             click.echo(f"mockserver: cannot run {program[0]!r}: {error}", err=True)
             return NOT_FOUND
-        child.catch_up()
-        code = child.process.wait()
-    return code if code >= 0 else 128 - code
+        child.send_pending()
+        return _exit_code(child.process.wait())
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """What came of a program: its exit code, None if it was ended when its time was over, and what it printed."""
+class Completed:
+    """A program that has ended: its exit code, None after the time limit, and what it printed."""
 
     code: int | None
     out: str
     err: str
 
 
-def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: float) -> Ran:
-    """Run the program without input, for so many seconds at most. Raises ConfigError where it cannot be run."""
-    pipe = subprocess.PIPE
+def run_captured(program: Sequence[str], environ: Mapping[str, str], limit: float) -> Completed:
+    """Run the program without input, for `limit` seconds at most. Raises ConfigError if it cannot be run."""
     try:
-        process = subprocess.Popen(  # noqa: S603  # the user's own words
+        process = subprocess.Popen(  # noqa: S603  # the user's command
             _runnable(program, environ),
             env=environ,
             stdin=subprocess.DEVNULL,
-            stdout=pipe,
-            stderr=pipe,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
         raise ConfigError(f"cannot run {program[0]!r}: {getattr(error, 'strerror', None) or error}") from None
     try:
         out, err = process.communicate(timeout=limit)
-        return Ran(process.returncode if process.returncode >= 0 else 128 - process.returncode, _text(out), _text(err))
+        code: int | None = _exit_code(process.returncode)
     except subprocess.TimeoutExpired:
-        out, err = _ended(process)
-        return Ran(None, _text(out), _text(err))
+        (out, err), code = _terminate(process), None
     except BaseException:
-        _ended(process)
+        _terminate(process)
         raise
+    return Completed(code, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
 
 
-def _ended(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
-    """What a program that is ended has printed; with it end those that it has started."""
-    for number in _ENDING:
+def _exit_code(returncode: int) -> int:
+    return returncode if returncode >= 0 else 128 - returncode
+
+
+def _terminate(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+    """End a program and its children. Return what it printed."""
+    for number in _TERMINATION:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number) if hasattr(os, "killpg") else process.kill()
         with suppress(subprocess.TimeoutExpired):
@@ -79,40 +84,36 @@ def _ended(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
     return b"", b""
 
 
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
-
-
 class _Child:
-    """The program once it runs, and the signals that came before it did."""
+    """The program, and the signals that arrived before it ran."""
 
     def __init__(self) -> None:
         self.process: subprocess.Popen[bytes] | None = None
-        self._early: list[int] = []
+        self._pending: list[int] = []
 
-    def pass_on(self, number: int, _: FrameType | None) -> None:
-        if number == signal.SIGINT and _is_in_front():
-            return  # the terminal has told it already, and two of them mean to make haste
+    def handle(self, number: int, _: FrameType | None) -> None:
+        if number == signal.SIGINT and _is_foreground():
+            return  # the terminal sends it to the child too; many programs abort at a second one
         if self.process is None:
-            self._early.append(number)
+            self._pending.append(number)
         else:
-            self._tell(number)
+            self._send(number)
 
-    def catch_up(self) -> None:
-        for number in self._early:
-            self._tell(number)
+    def send_pending(self) -> None:
+        for number in self._pending:
+            self._send(number)
 
-    def _tell(self, number: int) -> None:
+    def _send(self, number: int) -> None:
         assert self.process is not None  # noqa: S101  # both callers know
         with suppress(ProcessLookupError):
             self.process.send_signal(number)
 
 
 @contextmanager
-def _passed_on() -> Iterator[_Child]:
-    """Signals that end a program reach the child, and not us, as long as this lasts."""
+def _forwarding_signals() -> Iterator[_Child]:
+    """Send signals that end a program to the child instead of ending this process."""
     child = _Child()
-    before = {number: signal.signal(number, child.pass_on) for number in _SIGNALS}
+    before = {number: signal.signal(number, child.handle) for number in _FORWARDED}
     try:
         yield child
     finally:
@@ -120,16 +121,16 @@ def _passed_on() -> Iterator[_Child]:
             signal.signal(number, handler)
 
 
-def _is_in_front() -> bool:
-    """Whether we are what the terminal runs now, so that its Ctrl-C reaches our child too."""
+def _is_foreground() -> bool:
+    """Whether this process is in the terminal's foreground group, where Ctrl-C reaches the child too."""
     try:
         return os.tcgetpgrp(sys.__stdin__.fileno() if sys.__stdin__ else 0) == os.getpgrp()
-    except (AttributeError, OSError, ValueError):  # no such thing here; no terminal; closed
+    except (AttributeError, OSError, ValueError):  # not on this platform; no terminal; closed
         return False
 
 
 def _runnable(program: Sequence[str], environ: Mapping[str, str]) -> Sequence[str]:
-    """The command; a script that does not say what runs it goes to the shell, as every shell would have it."""
+    """The command; a script without `#!` runs in /bin/sh, as in every shell."""
     from shutil import which
 
     found = which(program[0], path=environ.get("PATH"))
@@ -140,8 +141,3 @@ def _runnable(program: Sequence[str], environ: Mapping[str, str]) -> Sequence[st
         if start[:2] != b"#!" and start.isascii() and b"\0" not in start:
             return ["/bin/sh", found, *program[1:]]
     return program
-
-
-_GRACE = 2.0  # seconds in which a program that is told to end may do so
-_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGKILL") if hasattr(signal, name))
-_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))

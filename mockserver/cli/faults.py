@@ -1,4 +1,4 @@
-"""`mockserver faults -- CMD`: a program is run once for each fault, and what it did is judged."""
+"""`mockserver faults -- CMD`: run a program once per fault, and judge how it copes."""
 
 import os
 import re
@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from mockserver.cli.child import Ran, run_captured
-from mockserver.cli.options import DEFAULT_RULES, setting_flags, sources
+from mockserver.cli.child import Completed, run_captured
+from mockserver.cli.options import rules_option, server_sources, setting_flags
 from mockserver.config.errors import ConfigError, MockserverError, Place
 from mockserver.config.settings import Settings
 from mockserver.reports.failures import BAD, Row, fault_line, fault_summary
@@ -20,9 +20,9 @@ from mockserver.server.live import Sources, start
 from mockserver.testing.calls import Calls
 from mockserver.testing.fault_matrix import End, Matrix, Probe, Verdict, judged
 
-_OWN = {"host": "127.0.0.1", "port": 0}
-_LONGEST = 100  # letters of what a program says at its end
-_SAID = "--fault, --error, --position and their kin"
+_MAX_MESSAGE = 100  # characters of the last line that a program prints
+_FLAGS = "--fault, --error, --position and similar flags"
+_ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*(?:Error|Exception|Timeout))(?=: |$)")  # the last line of a traceback
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -50,9 +50,7 @@ _SAID = "--fault, --error, --position and their kin"
 @click.option("--expect", multiple=True, metavar="FAULT=OUTCOME", help="The expected outcome of a fault.")
 @click.option("--allow", multiple=True, type=click.Choice(BAD), help="An outcome to accept.")
 @click.option("--output", is_flag=True, help="Show the output of each run.")
-@click.option(
-    "--rules", "-r", multiple=True, type=click.Path(path_type=Path), help=f"A rules file; repeatable [{DEFAULT_RULES}]."
-)
+@rules_option
 @setting_flags(*Settings.model_fields)
 def command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -> None:
     """Run CMD without a fault, then once per fault, each time with a new server, and show how it copes.
@@ -62,8 +60,7 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")
     matrix = _matrix(options)
-    given = sources(rules, {**_OWN, **{name: value for name, value in flags.items() if value is not None}})
-    bench, rows = _Bench(program, given, matrix, output), list[Row]()
+    bench, rows = _Bench(program, server_sources(rules, flags), matrix, output), list[Row]()
     click.echo(shlex.join(program))
     for row in bench.rows():
         rows.append(row)
@@ -72,25 +69,25 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -
     sys.exit(int(any(row.bad for row in rows)))
 
 
-def _matrix(said: dict[str, Any]) -> Matrix:
-    """The matrix that the command line states. Raises ConfigError."""
+def _matrix(options: dict[str, Any]) -> Matrix:
+    """The matrix that the flags describe. Raises ConfigError."""
     expect: dict[str, list[str]] = {}
-    for each in said.pop("expect"):
+    for each in options.pop("expect"):
         name, _, outcome = each.rpartition("=")
         expect.setdefault(name, []).append(outcome)
-    times, faults, errors = said.pop("times"), said.pop("faults"), said.pop("errors")
+    times, faults, errors = options.pop("times"), options.pop("faults"), options.pop("errors")
     if times != "all" and not (times.isdecimal() and int(times)):
-        raise ConfigError(f'--times takes a whole number of at least 1, or "all", not {times!r}')
+        raise ConfigError(f'--times must be "all" or a whole number of at least 1, not {times!r}')
     try:
-        said |= {"times": None if times == "all" else int(times), "errors": errors or None, "expect": expect}
-        return Matrix.of(Place(_SAID, 1, 1), *faults, **said)
+        options |= {"times": None if times == "all" else int(times), "errors": errors or None, "expect": expect}
+        return Matrix.of(Place(_FLAGS, 1, 1), *faults, **options)
     except MockserverError as error:
         raise ConfigError(*(mistake.message for mistake in error.mistakes)) from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """Runs a program with a server, again and again."""
+    """Runs a program repeatedly, each time with a new server."""
 
     program: Sequence[str]
     sources: Sources
@@ -98,7 +95,7 @@ class _Bench:
     output: bool
 
     def rows(self) -> Iterator[Row]:
-        """What it did under each fault. Raises ConfigError where it fails without any, or makes no call."""
+        """How it copes with each fault. Raises ConfigError if it fails without one, or makes no calls."""
         name, intact = shlex.join(self.program), ""
         for probe in self.matrix.probes:
             ran, calls = self._run(probe)
@@ -106,14 +103,14 @@ class _Bench:
                 click.echo(ran.out + ran.err, err=True, nl=False)
             if probe.rule is None:
                 intact = ran.out
-                _checked(ran, calls, self.matrix.limit)
+                _check_without_faults(ran, calls, self.matrix.limit)
                 yield Row(name, probe.name, "stream" if calls[0].stream else "plain", "recovered", "passes", bad=False)
             else:
                 verdict = judged(probe, self._end(ran, intact), calls)
-                yield self.matrix.standard.row(name, probe, _noted(verdict, ran, intact))
+                yield self.matrix.standard.row(name, probe, _with_output(verdict, ran, intact))
 
-    def _run(self, probe: Probe) -> tuple[Ran, Calls]:
-        """The program under a fault, and the calls that it made."""
+    def _run(self, probe: Probe) -> tuple[Completed, Calls]:
+        """Run the program under a fault. Return how it ended, and its calls."""
         from mockserver.server.namespaces import DEFAULT
         from mockserver.server.run import Running, environment
 
@@ -124,37 +121,33 @@ class _Bench:
             environ = {**os.environ, **environment(running.address, live.settings, os.environ)}
             ran = run_captured(self.program, environ, self.matrix.limit)
             running.settle()
-            running.hang_up()  # nobody listens any more
+            running.hang_up()  # the program has ended
         return ran, Calls.of_rows(tuple(live.journal))
 
-    def _end(self, ran: Ran, intact: str) -> End:
-        """How it ended."""
+    def _end(self, ran: Completed, intact: str) -> End:
         if ran.code is None:
             return End("passed", hung=f"still running after {self.matrix.limit:g} s")
         if ran.code == 0:
             return End("passed", same=bool(intact) and ran.out == intact)
         lines = ran.err.strip().splitlines()
         error = next((found[1] for found in map(_ERROR.match, reversed(lines)) if found), "")
-        told = error or (lines[-1][:_LONGEST] if lines else "")
+        message = error or (lines[-1][:_MAX_MESSAGE] if lines else "")
         names = (*([error] if error else ()), f"exit {ran.code}")
-        return End("raised", f"{told} (exit code {ran.code})" if told else f"exit code {ran.code}", names)
+        return End("raised", f"{message} (exit code {ran.code})" if message else f"exit code {ran.code}", names)
 
 
-def _checked(ran: Ran, calls: Calls, limit: float) -> None:
-    """Whether there is something to be learnt from faults. Raises ConfigError where there is not."""
+def _check_without_faults(ran: Completed, calls: Calls, limit: float) -> None:
+    """Raise ConfigError if the program fails without a fault, or makes no calls."""
     if ran.code != 0:
         how = f"was still running after {limit:g} s" if ran.code is None else f"ended with exit code {ran.code}"
         click.echo(ran.out + ran.err, err=True, nl=False)
-        raise ConfigError(f"without any fault the program {how}")
+        raise ConfigError(f"without faults, the program {how}")
     if not calls:
-        raise ConfigError("the program made no call, so that no fault can befall it; does it take OPENAI_BASE_URL?")
+        raise ConfigError("the program made no API calls, so no fault could be injected; does it read OPENAI_BASE_URL?")
 
 
-def _noted(verdict: Verdict, ran: Ran, intact: str) -> Verdict:
-    """The verdict, with a word on what is printed where that is something else."""
+def _with_output(verdict: Verdict, ran: Completed, intact: str) -> Verdict:
+    """The verdict, with a note if the program printed something else than without faults."""
     if verdict.outcome == "recovered" and ran.out != intact:
-        return replace(verdict, told=f"{verdict.told}, and prints something else")
+        return replace(verdict, told=f"{verdict.told}, but its output differs")
     return verdict
-
-
-_ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*(?:Error|Exception|Timeout))(?=: |$)")  # the last line of a traceback

@@ -1,4 +1,4 @@
-"""A group of commands, each a file that is imported only when it is called: that keeps the start quick."""
+"""A group of commands that imports each command's module when it is called: that keeps the start quick."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -28,7 +28,7 @@ class Lazy(click.Group):
         self.table, self.package, self.modules = table, package, modules
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands."""
+        """The names of the commands, in the order of the table."""
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -43,10 +43,10 @@ class Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is called. Raises UsageError for one that is not there."""
+        """The command that is called. Raises UsageError if the table does not have it."""
         if args and args[0] not in self.table and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], self.table) or f"; there are {', '.join(self.table)}"
-            raise click.UsageError(f'no command "{args[0]}"{hint}')
+            hint = did_you_mean(args[0], self.table) or f"; choose one of {', '.join(self.table)}"
+            raise click.UsageError(f'unknown command "{args[0]}"{hint}')
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

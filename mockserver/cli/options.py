@@ -1,4 +1,4 @@
-"""What several commands share: the rules files they read, and a flag for every setting."""
+"""What several commands share: a flag for every setting, and the rules files that they read."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from mockserver.server.live import Sources
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_RULES = Path("rules.yaml")
 
-REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag may stand several times, for one more each
+REPEATED = ("upstream", "scrub", "allow_secrets")  # settings whose flag is repeatable
 
 rules_argument = click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
 rules_option = click.option(
@@ -24,7 +24,7 @@ rules_option = click.option(
 
 
 def setting_flags(*names: str) -> Callable[[Command], Command]:
-    """A flag for each of these settings, with the setting's own description as its help."""
+    """A flag for each of these settings, with the setting's description as its help."""
 
     def add(command: Command) -> Command:
         for name in reversed(names):
@@ -37,33 +37,33 @@ def setting_flags(*names: str) -> Callable[[Command], Command]:
 def _flag(name: str) -> Callable[[Command], Command]:
     field = Settings.model_fields[name]
     spelled = name.replace("_", "-")
-    is_switch = field.annotation in (bool, bool | None)
-    switch = f"--{spelled}/--no-{spelled}" if is_switch else f"--{spelled}"
-    kind: dict[str, Any] = {"type": bool} if is_switch else {"type": str, "metavar": _words(field.annotation) or "…"}
-    if name in REPEATED:
-        kind |= {"multiple": True, "callback": _given}
-    return click.option(switch, name, default=None, help=field.description, **kind)
+    if field.annotation in (bool, bool | None):
+        return click.option(f"--{spelled}/--no-{spelled}", name, default=None, help=field.description, type=bool)
+    choices = "|".join(get_args(field.annotation)) if get_origin(field.annotation) is Literal else "…"
+    more: dict[str, Any] = {"multiple": True, "callback": _one_or_several} if name in REPEATED else {}
+    return click.option(f"--{spelled}", name, default=None, help=field.description, type=str, metavar=choices, **more)
 
 
-def _given(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:
-    """What was given once as it is, what was given several times as a list; nothing as None."""
+def _one_or_several(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> Json:
+    """One value as it is, several as a list, none as None."""
     return values[0] if len(values) == 1 else list(values) or None
 
 
-def _words(annotation: Any) -> str:
-    """The words that a flag takes, where it takes a few."""
-    return "|".join(get_args(annotation)) if get_origin(annotation) is Literal else ""
-
-
 def sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
-    """The named files, else `rules.yaml` of this folder if there is one; flags that were not given fall away."""
+    """The named files, else `rules.yaml` of the current folder if it exists, and the flags that were given."""
     files = rules or ((DEFAULT_RULES,) if DEFAULT_RULES.exists() else ())
     given = {name: value for name, value in flags.items() if value is not None}
     return Sources(files, given, os.environ)
 
 
+def server_sources(rules: tuple[Path, ...], flags: Mapping[str, Json]) -> Sources:
+    """The same for a server on a free local port, whatever address the files name: a server may be running there."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    return sources(rules, {"host": "127.0.0.1", "port": 0, **given})
+
+
 def text_of(path: str) -> str:
-    """A file's text, `-` being standard input. Raises ConfigError."""
+    """The text of a file; `-` is standard input. Raises ConfigError."""
     try:
         with click.open_file(path, encoding="utf-8") as file:
             return str(file.read())

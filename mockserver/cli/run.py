@@ -1,21 +1,37 @@
-"""`mockserver run -- CMD`: a program with a server of its own, to which the clients in it come by themselves."""
+"""`mockserver run -- CMD`: run a program with a server of its own, then report the calls that it made."""
 
+import asyncio
 import os
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 import click
 
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.cli.child import run_child
-from mockserver.cli.log import listen, log
-from mockserver.cli.options import rules_option, setting_flags, sources
-from mockserver.cli.recap import Recap
-from mockserver.cli.serve import warned
+from mockserver.cli.options import rules_option, server_sources, setting_flags
+from mockserver.cli.serve import log_errors, request_logger, warnings
+from mockserver.config.errors import RuleError
 from mockserver.config.settings import Settings
+from mockserver.core.call import Call
+from mockserver.core.episode import Episode
+from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
-from mockserver.server.live import start
+from mockserver.core.text import plural, printable
+from mockserver.engine.answer import counted
+from mockserver.engine.engine import FORWARDED, Engine
+from mockserver.server.cassette_store import file_of
+from mockserver.server.control.requests import of_row
+from mockserver.server.explain import explain_call, is_unmatched
+from mockserver.server.live import Keep, Live, start
+from mockserver.server.replay import CassetteChoice, Player
 
-_OWN = {"host": "127.0.0.1", "port": 0}  # wherever the files want a server to listen: theirs may be running already
+MAX_REPORTED = 10  # calls that are explain_call, and runs of numbers that are listed
+_WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -32,28 +48,175 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **flags: Json) ->
     mockserver run -- pytest
     mockserver run --record once --cassette chat --upstream openai=https://api.openai.com/v1 -- python app.py
     """
-    from mockserver.server.run import (
-        Running,  # uvicorn is slow to import, and bad rules should be told at once
-        environment,
-    )
+    from mockserver.server.run import Running, environment  # uvicorn is slow to import; report mistakes in rules first
 
-    given = sources(rules, {**_OWN, **{name: value for name, value in flags.items() if value is not None}})
+    given = server_sources(rules, flags)
     live = start(given)
-    recap = Recap(live, live.player.cassettes.sizes)
-    shown = log(live.settings.log, err=True)
-    live.journal.on_close = recap.note if shown is None else recap.before(shown)
+    report = Report(live, live.player.cassettes.sizes)
+    live.journal.on_close = report.counting(request_logger(live.settings.log, err=True))
     if live.keep is not None:
-        live.keep = recap.counting(live.keep)
-    listen()
-    news = list[str]()  # of files that change meanwhile; the last says how things stand
-    with Running(live, given, say=news.append) as running:
-        for line in warned(live):
-            _say(line)
+        live.keep = report.counting_episodes(live.keep)
+    log_errors()
+    reloads = list[str]()  # what reloading changed files said; the last holds
+    with Running(live, given, say=reloads.append) as running:
+        for line in warnings(live):
+            click.echo(line, err=True)
         code = run_child(program, {**os.environ, **environment(running.address, live.settings, os.environ)})
-    for line in (*news[-1:], *recap.report()):
-        _say(line)
+    for line in (*reloads[-1:], *report.lines()):
+        click.echo(line, err=True)
     sys.exit(code)
 
 
-def _say(text: str) -> None:
-    click.echo(text, err=True)
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A call that nothing answered or, if `call` is None, that was rejected as invalid.
+
+    `engine` is the one that it reached: its namespace may get other rules or another cassette later.
+    """
+
+    number: int
+    request: str
+    status: int
+    call: Call | None
+    secrets: Secrets
+    engine: Engine
+
+    def why(self) -> str:
+        """What the cassette says about a miss, else the nearest rules."""
+        if self.call is None:
+            return "rejected before any rule was tried"
+        call = counted(self.call, self.engine.policy.tokenizer(self.call.model))
+        try:
+            return asyncio.run(explain_call(self.engine, self.call)).why or self.engine.explain(call)
+        except RuleError as error:
+            return str(error)
+
+    def __str__(self) -> str:
+        request = printable(self.secrets.text(self.request))
+        return f"call {self.number}, {request} -> {self.status}: {self.secrets.text(self.why())}"
+
+
+@dataclass(slots=True)
+class Report:
+    """Counts the exchanges of a server as they close, and keeps the first that nothing answered.
+
+    `sizes`: the episodes of each cassette that was read at the start, by file. In a namespace with neither rules nor a
+    cassette, a generated answer is no miss.
+    """
+
+    live: Live
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    calls: int = 0
+    expects_rules: bool = False  # whether any call reached rules or a cassette
+    ruled: int = 0
+    forwarded: int = 0
+    unmatched: int = 0
+    generated: int = 0
+    rejected: int = 0
+    limited: int = 0
+    replayed: Counter[str] = field(default_factory=Counter)  # by source: `cassette chat.yaml#3`
+    recorded: Counter[str] = field(default_factory=Counter)  # by cassette file
+    new: set[str] = field(default_factory=set)  # sources of recorded episodes
+    unrecorded: Counter[str] = field(default_factory=Counter)  # by reason
+    targets: set[str] = field(default_factory=set)  # cassette files that should get an episode
+    unanswered: list[Unanswered] = field(default_factory=list)
+
+    def note(self, exchange: Exchange) -> None:
+        """Count a closed exchange."""
+        engine = self.live.namespaces.get(exchange.namespace).engine(self.live.engine)
+        choice = engine.tapes.choice if isinstance(engine.tapes, Player) else CassetteChoice()
+        expects_rules = bool(engine.rules or choice.name) or exchange.source not in _WITHOUT_RULES
+        self.calls += 1
+        self.expects_rules |= expects_rules
+        self.ruled += exchange.source.startswith("rule ")
+        self.forwarded += exchange.source == FORWARDED
+        if exchange.source == FORWARDED and choice.name and (choice.forwards or exchange.unrecorded):
+            self.targets.add(file_of(choice.name))
+        if exchange.source.startswith("cassette "):
+            self.replayed[exchange.source] += 1
+        self.new.update((exchange.recorded,) if exchange.recorded else ())
+        self.unrecorded.update((exchange.unrecorded,) if exchange.unrecorded else ())
+        unmatched, rejected = expects_rules and is_unmatched(exchange), exchange.source == "invalid"
+        self.unmatched += unmatched
+        self.generated += not expects_rules and is_unmatched(exchange)
+        self.rejected += rejected
+        self.limited += exchange.source == "limited"
+        if (unmatched or rejected) and len(self.unanswered) < MAX_REPORTED:
+            request, call = f"{exchange.method} {exchange.path}", exchange.call if unmatched else None
+            secrets = of_row(exchange)
+            self.unanswered.append(Unanswered(exchange.seq, request, exchange.status, call, secrets, engine))
+
+    def counting(self, log: Callable[[Exchange], None] | None) -> Callable[[Exchange], None]:
+        """A function that counts an exchange, then logs it."""
+        if log is None:
+            return self.note
+
+        def both(exchange: Exchange) -> None:
+            self.note(exchange)
+            log(exchange)
+
+        return both
+
+    def counting_episodes(self, keep: Keep) -> Keep:
+        """A function that records an episode, then counts it."""
+
+        async def kept(cassette: str, episode: Episode) -> str:
+            self.targets.add(file_of(cassette))
+            source = await keep(cassette, episode)
+            self.recorded[file_of(cassette)] += 1
+            return source
+
+        return kept
+
+    def lines(self) -> Iterator[str]:
+        """The report."""
+        yield f"mockserver: {plural(self.calls, 'call')}{self._shares()}"
+        yield from self._cassettes()
+        for why, count in self.unrecorded.most_common(MAX_REPORTED):
+            yield f"{plural(count, 'answer')} not recorded: {why}"
+        yield from map(str, self.unanswered)
+        left = self.unmatched + self.rejected - len(self.unanswered)
+        if left > 0:
+            yield f"... and {left} more"
+
+    def _shares(self) -> str:
+        """How many calls were answered by what."""
+        if not (self.expects_rules or self.live.engine.rules or self.live.settings.cassette):
+            return f", {self.rejected} rejected (no rules)" if self.rejected else " (no rules)"
+        shares = {
+            "by rules": self.ruled,
+            "from cassettes": self.replayed.total(),
+            "forwarded": self.forwarded,
+            "unmatched": self.unmatched,
+            "generated": self.generated,
+            "rejected": self.rejected,
+            "limited": self.limited,
+        }
+        lookups = self.calls - sum(shares.values())
+        shares["look-up" if lookups == 1 else "look-ups"] = lookups
+        counts = ", ".join(f"{count} {what}" for what, count in shares.items() if count)
+        return f": {counts}" if counts else ""
+
+    def _cassettes(self) -> Iterator[str]:
+        """How many episodes were recorded into each cassette, and which were not replayed."""
+        choice, cassettes = self.live.player.choice, self.live.player.cassettes
+        targets = {*self.targets, *((file_of(choice.name),) if choice.name and choice.forwards else ())}
+        for file in dict.fromkeys((*self.sizes, *self.recorded, *sorted(targets))):
+            if self.recorded[file]:
+                yield f"cassette {file}: {plural(self.recorded[file], 'episode')} recorded"
+            elif file in targets:
+                yield f"cassette {file}: nothing recorded"
+            size = self.sizes.get(file, 0)
+            size = min(size, cassettes.sizes.get(file, size))  # recording may have merged equal ones
+            sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
+            idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
+            if idle:
+                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {_ranges(idle)}"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, consecutive ones as a range: `#1, #3 to #5`."""
+    starts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
+    ends = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
+    runs = [f"#{start}" + f" to #{end}" * (end > start) for start, end in zip(starts, ends, strict=True)]
+    return ", ".join((*runs[:MAX_REPORTED], *(("...",) if len(runs) > MAX_REPORTED else ())))

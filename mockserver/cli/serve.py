@@ -1,19 +1,29 @@
-"""`mockserver serve`: the dev server."""
+"""`mockserver serve`: the dev server, its banner, and the log lines that the setting `log` asks for.
 
+Client input is escaped before it is logged, and credentials are masked.
+"""
+
+import json
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
+from types import TracebackType
 
 import click
 
-from mockserver.cli.log import listen, log
+from mockserver.cassettes.redaction.find import environment_secrets
+from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.cli.options import rules_argument, setting_flags, sources
 from mockserver.config.settings import Settings
+from mockserver.core.exchange import Exchange
 from mockserver.core.http import is_loopback
 from mockserver.core.json import Json
-from mockserver.core.text import plural
+from mockserver.core.text import LONGEST, lines, plural, printable
 from mockserver.dialects import discover
 from mockserver.server.cassette_store import file_of
+from mockserver.server.control.requests import of_row
 from mockserver.server.live import Live, Sources, start
 from mockserver.server.replay import CassetteChoice
 from mockserver.server.routes import bare
@@ -27,80 +37,126 @@ def command(rules: tuple[Path, ...], **flags: Json) -> None:
 
     You can also set each option as an environment variable (MOCKSERVER_PORT) or under `settings:` in a rules file.
     """
-    from mockserver.server.run import bind, serve  # uvicorn is slow to import, and bad rules should be told at once
+    from mockserver.server.run import bind, serve  # uvicorn is slow to import; report mistakes in rules first
 
     given = sources(rules, flags)
     live = start(given)
-    live.journal.on_close = log(live.settings.log)
-    listen()
+    live.journal.on_close = request_logger(live.settings.log)
+    log_errors()
     listener = bind(live.settings.host, live.settings.port)
-    _say(banner(live, given, listener.getsockname()[1]))
-    serve(live, given, listener, _say)
-
-
-def _say(text: str) -> None:
-    click.echo(text, err=True)
+    say = partial(click.echo, err=True)
+    say(banner(live, given, listener.getsockname()[1]))
+    serve(live, given, listener, say)
 
 
 def banner(live: Live, given: Sources, port: int) -> str:
     """Where the server listens, what it answers with, and the base URL of each dialect."""
     host = f"[{live.settings.host}]" if ":" in live.settings.host else live.settings.host
     files = ", ".join(map(str, given.files)) or "no rules file"
-    address, spoken = f"http://{host}:{port}", live.settings.dialect
+    address, default = f"http://{host}:{port}", live.settings.dialect
     bases = [f"  {name:<12} {address}{dialect.mounts[0]}" for name, dialect in discover().items()]
-    bases.append(f"  {'':<12} {address}{bare(discover()[spoken].mounts[0])}  (speaks {spoken})")
+    bases.append(f"  {'':<12} {address}{bare(discover()[default].mounts[0])}  (speaks {default})")
     name = live.player.choice.name
     otherwise = f"unmatched: {live.settings.unmatched}" if name is None else f"then cassette {file_of(name)}"
-    return "\n".join(
-        [
-            f"mockserver listens on {address}  ({len(live.engine.rules)} rules from {files}; {otherwise})",
-            *_recording(live),
-            *bases,
-            *warned(live),
-        ]
-    )
+    rules = f"{plural(len(live.engine.rules), 'rule')} from {files}"
+    first = f"mockserver listens on {address}  ({rules}; {otherwise})"
+    return "\n".join((first, *_recording(live), *bases, *warnings(live)))
 
 
 def _recording(live: Live) -> Iterator[str]:
-    """What the cassette holds, what is recorded into it, and who is asked."""
-    choice, said = live.player.choice, list[str]()
+    """A line on the cassette and the upstreams, if there are any."""
+    choice, parts = live.player.choice, list[str]()
     if choice.name is not None:
         library = live.player.cassettes.get(choice.name)
         count = 0 if library is None else library.size
-        there = "not there yet" if not live.player.cassettes.exists(choice.name) else plural(count, "episode")
-        said += [f"cassette {file_of(choice.name)}: {there}", f"record: {choice.record}"]
+        size = plural(count, "episode") if live.player.cassettes.exists(choice.name) else "does not exist yet"
+        parts += [f"cassette {file_of(choice.name)}: {size}", f"record: {choice.record}"]
     if live.settings.upstream:
-        said.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))
-    if said:
-        yield f"  {'; '.join(said)}"
+        parts.append("upstream: " + ", ".join(f"{name}={url}" for name, url in live.settings.upstream.items()))
+    if parts:
+        yield f"  {'; '.join(parts)}"
 
 
-def warned(live: Live) -> Iterator[str]:
-    """What to know: of recording that cannot be, and where others can reach the server.
+def warnings(live: Live) -> Iterator[str]:
+    """Why recording cannot work, and who can reach the server.
 
-    It is the one place that says a token made at random.
+    This is the only place that prints a generated control token.
     """
-    settings = live.settings
+    settings, record = live.settings, f"  record is {live.settings.record}, but"
     if settings.record != "none" and settings.cassette is None:
-        yield f"  record is {settings.record}, but there is no cassette to record into; set --cassette NAME"
+        yield f"{record} there is no cassette to record into; set --cassette NAME"
     elif live.player.choice.forwards and not settings.upstream:
-        yield f"  record is {settings.record}, but there is no upstream to ask; set --upstream DIALECT=URL"
+        yield f"{record} no upstream is set; set --upstream DIALECT=URL"
     if _records(live.player.choice) and not _is_writable(Path(settings.cassettes)):
-        yield f"  record is {settings.record}, but {settings.cassettes} cannot be written; set --cassettes FOLDER"
+        yield f"{record} {settings.cassettes} is not writable; set --cassettes FOLDER"
     if is_loopback(settings.host):
         return
-    whom = "anybody in the network" if settings.keys is None else "anybody in the network who has a key"
-    yield f"  beyond this machine: {whom} can use it; --host 127.0.0.1 keeps it to this machine"
+    who = "anyone" if settings.keys is None else "anyone with an API key"
+    yield f"  open to the network: {who} can use this server; --host 127.0.0.1 limits it to this machine"
     if settings.control_token is None:
-        yield f"  /__mockserver__ wants a token: authorization: Bearer {live.control_token}"
+        yield f"  /__mockserver__ requires the header authorization: Bearer {live.control_token}"
 
 
 def _records(choice: CassetteChoice) -> bool:
-    """Whether anything may be recorded: with `once`, nothing is where something is there."""
+    """Whether anything may be recorded; `once` records nothing into a cassette that has episodes."""
     return choice.name is not None and (choice.forwards or choice.record == "new_episodes")
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which may have to be made itself."""
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+    """Whether files can be created in a folder, which may not exist yet."""
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
+
+
+def request_logger(kind: str, *, err: bool = False) -> Callable[[Exchange], None] | None:
+    """A function that logs a closed exchange to standard output or stderr, or None for the kind `none`."""
+    line = LOG_LINES[kind]
+    return None if line is None else lambda exchange: click.echo(line(exchange), err=err)
+
+
+def _text_line(exchange: Exchange) -> str:
+    secrets = of_row(exchange)
+    path, source = (printable(secrets.text(text)) for text in (exchange.path, exchange.source))
+    result = f"{exchange.status} {source}, {exchange.elapsed * 1000:.1f} ms, {exchange.ending}"
+    return f"{exchange.seq} {exchange.method} {path} -> {result}"
+
+
+def _json_line(exchange: Exchange) -> str:
+    secrets = of_row(exchange)
+    values = {name: getattr(exchange, name) for name in _LOGGED}
+    return json.dumps(
+        {name: secrets.text(value)[:LONGEST] if isinstance(value, str) else value for name, value in values.items()}
+    )
+
+
+_LOGGED = (
+    *("seq", "at", "method", "path", "dialect", "operation", "model", "namespace"),
+    *("source", "status", "faults", "ended", "elapsed", "recorded", "unrecorded"),
+)
+LOG_LINES: Mapping[str, Callable[[Exchange], str] | None] = {"none": None, "text": _text_line, "json": _json_line}
+
+
+def log_errors() -> None:
+    """Write the log records of this process to stderr, escaped and with credentials masked."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(RedactingFormatter("%(message)s"))
+    logging.basicConfig(handlers=[handler])
+
+
+_ExceptionInfo = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+class RedactingFormatter(logging.Formatter):
+    """Escapes tracebacks line by line, and masks the credentials that the environment holds."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The message and the traceback."""
+        return _environment_secrets().text(super().format(record))
+
+    def formatException(self, ei: _ExceptionInfo) -> str:  # noqa: N802  # named by the standard library
+        """The traceback; credentials are masked first, as escapes could hide them."""
+        return lines(_environment_secrets().text(super().formatException(ei)))
+
+
+def _environment_secrets() -> Secrets:
+    return secrets_of((), more=environment_secrets(os.environ))

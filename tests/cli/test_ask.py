@@ -1,4 +1,4 @@
-"""`mockserver ask` makes one request and prints what came."""
+"""`mockserver ask` and `mockserver explain`."""
 
 import json
 from pathlib import Path
@@ -55,23 +55,18 @@ def test_the_answer_is_printed(rules: Path, text: str, printed: str) -> None:
         ("moderations", "hello", "flagged: nothing\n"),
     ],
 )
-def test_other_operations_can_be_asked(rules: Path, operation: str, text: str, printed: str) -> None:
+def test_other_operations_can_be_called(rules: Path, operation: str, text: str, printed: str) -> None:
     ran = run("ask", text, "-r", rules, "--operation", operation)
     assert (ran.code, ran.out) == (0, printed)
 
 
-def test_of_a_long_vector_the_first_numbers_are_printed(rules: Path) -> None:
+def test_a_long_vector_is_cut(rules: Path) -> None:
     numbers = run("ask", "south", "-r", rules, "--operation", "embeddings").out.strip("[]\n").split(", ")
     assert len(numbers) == 9
     assert numbers[-1] == "…"
 
 
-def test_the_vectors_of_azure_can_be_asked(rules: Path) -> None:
-    ran = run("ask", "north", "-r", rules, "--operation", "embeddings", "--dialect", "azure")
-    assert ran.out == "[0, 1]\n"
-
-
-def test_an_operation_that_the_dialect_does_not_have_is_one_line(rules: Path) -> None:
+def test_an_operation_that_the_dialect_lacks_is_one_line(rules: Path) -> None:
     ran = run("ask", "hello", "-r", rules, "--operation", "responses", "--dialect", "fireworks")
     assert (ran.code, ran.err) == (
         2,
@@ -79,12 +74,12 @@ def test_an_operation_that_the_dialect_does_not_have_is_one_line(rules: Path) ->
     )
 
 
-def test_an_error_is_printed_as_the_dialect_words_it(rules: Path) -> None:
+def test_an_error_is_printed_in_the_dialects_envelope(rules: Path) -> None:
     out = run("ask", "busy", "-r", rules).out
     assert out.startswith('error 429: {"error":{"message":"Rate limit reached for gpt-4o')
 
 
-def test_a_model_that_the_settings_do_not_list_is_an_error_too(rules: Path) -> None:
+def test_an_unlisted_model_is_an_error(rules: Path) -> None:
     rules.write_text(f"settings: {{models: [gpt-5]}}\n{RULES}")
     ran = run("ask", "hello", "-r", rules)
     assert ran.out.startswith('error 404: {"error":{"message":"The model `gpt-4o` does not exist')
@@ -97,7 +92,7 @@ def test_every_dialect_can_be_asked(rules: Path, dialect: str) -> None:
     assert json.loads(ran.out)["choices"][0]["message"]["content"] == "Hi!"
 
 
-def test_a_stream_is_printed_as_it_goes_over_the_wire(rules: Path) -> None:
+def test_a_stream_is_printed_as_sent(rules: Path) -> None:
     out = run("ask", "hello", "-r", rules, "--stream").out
     assert out.startswith('data: {"id":"chatcmpl-')
     assert out.endswith("data: [DONE]\n")
@@ -107,3 +102,122 @@ def test_an_unknown_dialect_is_one_line(rules: Path) -> None:
     ran = run("ask", "hello", "-r", rules, "--dialect", "opnai")
     assert ran.code == 2
     assert 'did you mean "openai"?' in ran.err
+
+
+MATCHING = """rules:
+  - name: weather
+    when: {last_user: "*weather*", tools: {includes: get_weather}}
+    then: {text: sunny}
+  - name: rest
+    then: {text: well}
+"""
+BODY = {"model": "m", "messages": [{"role": "user", "content": "the weather?"}]}
+
+
+@pytest.fixture
+def matching(tmp_path: Path) -> Path:
+    path = tmp_path / "matching.yaml"
+    path.write_text(MATCHING)
+    return path
+
+
+def explain(matching: Path, content: object, *more: object) -> str:
+    request = matching.parent / "request.json"
+    request.write_text(json.dumps(content))
+    ran = run("explain", request, matching, *more)
+    return ran.out or ran.err
+
+
+def test_explain_shows_every_rule_and_condition(matching: Path) -> None:
+    out = explain(matching, BODY)
+    assert out.startswith(f"answered by: rule {matching}:5 rest\n")
+    assert f'{matching}:2 "weather" does not hold\n' in out
+    assert f'{matching}:5 "rest" holds' in out
+    assert [line.split()[0] for line in out.splitlines() if line.startswith("  ")] == ["ok", "MISS"]
+
+
+def test_a_whole_request_can_be_described(matching: Path) -> None:
+    request = {"path": "/azure/chat/completions?api-version=2024-05-01-preview", "headers": {"X-A": "b"}, "body": BODY}
+    assert explain(matching, request).startswith("answered by: rule")
+
+
+COUNTING = """rules:
+  - {name: paid, state: {is: paid}, then: {text: a}}
+  - {name: twice, times: 2, then: {text: b}}
+"""
+
+
+def test_counters_are_as_for_a_first_call(matching: Path) -> None:
+    matching.write_text(COUNTING)
+    out = explain(matching, BODY)
+    assert f'{matching}:2 "paid" does not hold\n  MISS  state "paid": got "start"\n' in out
+    assert f'{matching}:3 "twice" holds\n  ok    times 2: got 1\n' in out
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (
+            {"messages": []},
+            "would refuse this request to /openai/v1/chat/completions: Missing required parameter: 'model'.",
+        ),
+        ([1], "wants a JSON object: the body of a request, or method, path, headers and body"),
+        ({"path": "/v1/chat", "body": BODY}, "nothing stands at /v1/chat; the nearest: POST /v1/chat/completions"),
+        ({"method": "PUT", "body": BODY}, "/openai/v1/chat/completions takes POST, GET, not PUT"),
+    ],
+)
+def test_a_request_that_cannot_be_explained_is_one_line(matching: Path, content: object, error: str) -> None:
+    out = explain(matching, content)
+    assert error in out
+    assert len(out.splitlines()) == 1
+
+
+def test_other_operations_are_known_by_their_bodies(matching: Path) -> None:
+    matching.write_text("rules:\n  - {name: hi, when: {operation: responses, last_user: hi}, then: {text: x}}\n")
+    assert explain(matching, {"input": "hi"}).startswith(
+        f"answered by: rule {matching}:2 hi  (at /openai/v1/responses)\n"
+    )
+    look_up = {"method": "GET", "path": "/v1/responses/resp_1"}
+    assert explain(matching, look_up).startswith("answered by: generated  (at /v1/responses/resp_1)\n")
+
+
+def test_each_of_several_prompts_is_explained(matching: Path) -> None:
+    matching.write_text("rules:\n  - {name: north, when: {last_user: north}, then: {embedding: [0, 1]}}\n")
+    out = explain(matching, {"model": "text-embedding-3-small", "input": ["north", "south"]})
+    assert out == (
+        f"answered by: rule {matching}:2 north, generated  (at /openai/v1/embeddings)\n"
+        f'\nprompt 0: "north"\n\n{matching}:2 "north" holds\n'
+        '  ok    last_user equals "north"\n'
+        f'\nprompt 1: "south"\n\n{matching}:2 "north" does not hold\n'
+        '  MISS  last_user equals "north": got "south"\n'
+    )
+
+
+def test_invalid_json_is_one_line(matching: Path) -> None:
+    request = matching.parent / "r.json"
+    request.write_text("{")
+    assert run("explain", request, matching).err.startswith(f"mockserver: {request}: not JSON: ")
+
+
+def test_no_rule_answers_for_an_unlisted_model(matching: Path) -> None:
+    matching.write_text(f"settings: {{models: [gpt-5]}}\n{MATCHING}")
+    assert explain(matching, BODY).startswith("answered by: invalid: unknown_model\n")
+
+
+def test_a_pattern_that_takes_too_long_is_reported(matching: Path) -> None:
+    matching.write_text("rules:\n  - {when: {last_user: {regex: '(?:a|aa|b?a)+c(a*)*d'}}, then: {text: x}}\n")
+    out = explain(matching, {"model": "m", "messages": [{"role": "user", "content": "a" * 60 + "c" + "a" * 40}]})
+    assert f'{matching}:2 "rule 1" fails: the pattern ' in out
+
+
+def test_the_retry_header_of_the_client_counts(matching: Path) -> None:
+    matching.write_text("rules:\n  - {name: again, when: {attempt: 2}, then: {text: x}}\n")
+    out = explain(matching, {"headers": {"x-stainless-retry-count": "1"}, "body": BODY})
+    assert out == f'answered by: rule {matching}:2 again\n\n{matching}:2 "again" holds\n  ok    attempt equals 2\n'
+
+
+def test_credentials_are_masked(matching: Path) -> None:
+    matching.write_text("rules:\n  - {name: never, when: {last_user: never}, then: {text: x}}\n")
+    body = {"model": "m", "messages": [{"role": "user", "content": "is SK-PROJ-0A1B2C mine?"}]}
+    out = explain(matching, {"headers": {"authorization": "Bearer sk-proj-0a1b2c"}, "body": body})
+    assert 'got "is sk-...(masked) mine?"' in out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli.child import Ran, run_captured, run_child
+from mockserver.cli.child import Completed, run_captured, run_child
 from mockserver.config.errors import ConfigError
 from tests.kit.served import ROOT
 
@@ -46,7 +46,7 @@ def test_what_cannot_be_run_is_told(tmp_path: Path, capsys: pytest.CaptureFixtur
     ]
     assert codes == [127, 126, 126, 126, 127]
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "mockserver: cannot run no-such-program: there is no such program"
+    assert said[0] == "mockserver: cannot run no-such-program: program not found"
     assert said[1] == f"mockserver: cannot run {file}: Permission denied"
     assert len(said) == 5
 
@@ -88,14 +88,14 @@ def test_handlers_are_put_back() -> None:
 @pytest.mark.parametrize(
     ("script", "limit", "expected"),
     [
-        ("echo out; echo err >&2; exit 3", 20, Ran(3, "out\n", "err\n")),
-        ("kill -TERM $$", 20, Ran(143, "", "")),
-        ("cat; echo done", 20, Ran(0, "done\n", "")),  # no input
-        ("echo begun; sleep 60; echo never", 0.3, Ran(None, "begun\n", "")),
-        ("trap '' TERM; echo begun; sleep 60 & wait; sleep 60", 0.3, Ran(None, "begun\n", "")),
+        ("echo out; echo err >&2; exit 3", 20, Completed(3, "out\n", "err\n")),
+        ("kill -TERM $$", 20, Completed(143, "", "")),
+        ("cat; echo done", 20, Completed(0, "done\n", "")),  # no input
+        ("echo begun; sleep 60; echo never", 0.3, Completed(None, "begun\n", "")),
+        ("trap '' TERM; echo begun; sleep 60 & wait; sleep 60", 0.3, Completed(None, "begun\n", "")),
     ],
 )
-def test_what_a_program_prints_is_kept_and_its_time_is_limited(script: str, limit: float, expected: Ran) -> None:
+def test_what_a_program_prints_is_kept_and_its_time_is_limited(script: str, limit: float, expected: Completed) -> None:
     assert run_captured(["sh", "-c", script], ENVIRON, limit) == expected
 
 

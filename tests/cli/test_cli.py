@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.cli import COMMANDS
+from mockserver.cli.cassette import COMMANDS as CASSETTE_COMMANDS
 from tests.kit.program import run
 
 
@@ -18,9 +19,9 @@ def test_help_lists_every_command() -> None:
         assert " ".join(text.split()[:3]) in ran.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_explains_itself(name: str) -> None:
-    ran = run(name, "--help")
+@pytest.mark.parametrize("name", [*COMMANDS, *(f"cassette {name}" for name in CASSETTE_COMMANDS)])
+def test_every_command_has_help(name: str) -> None:
+    ran = run(*name.split(), "--help")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"Usage: mockserver {name}")
 
@@ -32,11 +33,13 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sevre"], 'mockserver: no command "sevre"; did you mean "serve"?\n'),
+        (["sevre"], 'mockserver: unknown command "sevre"; did you mean "serve"?\n'),
         (
             ["zzz"],
-            'mockserver: no command "zzz"; there are serve, run, faults, check, explain, ask, schema, cassette, init\n',
+            'mockserver: unknown command "zzz"; choose one of '
+            "serve, run, faults, check, explain, ask, schema, cassette, init\n",
         ),
+        (["cassette", "lst"], 'mockserver: unknown command "lst"; did you mean "list"?\n'),
         (["serve", "--prt", "1"], "mockserver: No such option '--prt'. Did you mean '--port'?\n"),
         (["ask"], "mockserver: Missing argument 'TEXT'.\n"),
     ],
@@ -56,7 +59,7 @@ def test_a_broken_rules_file_is_one_line(command: str, tmp_path: Path) -> None:
     assert ran.code == 2
     assert len(ran.err.splitlines()) == 1
     assert f'{rules}:2:24: unknown predicate "contain"; did you mean "contains"?' in ran.err
-    assert "more: mockserver check" in ran.err
+    assert "more; mockserver check shows them all" in ran.err
 
 
 def test_a_missing_rules_file_is_named(tmp_path: Path) -> None:
@@ -64,7 +67,7 @@ def test_a_missing_rules_file_is_named(tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (2, f"mockserver: {tmp_path}/none.yaml: cannot be read: No such file or directory\n")
 
 
-def test_standard_output_that_is_full_is_told_in_a_line() -> None:
+def test_a_full_disk_behind_standard_output_is_one_line() -> None:
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-m", "mockserver", "schema"]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)

@@ -46,7 +46,7 @@ def test_a_program_under_faults(folder: Path) -> None:
         "  ok   cut@in_tool_arguments  stream  unaffected: the answer ends before that",
         "  BAD  stall@after_tokens=1   stream  hung: still running after 3 s",
         "  ok   crlf                   stream  recovered",
-        "  ok   duplicate              stream  recovered, and prints something else",
+        "  ok   duplicate              stream  recovered, but its output differs",
         "8 runs: 4 recovered, 1 raised, 1 unaffected, 1 hung, 1 truncated; 2 bad",
     ]
     assert (done.returncode, done.stderr) == (1, "")
@@ -71,12 +71,12 @@ def test_what_is_expected_allowed_and_shown(folder: Path) -> None:
     ("arguments", "complaint"),
     [
         (["-f", "cutt", "--", "true"], 'unknown fault "cutt"; did you mean "cut"?'),
-        (["--times", "no", "--", "true"], "--times takes a whole number of at least 1, or \"all\", not 'no'"),
+        (["--times", "no", "--", "true"], "--times must be \"all\" or a whole number of at least 1, not 'no'"),
         (["--limit", "soon", "--", "true"], '"soon" is not a duration; write 300ms, 2s, 1m or a number of seconds'),
         (["--", "no-such-program"], "cannot run 'no-such-program': No such file or directory"),
-        (["--", "false"], "without any fault the program ended with exit code 1"),
-        (["--limit", "100ms", "--", "sleep", "60"], "without any fault the program was still running after 0.1 s"),
-        (["--", "true"], "the program made no call, so that no fault can befall it; does it take OPENAI_BASE_URL?"),
+        (["--", "false"], "without faults, the program ended with exit code 1"),
+        (["--limit", "100ms", "--", "sleep", "60"], "without faults, the program was still running after 0.1 s"),
+        (["--", "true"], "the program made no API calls, so no fault could be injected; does it read OPENAI_BASE_URL?"),
     ],
 )
 def test_what_leads_nowhere_is_told_in_one_line(folder: Path, arguments: list[str], complaint: str) -> None:

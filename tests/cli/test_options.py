@@ -1,16 +1,16 @@
-"""Flags for settings, and the rules files that a command reads."""
+"""Flags for settings, and the files that a command reads."""
 
 from pathlib import Path
 
 import click
 import pytest
 
-from mockserver.cli.options import DEFAULT_RULES, REPEATED, setting_flags, sources, text_of
+from mockserver.cli.options import DEFAULT_RULES, REPEATED, server_sources, setting_flags, sources, text_of
 from mockserver.config.errors import ConfigError
 from mockserver.config.settings import Settings
 
 
-def test_a_flag_says_what_its_setting_is() -> None:
+def test_a_flag_is_described_by_its_setting() -> None:
     @click.command()
     @setting_flags("port", "source_headers", "ids")
     def command(**flags: object) -> None: ...
@@ -27,32 +27,31 @@ def test_a_flag_says_what_its_setting_is() -> None:
     ("words", "upstream"),
     [([], None), (["--upstream", "a=1"], "a=1"), (["--upstream", "a", "--upstream", "b"], ["a", "b"])],
 )
-def test_a_flag_that_may_stand_several_times(words: list[str], upstream: object) -> None:
+def test_some_flags_are_repeatable(words: list[str], upstream: object) -> None:
     @click.command()
     @setting_flags("upstream", "port")
     def command(**flags: object) -> dict[str, object]:
         return flags
 
     assert set(REPEATED) <= set(Settings.model_fields)
-    assert command.main([*words, "--port", "1", "--port", "2"], standalone_mode=False) == {
-        "upstream": upstream,
-        "port": "2",
-    }
+    parsed = command.main([*words, "--port", "1", "--port", "2"], standalone_mode=False)
+    assert parsed == {"upstream": upstream, "port": "2"}
 
 
-def test_rules_default_to_the_file_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sources_are_the_named_files_or_the_default_and_the_given_flags(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert sources((), {}).files == ()
     DEFAULT_RULES.write_text("")
     assert sources((), {}).files == (DEFAULT_RULES,)
     assert sources((Path("b.yaml"),), {}).files == (Path("b.yaml"),)
-
-
-def test_flags_that_were_not_given_fall_away() -> None:
     assert sources((), {"port": "1", "seed": None, "reload": False}).flags == {"port": "1", "reload": False}
+    flags = server_sources((), {"port": "1", "host": None, "seed": None}).flags
+    assert flags == {"host": "127.0.0.1", "port": "1"}
 
 
-def test_a_text_file_is_read_or_named(tmp_path: Path) -> None:
+def test_a_text_file_is_read(tmp_path: Path) -> None:
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.write_text("é", encoding="utf-8")
     bad.write_bytes(b"\xff")

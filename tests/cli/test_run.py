@@ -126,7 +126,7 @@ def test_rules_and_flags_as_for_serve(folder: Path) -> None:
 def test_what_cannot_be_run_and_what_is_misspelt(folder: Path) -> None:
     missing = run(folder, "--", "no-such-program")
     assert missing.returncode == 127
-    assert missing.stderr.startswith("mockserver: cannot run no-such-program: there is no such program\n")
+    assert missing.stderr.startswith("mockserver: cannot run no-such-program: program not found\n")
     nothing = run(folder)
     assert (nothing.returncode, len(nothing.stderr.splitlines())) == (2, 1)
     (folder / "rules.yaml").write_text("rules: [{than: {}}]")
@@ -183,7 +183,7 @@ def recording(folder: Path, upstream: str, text: str, record: str = "once", **mo
 
 def test_a_run_is_recorded_once_and_then_played(tmp_path: Path, upstream: str) -> None:
     assert recording(tmp_path, upstream, "the weather?") == [
-        "mockserver: 1 call: 1 asked upstream",
+        "mockserver: 1 call: 1 forwarded",
         "cassette chat.yaml: 1 episode recorded",
     ]
     text = (tmp_path / "cassettes" / "chat.yaml").read_text()
@@ -191,11 +191,11 @@ def test_a_run_is_recorded_once_and_then_played(tmp_path: Path, upstream: str) -
     assert "sk-real" not in text
     assert recording(tmp_path, "openai=http://127.0.0.1:9", "the weather?") == ["mockserver: 1 call: 1 from cassettes"]
     assert recording(tmp_path, upstream, "the weather?", record="all") == [
-        "mockserver: 1 call: 1 asked upstream",
+        "mockserver: 1 call: 1 forwarded",
         "cassette chat.yaml: 1 episode recorded",
     ]
     assert recording(tmp_path, upstream, "the time?", record="new_episodes") == [
-        "mockserver: 1 call: 1 asked upstream",
+        "mockserver: 1 call: 1 forwarded",
         "cassette chat.yaml: 1 episode recorded",
         "cassette chat.yaml: 1 of 1 episode not played: #1",
     ]
@@ -211,17 +211,15 @@ def test_what_a_cassette_does_not_hold_is_told_without_credentials(tmp_path: Pat
 
 def test_a_wrong_key_spoils_no_cassette(tmp_path: Path, upstream: str) -> None:
     told = recording(tmp_path, upstream, "the weather?", MOCKSERVER_UPSTREAM_KEY_OPENAI="sk-mistaken-0a1b2c")
-    assert told[-2:] == ["mockserver: 1 call: 1 asked upstream", "cassette chat.yaml: nothing was recorded"]
+    assert told[-2:] == ["mockserver: 1 call: 1 forwarded", "cassette chat.yaml: nothing recorded"]
     assert not (tmp_path / "cassettes" / "chat.yaml").exists()
     assert recording(tmp_path, upstream, "the weather?")[-1] == "cassette chat.yaml: 1 episode recorded"
 
 
 def test_nothing_recorded_and_nowhere_to_ask(tmp_path: Path) -> None:
     told = recording(tmp_path, "openai=http://127.0.0.1:9", "hello")
-    assert told[-2:] == ["mockserver: 1 call: 1 asked upstream", "cassette chat.yaml: nothing was recorded"]
-    assert "  record is once, but there is no upstream to ask; set --upstream DIALECT=URL" in recording(
-        tmp_path, "", "a"
-    )
+    assert told[-2:] == ["mockserver: 1 call: 1 forwarded", "cassette chat.yaml: nothing recorded"]
+    assert "  record is once, but no upstream is set; set --upstream DIALECT=URL" in recording(tmp_path, "", "a")
 
 
 MEANWHILE = """
@@ -263,12 +261,12 @@ def test_a_namespace_with_a_cassette_of_its_own(tmp_path: Path, upstream: str) -
         return run(tmp_path, *command, OPENAI_API_KEY="sk-real-0a1b2c").stderr.splitlines()
 
     assert told("once", "hi", "ho") == [
-        "mockserver: 2 calls: 2 asked upstream",
+        "mockserver: 2 calls: 2 forwarded",
         "cassette mine.yaml: 2 episodes recorded",
     ]
     played, missed, *_ = told("none", "hi", "he")
     assert played == "mockserver: 2 calls: 1 from cassettes, 1 unmatched"
     assert missed.startswith("call 2, POST /v1/chat/completions -> 404: no episode of mine.yaml answers")
     *_, told_last, nothing, why = told("all", "AKIAQ4ZT7MWX2RNB5KLC")
-    assert (told_last, nothing) == ("mockserver: 1 call: 1 asked upstream", "cassette mine.yaml: nothing was recorded")
+    assert (told_last, nothing) == ("mockserver: 1 call: 1 forwarded", "cassette mine.yaml: nothing recorded")
     assert why.startswith("1 answer not recorded: ")

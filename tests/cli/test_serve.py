@@ -1,11 +1,17 @@
-"""What `mockserver serve` says: where it listens, and who can reach it there."""
+"""`mockserver serve`: its banner, warnings and log lines."""
 
+import gzip
+import json
+import logging
+import sys
 from pathlib import Path
 
 import pytest
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.cli.serve import banner, warned
+from mockserver.cli.serve import RedactingFormatter, banner, request_logger, warnings
+from mockserver.core.exchange import Exchange
+from mockserver.core.plan import Plan, Rendered
 from mockserver.dialects import discover
 from mockserver.server.live import Sources, start
 from tests.kit.episodes import chat
@@ -17,14 +23,14 @@ def test_the_banner_names_every_base_url(tmp_path: Path) -> None:
     sources = Sources((rules,))
     text = banner(start(sources), sources, 8123)
     first, *bases = text.splitlines()
-    assert first == f"mockserver listens on http://127.0.0.1:8123  (1 rules from {rules}; unmatched: generate)"
+    assert first == f"mockserver listens on http://127.0.0.1:8123  (1 rule from {rules}; unmatched: generate)"
     assert [line.split() for line in bases] == [
         *([name, f"http://127.0.0.1:8123{dialect.mounts[0]}"] for name, dialect in discover().items()),
         ["http://127.0.0.1:8123/v1", "(speaks", "openai)"],
     ]
 
 
-def test_an_ipv6_address_stands_in_brackets() -> None:
+def test_an_ipv6_address_is_in_brackets() -> None:
     sources = Sources((), {"host": "::1"})
     assert banner(start(sources), sources, 1).startswith(
         "mockserver listens on http://[::1]:1  (0 rules from no rules file"
@@ -32,10 +38,10 @@ def test_an_ipv6_address_stands_in_brackets() -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "there", "told"),
+    ("record", "there", "expected"),
     [
         ("none", 1, "  cassette chat.yaml: 1 episode; record: none"),
-        ("once", 0, "  cassette chat.yaml: not there yet; record: once; upstream: openai=http://127.0.0.1:9/v1"),
+        ("once", 0, "  cassette chat.yaml: does not exist yet; record: once; upstream: openai=http://127.0.0.1:9/v1"),
         (
             "new_episodes",
             2,
@@ -43,49 +49,132 @@ def test_an_ipv6_address_stands_in_brackets() -> None:
         ),
     ],
 )
-def test_the_banner_tells_of_the_cassette(tmp_path: Path, record: str, there: int, told: str) -> None:
-    reel = CassetteFile(tmp_path / "chat.yaml")
+def test_the_banner_describes_the_cassette(tmp_path: Path, record: str, there: int, expected: str) -> None:
+    cassette = CassetteFile(tmp_path / "chat.yaml")
     for _ in range(there):
-        reel.append(chat("Hi", {"text": "Hello"}))
+        cassette.append(chat("Hi", {"text": "Hello"}))
     upstream = {} if record == "none" else {"upstream": {"openai": "http://127.0.0.1:9/v1"}}
     sources = Sources((), {"cassettes": str(tmp_path), "cassette": "chat", "record": record, **upstream})
     first, second, *_ = banner(start(sources), sources, 1).splitlines()
     assert first == "mockserver listens on http://127.0.0.1:1  (0 rules from no rules file; then cassette chat.yaml)"
-    assert second == told
+    assert second == expected
 
 
-def test_upstreams_of_rules_are_told_too() -> None:
+def test_the_banner_lists_upstreams() -> None:
     sources = Sources((), {"upstream": {"openai": "http://127.0.0.1:9"}})
     first, second, *_ = banner(start(sources), sources, 1).splitlines()
     assert first.endswith("; unmatched: generate)")
     assert second == "  upstream: openai=http://127.0.0.1:9"
 
 
-def test_on_loopback_nothing_is_said_of_the_network() -> None:
-    assert not list(warned(start(Sources((), {"host": "127.0.0.1"}))))
+def test_loopback_needs_no_warning() -> None:
+    assert not list(warnings(start(Sources((), {"host": "127.0.0.1"}))))
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "mock.test"])
-def test_beyond_loopback_it_says_who_can_use_it_and_the_token_that_was_made(host: str) -> None:
+def test_an_open_server_warns_and_prints_the_generated_token(host: str) -> None:
     live = start(Sources((), {"host": host}))
-    open_to, token = warned(live)
-    assert (
-        open_to == "  beyond this machine: anybody in the network can use it; --host 127.0.0.1 keeps it to this machine"
-    )
-    assert token == f"  /__mockserver__ wants a token: authorization: Bearer {live.control_token}"
+    open_to, token = warnings(live)
+    assert open_to == "  open to the network: anyone can use this server; --host 127.0.0.1 limits it to this machine"
+    assert token == f"  /__mockserver__ requires the header authorization: Bearer {live.control_token}"
 
 
-def test_a_token_that_was_given_is_not_printed() -> None:
+def test_a_configured_token_is_not_printed() -> None:
     live = start(Sources((), {"host": "0.0.0.0", "control_token": "sesame-open", "keys": "sk-1"}))
-    assert list(warned(live)) == [
-        "  beyond this machine: anybody in the network who has a key can use it; "
-        "--host 127.0.0.1 keeps it to this machine"
+    assert list(warnings(live)) == [
+        "  open to the network: anyone with an API key can use this server; --host 127.0.0.1 limits it to this machine"
     ]
 
 
 @pytest.mark.parametrize(("folder", "writable"), [("new/deep", True), ("", True), ("file", False), ("file/in", False)])
-def test_a_folder_that_cannot_be_written_is_told_where_it_matters(tmp_path: Path, folder: str, writable: bool) -> None:
+def test_a_folder_that_is_not_writable_is_a_warning(tmp_path: Path, folder: str, writable: bool) -> None:
     (tmp_path / "file").touch()
     settings = {"cassettes": str(tmp_path / folder), "cassette": "chat", "upstream": {"openai": "http://127.0.0.1:9"}}
-    told = f"  record is new_episodes, but {tmp_path / folder} cannot be written; set --cassettes FOLDER"
-    assert list(warned(start(Sources((), {**settings, "record": "new_episodes"})))) == ([] if writable else [told])
+    expected = f"  record is new_episodes, but {tmp_path / folder} is not writable; set --cassettes FOLDER"
+    assert list(warnings(start(Sources((), {**settings, "record": "new_episodes"})))) == (
+        [] if writable else [expected]
+    )
+
+
+ROW = Exchange(3, "POST", "/v1/ø\n", "openai", "default")
+ROW.plan = Plan(Rendered(), "rule rules.yaml:1 é\r\x1b[2J")
+ROW.status, ROW.ended, ROW.elapsed = 200, "complete", 0.0012
+
+
+@pytest.mark.parametrize("err", [False, True])
+def test_a_request_is_one_line_of_text(capsys: pytest.CaptureFixture[str], err: bool) -> None:
+    log = request_logger("text", err=err)
+    assert log is not None
+    log(ROW)
+    printed = capsys.readouterr()
+    line = r"3 POST /v1/\xf8\x0a -> 200 rule rules.yaml:1 \xe9\x0d\x1b[2J, 1.2 ms, complete" + "\n"
+    assert (printed.out, printed.err) == (("", line) if err else (line, ""))
+
+
+def test_a_request_is_one_line_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    log = request_logger("json")
+    assert log is not None
+    log(ROW)
+    printed = capsys.readouterr().out
+    assert len(printed.splitlines()) == 1
+    assert printed.strip().isprintable()
+    line = json.loads(printed)
+    assert (line["seq"], line["status"], line["source"]) == (3, 200, ROW.source)
+    assert (line["recorded"], line["unrecorded"]) == ("", "")
+
+
+@pytest.mark.parametrize("kind", ["text", "json"])
+@pytest.mark.parametrize(
+    ("headers", "query", "body"),
+    [
+        ([(b"authorization", b"Bearer sk-proj-0a1b2c")], b"", b""),
+        ([], b"api_key=sk-proj-0a1b2c", b""),
+        ([], b"", b'{"api_key": "sk-proj-0a1b2c"}'),
+    ],
+)
+def test_no_credential_is_logged(
+    capsys: pytest.CaptureFixture[str], kind: str, headers: list[tuple[bytes, bytes]], query: bytes, body: bytes
+) -> None:
+    log = request_logger(kind)
+    assert log is not None
+    row = Exchange(1, "GET", "/v1/models/sk-proj-0a1b2c", "openai", "of-sk-proj-0a1b2c")
+    row.headers, row.query, row.body, row.model = headers, query, body, "x-sk-proj-0a1b2c"
+    log(row)
+    printed = capsys.readouterr().out
+    assert "sk-proj-" not in printed
+    assert "/v1/models/sk-...(masked)" in printed
+
+
+def test_no_credential_of_a_coded_body_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    log = request_logger("text")
+    assert log is not None
+    row = Exchange(1, "GET", "/v1/models/SK-PROJ-0A1B2C", "openai", "default")
+    row.headers, row.body = [(b"content-encoding", b"gzip")], gzip.compress(b'{"api_key": "sk-proj-0a1b2c"}')
+    row.plan = Plan(Rendered(), "rule of-sk-proj-0a1b2c")
+    log(row)
+    assert "/v1/models/sk-...(masked) -> 0 rule of-sk-...(masked)," in capsys.readouterr().out
+
+
+def test_a_line_of_json_is_not_as_long_as_a_name_can_be(capsys: pytest.CaptureFixture[str]) -> None:
+    log = request_logger("json")
+    assert log is not None
+    row = Exchange(1, "GET", "/" + "x" * 10_000, "openai", "default", model="y" * 1_000_000)
+    log(row)
+    assert len(capsys.readouterr().out) < 2_000
+
+
+def test_nothing_is_logged_by_default() -> None:
+    assert request_logger("none") is None
+
+
+def test_a_traceback_is_escaped_and_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-0a1b2c3d4e")
+    try:
+        raise ValueError("with sk-proj-0a1b2c3d4e\nforged \x1b[2J")
+    except ValueError:
+        record = logging.LogRecord(
+            "a", logging.ERROR, "", 1, "it failed with %s", ("sk-proj-0a1b2c3d4e",), sys.exc_info()
+        )
+    text = RedactingFormatter("%(message)s").format(record)
+    assert text.splitlines()[0] == "it failed with sk-p...(masked)"
+    assert text.splitlines()[-2:] == ["| ValueError: with sk-p...(masked)", r"| forged \x1b[2J"]

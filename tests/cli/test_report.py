@@ -1,10 +1,10 @@
-"""What is told of the calls at the end of `mockserver run`."""
+"""The report at the end of `mockserver run`."""
 
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
 
-from mockserver.cli.recap import MOST_TOLD, Recap
+from mockserver.cli.run import MAX_REPORTED, Report
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
@@ -25,36 +25,36 @@ def exchange(number: int, source: str, text: str = "hello", path: str = "/v1/cha
     return row
 
 
-def told(*rows: Exchange, rules: str = RULES) -> list[str]:
-    return retold(Recap(local(rules).live), *rows)
+def lines(*rows: Exchange, rules: str = RULES) -> list[str]:
+    return lines_of(Report(local(rules).live), *rows)
 
 
-def retold(recap: Recap, *rows: Exchange) -> list[str]:
+def lines_of(report: Report, *rows: Exchange) -> list[str]:
     for row in rows:
-        recap.note(row)
-    return "\n".join(recap.report()).splitlines()
+        report.note(row)
+    return "\n".join(report.lines()).splitlines()
 
 
 def test_calls_are_counted_by_what_befell_them() -> None:
     rows = (exchange(1, "rule r.yaml:1 weather"), exchange(2, "generated"), exchange(3, "invalid"))
-    first, *rest = told(*rows, exchange(4, "limited"), exchange(5, "stored"))
-    assert first == "mockserver: 5 calls: 1 by rules, 1 unmatched, 1 refused, 1 limited, 1 look-up"
+    first, *rest = lines(*rows, exchange(4, "limited"), exchange(5, "stored"))
+    assert first == "mockserver: 5 calls: 1 by rules, 1 unmatched, 1 rejected, 1 limited, 1 look-up"
     assert rest[0] == "call 2, POST /v1/chat/completions -> 200: no rule answers this request; the nearest:"
     assert rest[1].endswith('"weather": 0 of 1 condition holds')
     assert rest[2] == '    MISS  last_user glob "*weather*": got "hello"'
-    assert rest[3] == "call 3, POST /v1/chat/completions -> 400: refused before any rule was asked"
+    assert rest[3] == "call 3, POST /v1/chat/completions -> 400: rejected before any rule was tried"
     assert len(rest) == 4
 
 
 def test_unmatched_calls_are_told_whether_or_not_an_answer_was_made_up() -> None:
-    assert told(exchange(1, "unmatched"))[0] == told(exchange(1, "generated"))[0] == "mockserver: 1 call: 1 unmatched"
+    assert lines(exchange(1, "unmatched"))[0] == lines(exchange(1, "generated"))[0] == "mockserver: 1 call: 1 unmatched"
 
 
 def test_without_rules_no_call_is_held_against_them() -> None:
-    assert told(exchange(1, "generated"), rules="") == ["mockserver: 1 call (no rules)"]
-    assert told(exchange(1, "generated"), exchange(2, "invalid"), rules="") == [
-        "mockserver: 2 calls, 1 of them refused (no rules)",
-        "call 2, POST /v1/chat/completions -> 400: refused before any rule was asked",
+    assert lines(exchange(1, "generated"), rules="") == ["mockserver: 1 call (no rules)"]
+    assert lines(exchange(1, "generated"), exchange(2, "invalid"), rules="") == [
+        "mockserver: 2 calls, 1 rejected (no rules)",
+        "call 2, POST /v1/chat/completions -> 400: rejected before any rule was tried",
     ]
 
 
@@ -64,13 +64,13 @@ def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
     rows = [exchange(number, source) for number, source in enumerate(("generated", "forwarded", "unmatched"), 1)]
     for row in rows:
         row.namespace = "mine"
-    recap = Recap(live)
-    recap.note(rows[1])
-    recap.note(rows[2])
+    report = Report(live)
+    report.note(rows[1])
+    report.note(rows[2])
     live.namespaces.drop("mine")  # as a test leaves it
-    assert retold(recap, exchange(4, "generated"), exchange(5, "cassette mine.yaml#1"))[:3] == [
-        "mockserver: 4 calls: 1 from cassettes, 1 asked upstream, 1 unmatched, 1 made up",
-        "cassette mine.yaml: nothing was recorded",
+    assert lines_of(report, exchange(4, "generated"), exchange(5, "cassette mine.yaml#1"))[:3] == [
+        "mockserver: 4 calls: 1 from cassettes, 1 forwarded, 1 unmatched, 1 generated",
+        "cassette mine.yaml: nothing recorded",
         "call 3, POST /v1/chat/completions -> 200: this request would be recorded into the cassette "
         '"mine" (record: once), but there is no upstream for openai; set --upstream openai=URL',
     ]
@@ -79,51 +79,51 @@ def test_a_namespace_has_rules_and_a_cassette_of_its_own() -> None:
 def test_look_ups_are_no_misses() -> None:
     row = exchange(1, "generated")
     row.operation, row.call = "models", replace(call("x"), operation="models")
-    assert told(row) == ["mockserver: 1 call: 1 look-up"]
+    assert lines(row) == ["mockserver: 1 call: 1 look-up"]
 
 
 def test_no_call_at_all() -> None:
-    assert told() == ["mockserver: 0 calls"]
-    assert told(rules="") == ["mockserver: 0 calls (no rules)"]
+    assert lines() == ["mockserver: 0 calls"]
+    assert lines(rules="") == ["mockserver: 0 calls (no rules)"]
 
 
 def test_of_many_the_first_are_told() -> None:
-    lines = told(*(exchange(number, "generated") for number in range(1, MOST_TOLD + 4)))
-    assert lines[-1] == "... and 3 more"
-    assert sum(line.startswith("call ") for line in lines) == MOST_TOLD
+    printed = lines(*(exchange(number, "generated") for number in range(1, MAX_REPORTED + 4)))
+    assert printed[-1] == "... and 3 more"
+    assert sum(line.startswith("call ") for line in printed) == MAX_REPORTED
 
 
 def test_nothing_of_a_request_gets_raw_into_it() -> None:
-    text = "\n".join(told(exchange(1, "generated", "a\n\x1b[2J", "/v1/x\n\x1b[2J")))
+    text = "\n".join(lines(exchange(1, "generated", "a\n\x1b[2J", "/v1/x\n\x1b[2J")))
     assert r"POST /v1/x\x0a\x1b[2J" in text
     assert "\x1b" not in text
 
 
 def test_a_log_is_told_too() -> None:
-    recap, seen = Recap(local(RULES).live), list[Exchange]()
-    recap.before(seen.append)(exchange(1, "generated"))
-    assert (recap.calls, len(seen)) == (1, 1)
+    report, seen = Report(local(RULES).live), list[Exchange]()
+    report.counting(seen.append)(exchange(1, "generated"))
+    assert (report.calls, len(seen)) == (1, 1)
 
 
 def test_what_cassettes_have_played_and_what_was_recorded() -> None:
-    recap = Recap(local(RULES).live, {"chat.yaml": 14, "all.yaml": 1})
+    report = Report(local(RULES).live, {"chat.yaml": 14, "all.yaml": 1})
     rows = [exchange(number, f"cassette chat.yaml#{number}") for number in (1, 5, 5, 14)]
     for row in (*rows, exchange(1, "cassette all.yaml#1"), exchange(1, "forwarded")):
-        recap.note(row)
-    recap.recorded["chat.yaml"] += 1
-    assert list(recap.report()) == [
-        "mockserver: 6 calls: 5 from cassettes, 1 asked upstream",
+        report.note(row)
+    report.recorded["chat.yaml"] += 1
+    assert list(report.lines()) == [
+        "mockserver: 6 calls: 5 from cassettes, 1 forwarded",
         "cassette chat.yaml: 1 episode recorded",
         "cassette chat.yaml: 11 of 14 episodes not played: #2 to #4, #6 to #13",
     ]
 
 
 def test_what_was_recorded_anew_is_of_use() -> None:
-    recap, rows = Recap(local(RULES).live, {"chat.yaml": 4}), [exchange(number, "forwarded") for number in (1, 2)]
+    report, rows = Report(local(RULES).live, {"chat.yaml": 4}), [exchange(number, "forwarded") for number in (1, 2)]
     for row, number in zip(rows, (1, 3), strict=True):
         row.recorded = f"cassette chat.yaml#{number}"
-        recap.note(row)
-    *_, told = recap.report()
+        report.note(row)
+    *_, told = report.lines()
     assert told == "cassette chat.yaml: 2 of 4 episodes not played: #2, #4"
 
 
@@ -131,11 +131,11 @@ def test_what_was_not_recorded_is_told_with_its_reason() -> None:
     rows = [exchange(number, "forwarded") for number in (1, 2, 3)]
     for row, why in zip(rows, ("a 401 tells of the key", "", "a 401 tells of the key"), strict=True):
         row.unrecorded = why
-    assert told(*rows) == ["mockserver: 3 calls: 3 asked upstream", "2 answers not recorded: a 401 tells of the key"]
+    assert lines(*rows) == ["mockserver: 3 calls: 3 forwarded", "2 answers not recorded: a 401 tells of the key"]
 
 
 def test_an_episode_counts_once_it_is_kept() -> None:
-    recap, kept, episode = Recap(local(RULES).live), list[str](), chat("Hi", {"text": "Hello"})
+    report, kept, episode = Report(local(RULES).live), list[str](), chat("Hi", {"text": "Hello"})
 
     async def keep(cassette: str, _: Episode) -> None:
         kept.append(cassette)
@@ -143,18 +143,18 @@ def test_an_episode_counts_once_it_is_kept() -> None:
             raise CassetteError("the disk is full")
 
     async def recorded() -> None:
-        counting = recap.counting(keep)
+        counting = report.counting_episodes(keep)
         for name in ("chat", "chat.yaml", "full"):
             with suppress(CassetteError):
                 await counting(name, episode)
 
     asyncio.run(recorded())
-    assert (kept, recap.recorded) == (["chat", "chat.yaml", "full"], {"chat.yaml": 2})
+    assert (kept, report.recorded) == (["chat", "chat.yaml", "full"], {"chat.yaml": 2})
 
 
 def test_no_credential_gets_into_it() -> None:
     row = exchange(1, "generated", "is sk-proj-0a1b2c mine?", "/v1/sk-proj-0a1b2c")
     row.headers = [(b"authorization", b"Bearer sk-proj-0a1b2c")]
-    text = "\n".join(told(row))
+    text = "\n".join(lines(row))
     assert "POST /v1/sk-...(masked) -> 200" in text
     assert 'got "is sk-...(masked) mine?"' in text

@@ -1,0 +1,64 @@
+"""`mockserver check`, `init` and `schema`: find mistakes in rules files, start one, describe them to editors.
+
+Slow imports stand in the commands that need them, so that `init` starts at once.
+"""
+
+import json
+import sys
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from mockserver.config.errors import ConfigError, MockserverError
+
+
+@click.command(name="check")
+@click.argument("rules", nargs=-1, type=click.Path(path_type=Path))
+def check_command(rules: tuple[Path, ...]) -> None:
+    """Check RULES (default: rules.yaml). The exit code is 2 if there is a mistake, else 0."""
+    from mockserver.cli.options import sources
+    from mockserver.core.text import plural
+    from mockserver.rules.lint import review
+    from mockserver.server.live import start
+
+    given = sources(rules, {})
+    try:
+        live = start(given)
+    except MockserverError as error:
+        for mistake in error.mistakes:
+            click.echo(mistake.shown(), err=True)
+        sys.exit(2)
+    remarks = review(live.engine.rules)
+    for remark in remarks:
+        click.echo(f'{remark.rule.where}: rule "{remark.rule.name}" {remark.text}')
+    checked = ", ".join(map(str, given.files)) or "no rules file"
+    click.echo(f"{checked}: {plural(len(live.engine.rules), 'rule')}, no mistakes, {plural(len(remarks), 'remark')}")
+
+
+@click.command(name="init")
+@click.argument("path", type=click.Path(path_type=Path), default=Path("rules.yaml"))
+def init_command(path: Path) -> None:
+    """Write a commented rules file to PATH (default: rules.yaml), unless it exists."""
+    starter = files("mockserver.cli").joinpath("starter.yaml").read_bytes()
+    try:
+        with path.open("xb") as file:
+            file.write(starter)
+    except FileExistsError as error:
+        raise ConfigError(f"{path} already exists; choose another name: mockserver init other.yaml") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from error
+    click.echo(f"wrote {path}; try it: mockserver serve {path}")
+
+
+@click.command(name="schema")
+def schema_command() -> None:
+    """Print the JSON Schema of rules files: `mockserver schema > rules.schema.json`."""
+    from mockserver.config.settings import settings_schema
+    from mockserver.delivery.faults import FAULTS
+    from mockserver.rules.json_schema import rules_schema
+
+    rules, settings = rules_schema(FAULTS), settings_schema()
+    definitions = {**rules["$defs"], **settings.pop("$defs", {})}
+    properties = {**rules["properties"], "settings": {"anyOf": [settings, {"type": "null"}]}}
+    click.echo(json.dumps({**rules, "properties": properties, "$defs": definitions}, indent=2))

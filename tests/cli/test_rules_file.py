@@ -1,0 +1,88 @@
+"""`mockserver check`, `init` and `schema`."""
+
+import json
+from pathlib import Path
+
+import jsonschema_rs
+import pytest
+
+from mockserver.config.source import read
+from tests.kit.program import run
+
+BROKEN = """rules:
+  - when: {last_user: {contain: x}}
+    then: {text: a}
+  - then: {txt: b}
+"""
+DOUBTFUL = """rules:
+  - name: all
+    when: {model: "gpt*"}
+    then: {text: a}
+  - name: never
+    when: {model: gpt-4o, stream: true}
+    then: {text: b}
+  - name: twice
+    times: 2
+    then: {text: c}
+"""
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    return tmp_path / "rules.yaml"
+
+
+def test_check_shows_every_mistake_with_its_line(rules: Path) -> None:
+    rules.write_text(BROKEN)
+    ran = run("check", rules)
+    assert (ran.code, ran.out) == (2, "")
+    first, second = ran.err.split(f"{rules}:4:")
+    assert first == (
+        f'{rules}:2:24: unknown predicate "contain"; did you mean "contains"?\n'
+        "    2 |   - when: {last_user: {contain: x}}\n"
+        "      |                        ^\n"
+    )
+    assert 'did you mean "text"?' in second
+
+
+def test_check_prints_remarks_that_are_no_mistakes(rules: Path) -> None:
+    rules.write_text(DOUBTFUL)
+    ran = run("check", rules)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        f'{rules}:5: rule "never" never answers: the earlier rule "all" ({rules}:2) matches whenever it does\n'
+        f'{rules}:8: rule "twice" depends on the order of calls: it uses times\n'
+        f"{rules}: 3 rules, no mistakes, 2 remarks\n"
+    )
+
+
+def test_init_writes_a_starter_without_mistakes(rules: Path) -> None:
+    ran = run("init", rules)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == f"wrote {rules}; try it: mockserver serve {rules}\n"
+    assert run("check", rules).out == f"{rules}: 4 rules, no mistakes, 0 remarks\n"
+    assert run("ask", "oh hello there", "-r", rules).out == "Hi! How can I help?\n"
+
+
+def test_init_overwrites_nothing_and_creates_no_folder(rules: Path) -> None:
+    rules.write_text("mine")
+    ran = run("init", rules)
+    assert ran.err == f"mockserver: {rules} already exists; choose another name: mockserver init other.yaml\n"
+    assert (ran.code, rules.read_text()) == (2, "mine")
+    ran = run("init", rules.parent / "no" / "rules.yaml")
+    message = f"mockserver: {rules.parent}/no/rules.yaml: cannot be written: No such file or directory\n"
+    assert (ran.code, ran.err) == (2, message)
+
+
+def test_the_schema_accepts_shipped_files_and_rejects_mistakes(root: Path) -> None:
+    validator = jsonschema_rs.validator_for(json.loads(run("schema").out))
+    for file in (root / "rules.yaml", root / "mockserver" / "cli" / "starter.yaml"):
+        validator.validate(read(file.read_text(), file.name).data)
+    for wrong in (
+        {"rules": [{"then": {"txt": "a"}}]},
+        {"rules": [{"when": {"modle": "a"}, "then": {"text": "a"}}]},
+        {"setings": {}},
+        {"settings": {"sed": 1}},
+        {"settings": {"port": "high"}},
+    ):
+        assert not validator.is_valid(wrong)

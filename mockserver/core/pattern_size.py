@@ -1,6 +1,6 @@
-"""How large a regular expression is once all that it counts is written out, as it is compiled: `a{9}` like nine `a`.
+"""How large a regular expression is once its repeats are written out, as a compiler does: `a{9}` is nine `a`.
 
-An estimate, in time that is in proportion to the pattern.
+An estimate, in linear time.
 """
 
 import re
@@ -10,18 +10,18 @@ LARGEST = 100_000  # elements of a rule's pattern: some 30 MB once it is compile
 
 
 def bounded(pattern: str) -> str:
-    """The pattern itself. Raises ValueError where it is too large to be compiled."""
+    """Return the pattern. Raises ValueError if it is too large to compile."""
     if written_out(pattern) > LARGEST:
         raise ValueError("it is too large, or repeats too much")
     return pattern
 
 
 def written_out(pattern: str) -> int:
-    """About how many elements a pattern has; a verbose one is read in both ways.
+    """About how many elements a pattern has; a verbose one is read both ways, and the larger size counts.
 
-    What is verbose in parts and counts is BOUNDLESS: where its comments stand cannot be told without a parser.
+    BOUNDLESS if only parts are verbose and something is repeated: only a parser could find the comments.
     """
-    pattern = _REMARK.sub(_kept, pattern)
+    pattern = _COMMENT.sub(_kept, pattern)
     if not _VERBOSE.search(pattern):
         return _size(pattern)
     if _VERBOSE_IN_PARTS.search(pattern) and "{" in pattern:
@@ -55,6 +55,6 @@ _ONE = r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?"  # an escape, or a class of character
 _PIECE = re.compile(_ONE + r"|\{(?P<least>\d+)(?:,\d*)?\}|.", re.DOTALL)
 _VERBOSE = re.compile(r"\(\?[A-Za-z0-9]*x")
 _VERBOSE_IN_PARTS = re.compile(r"\(\?[A-Za-z0-9]*(?:x[A-Za-z0-9]*[-:]|-[A-Za-z0-9]*x)")
-# What says nothing, even between an element and its count: remarks; in a verbose pattern blanks and comments too.
-_REMARK = re.compile(rf"(?P<kept>{_ONE})|\(\?\#[^)]*+\)?", re.DOTALL)
+# Ignored, even between an element and its count: comments in brackets; in a verbose pattern whitespace and comments.
+_COMMENT = re.compile(rf"(?P<kept>{_ONE})|\(\?\#[^)]*+\)?", re.DOTALL)
 _SKIPPED = re.compile(rf"(?P<kept>{_ONE})|\s+|\#[^\n]*+\n?", re.DOTALL)

@@ -1,7 +1,4 @@
-"""Answers in JSON: of a schema that the request gives, or of the shape or the keys that its prompt describes.
-
-Knows what a prompt is and where schemas come from; what is put into them stands in `schema`.
-"""
+"""Answers in JSON: for a schema of the request, or for the shape or the keys that its prompt describes."""
 
 from collections.abc import Mapping
 
@@ -21,34 +18,34 @@ from mockserver.model.vocabulary import excerpt
 
 
 def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """An instance of `options["schema"]`, or of the schema that the request gives, as JSON text."""
-    asked = options.get("schema", call.schema)
-    if asked is None and (found := _described(call, anyway=True)) is not None:
+    """Return an instance of `options["schema"]`, or of the request's schema, as JSON text."""
+    requested = options.get("schema", call.schema)
+    if requested is None and (found := _described(call, anyway=True)) is not None:
         return _text(_instance(found.schema, call, seed, found.rest))
-    return _text(_instance(asked, call, seed, call.last_user))
+    return _text(_instance(requested, call, seed, call.last_user))
 
 
 def json(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """An object as JSON text: of the schema, the shape or the keys that the prompt names, or some object."""
-    asked = _described(call, anyway=True)
-    if asked is None:
+    """Return an object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
+    found = _described(call, anyway=True)
+    if found is None:
         return _text(_some_object(call, seed.stream("json")))
-    made = _instance(asked.schema, call, seed, asked.rest)
-    return _text(made if isinstance(made, Mapping) else {"items": made})
+    value = _instance(found.schema, call, seed, found.rest)
+    return _text(value if isinstance(value, Mapping) else {"items": value})
 
 
 def ordered(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice | None:
-    """The JSON that a prompt orders though the request says nothing of a format; None where it orders none."""
-    asked = _described(call)
-    if asked is not None:
-        return _text(_instance(asked.schema, call, seed, asked.rest), fenced=asked.fenced)
+    """Return the JSON that a prompt asks for when the request names no format; None if it asks for none."""
+    found = _described(call)
+    if found is not None:
+        return _text(_instance(found.schema, call, seed, found.rest), fenced=found.fenced)
     if any(asks_for_json(excerpt(text)) for text in (call.last_user, system(call))):
         return json(call, seed, options)
     return None
 
 
 def _described(call: Call, *, anyway: bool = False) -> Described | None:
-    """The JSON that the last user message describes, or the one who runs the model."""
+    """The JSON that the last user message describes, or the system message."""
     of_user = described(call.last_user, json_anyway=anyway)
     if of_user is not None:
         return of_user
@@ -57,8 +54,8 @@ def _described(call: Call, *, anyway: bool = False) -> Described | None:
     return None if of_system is None else Described(of_system.schema, of_system.fenced, rest)
 
 
-def _instance(asked: Json, call: Call, seed: Seed, said: str) -> Json:
-    return instance(asked, seed.branch("schema"), mentions(*result_texts(call), excerpt(said)))
+def _instance(schema: Json, call: Call, seed: Seed, said: str) -> Json:
+    return instance(schema, seed.branch("schema"), mentions(*result_texts(call), excerpt(said)))
 
 
 def _some_object(call: Call, rng: Random) -> Json:
@@ -71,5 +68,5 @@ def _some_object(call: Call, rng: Random) -> Json:
     }
 
 
-def _text(made: Json, *, fenced: bool = False) -> DraftChoice:
-    return DraftChoice((Text(f"```json\n{compact(made)}\n```" if fenced else compact(made)),))
+def _text(value: Json, *, fenced: bool = False) -> DraftChoice:
+    return DraftChoice((Text(f"```json\n{compact(value)}\n```" if fenced else compact(value)),))

@@ -1,7 +1,6 @@
-"""Uses of the provider's own tools as items of an answer: short forms spelt out, keys that the API requires filled in.
+"""Items of an answer for uses of the provider's own tools: expands short forms and adds the keys that the API requires.
 
-An empty `call_id` or `container_id` is made later, that of an output being the one of the call before it. Serves rules
-and generators alike.
+Rules and the model share it. An empty `call_id` or `container_id` is filled in later; an output gets that of its call.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +15,7 @@ Given = Mapping[str, Json]
 
 
 def item(kind: str, given: Given, *, chunks: Chunks = "token") -> Item:
-    """The item of a kind such as `web_search_call`: what is given of it, in the API's keys or in short forms."""
+    """Return the item of a kind such as `web_search_call` from its keys, which may be those of the API or short forms."""
     ended = {"status": given["status"]} if "status" in given else {}
     rest = {key: value for key, value in given.items() if key != "status"}
     return Item(kind, {**BODIES[kind](rest), **ended}, chunks)

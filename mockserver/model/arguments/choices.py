@@ -70,7 +70,7 @@ def _runs(text: str, pieces: tuple[str, ...]) -> Iterator[Place]:
 def _other_names(choice: str) -> Iterator[str]:
     lowered = choice.lower()
     yield from word_list("choices").get(lowered, ())
-    yield from (name for name, code in heading_of("languages").items() if lowered in (code, f"{code}-{code}"))
+    yield from (name for name, code in heading_of("language_codes").items() if lowered in (code, f"{code}-{code}"))
     if len(choice) == 3 and choice.isupper():
         yield from (name for name, code in heading_of("currencies").items() if code == choice)
 

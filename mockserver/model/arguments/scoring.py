@@ -297,10 +297,10 @@ def _number(mention: Mention, prop: Property) -> int:
     )
     if prop.types == ("string",) and semantic_type not in ("quantity", "money", "currency"):
         return (near + 12 if near >= 24 else 0) + (32 if mention.unit == "#" and semantic_type == "id" else 0)
-    told = role(mention, prop)
+    for_role = role(mention, prop)
     for weight, share, with_role, holds in _CLEAR_NUMBERS:
         if holds(mention, prop):
-            return weight + int(near * share) + with_role * told
+            return weight + int(near * share) + with_role * for_role
     total = near + next((weight for weight, holds in _NUMBER_TYPES.get(semantic_type, ()) if holds(mention)), 2)
     if measured and semantic_type not in ("money", "", "quantity") and near < 40:
         total -= 12
@@ -308,7 +308,7 @@ def _number(mention: Mention, prop: Property) -> int:
         total -= 25
     if semantic_type in ("quantity", "limit") and not prop.role and ROLE_OF.get(mention.cue):
         total -= 16
-    return total + (told + (8 if told > 0 else 0) if total > 0 else 0)
+    return total + (for_role + (8 if for_role > 0 else 0) if total > 0 else 0)
 
 
 def _is_in_unit(mention: Mention, prop: Property) -> bool:
@@ -372,7 +372,7 @@ _KEYED = vocabulary("pair member argument")
 _NUMBERS = vocabulary("number money ordinal")
 _MOMENTS = vocabulary("date time datetime moment")
 _NAMED_BY_NEIGHBOURS = vocabulary("number id quoted name channel version")
-_LISTED_TYPES = {"language": "languages", "currency": "currencies", "unit": "units"}
+_LISTED_TYPES = {"language": "language_codes", "currency": "currencies", "unit": "units"}
 _TYPES_OF_NUMBERS = vocabulary("quantity money currency id")
 _TYPES_OF_MEASURES = vocabulary("limit quantity days duration percent year")
 _PROPER = vocabulary("place person org name country state")

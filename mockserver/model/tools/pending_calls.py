@@ -18,7 +18,7 @@ from mockserver.model.prose.results import results_text
 from mockserver.model.tools.choosing import ToolRequest, is_follow_up, refers_back, tool_requests
 from mockserver.model.tools.clauses import answers, reopened, unquoted
 from mockserver.model.tools.offers import properties_of, required_of
-from mockserver.model.vocabulary import ends, keys, stem, weight, words
+from mockserver.model.vocabulary import ends, keys, stem, vocabulary, weight, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _says_so(tool: Tool) -> bool:
 
 
 def _begins_with_verb(name: str) -> bool:
-    return stem(words(name)[0]) in _VERBS
+    return stem(words(name)[0]) in map(stem, _VERBS)
 
 
 _LONGEST = 900  # characters of a description
@@ -189,12 +189,11 @@ _ENDS = re.compile(
     r"\bends?\s+(?:this|the)\s+(?:conversation|run|task)\b|\bfinal\s+(?:answer|response|result|output)\b", re.I
 )
 _SHAPE = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z]\w*)?")  # a class: WeatherReport
-_VERBS_OF_NAMES = (
+_VERBS = vocabulary(
     "get fetch search find look check list show read write create make add delete remove update set send book cancel "
     "buy order pay run execute compute calculate convert translate open close start stop multiply divide sum subtract "
     "query ask call transfer move copy lookup schedule reserve submit generate draw play save load edit"
 )
-_VERBS = frozenset(map(stem, _VERBS_OF_NAMES.split()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from mockserver.core.call import Call, Message, Tool, ToolCall
 from mockserver.core.json import Json
 from mockserver.model.arguments.described import read
 from mockserver.model.tools.offers import properties_of
-from mockserver.model.vocabulary import stem, words
+from mockserver.model.vocabulary import stem, vocabulary, words
 
 _CALLING, _OBSERVED = "Calling tools:", "Observation:"
 
@@ -84,7 +84,7 @@ def _kind(text: str) -> str | None:
 def _fitness(tool: Tool, wanted: frozenset[str]) -> int:
     """How many words of a tool are about that kind of code; 0 for one that takes no code."""
     takes = {stem(word) for name, schema in properties_of(tool).items() if _takes_text(schema) for word in words(name)}
-    if tool.kind != "custom" and takes.isdisjoint(_CODE):
+    if tool.kind != "custom" and takes.isdisjoint(map(stem, _NAMES_OF_CODE)):
         return 0
     named = wanted.intersection(map(stem, words(tool.name)))
     about = wanted.intersection(map(stem, words(tool.description[:_LONGEST_DESCRIPTION])))
@@ -96,8 +96,7 @@ def _takes_text(schema: object) -> bool:
 
 
 _LONGEST, _LONGEST_DESCRIPTION = 4_000, 900  # characters of a text, of a description
-_NAMES_OF_CODE = "sql query command cmd code script source program statement shell bash input python"
-_CODE = frozenset(map(stem, _NAMES_OF_CODE.split()))
+_NAMES_OF_CODE = vocabulary("sql query command cmd code script source program statement shell bash input python")
 _SPAN = re.compile(r"```\w*[ \t]*\n?([^`]+)```|`([^`\n]+)`")
 _FENCED = re.compile(r"```(\w+)[ \t]*\n")
 # What may surround code to run: at most the order to run it.

@@ -15,7 +15,7 @@ Given = Mapping[str, Json]
 
 
 def item(kind: str, given: Given, *, chunks: Chunks = "token") -> Item:
-    """Return the item of a kind such as `web_search_call` from its keys, which may be those of the API or short forms."""
+    """Return the item of a kind such as `web_search_call` from the keys of the API or from short forms."""
     ended = {"status": given["status"]} if "status" in given else {}
     rest = {key: value for key, value in given.items() if key != "status"}
     return Item(kind, {**BODIES[kind](rest), **ended}, chunks)

@@ -1,4 +1,4 @@
-"""Performs actions on an ASGI connection: the only sleep, the only socket."""
+"""Perform actions on an ASGI connection: the only place that sleeps or touches a socket."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ from mockserver.core.http import Headers, Reply
 from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.delivery.timer_wheel import Wheel, shared
 
-WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a door lends its Wire
+WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
 FAST_PATH = "mockserver.short"  # the one in which it lends a Short; whoever changes answers on their way takes it off
 IN_PROCESS = "mockserver.stage"  # the one in which a Stage is lent, where there is no connection
 Note = Callable[[bytes], None]  # is told of bytes of the body as they leave
@@ -39,15 +39,11 @@ class Wire(Protocol):
     def reset(self) -> None:
         """End the connection by TCP RST."""
 
-
-class FastPath(Protocol):
-    """The short way past ASGI messages, for what is simple and often; False: this is not, and nothing was sent."""
-
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        """Send a whole answer; `head` are its header lines, one of them the body's length."""
+        """Send a whole answer past ASGI; `head`: its header lines, with the body's length. False: nothing was sent."""
 
     def piece(self, data: bytes) -> bool:
-        """Send a piece, not the last, of a body without a length."""
+        """Send a piece, not the last, of a chunked body past ASGI. False: nothing was sent."""
 
 
 class InProcessDriver(Protocol):
@@ -71,7 +67,7 @@ class Line:
     receive: Receive
     send: Send
     wire: Wire | None = None
-    short: FastPath | None = None
+    short: Wire | None = None
     began: float | None = None
     stage: InProcessDriver | None = None
 
@@ -275,7 +271,7 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
     return CLIENT_LEFT if line.wire is not None and line.wire.gone else COMPLETE
 
 
-def _handed(short: FastPath, reply: Reply, more: Headers) -> bool:
+def _handed(short: Wire, reply: Reply, more: Headers) -> bool:
     """Whether a reply went out whole: if its length is told, and its lines are lines."""
     head, length = _lines(reply.headers)
     if length != len(reply.body):

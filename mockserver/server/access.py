@@ -1,6 +1,7 @@
-"""Keeps strangers from the control paths: pages of other origins, names that are not ours, requests without the token.
+"""Who may ask what: listed keys, the guard of the control paths, and pages of other origins (CORS).
 
-Knows where control paths stand, not what they do.
+Starlette's CORSMiddleware does not do: it cannot keep `*` away from the control paths, lists exposed headers in
+advance, and overwrites what a rule states.
 """
 
 import json
@@ -65,7 +66,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guard:
-    """An ASGI application for control paths, behind all that section 12 of the contract asks of them."""
+    """An ASGI application for control paths: refuses other origins, unknown hosts and requests without the token."""
 
     app: ASGIApp
     live: Live

@@ -18,7 +18,7 @@ from mockserver.core.episode import Recorded
 from mockserver.core.exchange import Exchange
 from mockserver.core.http import Headers, HttpRequest, Reply
 from mockserver.core.plan import Answer, Failure, Forward, Outcome, Plan, Raw, Rendered
-from mockserver.core.seed import monotonic
+from mockserver.core.seed import Seed, monotonic
 from mockserver.core.text import lines, printable
 from mockserver.delivery.drive import (
     CLIENT_LEFT,
@@ -108,7 +108,7 @@ class Handler:
         call: Call | None = None
         settings, engine = self.live.settings, self.live.engine_of(http.namespace)  # a reload is for the next request
         try:
-            operation, key = self._operation(http.method), self.dialect.credential(http)
+            operation, key = self.operation(http.method), self.dialect.credential(http)
             admit(key, settings.keys)
             call = await _run(partial(_parsed, http, operation, settings), large=len(http.body) > LARGE)
             permit(call.model, key, settings.keys, engine.policy.models)
@@ -120,7 +120,7 @@ class Handler:
                 plan = await _planned(engine, tokenized)
                 charge = await reservation.settle(charge, plan.outcome)
             large = len(call.http.body) > LARGE or is_long(call, plan.outcome)
-            prepared = await _run(partial(self._render, call, plan, operation, timed), large=large)
+            prepared = await _run(partial(_render, self, call, plan, timed), large=large)
             if reservation is not None and charge is not None:
                 prepared.charge, prepared.reply = charge, without(prepared.reply, reservation.headers)
         except Failure as failure:
@@ -187,7 +187,8 @@ class Handler:
             log.error("%s", crash(error, http))
             return self._refused(http, Failure("server_error", _BUG), None)
 
-    def _operation(self, method: str) -> Operation:
+    def operation(self, method: str) -> Operation:
+        """The operation for a method. Raises Failure."""
         if not self.operations:
             raise Failure("route_not_found", self.refusal, details={"nearest": self.nearest} if self.nearest else {})
         operation = operation_for(method, self.operations)
@@ -201,36 +202,6 @@ class Handler:
         source = "limited" if failure.reason in REFUSALS else "invalid"
         return Prepared(Plan(Rendered(), source), self.dialect.fail(http, failure, call), call)
 
-    def _render(self, call: Call, plan: Plan, operation: Operation, timed: bool | None) -> Prepared:
-        outcome = plan.outcome
-        if isinstance(outcome, Forward):  # faults and timing do not apply to what is relayed
-            return Prepared(replace(plan, faults=()), _NO_REPLY, call)
-        pace = self._pace(call, plan)
-        if isinstance(outcome, Failure):
-            reply = self.dialect.fail(call.http, outcome, call)
-        elif isinstance(outcome, Raw):
-            reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
-        elif isinstance(outcome, Recorded):
-            reply, pace = replayed(outcome, pace, self.live.settings.replay_speed)
-        else:
-            assert not isinstance(outcome, Rendered)  # noqa: S101
-            reply = operation.render(call, outcome)
-        if plan.faults:  # they need each frame by itself
-            return Prepared(plan.rendered, reply, call, pace, timed)
-        if pace.at_once or timed is False:
-            reply = joined(reply)
-        elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_KEPT:
-            reply = replace(reply, frames=ReplayedFrames(reply.frames))
-        return Prepared(plan.rendered, reply, call, pace, timed, plan.kept)
-
-    def _pace(self, call: Call, plan: Plan) -> Pace:
-        timing = plan.timing.after(_prompt_tokens(call, plan.outcome)) if plan.timing.prompt_per_1k else plan.timing
-        if timing.at_once:
-            return AT_ONCE
-        if not timing.jitter:
-            return Pace(timing)
-        return Pace(timing, self.live.engine.policy.seed.branch("jitter", call.fingerprint))
-
     async def _delivered(
         self, prepared: Prepared, line: Line, exchange: Exchange, reservation: Reservation | None
     ) -> str:
@@ -240,7 +211,9 @@ class Handler:
         if line.stage is not None:
             return await line.stage.perform(self._actions(prepared, limits, exchange), exchange.note)
         if prepared.pace is AT_ONCE and not prepared.plan.faults and fits(prepared.reply):
-            return await hand_over(prepared.reply, self._more(prepared, limits, exchange), line, exchange.note)
+            return await hand_over(
+                prepared.reply, _with_source(limits, prepared, exchange, self.live.settings), line, exchange.note
+            )
         if prepared.pace is not AT_ONCE:
             waited = None if reservation is None else reservation.waited_until
             line.began = exchange.asked if waited is None else waited
@@ -253,7 +226,7 @@ class Handler:
         _note(prepared, (), exchange)
         relay = Relay(self.live, self.dialect, prepared, line, exchange)
         try:
-            return await relay.run(scope, self._more(prepared, (), exchange))
+            return await relay.run(scope, _with_source((), prepared, exchange, self.live.settings))
         except Failure as failure:
             reply = self.dialect.fail(snapshot(scope, b"", exchange.namespace), failure, prepared.call)
             failed = Prepared(Plan(Rendered(), prepared.plan.source), reply, prepared.call)
@@ -271,8 +244,8 @@ class Handler:
 
     def _actions(self, prepared: Prepared, limits: Headers, exchange: Exchange) -> Iterable[Action]:
         """What is done to the connection, faults included."""
-        reply, faults, pace = prepared.reply, prepared.plan.faults, self._paced(prepared, exchange.namespace)
-        actions = script(reply, pace, self._more(prepared, limits, exchange), apart=bool(faults))
+        reply, faults, pace = prepared.reply, prepared.plan.faults, _paced(prepared, self.live, exchange.namespace)
+        actions = script(reply, pace, _with_source(limits, prepared, exchange, self.live.settings), apart=bool(faults))
         if not faults or prepared.call is None:
             return actions
         streamed, head = reply.frames is not None, exchange.method == "HEAD"
@@ -282,22 +255,8 @@ class Handler:
 
     def _error_frame(self, call: Call, *, streamed: bool) -> ErrorFrame:
         """How the provider reports an error amid this answer: as an event of the operation's stream, if it is one."""
-        shape = self._operation(call.http.method).error if streamed else error_frame
+        shape = self.operation(call.http.method).error if streamed else error_frame
         return lambda reason, frames: shape(self.dialect.fail(call.http, Failure(reason), call), frames)
-
-    def _more(self, prepared: Prepared, limits: Headers, exchange: Exchange) -> Headers:
-        """The headers of limits, and those that name the source of the answer."""
-        if not self.live.settings.source_headers:
-            return limits
-        source = _printable(prepared.plan.source)
-        return (*limits, ("x-mockserver-source", source), ("x-mockserver-call", str(exchange.seq)))
-
-    def _paced(self, prepared: Prepared, namespace: str) -> Pace:
-        """The pace of delivery. A namespace can switch waits off, and the request itself can switch them off or on."""
-        if prepared.pace is AT_ONCE:
-            return AT_ONCE
-        timed = self.live.timed(namespace) if prepared.timed is None else prepared.timed
-        return prepared.pace if timed else AT_ONCE
 
 
 async def _run(work: Callable[[], T], *, large: bool) -> T:
@@ -318,6 +277,55 @@ async def _reserve(reservation: Reservation, engine: Engine, call: Call, key: st
     charge = charge.of(tokens, tokens)
     await reservation.take(charge)
     return charge, call
+
+
+def _render(handler: Handler, call: Call, plan: Plan, timed: bool | None) -> Prepared:
+    dialect, live = handler.dialect, handler.live
+    outcome = plan.outcome
+    if isinstance(outcome, Forward):  # faults and timing do not apply to what is relayed
+        return Prepared(replace(plan, faults=()), _NO_REPLY, call)
+    pace = _pace(call, plan, live.engine.policy.seed)
+    if isinstance(outcome, Failure):
+        reply = dialect.fail(call.http, outcome, call)
+    elif isinstance(outcome, Raw):
+        reply = Reply(outcome.status, outcome.headers, outcome.body, outcome.frames)
+    elif isinstance(outcome, Recorded):
+        reply, pace = replayed(outcome, pace, live.settings.replay_speed)
+    else:
+        assert not isinstance(outcome, Rendered)  # noqa: S101
+        reply = handler.operation(call.http.method).render(call, outcome)
+    if plan.faults:  # they need each frame by itself
+        return Prepared(plan.rendered, reply, call, pace, timed)
+    if pace.at_once or timed is False:
+        reply = joined(reply)
+    elif reply.frames is not None and isinstance(outcome, Answer) and outcome.weight <= MAX_KEPT:
+        reply = replace(reply, frames=ReplayedFrames(reply.frames))
+    return Prepared(plan.rendered, reply, call, pace, timed, plan.kept)
+
+
+def _pace(call: Call, plan: Plan, seed: Seed) -> Pace:
+    timing = plan.timing.after(_prompt_tokens(call, plan.outcome)) if plan.timing.prompt_per_1k else plan.timing
+    if timing.at_once:
+        return AT_ONCE
+    if not timing.jitter:
+        return Pace(timing)
+    return Pace(timing, seed.branch("jitter", call.fingerprint))
+
+
+def _paced(prepared: Prepared, live: Live, namespace: str) -> Pace:
+    """The pace of delivery. A namespace can switch waits off, and the request itself can switch them off or on."""
+    if prepared.pace is AT_ONCE:
+        return AT_ONCE
+    timed = live.timed(namespace) if prepared.timed is None else prepared.timed
+    return prepared.pace if timed else AT_ONCE
+
+
+def _with_source(limits: Headers, prepared: Prepared, exchange: Exchange, settings: Settings) -> Headers:
+    """The headers of limits, and those that name the source of the answer."""
+    if not settings.source_headers:
+        return limits
+    source = _printable(prepared.plan.source)
+    return (*limits, ("x-mockserver-source", source), ("x-mockserver-call", str(exchange.seq)))
 
 
 async def _planned(engine: Engine, call: Call) -> Plan:

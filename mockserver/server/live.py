@@ -1,4 +1,7 @@
-"""What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole."""
+"""What a running server holds, made from its sources: rules files, flags and environment. A reload swaps it whole.
+
+With `reload`, rules files and cassettes are watched; a broken change is reported and ignored.
+"""
 
 import logging
 from asyncio import Lock

@@ -1,6 +1,6 @@
-"""Takes the content codings off the body of a request (RFC 9110, 8.4): gzip, deflate, br, zstd, bounded in every way.
+"""An ASGI request becomes an HttpRequest within a limit of size, and its body is decoded: gzip, deflate, br, zstd.
 
-A small body can hold a huge one, and a hundred thousand empty ones: neither may cost more than the limit allows.
+A small body can decode to a huge one, or to a hundred thousand empty ones: neither may cost more than the limit.
 """
 
 import sys

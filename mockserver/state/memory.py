@@ -1,6 +1,6 @@
-"""MemoryShelf: what one process keeps for later, within bounds of count and bytes.
+"""What one process remembers between requests: counters, buckets and kept values, within bounds of count and bytes.
 
-Knows nothing of what lies on it: a value is what it is said to weigh.
+The overlays at the end let a request be tried without changing anything.
 """
 
 from collections import OrderedDict

@@ -15,7 +15,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Timing
 from mockserver.delivery.script import AT_ONCE, Pace, script
 from mockserver.dialects import discover
-from mockserver.server.handler import LARGE, Handler, timed_by
+from mockserver.server.handler import LARGE, Handler, _paced, timed_by
 from mockserver.server.live import Live, Prepared
 from mockserver.server.routes import find, places
 from tests.kit.local import Local, local
@@ -138,7 +138,7 @@ def test_a_rules_usage_is_what_the_prompt_weighs() -> None:
 
 
 def delivered(server: Local, answer: Prepared) -> Pace:
-    return Handler(server.live, discover()["openai"], {})._paced(answer, "default")
+    return _paced(answer, server.live, "default")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A row of the journal as JSON: what came, what was made of it, and what left when. All of it is worked out here."""
+"""The journal as JSON, and explanations: why a request is answered as it is, without counting anything."""
 
 from asyncio import sleep
 from collections.abc import Callable, Iterable, Mapping, Sequence

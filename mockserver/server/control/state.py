@@ -1,4 +1,7 @@
-"""The tallies for Prometheus. No label holds what a request says, so that nobody can fill the memory with names."""
+"""The server itself over HTTP: health, metrics, state, the cassette that is played, reset and reload.
+
+No label of a metric holds text of a request, so that clients cannot fill the memory with names.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

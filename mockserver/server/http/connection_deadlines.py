@@ -1,6 +1,6 @@
-"""Who has been at the door for too long: one timer looks after all connections of a server.
+"""Deadlines of connections: one timer checks all connections of a server.
 
-A connection says when it wants to be looked at next; nothing is scheduled for a request.
+A connection says when it is due next; no timer is set per request. Below: what the socket itself tells.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from mockserver.core.http import Reply
 from mockserver.core.plan import REASONS, Failure
 
-Refuse = Callable[[Failure, str, str], Reply]  # what is answered to a method and path that could not be read
+Refuse = Callable[[Failure, str, str], Reply]  # the answer to a method and path that are refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Watched(Protocol):
 
 
 class DeadlineWatch:
-    """Looks after the connections of one server, and words what they are refused."""
+    """Checks the connections of one server, and renders their refusals."""
 
     def __init__(self, refuse: Refuse | None = None, deadlines: Deadlines | None = None) -> None:
         self.refuse = refuse or plain_refusal
@@ -59,17 +59,17 @@ class DeadlineWatch:
         self._timer: asyncio.TimerHandle | None = None
 
     def enter(self, one: Watched) -> None:
-        """A connection is there."""
+        """Watch a new connection."""
         self._inside.add(one)
         if self._timer is None:
             self._look()
 
     def leave(self, one: Watched) -> None:
-        """A connection is no more."""
+        """Stop watching a connection."""
         self._inside.discard(one)
 
     def refusing(self, failure: Failure) -> ASGIApp:
-        """An application that answers nothing but this."""
+        """An application that answers every request with this failure."""
 
         async def refused(scope: Scope, _: Receive, send: Send) -> None:
             reply = self.refuse(failure, scope["method"], scope["path"])
@@ -89,7 +89,7 @@ class DeadlineWatch:
 
 
 def plain_refusal(failure: Failure, method: str, path: str) -> Reply:
-    """A refusal in nobody's dialect."""
+    """A refusal in no dialect."""
     status = failure.status or REASONS[failure.reason]
     body = to_json({"error": {"message": str(failure), "type": failure.reason}})
     return Reply(status, (("content-type", "application/json"), ("content-length", str(len(body)))), body)
@@ -101,7 +101,7 @@ if sys.platform == "linux":
 
 
 def unsent(transport: asyncio.Transport) -> int:
-    """How many bytes were written and have not reached the client, as far as this system tells."""
+    """How many bytes were written and have not reached the client, as far as the system reports."""
     waiting = transport.get_write_buffer_size()
     if waiting or sys.platform != "linux" or transport.is_closing():
         return waiting

@@ -1,6 +1,6 @@
-"""Takes requests off a connection: llhttp reads the bytes, strictly; what it lets pass is vetted and limited here.
+"""Read requests from a connection: llhttp parses the bytes strictly, and ambiguous or oversized requests are refused.
 
-It leans on uvicorn's insides, as `door.py` and `turn.py` do. It knows nothing of answers.
+Depends on uvicorn's internals, as all of this package does. Knows nothing of answers.
 """
 
 import re
@@ -28,12 +28,12 @@ Fields = Sequence[tuple[bytes, bytes]]
 
 
 def size(target: bytes, headers: Iterable[tuple[bytes, bytes]]) -> int:
-    """How many bytes a head takes on the wire, but for a few."""
+    """Approximate bytes of a head on the wire."""
     return len(target) + sum([len(name) + len(value) + 4 for name, value in headers])
 
 
 def oversized(target: bytes, headers: Fields, arrived: int) -> Failure | None:
-    """What a head gets, of which so many bytes have come, if it is too large."""
+    """The failure for a head that is too large; `arrived`: the bytes received so far."""
     if len(target) > MAX_TARGET:
         return Failure("bad_parameter", f"The target of the request is longer than {MAX_TARGET} bytes.", status=414)
     if len(headers) > MAX_HEADERS:
@@ -44,7 +44,7 @@ def oversized(target: bytes, headers: Fields, arrived: int) -> Failure | None:
 
 
 def vet(version: str, telling: Fields) -> None:
-    """Raise Failure if a request of this HTTP version, with these of its headers, is not clear."""
+    """Raise Failure for an ambiguous request; `telling`: those of its headers that matter here."""
     if version not in ("1.1", "1.0"):
         raise unclear("This server speaks HTTP/1.1 and 1.0.")
     hosts, codings, expected = [[value.lower() for name, value in telling if name == each] for each in TELLING]
@@ -80,14 +80,14 @@ def origin(method: str, target: bytes, headers: list[tuple[bytes, bytes]]) -> by
 
 
 def path_of(target: bytes, headers: Fields) -> str:
-    """The path of a request that is refused for its head, to be told of it: with no credential of the head in it."""
+    """The path to report for a request that is refused for its head, without credentials."""
     whole, _, query = target.partition(b"?")
     path = unquote(_AUTHORITY.sub(b"", whole, count=1).decode("latin-1"))
     return secrets_of(tuple(headers), query).text(path) if path.startswith("/") else "/"
 
 
 def without_upgrade(method: bytes, target: bytes, version: str, headers: Fields) -> bytes:
-    """A head whose request goes on as it began, as a server may decide that is asked to change protocols."""
+    """The head without the headers of an upgrade, which a server may ignore."""
     lines = [b"%b %b HTTP/%b\r\n" % (method, target, version.encode())]
     for name, value in headers:
         if name == b"connection":
@@ -99,7 +99,7 @@ def without_upgrade(method: bytes, target: bytes, version: str, headers: Fields)
 
 
 def unclear(why: str) -> Failure:
-    """What a request gets that could be read in two ways, or in none."""
+    """The failure for an ambiguous or malformed request."""
     return Failure("bad_parameter", why, status=400)
 
 
@@ -109,16 +109,16 @@ _URL = re.compile(rb"https?://([^/?]+)([/?].*)?", re.IGNORECASE)
 _HOST = re.compile(rb"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+;=%-]*)(?::\d{0,5})?")
 
 
-DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so that its client hears why
+DRAINED = 1 << 27  # bytes of a refused request that are read and dropped, so that its client receives the answer
 
-BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing, as no request has begun; the head of one; its body
+BETWEEN, HEAD, BODY = range(3)  # what is being read: nothing yet, the head of a request, or its body
 
 
 class RequestParser(HttpToolsProtocol):
     """The reading side of a connection."""
 
-    porter: DeadlineWatch
-    due = inf  # when the porter has to look
+    deadline_watch: DeadlineWatch
+    due = inf  # when the deadline_watch has to look
     cut = inf  # when what is being read must be whole
     stage = BETWEEN
     silent = True  # the client has not said anything yet
@@ -130,17 +130,17 @@ class RequestParser(HttpToolsProtocol):
     _vetted: list[tuple[bytes, bytes]] | None = None  # what was found clear the last time
 
     def take(self, scope: Any, *, keep_alive: bool) -> None:
-        """Have a request answered once those before it are; its body will go to `cycle`."""
+        """Answer a request after those before it; its body goes to `cycle`."""
         raise NotImplementedError
 
     def refuse(self, failure: Failure) -> None:
-        """Answer what came before, and that this is none. Nothing that follows is read as a request."""
+        """Answer the earlier requests, then refuse this one and ignore what follows."""
         raise NotImplementedError
 
     @property
     def time_limit(self) -> float:
         """When what is being read must be whole, if it began just now."""
-        limits = self.porter.deadlines
+        limits = self.deadline_watch.deadlines
         return self.loop.time() + (limits.head if self.stage == HEAD else limits.body)
 
     def data_received(self, data: bytes | memoryview) -> None:
@@ -248,22 +248,22 @@ class RequestParser(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """A piece of a body."""
         self._fed -= 2 * len(body)
-        turn = self.cycle
-        if turn is not None and not turn.response_complete:
-            turn.body += body
-            if len(turn.body) > HIGH_WATER_LIMIT:
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.body += body
+            if len(cycle.body) > HIGH_WATER_LIMIT:
                 self.flow.pause_reading()
-            turn.message_event.set()
+            cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         """All of a request has come; or its head, if llhttp stops there as it would change protocols."""
-        turn = self.cycle
-        if self.stage == BODY and turn is not None:
+        cycle = self.cycle
+        if self.stage == BODY and cycle is not None:
             if self.headers and size(b"", self.headers) > MAX_TRAILERS:
                 raise unclear("The trailers are too large.")
             self.stage, self._fed = BETWEEN, 0
-            turn.more_body = False
-            turn.message_event.set()
+            cycle.more_body = False
+            cycle.message_event.set()
 
 
 _ASGI: Any = {"version": "3.0", "spec_version": "2.3"}

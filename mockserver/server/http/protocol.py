@@ -1,7 +1,7 @@
 """The HTTP protocol given to uvicorn: its own, under deadlines and limits, that refuses what is unclear.
 
-It leans on uvicorn's insides, as `intake.py` (which reads) and `turn.py` do, and nothing else. Nothing is scheduled for
-a request: the porter looks at all connections from time to time.
+Depends on uvicorn's internals, as all of this package does, and on nothing else. No timer is set per request: the
+deadline watch checks all connections periodically.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from mockserver.server.routes import owner
 
 
 def refusal(live: Live) -> Callable[[Failure, str, str], Reply]:
-    """Words a failure in the dialect of a path, and notes it in the journal."""
+    """Render a failure in the dialect of a path, and note it in the journal."""
 
     def refuse(failure: Failure, method: str, path: str) -> Reply:
         namespace, inner = _parted(path)
@@ -59,21 +59,21 @@ log = logging.getLogger("mockserver")
 def protocol_factory(
     refuse: Refuse | None = None, deadlines: Deadlines | None = None
 ) -> Callable[..., "ConnectionProtocol"]:
-    """What uvicorn takes as `http`: makes the door of each connection, all looked after by one porter."""
-    porter = DeadlineWatch(refuse, deadlines)
+    """What uvicorn takes as `http`: make the protocol of each connection, all under one deadline watch."""
+    deadline_watch = DeadlineWatch(refuse, deadlines)
 
     def door(
         *, config: Config, server_state: ServerState, app_state: dict[str, Any], _loop: asyncio.AbstractEventLoop | None
     ) -> ConnectionProtocol:
         made = ConnectionProtocol(config, server_state, app_state, _loop)
-        made.porter = porter
+        made.deadline_watch = deadline_watch
         return made
 
     return door
 
 
 class ConnectionProtocol(RequestParser):  # size: one connection has one state, and everything here turns on it
-    """One connection of a client; to a turn it is the transport, to the driver wire and short way."""
+    """One connection of a client; a cycle uses it as its transport, the driver as wire and fast path."""
 
     _running: RequestCycle | None = None  # whose answer is being sent
     _half = False  # the client has stopped sending
@@ -89,19 +89,19 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         self.parser.set_dangerous_leniencies(lenient_data_after_close=False)
         self.write = transport.write
         self.lent = {WIRE: self, FAST_PATH: self}
-        self.porter.enter(self)
-        self.due = self.loop.time() + self.porter.deadlines.head
+        self.deadline_watch.enter(self)
+        self.due = self.loop.time() + self.deadline_watch.deadlines.head
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is over: whoever still works for it learns so, and is stopped if that does not help."""
-        self.porter.leave(self)
+        """The connection is over: notify the running request, and cancel it if it goes on."""
+        self.deadline_watch.leave(self)
         self._leaving = self.deaf = True
         self.pipeline.clear()
-        turn = self._running
-        if turn is not None and not turn.response_complete:
-            turn.leave()
-            if turn.task is not None:
-                self.loop.call_later(PATIENCE, turn.task.cancel)
+        cycle = self._running
+        if cycle is not None and not cycle.response_complete:
+            cycle.leave()
+            if cycle.task is not None:
+                self.loop.call_later(PATIENCE, cycle.task.cancel)
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -119,15 +119,15 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         if self._leaving or self._running is None or not (self.deaf or self.stage == BETWEEN):
             return False
         self._half = True
-        self.due = self.loop.time() + self.porter.deadlines.farewell
+        self.due = self.loop.time() + self.deadline_watch.deadlines.farewell
         return True
 
-    # Turns.
+    # Cycles.
 
-    def _turn(self, scope: Any, *, keep_alive: bool) -> RequestCycle:
+    def _new_cycle(self, scope: Any, *, keep_alive: bool) -> RequestCycle:
         return RequestCycle(
             scope=scope,
-            transport=self,  # type: ignore[arg-type]  # it is one as far as a turn needs it
+            transport=self,  # type: ignore[arg-type]  # it is one as far as a cycle needs it
             flow=self.flow,
             logger=log,
             access_logger=log,
@@ -140,36 +140,36 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         )
 
     def take(self, scope: Any, *, keep_alive: bool) -> None:
-        """Have a request answered once those before it are."""
-        self._queue(self._turn(scope, keep_alive=keep_alive), self.app)
+        """Answer a request after those before it."""
+        self._queue(self._new_cycle(scope, keep_alive=keep_alive), self.app)
 
-    def _queue(self, turn: RequestCycle, app: ASGIApp) -> None:
-        self.cycle = turn
+    def _queue(self, cycle: RequestCycle, app: ASGIApp) -> None:
+        self.cycle = cycle
         if self._running is None:
-            self._start(turn, app)
+            self._start(cycle, app)
         else:
             self._running.followed = True
             self.flow.pause_reading()
             self.due = min(self.due, self.loop.time() + PATIENCE)  # whether the client is there has to be looked for
-            self.pipeline.appendleft((turn, app))  # type: ignore[arg-type]
+            self.pipeline.appendleft((cycle, app))  # type: ignore[arg-type]
 
-    def _start(self, turn: RequestCycle, app: ASGIApp) -> None:
-        self._running, turn.followed = turn, bool(self.pipeline)
-        turn.task = task = self.loop.create_task(turn.run(app, self.porter.refusing))
+    def _start(self, cycle: RequestCycle, app: ASGIApp) -> None:
+        self._running, cycle.followed = cycle, bool(self.pipeline)
+        cycle.task = task = self.loop.create_task(cycle.run(app, self.deadline_watch.refusing))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
     def refuse(self, failure: Failure) -> None:
-        """Answer what came before, and that this is none. Nothing that follows is read as a request."""
-        self.deaf, self.cut, turn = True, inf, self.cycle
-        if self.stage == BODY and turn is not None:
-            turn.fail(failure)
-        elif turn is None or turn.keep_alive:  # else nothing was to follow
+        """Answer the earlier requests, then refuse this one and ignore what follows."""
+        self.deaf, self.cut, cycle = True, inf, self.cycle
+        if self.stage == BODY and cycle is not None:
+            cycle.fail(failure)
+        elif cycle is None or cycle.keep_alive:  # else nothing was to follow
             begun = self.stage == HEAD and self.url != b""
             method = self.parser.get_method().decode() if begun else ""
             path = parser.path_of(self.url, self.headers) if begun else "/"
             scope = {"type": "http", "http_version": "1.1", "method": method, "path": path, "headers": []}
-            self._queue(self._turn(scope, keep_alive=False), self.porter.refusing(failure))
+            self._queue(self._new_cycle(scope, keep_alive=False), self.deadline_watch.refusing(failure))
 
     def on_response_complete(self) -> None:
         """An answer is complete: on to the next."""
@@ -184,11 +184,11 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         elif self._half:
             self.close()
         else:
-            self.due = self.porter.now + self.porter.deadlines.idle
+            self.due = self.deadline_watch.now + self.deadline_watch.deadlines.idle
         if not self.pipeline:
             self.flow.resume_reading()
 
-    # What a turn, the driver and the porter ask for.
+    # What a cycle, the driver and the deadline_watch ask for.
 
     @property
     def busy(self) -> bool:
@@ -211,7 +211,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         return connection_deadlines.unsent(self.transport)
 
     def whole(self, status: int, head: bytes, body: bytes) -> bool:
-        """Send the answer of the turn that is running at once; False, and nothing is sent, if this is not so simple."""
+        """Send the whole answer of the running cycle at once. False: nothing was sent."""
         return self._running is not None and not self._leaving and self._running.whole(status, head, body)
 
     def piece(self, data: bytes) -> bool:
@@ -229,7 +229,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
         unread = self.deaf or self.stage != BETWEEN
         self._part()
         self._waiting = self.transport.get_write_buffer_size()
-        self.due = self.loop.time() + self.porter.deadlines.linger
+        self.due = self.loop.time() + self.deadline_watch.deadlines.linger
         if unread and self.transport.can_write_eof():
             self.flow.resume_reading()
             self.transport.write_eof()
@@ -249,7 +249,7 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
 
     def late(self, now: float) -> None:
         """The time that `due` named is over."""
-        turn, limits = self._running, self.porter.deadlines
+        cycle, limits = self._running, self.deadline_watch.deadlines
         if self._leaving:
             before, self._waiting = self._waiting, self.transport.get_write_buffer_size()
             self.due = now + limits.linger
@@ -257,12 +257,12 @@ class ConnectionProtocol(RequestParser):  # size: one connection has one state, 
                 self.transport.abort()
         elif now >= self.cut and not self.flow.read_paused:
             self.refuse(Failure("timeout", f"The {_NAMES[self.stage]} of the request took too long."))
-        elif turn is None:
+        elif cycle is None:
             self._quiet()
-        elif self._half and not turn.moved:  # it did not only stop sending: it has left, as far as one can tell
+        elif self._half and not cycle.moved:  # it did not only stop sending: it has left, as far as one can tell
             self.transport.abort()
         elif self._half or self.flow.read_paused:
-            turn.moved = False
+            cycle.moved = False
             self._half = self._half or connection_deadlines.abandoned(self.transport)
             self.due = now + (limits.farewell if self._half else PATIENCE)
         else:

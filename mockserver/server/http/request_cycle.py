@@ -1,4 +1,4 @@
-"""One request and its answer on a connection: uvicorn's own, and what it leaves out of HTTP/1.0 and of bad ends."""
+"""One request and its answer on a connection: uvicorn's cycle, completed for HTTP/1.0 and for broken answers."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ log = logging.getLogger("mockserver")
 
 
 class RequestCycle(RequestResponseCycle):
-    """One request and its answer; `transport` is the door."""
+    """One request and its answer; `transport` is the connection protocol."""
 
     task: "asyncio.Task[None] | None" = None  # that answers
     followed = False  # another request waits behind it, and no more is to be read
@@ -24,7 +24,7 @@ class RequestCycle(RequestResponseCycle):
     _open = False  # the answer ends with the connection
 
     async def run(self, app: ASGIApp, refusing: Callable[[Failure], ASGIApp]) -> None:
-        """Let the application answer; what it leaves undone is refused, or breaks the connection off."""
+        """Run the application; refuse what it leaves unanswered, close the connection of an unfinished answer."""
         failure: Failure | None = None
         try:
             await app(self.scope, self.receive, self.send)  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ class RequestCycle(RequestResponseCycle):
             await refusing(failure)(self.scope, self.receive, self.send)  # type: ignore[arg-type]
 
     def fail(self, failure: Failure) -> None:
-        """The rest of the body will not come: who reads it learns why."""
+        """The rest of the body will not come; raise this to its reader."""
         self._failure = failure
         self.message_event.set()
 

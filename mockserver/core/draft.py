@@ -1,4 +1,4 @@
-"""What rules and generators hand in: drafts of an answer, before the request's own limits are applied to them."""
+"""Drafts: answers as rules and generators write them, before the request's limits are applied."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,23 +10,23 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Broken, Failure, Forward, Part, Raw, Safety, Timing
 from mockserver.core.seed import Seed
 
-AFTER_LAST_TOKEN = 1 << 62  # more tokens than any text has: a content filter that trips when all has been said
+AFTER_LAST_TOKEN = 1 << 62  # more than any text has: the filter trips at the end
 
 
 @dataclass(frozen=True, slots=True)
 class DraftChoice:
-    """One alternative. `finish` and `logprobs` are None where they follow from the request."""
+    """One choice. `finish` and `logprobs` are None if they follow from the request."""
 
     parts: tuple[Part, ...]
     finish: str | None = None
     safety: Safety = ()
-    logprobs: tuple[float, ...] | None = None  # one for each token of the text, as a rule gives them
-    filter_after: int | None = None  # tokens after which a content filter cuts the choice, if it is not over by then
+    logprobs: tuple[float, ...] | None = None  # as a rule gives them, one for each token of the text
+    filter_after: int | None = None  # tokens after which a content filter cuts the choice
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A success as a rule or a generator means it; fewer choices than `n`: the last repeats."""
+    """A successful answer before limits; if there are fewer choices than `n`, the last repeats."""
 
     choices: tuple[DraftChoice, ...]
     model: str | None = None
@@ -38,7 +38,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """An answer that is no text: a vector, or the scores of a moderation; None where neither is stated."""
+    """An embedding vector or moderation scores; None to generate them."""
 
     document: tuple[float, ...] | Mapping[str, float] | None = None
     model: str | None = None
@@ -48,7 +48,7 @@ class DocumentDraft:
 
 @dataclass(frozen=True, slots=True)
 class PlayCassette:
-    """What a cassette holds for the call."""
+    """Answer with what this cassette holds for the call."""
 
     cassette: str
 
@@ -58,7 +58,7 @@ Generate = Callable[[str, Mapping[str, Json], int], DraftChoice]
 
 @dataclass(frozen=True, slots=True)
 class RenderContext:
-    """A call at the moment a rule answers it: all that `then` may draw on.
+    """All that `then` may use when a rule answers a call.
 
     `match` holds the named groups of the rule's regular expressions. `generate(kind, options, index)` asks the
     generators for choice number `index`; kind "auto" is what an unmatched request would get.
@@ -72,7 +72,7 @@ class RenderContext:
 
 @dataclass(frozen=True, slots=True)
 class FaultSpec:
-    """A fault as a rule states it: it bends what is sent, or changes the draft. `label` sets its chance apart."""
+    """A fault of a rule: `bend` changes what is sent, `change` the draft. `label` separates its random stream."""
 
     name: str
     label: str
@@ -84,19 +84,19 @@ class FaultSpec:
 
     @property
     def counts(self) -> bool:
-        """Whether it may befall one call and not the next that is the same."""
+        """Return whether it may apply to one call and not to the next equal one."""
         return self.probability is not None or self.times is not None
 
 
-LocalOutcome = Draft | DocumentDraft | Failure | Raw  # what is answered from here
+LocalOutcome = Draft | DocumentDraft | Failure | Raw  # answered without a cassette or provider
 RuleOutcome = LocalOutcome | PlayCassette | Forward
 
 
 @dataclass(frozen=True, slots=True)
 class RuleAnswer:
-    """What a rule's `then` comes to for one call; no outcome: what is answered without the rule.
+    """What a rule answers to one call. Without an outcome, a later rule answers.
 
-    `path` says which of its steps and branches this is: `one_of[0].steps[2]`; empty where it has none.
+    `path` names the step or branch: `one_of[0].steps[2]`; empty if there is none.
     """
 
     outcome: RuleOutcome | None

@@ -7,8 +7,8 @@ import pytest
 from openai import OpenAI
 
 from tests.clients.conftest import KEY
-from tests.engine.then.test_items import ACTIONS, BEYOND_OPENAI, HOSTED, SAID
 from tests.kit.served import Served, served
+from tests.rules.test_items import ACTIONS, BEYOND_OPENAI, HOSTED, SAID
 
 ITEMS = [*HOSTED, *SAID, *(f"{{type: computer_call, action: {action}}}" for action in ACTIONS)]
 FAILED = {

@@ -1,10 +1,15 @@
+from dataclasses import replace
+
 import pytest
 
+from mockserver.config.source import Document, Mistakes, read
 from mockserver.core.call import Tool, ToolCall
 from mockserver.core.draft import AFTER_LAST_TOKEN, DraftChoice
 from mockserver.core.plan import Reasoning, Refusal, Text, ToolUse, Verdict
+from mockserver.rules.answer.context import CompileContext, json_bytes, json_text
+from mockserver.rules.templates import Templates
 from tests.kit.calls import call
-from tests.kit.rules import draft, parts, scope, then_mistakes
+from tests.kit.rules import context, draft, parts, said, scope, text, then_mistakes
 
 
 def use(name, arguments, identity="", kind="function"):
@@ -134,3 +139,123 @@ BAD = {
 @pytest.mark.parametrize(("then", "mistake"), BAD.items())
 def test_contents_that_cannot_be(then, mistake):
     assert then_mistakes(then) == [mistake]
+
+
+TOOL_CALLS = {
+    "{name: f, arguments: {a: 1}}": ToolCall("", "f", '{"a":1}'),
+    "{name: f, arguments: '{', id: c}": ToolCall("c", "f", "{"),
+    "{name: f, input: free}": ToolCall("", "f", "free", "custom"),
+    "{name: f}": ToolCall("", "f", "{}"),
+}
+
+
+@pytest.mark.parametrize(("call", "made"), TOOL_CALLS.items())
+def test_calls(call, made):
+    assert parts(f"{{tool_calls: [{call}]}}") == (ToolUse(made),)
+
+
+def test_further_calls_of_one_tool_take_what_else_is_listed():
+    schema = {"properties": {"city": {"type": "string"}}, "required": ["city"]}
+    asked = scope(replace(call("weather in Oslo and Rome"), tools=(Tool("f", parameters=schema), Tool("g"))))
+    made = parts("{tool_calls: [{name: f}, {name: g}, {name: f}, {name: f, id: c}]}", asked)
+    assert [part.call.arguments for part in made] == ['{"city":"Oslo"}', "{}", '{"city":"Rome"}', '{"city":"Oslo"}']
+    assert made[3].call.id == "c"
+
+
+def test_names_are_no_templates():
+    assert then_mistakes("{tool_calls: [{name: f, id: '{{ last_user }}'}]}") == [
+        "28: templates are not supported here: this is sent unchanged"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "made"),
+    [
+        ({"b": 1, "a": [True, None, 1.5, "é"]}, '{"b":1,"a":[true,null,1.5,"é"]}'),
+        ("x", '"x"'),
+        (None, "null"),
+        ([], "[]"),
+        ((1, 2), "[1,2]"),
+        (10**30, str(10**30)),
+        ({1: {}}, '{"1":{}}'),
+    ],
+)
+def test_what_holds_no_template_is_known(value, made):
+    here = context(value)
+    assert json_text(value, here).known == (made,)
+    assert said(here) == []
+
+
+def test_texts_inside_are_templates_and_stay_texts():
+    made = scope(call('say "hi"'))
+    assert text('{json: {a: "{{ last_user }}", b: ["{{ call.turn }}"], "{{ x }}": 1}}', made) == (
+        '{"a":"say \\"hi\\"","b":["0"],"{{ x }}":1}'
+    )
+
+
+def test_what_json_cannot_say():
+    here = context({"a": float("nan")})
+    json_text({"a": [float("nan"), float("-inf"), 1.5]}, here)
+    assert said(here) == ["JSON has no such number; write null or a text"] * 2
+    here = context()
+    assert json_bytes({"a": object()}, here) == b"null"
+    assert said(here)[0].startswith("this cannot be JSON: Unable to serialize unknown type")
+    here = context()
+    assert json_bytes("\ud800", here) == b"null"
+    assert said(here)[0].startswith("this cannot be JSON: ")
+
+
+TEXT = "rules:\n  - then:\n      text: |\n        one\n        two\n      model: x\n"
+
+
+def at(*path):
+    return CompileContext(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 0)).at(*path)
+
+
+def test_a_site_below_another():
+    there = at("then").at("text")
+    assert there.path == ("rules", 0, "then", "text")
+    assert there.label == "then/text"
+    assert there.rule == "a rule"
+
+
+def test_the_path_inside_then():
+    assert at("then", "one_of", 0, "then", "steps", 2).inside == "one_of[0].steps[2]"
+    assert at("then").inside == ""
+
+
+def test_moving_a_rule_changes_no_label():
+    moved = CompileContext(Mistakes(read(TEXT, "r.yaml")), Templates(), "a rule", ("rules", 7, "then", "text"))
+    assert moved.label == at("then", "text").label
+
+
+def test_complaints_stand_where_they_belong():
+    there = at("then", "model")
+    there.refuse("value")
+    there.refuse_key("key")
+    at("then", "text")
+    places = [(m.message, m.place.line, m.place.column) for m in there.mistakes.found]
+    assert places == [("value", 6, 14), ("key", 6, 7)]
+
+
+def test_complaints_about_a_line_of_a_block():
+    there = at("then", "text")
+    there.refuse_line("here", 2)
+    assert [(m.place.line, m.place.text) for m in there.mistakes.found] == [(5, "        two")]
+
+
+@pytest.mark.parametrize(
+    ("key", "line", "called"), [("text", 1, "r.yaml:4"), ("text", 2, "r.yaml:5"), ("model", 3, "r.yaml:6")]
+)
+def test_how_lines_are_called(key, line, called):
+    assert at("then", key).where()(line) == called
+
+
+def test_without_a_file_the_rule_is_named():
+    there = CompileContext(Mistakes(Document.of({}, "<test>")), Templates(), "a rule", ("rules", 0))
+    assert there.where()(3) == "<test> a rule"
+
+
+def test_text_may_be_a_template():
+    assert at("then", "text").text("plain").known == ("plain",)
+    assert not at("then", "text").text("{{ last_user }}").known

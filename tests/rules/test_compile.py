@@ -5,7 +5,7 @@ import pytest
 
 from mockserver.config.timing import PROFILES
 from mockserver.core.call import Message
-from mockserver.core.draft import Draft, DraftChoice, PlayCassette
+from mockserver.core.draft import DocumentDraft, Draft, DraftChoice, PlayCassette
 from mockserver.core.plan import Failure, Forward, Text, Timing, Verdict
 from tests.kit.calls import call
 from tests.kit.rules import draft, loaded, respond, scope, text, then_mistakes
@@ -158,3 +158,91 @@ def test_what_is_recorded_or_forwarded_is_left_to_others() -> None:
     assert (timed.outcome, timed.timing) == (PlayCassette("chat"), Timing(total=2.0))
     assert [fault.name for fault in timed.faults] == ["reset"]
     assert respond("{forward: true}").outcome == Forward()
+
+
+RULES = """
+rules:
+  - then:
+      steps:
+        - text: one
+        - one_of:
+            - {weight: 1000000, then: {text: two}}
+            - then:
+                error: 500
+                faults:
+                  - cut: {after_tokens: 3}
+                  - crlf
+  - then: {faults: [stall, {slow: {}}]}
+  - then: {text: hi}
+"""
+
+
+def test_what_a_then_can_come_to_and_where_it_stands():
+    told = [[(each.path, each.place.line, each.fault) for each in rule.then.branches] for rule in loaded(RULES)]
+    assert told == [
+        [
+            ("steps[0]", 5, ""),
+            ("steps[1].one_of[0]", 7, ""),
+            ("steps[1].one_of[1]", 8, ""),
+            ("steps[1].one_of[1].faults[0]", 11, "cut"),
+            ("steps[1].one_of[1].faults[1]", 12, "crlf"),
+        ],
+        [("faults[0]", 13, "stall"), ("faults[1]", 13, "slow")],
+        [],
+    ]
+
+
+def test_answers_say_which_of_them_they_are():
+    several, faulty, plain = loaded(RULES)
+    second = scope(call("a", Message("assistant", "one"), "b"))
+    assert several.then.respond(scope()).path == "steps[0]"
+    assert several.then.respond(second).path == "steps[1].one_of[0]"
+    assert [fault.path for fault in faulty.then.respond(scope()).faults] == ["faults[0]", "faults[1]"]
+    assert plain.then.respond(scope()).path == ""
+
+
+def test_a_template_does_too():
+    (rule,) = loaded("rules: [{then: {steps: [{text: '{{ last_user }}'}]}}]")
+    assert rule.then.respond(scope()).path == "steps[0]"
+
+
+STATED = {
+    "{embedding: [1, -0.5]}": DocumentDraft((1.0, -0.5)),
+    "{embedding: [1], model: m, usage: {prompt_tokens: 3}, headers: {A: b}}": DocumentDraft(
+        (1.0,), "m", {"prompt": 3}, (("a", "b"),)
+    ),
+    "{moderation: {violence: 0.92, self-harm/intent: 0}}": DocumentDraft({"violence": 0.92, "self-harm/intent": 0.0}),
+    "{moderation: {}}": DocumentDraft({}),
+    "{moderation: [hate, sexual/minors], model: m}": DocumentDraft({"hate": 0.95, "sexual/minors": 0.95}, "m"),
+}
+
+
+@pytest.mark.parametrize(("then", "stated"), STATED.items())
+def test_what_is_no_text(then, stated):
+    assert respond(then).outcome == stated
+
+
+BAD_DOCUMENTS = {
+    "{embedding: []}": '12: "embedding" expects at least one item, not []',
+    "{embedding: [a]}": '13: an item of "embedding" expects a number, not "a"',
+    "{embedding: [1.0e+39]}": '13: an item of "embedding" expects at most 3.4e+38, not 1e+39',
+    "{embedding: {a: 1}}": '12: "embedding" expects a list, not {"a": 1}',
+    "{moderation: 3}": '13: "moderation" expects scores such as {violence: 0.92}, or a list of categories, not 3',
+    "{moderation: {violens: 1}}": '14: unknown key "violens"; did you mean "violence"?',
+    "{moderation: {hate: 2}}": '20: "hate" expects at most 1, not 2',
+    "{moderation: [violens]}": (
+        '14: an item of "moderation" expects harassment, harassment/threatening, hate, hate/threatening, illicit, '
+        "illicit/violent, self-harm, self-harm/instructions, self-harm/intent, sexual, sexual/minors, violence or "
+        'violence/graphic, not "violens"; did you mean "violence"?'
+    ),
+    "{embedding: [1], text: a}": '1: use "text" or "embedding", not both',
+    "{embedding: [1], moderation: []}": '17: use "embedding" or "moderation", not both',
+    "{moderation: [], usage: {}}": '17: "usage" does not go with "moderation"',
+    "{embedding: [1], finish: stop}": '17: "finish" does not go with "embedding"',
+    "{embedding: [1], model: '{{ x }}'}": "24: templates are not supported here: this is sent unchanged",
+}
+
+
+@pytest.mark.parametrize(("then", "mistake"), BAD_DOCUMENTS.items())
+def test_what_cannot_be(then, mistake):
+    assert then_mistakes(then) == [mistake]

@@ -4,11 +4,12 @@ import json
 from typing import Any
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.config.errors import RuleError
-from mockserver.rules.match.predicates import PLAIN, PREDICATES, Lens, UnfitError, part_of, pieces, same
+from mockserver.rules.match.predicates import PLAIN, PREDICATES, Lens, UnfitError, literals, part_of, pieces, same
 
 FOLD, SQUEEZE, BOTH = Lens(fold=True), Lens(squeeze=True), Lens(fold=True, squeeze=True)
 
@@ -188,3 +189,59 @@ def test_a_pattern_fits_whatever_stands_for_its_stars(literal: list[str], betwee
     gaps = [*between, *[""] * len(literal)][: len(literal) - 1]
     text = literal[0] + "".join(gap + piece for gap, piece in zip(gaps, literal[1:], strict=True))
     assert PREDICATES["glob"].build(pattern, PLAIN)(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "pieces"),
+    [
+        ("weather", ("weather",)),
+        (r"weather in (?P<city>\w+)", ("weather in ",)),
+        (r"^a\.b$", ("a.b",)),
+        ("abc?d", ("ab", "d")),
+        ("abc*d", ("ab", "d")),
+        ("abc+d", ("abc", "d")),
+        ("abc{0,3}d", ("ab", "d")),
+        ("abc{e<=1}d", ("ab", "d")),
+        ("abc+?d", ("abc", "d")),
+        (r"order \d+ of", ("order ", " of")),
+        ("a(?:b|c)d", ("a", "d")),
+        ("a(b(c)d)e", ("a", "e")),
+        ("a(?<n>b)?e", ("a", "e")),
+        ("[]abc]xyz", ("xyz",)),
+        ("[^]abc]xyz", ("xyz",)),
+        (r"[\]a]xyz", ("xyz",)),
+        ("a.b", ("a", "b")),
+        (r"caf\bé", ("caf", "é")),
+        ("a|b", ()),
+        ("(?i)abc", ()),
+        ("(?x) a b c", ()),
+        ("(?=abc)", ()),
+        ("(?<!abc)", ()),
+        (r"\p{L}abc", ()),
+        (r"\x41bc", ()),
+        (r"(a)\1", ()),
+        ("[[:alpha:]]abc", ()),
+        ("[]abc[x]y", ()),
+        ("a{b", ()),
+        ("", ()),
+    ],
+)
+def test_literals(pattern: str, pieces: tuple[str, ...]) -> None:
+    assert literals(pattern) == pieces
+
+
+ATOMS = st.sampled_from(
+    ["a", "b", "ab", r"\.", ".", r"\w", "[ab]", "[]ab]", "(a|b)", "(?:ab)", "(b)?", "(?i:a)", "|", "^", "[^]a]", r"\b"]
+)
+QUANTITIES = st.sampled_from(["", "", "", "*", "+", "?", "{2}", "{0,1}", "*?", "++", "{e<=1}"])
+PATTERNS = st.lists(st.tuples(ATOMS, QUANTITIES), max_size=5).map(lambda parts: "".join(map("".join, parts)))
+
+
+@given(PATTERNS, st.text("ab].A", max_size=8))
+def test_what_is_required_is_there_whenever_the_pattern_is_found(pattern: str, text: str) -> None:
+    try:
+        found = regex.compile(pattern).search(text, timeout=0.1)
+    except (regex.error, TimeoutError, MemoryError):  # memory: the library fails so on "^*?a{e<=1}a"
+        return
+    if found:
+        assert all(piece in text for piece in literals(pattern))

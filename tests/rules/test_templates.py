@@ -1,15 +1,274 @@
+import os
+import subprocess
+import sys
+from datetime import datetime
+from decimal import Decimal
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mockserver.config.errors import RuleError
 from mockserver.config.source import read
-from mockserver.core.call import Message
+from mockserver.core.call import Message, Tool, ToolCall, ToolChoice
 from mockserver.core.plan import Failure
 from mockserver.rules.load import load
-from mockserver.rules.templates import MAX_OUTPUT, is_template
+from mockserver.rules.templates import (
+    CALL,
+    CONTEXT,
+    MAX_OUTPUT,
+    MEMBERS,
+    Compiled,
+    Fake,
+    Table,
+    combined,
+    constant,
+    gathered,
+    is_template,
+    plain,
+    providers,
+    shown,
+)
 from tests.kit.calls import call, told
 from tests.kit.rules import mistakes, rendered, respond, scope
+
+HERE = scope(call("hi"))
+LATE = Compiled(lambda at: at.call.last_user)
+
+
+def test_what_is_known_stays_known():
+    made = combined(
+        constant(2).into(lambda n: n + 1), gathered((constant("a"), constant("b"))), lambda n, texts: (n, *texts)
+    )
+    assert made.known == ((3, "a", "b"),)
+    assert made.make(HERE) == (3, "a", "b")
+
+
+def test_what_is_known_is_made_once():
+    made = []
+    compiled = constant(1).into(lambda n: made.append(n) or [n])
+    assert compiled.make(HERE) is compiled.make(HERE)
+    assert made == [1]
+
+
+def test_one_part_that_depends_on_the_call_makes_the_whole_depend():
+    for compiled, value in (
+        (LATE.into(str.upper), "HI"),
+        (gathered((constant("a"), LATE)), ("a", "hi")),
+        (combined(constant("a"), LATE, lambda a, b: a + b), "ahi"),
+        (combined(LATE, constant("a"), lambda a, b: a + b), "hia"),
+    ):
+        assert not compiled.known
+        assert compiled.make(HERE) == value
+
+
+def test_nothing_together_is_known():
+    assert gathered(()).known == ((),)
+
+
+DEEP = {"a": [1, {"b": "c"}], "items": 2, "none": None}
+
+
+def test_a_table_is_seen_but_never_changed():
+    table = plain(DEEP)
+    assert isinstance(table, Table)
+    assert dict(table) == {"a": (1, {"b": "c"}), "items": 2, "none": None}
+    assert len(table) == 3
+    with pytest.raises(TypeError):
+        table["a"] = 1
+    with pytest.raises(AttributeError):
+        table["a"].append(1)
+    assert str(table) == '{"a":[1,{"b":"c"}],"items":2,"none":null}'
+
+
+@pytest.mark.parametrize("value", ["", "x", 1, 1.5, True, None])
+def test_simple_values_stay(value):
+    assert plain(value) is value
+
+
+def test_anything_else_becomes_text():
+    assert plain(Decimal("1.5")) == "1.5"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a<b", "a<b"),
+        (1, "1"),
+        (1.5, "1.5"),
+        (True, "true"),
+        (None, "null"),
+        (plain([1, "é", {"a": []}]), '[1,"é",{"a":[]}]'),
+        (plain({}), "{}"),
+    ],
+)
+def test_how_a_value_stands_in_a_text(value, text):
+    assert shown(value) == text
+
+
+def test_a_method_is_no_value():
+    with pytest.raises(TypeError, match="a method wants its parentheses"):
+        shown(plain(DEEP).get)
+
+
+FULL = call(
+    Message("system", "Be kind."),
+    Message("developer", "Be brief."),
+    "weather?",
+    Message("assistant", tool_calls=(ToolCall("1", "sky", '{"at":1}'),)),
+    Message("tool", '{"sky": "grey"}', tool_call_id="1"),
+    tools=(),
+    raw={"model": "gpt-4o", "items": [1, 2]},
+    n=2,
+    tool_choice=ToolChoice("auto"),
+)
+
+SEEN = {
+    "{{ match.city }}": "Rome",
+    "{{ call.model }} {{ call.dialect }} {{ call.operation }}": "gpt-4o openai chat",
+    "{{ call.turn }} {{ call.attempt }} {{ call.stream }} {{ call.n }}": "1 1 false 2",
+    "{{ call.namespace }} {{ call.tool_choice }} {{ call.response_format }}": "default auto text",
+    "{{ call.seed }} {{ call.max_tokens }}": "null null",
+    "{{ last_user }}|{{ last_message }}": 'weather?|{"sky": "grey"}',
+    "{{ system }}": "Be kind.\nBe brief.",
+    "{{ messages|length }} {{ messages[0].role }}": "5 system",
+    "{% for m in messages if m.tool_calls %}{{ m.tool_calls[0].arguments }}{% endfor %}": '{"at":1}',
+    "{{ tool_result.name }} {{ tool_result.json.sky }} {{ tool_result.json }}": 'sky grey {"sky":"grey"}',
+    "{{ tool_results|length }}": "1",
+    "{{ body.items[1] }} {{ body['model'] }}": "2 gpt-4o",
+    "{{ body }}": '{"model":"gpt-4o","items":[1,2]}',
+    "{{ body|items|first }}": '["model","gpt-4o"]',
+    "{{ body|tojson }}": '{"model": "gpt-4o", "items": [1, 2]}',
+    "{{ tools }}": "[]",
+}
+
+
+@pytest.mark.parametrize(("template", "text"), SEEN.items())
+def test_what_a_template_sees(template, text):
+    assert rendered(template, scope(FULL, {"city": "Rome"}), "city") == text
+
+
+def test_the_tools_that_are_offered():
+    made = scope(call("hi", tools=["sky"]))
+    assert CONTEXT["tools"](made) == [{"name": "sky", "description": "", "parameters": None}]
+    made = scope(call("hi").__class__(**{**vars(call("hi")), "tools": (Tool("a", "b", {"type": "object"}),)}))
+    assert rendered("{{ tools[0].parameters.type }}", made) == "object"
+
+
+def test_an_empty_conversation():
+    made = scope(call())
+    assert [CONTEXT[name](made) for name in ("last_user", "last_message", "system", "messages")] == ["", "", "", []]
+    assert CONTEXT["tool_result"](made) is None
+    assert CONTEXT["tool_result"](scope(call(*told("x")))) is not None
+
+
+def test_the_members_that_are_told_are_there():
+    made = scope(FULL)
+    for variable, members in MEMBERS.items():
+        assert set(CONTEXT[variable](made)) == set(members)
+    assert set(MEMBERS["call"]) == set(CALL)
+
+
+PLACE = scope(call("hello", meaning={"a": 1}))
+
+
+def fake(at=PLACE, *labels):
+    return Fake(at, labels or ("a rule", "then/text"))
+
+
+@pytest.mark.parametrize("name", sorted(providers()))
+def test_every_value_is_plain_and_the_same_every_time(name):
+    value = fake()[name]
+    assert fake()[name] == value
+    assert isinstance(value, str | int | float | tuple | None)
+
+
+def test_each_value_has_its_own_stream():
+    values = fake()
+    first = values["name"], values["city"], values["name"]
+    assert len(set(first)) == 3
+    again = fake()
+    assert (again["city"], again["name"]) == (first[1], first[0])
+
+
+def test_the_call_the_rule_the_place_and_the_seed_decide():
+    names = {
+        fake()["name"],
+        fake(PLACE, "another rule", "then/text")["name"],
+        fake(PLACE, "a rule", "then/json/0")["name"],
+        fake(scope(call("hello", meaning={"a": 2})))["name"],
+        fake(scope(call("hello", meaning={"a": 1}), seed=1))["name"],
+    }
+    assert len(names) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"),
+    [
+        ("date_this_year", "2023-01-01", "2023-11-14"),
+        ("date_this_month", "2023-11-01", "2023-11-14"),
+        ("date_this_decade", "2020-01-01", "2023-11-14"),
+        ("past_date", "2023-10-14", "2023-11-14"),
+        ("future_date", "2023-11-14", "2023-12-15"),
+        ("date_of_birth", "1900-01-01", "2023-11-14"),
+        ("date_time", "1970-01-01", "2023-11-15"),
+        ("date_time_this_month", "2023-11-01", "2023-11-15"),
+        ("future_datetime", "2023-11-14", "2023-12-15"),
+        ("past_datetime", "2023-10-14", "2023-11-15"),
+        ("iso8601", "1970-01-01", "2023-11-15"),
+    ],
+)
+def test_dates_know_no_today(name, low, high):
+    for number in range(20):
+        value = fake(PLACE, str(number))[name]
+        assert low <= value <= high
+        datetime.fromisoformat(value)
+
+
+def test_the_clock_the_zone_and_the_hash_of_the_machine_do_not_matter():
+    program = (
+        "from tests.engine.templates.test_fakes import fake, providers\n"
+        "print([(name, fake()[name]) for name in sorted(providers())])"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "TZ": zone, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for zone, seed in (("UTC", "1"), ("Asia/Tokyo", "2"))
+    ]
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["seed", "seed_instance", "random", "add_provider", "binary", "tar", "json", "pyobject", "_factories", "generator",
+     "get_words_list", "random_element", "profile", "uuid1", "format", "parse"],
+)  # fmt: skip
+def test_nothing_but_values_can_be_reached(name):
+    with pytest.raises(KeyError):
+        fake()[name]
+
+
+def test_faker_itself_is_left_alone():
+    fake()["date_this_year"]
+    from faker import Faker
+    from faker.providers import date_time
+
+    assert date_time.datetime is datetime
+    assert Faker().date_time_this_year().year == datetime.now().year
+
+
+def test_templates_take_them():
+    assert rendered("{{ fake.name }} of {{ fake.city }}", PLACE) == rendered(
+        "{{ fake.name }} of {{ fake.city }}", PLACE
+    )
+    assert rendered("{{ fake['first_name'] }}", PLACE) == fake(PLACE, "a rule", "then/text")["first_name"]
+    assert len(set(rendered("{{ fake.name }}|{{ fake.name }}", PLACE).split("|"))) == 2
+
 
 RENDERED = {
     "plain text": "plain text",

@@ -1,9 +1,147 @@
-import pytest
-from pydantic import ValidationError
+import json
+from typing import Annotated, Literal
 
-from mockserver.rules.schema import RuleSpec
+import jsonschema_rs
+import pytest
+from pydantic import Field, Tag, ValidationError
+
+from mockserver.config.source import read
+from mockserver.config.types import Duration, Share
+from mockserver.core.action import POSITIONS
+from mockserver.delivery.faults import FAULTS
+from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.rules.json_schema import rules_schema
+from mockserver.rules.load import load
+from mockserver.rules.schema import BESIDE, RuleSpec, fault_schema, fault_table
+from mockserver.rules.table import Headers, Table, TextOrNumber, Whole, by_type, either
 from mockserver.rules.validation_errors import complaints
-from tests.kit.rules import mistakes, then_mistakes
+from tests.kit.rules import KNOWN, loaded, mistakes, then_mistakes
+from tests.rules.test_answer_faults import MADE as FAULTS_MADE
+from tests.rules.test_checks import GOOD
+from tests.rules.test_compile import STATED
+from tests.rules.test_content import ENDED, MADE
+from tests.rules.test_errors import BROKEN
+from tests.rules.test_errors import MADE as FAILURES
+from tests.rules.test_errors import RAW as RAW
+from tests.rules.test_items import ACTIONS, HOSTED, SAID
+
+
+class Circle(Table):
+    type: Literal["circle"]
+    radius: int
+
+
+class Square(Table):
+    type: Literal["square"]
+    side: int
+
+
+class Sample(Table):
+    nullable = frozenset(("anything",))
+
+    text: str = ""
+    wait: Duration = 0.0
+    part: Share = 0.0
+    count: Whole = 0
+    code: TextOrNumber = ""
+    headers: Headers = Field(default_factory=dict)
+    anything: object = 1
+    pick: Annotated[Annotated[str, Tag("<text>")] | Annotated[list[int], Tag("<list>")], either("a text or a list")] = (
+        ""
+    )
+    shape: Annotated[Annotated[Circle, Tag("<circle>")] | Annotated[Square, Tag("<square>")], by_type] | None = None
+
+
+GOOD_TABLES = [
+    ({"shape": {"type": "square", "side": 2}}, "shape", Square(type="square", side=2)),
+    ({"text": "a", "anything": None}, "text", "a"),
+    ({"wait": "300ms"}, "wait", 0.3),
+    ({"wait": 2}, "wait", 2.0),
+    ({"part": "20%"}, "part", 0.2),
+    ({"count": 0}, "count", 0),
+    ({"code": 7}, "code", 7),
+    ({"code": "x"}, "code", "x"),
+    ({"headers": {"a": 1, "b": "2"}}, "headers", {"a": 1, "b": "2"}),
+    ({"pick": [1]}, "pick", [1]),
+]
+
+BAD = [
+    ({"text": 1}, "string_type", ("text",)),
+    ({"text": None}, "empty", ()),
+    ({"other": 1}, "extra_forbidden", ("other",)),
+    ({"wait": "soon"}, "expected", ("wait",)),
+    ({"wait": None}, "empty", ()),
+    ({"part": 2}, "expected", ("part",)),
+    ({"count": -1}, "greater_than_equal", ("count",)),
+    ({"count": True}, "int_type", ("count",)),
+    ({"code": 1.5}, "int_type", ("code", "<number>")),
+    ({"code": True}, "expected", ("code",)),
+    ({"pick": {}}, "expected", ("pick",)),
+    ({"pick": 1}, "expected", ("pick",)),
+    ({"pick": ["a"]}, "int_type", ("pick", "<list>", 0)),
+    ({"shape": {"type": "square", "radius": 2, "side": 1}}, "extra_forbidden", ("shape", "<square>", "radius")),
+    ({"shape": {"type": "triangle"}}, "union_tag_invalid", ("shape",)),
+    ({"shape": {"side": 1}}, "union_tag_not_found", ("shape",)),
+    ({"shape": {"type": 3}}, "union_tag_not_found", ("shape",)),
+    ({"shape": "circle"}, "union_tag_not_found", ("shape",)),
+    ([], "model_type", ()),
+]
+
+
+@pytest.mark.parametrize(("table", "key", "value"), GOOD_TABLES)
+def test_what_fits(table, key, value):
+    assert getattr(Sample.model_validate(table), key) == value
+
+
+@pytest.mark.parametrize(("table", "kind", "path"), BAD)
+def test_what_does_not_is_one_mistake(table, kind, path):
+    with pytest.raises(ValidationError) as caught:
+        Sample.model_validate(table)
+    (error,) = caught.value.errors()
+    assert (error["type"], error["loc"]) == (kind, path)
+
+
+def test_a_table_that_was_read_is_written_again() -> None:
+    read = Sample.model_validate({"shape": {"type": "circle", "radius": 3}, "pick": [1]})
+    assert read.model_dump(exclude_unset=True) == {"shape": {"type": "circle", "radius": 3}, "pick": [1]}
+
+
+ALL = {**FAULTS, **ANSWER_FAULTS}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_table_is_described(name: str) -> None:
+    fields = fault_table(name, ALL[name]).model_fields
+    assert all(field.description for field in fields.values())
+    assert set(BESIDE) <= set(fields)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_example_of_every_table_loads(name: str) -> None:
+    example = fault_table(name, ALL[name]).example
+    assert loaded(f"rules: [{{then: {{faults: [{example}]}}}}]")
+
+
+def test_positions_that_are_allowed_are_keys() -> None:
+    assert set(POSITIONS) <= set(fault_table("cut", FAULTS["cut"]).model_fields)
+    assert "after_bytes" not in fault_table("keepalive", FAULTS["keepalive"]).model_fields
+
+
+FAULT_SCHEMA = jsonschema_rs.validator_for({"type": "array", "items": fault_schema(ALL)})
+
+
+@pytest.mark.parametrize("fault", FAULTS_MADE)
+def test_what_loads_is_valid(fault: str) -> None:
+    (rule,) = loaded(f"rules: [{{then: {{faults: [{fault}]}}}}]")
+    assert FAULT_SCHEMA.is_valid(rule.spec["then"]["faults"])
+
+
+@pytest.mark.parametrize(
+    "document", ["ct", {"rest": {}}, 7, {"cut": 3}, {"cut": {"after_token": 3}}, {"cut": {}, "reset": {}}]
+)
+def test_what_does_not_load_is_not_valid(document: object) -> None:
+    assert not FAULT_SCHEMA.is_valid([document])
+
 
 IN_FILES = {
     "- a": '1:1: a rules file is a table; put this list under "rules:"',
@@ -128,3 +266,72 @@ def test_keys_that_are_no_texts():
 def test_names_are_cut():
     (mistake,) = then_mistakes("{" + "x" * 70 + ": a}")
     assert f'unknown key "{"x" * 60}…";' in mistake
+
+
+SCHEMA = rules_schema(FAULTS)
+VALID = jsonschema_rs.validator_for(SCHEMA)
+
+
+ITEMS = [*HOSTED, *SAID, *(f"{{type: computer_call, action: {action}}}" for action in ACTIONS)]
+THENS = [*MADE, *ENDED, *FAILURES, *BROKEN, *GOOD, *RAW, *STATED, *(f"{{items: [{item}]}}" for item in ITEMS)]
+
+
+@pytest.mark.parametrize("then", THENS)
+def test_what_loads_is_valid_for_editors(then):
+    document = read(f"rules: [{{then: {then}}}]", "r.yaml")
+    assert load([document], KNOWN, faults=FAULTS)
+    VALID.validate(document.data)
+
+
+FILES = [
+    "{version: 1, settings: {seed: 7}, rules: [{name: a, when: {model: 'a*'}, then: {text: x}, times: 2}]}",
+    "rules: [{then: {text: x}, state: {is: a, becomes: b}}]",
+    "rules:",
+    "settings:",
+    "{}",
+]
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_whole_files(text):
+    document = read(text, "r.yaml")
+    load([document], KNOWN)
+    VALID.validate(document.data)
+
+
+WRONG = [
+    "version: 2",
+    "rule: []",
+    "rules: {}",
+    "rules: [{}]",
+    "rules: [{then: {text: a}, wen: {}}]",
+    "rules: [{then: {items: [{type: drag}]}}]",
+    "rules: [{then: {items: [{type: computer_call, action: {type: click, x: 1}}]}}]",
+    "rules: [{then: {items: [{type: web_search_call, qury: a}]}}]",
+    "rules: [{then: {moderation: {violens: 1}}}]",
+    "rules: [{then: {text: a, failed: false}}]",
+    "rules: [{when: {modle: a}, then: {text: a}}]",
+    "rules: [{then: {txt: a}}]",
+    "rules: [{then: {text: 3}}]",
+    "rules: [{then: {text: null}}]",
+    "rules: [{then: {text: a, finish: done}}]",
+    "rules: [{then: {text: a, chunks: words}}]",
+    "rules: [{then: {steps: [{txt: a}]}}]",
+    "rules: [{then: {error: []}}]",
+    "rules: [{then: {error: {status: 99}}}]",
+    "rules: [{then: {echo: false}}]",
+    "rules: [{times: 0, then: {text: a}}]",
+]
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_what_is_plainly_wrong(text):
+    assert not VALID.is_valid(read(text, "r.yaml").data)
+
+
+def test_an_editor_has_something_to_show():
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    then = SCHEMA["$defs"]["ThenSpec"]["properties"]
+    assert then["text"] == {"type": "string", "description": "text, a template"}
+    assert all("description" in field for field in then.values())
+    assert '"null"' not in json.dumps({**SCHEMA, "$defs": {"then": then}}).replace('{"type": "null"}', "", 2)

@@ -49,25 +49,13 @@ SATISFIABLE: list[Any] = [
     {"type": "null"},
     {"type": ["string", "null"], "maxLength": 3},
     {"type": ["null"]},
-    {"type": "string", "minLength": 40},
-    {"type": "string", "minLength": 5, "maxLength": 5},
     {"minLength": 2},
     {"type": "integer", "minimum": 5, "maximum": 5},
     {"type": "integer", "minimum": 10**20},
     {"type": "integer", "maximum": -500},
-    {"type": "integer", "exclusiveMinimum": 3, "exclusiveMaximum": 5},
     {"type": "integer", "multipleOf": 1000},
     {"type": "integer", "minimum": 1.5, "maximum": 2.5},
-    {"type": "number", "minimum": 0.2, "maximum": 0.3},
-    {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e-9},
-    {"type": "number", "multipleOf": 0.05},
-    {"type": "number", "minimum": -1e308, "maximum": 1e308},
     {"minimum": 7},
-    {"type": "array", "minItems": 5},
-    {"type": "array", "maxItems": 0},
-    {"type": "array", "items": {"type": "integer"}, "minItems": 2, "uniqueItems": True},
-    {"type": "array", "items": {"enum": [1, 2, 3]}, "minItems": 3, "maxItems": 3, "uniqueItems": True},
-    {"prefixItems": [{"type": "string"}, {"type": "boolean"}], "items": False, "minItems": 2},
     {"items": {"type": "string"}},
     {"type": "object", "required": ["unknown"]},
     {"required": ["n"], "additionalProperties": {"type": "integer"}},
@@ -130,21 +118,9 @@ def test_a_broken_schema_fails(schema: Any, complaint: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_valid_defaults_and_examples_are_used() -> None:
-    assert made({"type": "string", "default": "d", "examples": ["e"]}) == "d"
-    assert made({"type": "string", "examples": ["e"]}) == "e"
-    assert made({"type": "string", "examples": []}) not in ("d", "e")
-    assert isinstance(made({"type": "string", "examples": [5]}), str)
-
-
 def test_recursion_ends() -> None:
     for seed in range(20):
         assert len(json.dumps(made(TREE, seed))) < 20_000
-
-
-def test_order_of_properties_is_kept() -> None:
-    names = ["zulu", "alpha", "mike"]
-    assert list(made({"properties": {name: {"type": "null"} for name in names}, "required": names[::-1]})) == names
 
 
 def test_the_same_seed_gives_the_same_instance() -> None:

@@ -8,7 +8,6 @@ from mockserver.core.json import Json
 from mockserver.model.arguments import NOTHING, Mentions
 from mockserver.model.patterns.sampling import sample
 from mockserver.model.schema.document import UnsatisfiableError
-from mockserver.model.schema.formats import word
 from mockserver.model.schema.generation import Generation, Location
 from mockserver.model.schema.keywords import (
     EXCLUDED,
@@ -22,6 +21,7 @@ from mockserver.model.schema.keywords import (
     tuple_length,
     upper_limit,
 )
+from mockserver.model.schema.plausible import word
 from mockserver.model.schema.prompt_values import evidence_within, has_prompt_values, property_views
 
 

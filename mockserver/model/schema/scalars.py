@@ -17,9 +17,8 @@ from mockserver.model.fillers import phrase
 from mockserver.model.patterns.sampling import sample
 from mockserver.model.schema.compile import text_validator
 from mockserver.model.schema.document import UnsatisfiableError
-from mockserver.model.schema.formats import format_text
 from mockserver.model.schema.keywords import Part, Parts, is_excluded, lower_limit, to_fraction, upper_limit
-from mockserver.model.schema.plausible import plain_text
+from mockserver.model.schema.plausible import format_text, plain_text
 
 Range = tuple[float, float]
 Streams = Callable[[int], Random]  # a random stream for each attempt

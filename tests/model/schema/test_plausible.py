@@ -6,8 +6,7 @@ import jsonschema_rs
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.schema.formats import FORMATS, format_text, past_moment
-from mockserver.model.schema.plausible import TEXTS, natural_range, plain_text
+from mockserver.model.schema.plausible import FORMATS, TEXTS, format_text, natural_range, past_moment, plain_text
 
 
 def drawn(*hints: str) -> list[str]:

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from mockserver.core.seed import Seed
+from mockserver.model.fillers import english
 from mockserver.model.prose import formats
 from mockserver.model.prose.formats import FormatRequest, FormatWriter, framed, in_format, number_of, of_length
 from mockserver.model.prose.text import table
@@ -33,6 +34,10 @@ def made(make: FormatWriter, text: str, rules: str = "", seed: int = 0) -> str |
 )
 def test_in_format(text: str, rules: str, answer: str | None) -> None:
     assert in_format(topic(text, rules), rules, Seed(0).stream("x")) == answer
+
+
+def test_every_format_has_the_words_that_order_it() -> None:
+    assert all(english(make.__name__, "formats") for make in (*formats.FORMATS, *formats.LENGTHS))
 
 
 @pytest.mark.parametrize(

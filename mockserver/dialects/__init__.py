@@ -25,9 +25,9 @@ class Operation:
     """One method and path (relative to a mount, `{name}` or `{name:path}` for parameters) that a dialect serves.
 
     `parse(request, strict)` validates as the provider does and raises Failure; `strict` also refuses what only the
-    live provider refuses beyond its published schema. `render(call, outcome)` puts a success on the wire. `query` is
-    what the official client always sends along. `error(failed, frames)` is what the failed reply comes to as an event
-    of a stream, after so many others.
+    live provider refuses although its published schema allows it. `render(call, outcome)` returns the reply to a
+    success. `query` is what the official client always sends. `error(failed, frames)` returns a failed reply as an
+    event of a stream, after so many others.
     """
 
     name: str  # chat, models, model, info, ...
@@ -40,7 +40,7 @@ class Operation:
 
 
 def no_rate_limit_headers(standings: Standings) -> Headers:
-    """The headers of a provider that tells nobody how they stand with its limits."""
+    """Return no headers, for a provider that does not report its limits."""
     return ()
 
 
@@ -49,8 +49,8 @@ class Dialect:
     """How one provider speaks. `mounts` are its base paths, the first being the one to advertise.
 
     `variables` are those of the environment that its clients read, with `{address}` for where the server listens and
-    `{key}` for a key that it accepts; what names neither is only said where nobody says it already.
-    `rate_limit_headers` gives the headers that tell a client how it stands with the limits that were set.
+    `{key}` for a key that it accepts; a variable that names neither is set only if it is unset.
+    `rate_limit_headers` returns the headers that report what is left of the limits.
     """
 
     name: str

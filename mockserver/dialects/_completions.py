@@ -1,6 +1,6 @@
 """Text completions of OpenAI and its look-alikes: from the body to the Call, and from the answer to the wire.
 
-What a provider has beyond OpenAI's fields is its own dialect's business.
+Fields that OpenAI does not have belong to the provider's dialect.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -71,13 +71,13 @@ USUAL_TOKENS = 16
 
 
 def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    """The Call of a completion's body, or the 400 in which OpenAI words what is wrong with it."""
+    """The Call of a completion's body, or the 400 that OpenAI returns for it."""
     parsed = validated(COMPLETION, body, refuse)
     for found in _conflicts(parsed):
         raise refuse(found)
     call = completion_call(http, body, parsed, dialect=dialect)
-    if call.echo and (words := too_long(call)) is not None:
-        raise refuse(_conflict("echo", words))
+    if call.echo and (message := too_long(call)) is not None:
+        raise refuse(_conflict("echo", message))
     for found in completion_live_only(body) if strict else ():
         raise refuse(found)
     return call
@@ -165,12 +165,12 @@ def _conflicts(parsed: Body) -> Iterator[Complaint]:
         yield _conflict("best_of", f"{_FEWER} (HINT: 'n' is {n}, and must be at most 'best_of', which is {best_of}).")
     if best_of is not None and best_of > 1 and parsed.get("stream"):
         yield _conflict("best_of", "Results cannot be streamed when 'best_of' is greater than 1.")
-    if (words := too_many(parsed)) is not None:
-        yield _conflict("n", words)
+    if (message := too_many(parsed)) is not None:
+        yield _conflict("n", message)
 
 
 def completion_live_only(body: Body) -> Iterator[Complaint]:
-    """What the live API refuses beyond its published schema."""
+    """Yield what the live API refuses although its published schema allows it."""
     for key in unknown_keys(body, COMPLETION_FIELDS):
         yield Complaint("unknown", (key,))
     if not body["model"]:

@@ -73,7 +73,7 @@ MAX_TOKENS_PER_INPUT = 8192  # of one input; only the live service counts so exa
 
 
 def parse_embeddings(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
-    """The Call of OpenAI's body, which is closed, or the 400 in which OpenAI words what is wrong with it."""
+    """The Call of OpenAI's body, which is closed, or the 400 that OpenAI returns for it."""
     parsed = validated(EMBEDDING, body, refuse)
     for found in (*_unknown(body), *_empty(parsed["input"])):
         raise refuse(found)
@@ -121,8 +121,8 @@ def too_long(call: Call) -> Failure | None:
 
 def encoding_format(call: Call) -> str:
     """How the client wants its vectors."""
-    wish = call.raw.get("encoding_format")
-    return wish if isinstance(wish, str) else "float"
+    requested = call.raw.get("encoding_format")
+    return requested if isinstance(requested, str) else "float"
 
 
 def _unknown(body: Body) -> Iterator[Complaint]:
@@ -202,7 +202,7 @@ def parse_moderations(http: HttpRequest, body: Body, *, dialect: str, refuse: Ca
 
 
 def moderation_live_only(body: Body) -> tuple[Complaint, ...]:
-    """What the live API refuses beyond its published schema."""
+    """Return what the live API refuses although its published schema allows it."""
     return tuple(Complaint("unknown", (key,)) for key in unknown_keys(body, MODERATION_FIELDS))
 
 

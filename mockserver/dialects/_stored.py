@@ -1,7 +1,7 @@
-"""Kept responses, as OpenAI and its look-alikes tell them (`wire/openai.md` sections 1 and 6, Follow-ups).
+"""Kept responses, as OpenAI and its look-alikes show them (`wire/openai.md` sections 1 and 6, Follow-ups).
 
-Retrieved whole or as a stream, deleted, cancelled; their input as items; and what is asked about a request without
-wanting its answer: its size, or a shorter form of its conversation. Who keeps responses is not this module's concern.
+They can be retrieved whole or as a stream, deleted and cancelled, and list their input items. Other operations count
+the tokens of a request or compact its conversation. Storage is the engine's business.
 """
 
 from base64 import b64encode
@@ -32,13 +32,13 @@ MAX_PAGE_SIZE = 100  # entries of a page
 
 def page_parameter(http: HttpRequest, refuse: Refuse, *, order: str) -> Page:
     """The page that a query asks for; `order` is the one that it leaves unsaid."""
-    asked = http.query.get("order", order)
-    if asked not in ORDERS:
-        raise refuse(Complaint("value", ("order",), got=asked, expected=ORDERS))
+    requested = http.query.get("order", order)
+    if requested not in ORDERS:
+        raise refuse(Complaint("value", ("order",), got=requested, expected=ORDERS))
     limit = integer_parameter(http, "limit", refuse, least=1)
     if limit is not None and limit > MAX_PAGE_SIZE:
         raise refuse(Complaint("above", ("limit",), got=limit, bound=MAX_PAGE_SIZE))
-    return Page(http.query.get("after"), 20 if limit is None else limit, backwards=asked == "desc")
+    return Page(http.query.get("after"), 20 if limit is None else limit, backwards=requested == "desc")
 
 
 def integer_parameter(http: HttpRequest, name: str, refuse: Refuse, *, least: int = 0) -> int | None:
@@ -128,7 +128,7 @@ def stored_chats(dialect: str, body: Body, headers: Shown, refuse: Refuse) -> tu
         return Call(dialect, "update_chat", "", http, {"id": wanted}, raw=body, id=wanted)
 
     def render(call: Call, outcome: Success) -> Reply:
-        return json_reply(200, _told(call, outcome, body), headers(call))
+        return json_reply(200, _stored_chat_body(call, outcome, body), headers(call))
 
     one = "/chat/completions/{completion_id}"
     return (
@@ -140,7 +140,7 @@ def stored_chats(dialect: str, body: Body, headers: Shown, refuse: Refuse) -> tu
     )
 
 
-def _told(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
+def _stored_chat_body(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
     if isinstance(outcome, Listing):
         return list_body((_completion(each, body) for each in outcome.entries), more=outcome.more)
     assert isinstance(outcome, Stored)  # noqa: S101  # the engine answers an operation in its own kind
@@ -153,11 +153,11 @@ def _told(call: Call, outcome: Success, body: Body) -> dict[str, Json]:
 
 
 def _completion(stored: Stored, body: Body) -> dict[str, Json]:
-    """The completion as it was given, and what was asked for it."""
-    asked = stored.call.raw
-    repeated = {key: asked.get(key, default) for key, default in _ASKED.items()}
-    own = {"metadata": asked.get("metadata") or {}, "request_id": f"req_{stored.call.fingerprint}"}
-    return {**body(stored.call, stored.answer), **own, "input_user": asked.get("user"), **repeated}
+    """Return the completion as it was sent, and fields of its request."""
+    requested = stored.call.raw
+    repeated = {key: requested.get(key, default) for key, default in _REQUEST_DEFAULTS.items()}
+    own = {"metadata": requested.get("metadata") or {}, "request_id": f"req_{stored.call.fingerprint}"}
+    return {**body(stored.call, stored.answer), **own, "input_user": requested.get("user"), **repeated}
 
 
 def _messages(stored: Stored) -> Iterator[Mapping[str, Json]]:
@@ -176,7 +176,7 @@ def _messages(stored: Stored) -> Iterator[Mapping[str, Json]]:
         }
 
 
-_ASKED: Mapping[str, Json] = {
+_REQUEST_DEFAULTS: Mapping[str, Json] = {
     "tool_choice": None,
     "tools": None,
     "seed": None,
@@ -196,7 +196,7 @@ class StoredResponses:
     """How a dialect speaks of responses that were made: as it takes them, shows them, and heads its answers.
 
     `take` reads the body that asks for one. `final`: one that is over cannot be cancelled, else it is shown as it is;
-    and only one that was made in the background and told as it was made is told again.
+    and only one that was streamed from the background is streamed again.
     """
 
     dialect: str
@@ -207,7 +207,7 @@ class StoredResponses:
     final: bool = False
 
     def operations(self) -> tuple[Operation, ...]:
-        """All that can be done with a response after it was asked for."""
+        """Return the operations on a stored response, and those that only count or compact one."""
         one = "/responses/{response_id}"
         return (
             Operation("input_tokens", "POST", "/responses/input_tokens", self._input_tokens, self._count),
@@ -243,12 +243,12 @@ class StoredResponses:
 
     def _retrieved(self, call: Call, outcome: Success) -> Reply:
         stored = _stored(outcome)
-        if self.final and call.stream and not _was_told(stored.call):
+        if self.final and call.stream and not _was_streamed(stored.call):
             raise self.refuse(Complaint("conflict", ("response_id",), message=f"Unknown response_id: {clip(call.id)}"))
         after = integer_parameter(call.http, "starting_after", self.refuse)
         include = (*(stored.call.raw.get("include") or ()), *_included(call.http))
-        asked = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
-        reply = responses_reply(asked, stored.answer, self.layout, after=-1 if after is None else after)
+        requested = replace(stored.call, stream=call.stream, raw={**stored.call.raw, "include": include})
+        reply = responses_reply(requested, stored.answer, self.layout, after=-1 if after is None else after)
         return with_headers(reply, self.headers(call))
 
     def _cancelled(self, call: Call, outcome: Success) -> Reply:
@@ -297,9 +297,9 @@ def input_items(stored: Stored) -> Iterator[StoredResponse]:
 
 
 def compacted_items(stored: Stored) -> Iterator[StoredResponse]:
-    """What remains of a conversation: what the user said, and one item that stands for all the rest."""
-    said = [message for message in stored.call.messages if message.role == "user"]
-    for number, message in enumerate(said):
+    """Yield what is left of a compacted conversation: the user's messages, and one item for all the rest."""
+    messages = [message for message in stored.call.messages if message.role == "user"]
+    for number, message in enumerate(messages):
         name = fingerprint(stored.answer.id, "said", number)
         content = [{"type": "input_text", "text": message.text}]
         yield {"id": f"msg_{name}", "type": "message", "status": "completed", "role": "user", "content": content}
@@ -307,7 +307,9 @@ def compacted_items(stored: Stored) -> Iterator[StoredResponse]:
     rest = "".join(part.text for part in parts if isinstance(part, Text))
     sealed = b64encode(rest.encode("utf-8", "replace")).decode()
     yield hosted_tool_item(
-        Item("compaction", {"encrypted_content": sealed}), ResponseOptions(), fingerprint(stored.answer.id, len(said))
+        Item("compaction", {"encrypted_content": sealed}),
+        ResponseOptions(),
+        fingerprint(stored.answer.id, len(messages)),
     )
 
 
@@ -320,8 +322,8 @@ def _stored(outcome: Success) -> Stored:
     return outcome
 
 
-def _was_told(made: Call) -> bool:
-    """Whether a response was streamed from the background; of one that nobody asked for, nothing else is known."""
+def _was_streamed(made: Call) -> bool:
+    """Whether a response was streamed from the background; one without a request may have been."""
     return (made.background and made.stream) or not made.raw
 
 

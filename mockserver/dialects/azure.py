@@ -162,23 +162,23 @@ def parse_embeddings(http: HttpRequest, *, dialect: str) -> Call:
     """The Call of a request for embeddings; extra parameters as in a chat."""
     check_version(http)
     body = known_or_passed(http, AZURE_EMBEDDING_FIELDS)
-    asked = validated(AZURE_EMBEDDING, body, refuse_as_azure)
-    return embeddings_call(http, body, asked, dialect=dialect, refuse=refuse_as_azure)
+    parsed = validated(AZURE_EMBEDDING, body, refuse_as_azure)
+    return embeddings_call(http, body, parsed, dialect=dialect, refuse=refuse_as_azure)
 
 
 def refuse_as_azure(complaint: Complaint) -> Failure:
     """A 422 where the body is one that the API knows but the model does not support, else a 400."""
-    words = refuse(complaint)
+    failure = refuse(complaint)
     if not _is_unsupported(complaint):
-        return Failure("bad_parameter", words.message, param=words.param)
+        return Failure("bad_parameter", failure.message, param=failure.param)
     loc = ("body", *(clip(str(step)) for step in complaint.path))
     value = "" if complaint.kind == "missing" else as_text(complaint.got)
-    message = f"One of the parameters has an unsupported value. {words.message}"
-    return Failure("unprocessable", message, param=words.param, details={"loc": loc, "value": value})
+    message = f"One of the parameters has an unsupported value. {failure.message}"
+    return Failure("unprocessable", message, param=failure.param, details={"loc": loc, "value": value})
 
 
 def as_text(value: Json) -> str:
-    """A value as `detail.value` tells it, which is always a string: JSON where it is none."""
+    """Return a value as `detail.value` shows it: a string, or JSON of any other value."""
     return clip(value if isinstance(value, str) else to_json(value).decode(), 1000)
 
 
@@ -190,9 +190,9 @@ def _is_unsupported(complaint: Complaint) -> bool:
 
 def known_or_passed(http: HttpRequest, known: frozenset[str]) -> Body:
     """The body with what the `extra-parameters` header makes of parameters that the API does not know."""
-    body, wish = read_object(http), http.header("extra-parameters")
+    body, mode = read_object(http), http.header("extra-parameters")
     extras = unknown_keys(body, known)
-    match (wish or "error").strip().lower():
+    match (mode or "error").strip().lower():
         case "pass-through":
             return body
         case "drop" | "ignore":
@@ -202,7 +202,7 @@ def known_or_passed(http: HttpRequest, known: frozenset[str]) -> Body:
                 raise _refused_extras(extras)
             return body
     message = (
-        f"The extra-parameters header is '{clip(wish or '')}'; it may be 'error', 'pass-through', 'drop' or 'ignore'."
+        f"The extra-parameters header is '{clip(mode or '')}'; it may be 'error', 'pass-through', 'drop' or 'ignore'."
     )
     raise Failure("bad_parameter", message, param="extra-parameters")
 
@@ -301,32 +301,32 @@ def _render_info(call: Call, outcome: Success) -> Reply:
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
     if "feature" in failure.details and call is not None:
-        failure = ERRORS.lacking(failure, call)
-    said = ERRORS.say(failure, http, call)
+        failure = ERRORS.with_unsupported_message(failure, call)
+    resolved = ERRORS.resolve(failure, http, call)
     # Its client tries again by itself whatever carries retry-after; only a rule may want that.
     again = () if "window" in failure.details else retry_after(failure)
-    own = (*_headers(http, call), ("x-ms-error-code", _token(str(said.code))), *again)
-    return json_reply(said.status, _body(said, failure, call), merge_headers(own, failure.headers))
+    own = (*_headers(http, call), ("x-ms-error-code", _token(str(resolved.code))), *again)
+    return json_reply(resolved.status, _body(resolved, failure, call), merge_headers(own, failure.headers))
 
 
-def _body(said: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
+def _body(resolved: ProviderError, failure: Failure, call: Call | None) -> Mapping[str, Json]:
     """Three fields, and more for some statuses (`wire/azure-inference.md`, Errors)."""
-    words = {"error": said.kind, "message": said.message}
-    match said.status:
+    error = {"error": resolved.kind, "message": resolved.message}
+    match resolved.status:
         case 401 | 404 | 429:
-            return {**words, "status": said.status}
+            return {**error, "status": resolved.status}
         case 422:
-            detail = _detail(failure, said, call)
-            return {"code": str(said.code), "detail": detail, **words, "status": said.status}
-    return {"code": str(said.code), **words, "param": said.param or "", "status": said.status}
+            detail = _detail(failure, resolved, call)
+            return {"code": str(resolved.code), "detail": detail, **error, "status": resolved.status}
+    return {"code": str(resolved.code), **error, "param": resolved.param or "", "status": resolved.status}
 
 
-def _detail(failure: Failure, said: ProviderError, call: Call | None) -> Mapping[str, Json]:
-    """Where the parameter stands and what it says; a rule that names a parameter gets the request's own value."""
+def _detail(failure: Failure, resolved: ProviderError, call: Call | None) -> Mapping[str, Json]:
+    """Return the place and value of the parameter; a rule that names a parameter gets the request's own value."""
     if "loc" in failure.details:
         loc, value = failure.details["loc"], as_text(failure.details["value"])
     else:
-        steps = _steps(said.param)
+        steps = _steps(resolved.param)
         loc, value = ("body", *steps), _value(call.raw if call is not None else {}, steps)
     return {"loc": list(loc), "value": value, "input": value}
 
@@ -417,7 +417,7 @@ UNSUPPORTED = {
 }
 ERRORS = ErrorTable(ROWS, MESSAGES, credential, UNSUPPORTED)
 
-QUERY = {"api-version": "2024-05-01-preview"}  # what its clients ask for unless told otherwise
+QUERY = {"api-version": "2024-05-01-preview"}  # the default of its clients
 
 DIALECT = Dialect(
     name=NAME,

@@ -43,20 +43,20 @@ def _body(http: HttpRequest) -> dict[str, Json]:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = ERRORS.say(failure, http, call)
+    resolved = ERRORS.resolve(failure, http, call)
     own = (*_headers(http, call), *_waits(failure))
-    return json_reply(said.status, {"error": _error(said, failure)}, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, {"error": _error(resolved, failure)}, merge_headers(own, failure.headers))
 
 
-def _error(said: ProviderError, failure: Failure) -> Mapping[str, Json]:
+def _error(resolved: ProviderError, failure: Failure) -> Mapping[str, Json]:
     """What the filter says, what the model says (in OpenAI's four keys), or what the gateway says (in two)."""
-    four = {"message": said.message, "type": said.kind, "param": said.param, "code": said.code}
+    four = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": resolved.code}
     if failure.reason == "content_filter":
         seen = prompt_filter(failure.details.get("safety", ()))["content_filter_results"]
         inner = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": seen}
-        return {**four, "status": said.status, "innererror": inner}
-    if said.kind is None:
-        return {"code": str(said.code), "message": said.message}
+        return {**four, "status": resolved.status, "innererror": inner}
+    if resolved.kind is None:
+        return {"code": str(resolved.code), "message": resolved.message}
     return four
 
 

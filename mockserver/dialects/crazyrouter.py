@@ -37,7 +37,7 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:  # unknown fields go u
 
 
 def _refuse(complaint: Complaint) -> Failure:
-    """The words for a bad parameter. They name it, as the envelope has no place for its name."""
+    """Return the failure for a bad parameter; its message names it, as the envelope has no field for it."""
     failure = refuse_without_code(complaint)
     if failure.message is None or complaint.where in failure.message:
         return failure
@@ -50,10 +50,10 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = ERRORS.say(failure, http, call)
-    body = {"error": {"message": said.message, "type": said.kind, "code": said.code}}
+    resolved = ERRORS.resolve(failure, http, call)
+    body = {"error": {"message": resolved.message, "type": resolved.kind, "code": resolved.code}}
     own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(said.status, body, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, body, merge_headers(own, failure.headers))
 
 
 CHAT_LAYOUT = ChatLayout(

@@ -49,14 +49,14 @@ def _service_tier(call: Call) -> Mapping[str, Json]:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = ERRORS.say(failure, http, call)
-    param = said.param
+    resolved = ERRORS.resolve(failure, http, call)
+    param = resolved.param
     if param == "messages" and failure.param is None and call is not None:
         param = _SAID_IN.get(call.operation, param)
-    kind = "tokens" if failure.details.get("kind") == "tokens" and failure.kind is None else said.kind
-    body = {"error": {"message": said.message, "type": kind, "param": param, "code": said.code}}
-    own = (*_headers(http, call), *_waits(failure, said.status))
-    return json_reply(said.status, body, merge_headers(own, failure.headers))
+    kind = "tokens" if failure.details.get("kind") == "tokens" and failure.kind is None else resolved.kind
+    body = {"error": {"message": resolved.message, "type": kind, "param": param, "code": resolved.code}}
+    own = (*_headers(http, call), *_waits(failure, resolved.status))
+    return json_reply(resolved.status, body, merge_headers(own, failure.headers))
 
 
 def _headers(http: HttpRequest, call: Call | None) -> Headers:
@@ -86,7 +86,7 @@ def _waits(failure: Failure, status: int) -> Headers:
     again = () if wait is None else (*retry_after(failure), ("retry-after-ms", str(round(wait * 1000))))
     if status != 429:
         return again
-    used_up = "window" not in failure.details  # else it is said elsewhere which limit is
+    used_up = "window" not in failure.details  # else the failure names the limit that was reached
     return (*again, *_limits(0, used_up=used_up, reset=duration(wait or 1.0) if used_up else "6ms"))
 
 

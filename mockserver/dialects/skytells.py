@@ -54,19 +54,19 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = ERRORS.say(failure, http, call)
+    resolved = ERRORS.resolve(failure, http, call)
     error = {
-        "message": said.message,
-        "type": said.kind,
-        "code": said.code,
-        "error_id": _ERROR_IDS.get(failure.reason, "INTERNAL_ERROR" if said.status >= 500 else "INVALID_REQUEST"),
-        "status": said.status,
-        "param": said.param,
+        "message": resolved.message,
+        "type": resolved.kind,
+        "code": resolved.code,
+        "error_id": _ERROR_IDS.get(failure.reason, "INTERNAL_ERROR" if resolved.status >= 500 else "INVALID_REQUEST"),
+        "status": resolved.status,
+        "param": resolved.param,
         "request_id": f"req_{request_hex(http, call)}",
-        "details": _details(failure, said.status),
+        "details": _details(failure, resolved.status),
     }
     own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(said.status, {"error": error}, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, {"error": error}, merge_headers(own, failure.headers))
 
 
 def _details(failure: Failure, status: int) -> Mapping[str, Json]:

@@ -1,7 +1,6 @@
 """The chat request as OpenAI publishes it, field by field with types and bounds; its look-alikes share it.
 
-Only validates: knows no Call, no words. What no type can say (fields that exclude each other)
-stands in `_chat/request.py`.
+Only validates. `_chat/request.py` checks what no type can say, such as fields that exclude each other.
 """
 
 from typing import Annotated, Any, Literal, Required

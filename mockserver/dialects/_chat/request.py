@@ -19,7 +19,7 @@ Refuse = Callable[[Complaint], Failure]
 
 
 def parse_chat(http: HttpRequest, body: Body, *, dialect: str, refuse: Refuse) -> Call:
-    """The Call of a chat body, or the Failure in which `refuse` words what is wrong with it."""
+    """The Call of a chat body, or the Failure that `refuse` makes of the first thing wrong with it."""
     chat = validated(CHAT, body, refuse)
     for found in chat_conflicts(chat):
         raise refuse(found)
@@ -126,7 +126,7 @@ def _tool(kind: str, tool: Body) -> Tool:
 
 
 def _grammar(form: Json) -> tuple[str, str] | None:
-    """Syntax and definition of the grammar that a custom tool's text follows, if there is one."""
+    """Return syntax and definition of the grammar of a custom tool's text, if it has one."""
     match form:
         case {"type": "grammar", "grammar": {"syntax": str(syntax), "definition": str(definition)}}:
             return syntax, definition
@@ -154,7 +154,7 @@ def _tool_choice(body: Body, tools: tuple[Tool, ...]) -> ToolChoice:
 
 
 def tool_name(tool: Body) -> str:
-    """The name in `{type, function: {name}}`, `{type, custom: {name}}` or `{name}`; empty if there is none."""
+    """The name in `{type, function: {name}}`, `{type, custom: {name}}` or `{name}`; empty without one."""
     kind = tool.get("type")
     inner = tool.get(kind, tool) if isinstance(kind, str) else tool
     name = inner.get("name") if isinstance(inner, dict) else None
@@ -255,7 +255,7 @@ def _chosen_names(choice: Json) -> tuple[str, ...]:
 
 
 def _unmet_choice(body: Body, field: str, offers: str, wanted: Iterable[str]) -> Iterator[Complaint]:
-    """A choice without anything to choose from, or of a tool that is not among the offers."""
+    """Yield a choice where no tools are offered, or of a tool that is not offered."""
     why = f"'{field}' is only allowed when '{offers}' are specified." if not body.get(offers) else None
     names = {tool_name(tool) for tool in body.get(offers) or ()}
     for name in wanted:
@@ -283,7 +283,7 @@ def _conflict(field: str, message: str) -> Complaint:
 
 
 def chat_live_only(body: Body) -> Iterator[Complaint]:
-    """What the live API refuses beyond its published schema."""
+    """Yield what the live API refuses although its published schema allows it."""
     for key in unknown_keys(body, CHAT_FIELDS):
         yield Complaint("unknown", (key,))
     if not body["model"]:

@@ -1,7 +1,7 @@
 """The input of a Responses request as messages: each item kind becomes what it means in a conversation.
 
-What the model said and did from one turn of others to the next is one message of the assistant, so that messages
-count turns. Items may hold anything: what has an unexpected type is read as if it were not there.
+All that the model says and does between two messages of others becomes one assistant message. Items may hold anything:
+a value of an unexpected type is ignored.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,10 +28,10 @@ def _turns(items: Iterable[Body]) -> Iterator[Message]:
         if _is_of_model(item):
             turn.take(item)
             continue
-        yield from turn.told()
+        yield from turn.message()
         turn = _Turn()
         yield from _other_messages(item)
-    yield from turn.told()
+    yield from turn.message()
 
 
 def item_type(item: Body) -> str:
@@ -41,7 +41,7 @@ def item_type(item: Body) -> str:
 
 
 def _is_of_model(item: Body) -> bool:
-    """Whether the model said or did this: all but messages of others, results, and what is asked of the provider."""
+    """Whether the model said or did this: all but messages of others, results, and requests to the provider."""
     kind = item_type(item)
     if kind == "message":
         role: str = item["role"]
@@ -109,7 +109,7 @@ class _Turn:
         elif kind not in _SILENT:
             self.parts.append(item)
 
-    def told(self) -> Iterator[Message]:
+    def message(self) -> Iterator[Message]:
         """The one message, if there was anything."""
         if self.taken:
             yield Message("assistant", "\n".join(self.texts), parts=tuple(self.parts), tool_calls=tuple(self.calls))
@@ -172,7 +172,7 @@ _TEXTS: Mapping[str, str] = {
     **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text"), "text"),
     "refusal": "refusal",
 }
-# Calls that the client answers: the tool's name (None: the item tells it) and the key of what it is asked.
+# Calls that the client answers: the tool's name (None: the item has it) and the key of its input.
 _CALLS: Mapping[str, tuple[str | None, str]] = {
     "function_call": (None, "arguments"),
     "custom_tool_call": (None, "input"),

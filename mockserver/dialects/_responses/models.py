@@ -1,6 +1,6 @@
 """The Responses request as OpenAI publishes it, field by field with types and bounds; nothing in it is required.
 
-Only validates: knows no Call, no words. What no type can say stands in `_responses/checks.py`.
+Only validates. `_responses/request.py` checks what no type can say.
 """
 
 from typing import Annotated, Any, Literal, Required
@@ -122,7 +122,7 @@ class ImageTool(TypedDict, total=False):
 
 
 class HostedTool(TypedDict):
-    """A tool of the provider's own, or one that it reaches (`mcp`), with all that is said of it."""
+    """A tool of the provider's own, or one that it reaches (`mcp`), with all its options."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 

@@ -1,6 +1,6 @@
 """From a Responses body to a Call, and from an answer to the reply: shared by all who speak Responses.
 
-A Manner holds what differs between their requests, a ResponseStyle what differs between their objects.
+A ResponsesRequest holds what differs between their requests, a ResponseLayout what differs between their objects.
 """
 
 import json
@@ -28,7 +28,7 @@ Body = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class ResponsesRequest:
-    """How a dialect takes a Responses request: its model, what excludes what, its words, and the ids it gives."""
+    """How a dialect takes a Responses request: its model, its conflicts, its messages and its ids."""
 
     dialect: str
     body: TypeAdapter[Any]
@@ -37,12 +37,12 @@ class ResponsesRequest:
     ids: IdShape
 
 
-def parse_responses(http: HttpRequest, body: Body, manner: ResponsesRequest) -> Call:
-    """The Call of a Responses body, or the Failure in which the dialect words what is wrong with it."""
-    parsed = validated(manner.body, body, manner.refuse)
-    for found in manner.conflicts(parsed):
-        raise manner.refuse(found)
-    return responses_call(http, body, parsed, manner)
+def parse_responses(http: HttpRequest, body: Body, spec: ResponsesRequest) -> Call:
+    """The Call of a Responses body, or the Failure that the dialect returns for it."""
+    parsed = validated(spec.body, body, spec.refuse)
+    for found in spec.conflicts(parsed):
+        raise spec.refuse(found)
+    return responses_call(http, body, parsed, spec)
 
 
 def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, strict: bool) -> Call:
@@ -56,12 +56,12 @@ def parse_openai_responses(http: HttpRequest, body: Body, dialect: str, *, stric
     return call
 
 
-def responses_call(http: HttpRequest, body: Body, parsed: Body, manner: ResponsesRequest) -> Call:
+def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesRequest) -> Call:
     """The Call that a body asks for; `parsed` is that body as its request model read it, known keys only."""
     tools = tuple(_tools(parsed))
     form = (parsed.get("text") or {}).get("format") or {"type": "text"}
     return Call(
-        dialect=manner.dialect,
+        dialect=spec.dialect,
         operation="responses",
         model=parsed.get("model") or "",
         http=http,
@@ -81,7 +81,7 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, manner: Response
         verbosity=(parsed.get("text") or {}).get("verbosity"),
         response_format=form["type"],
         schema=form.get("schema"),
-        ids=manner.ids,
+        ids=spec.ids,
         previous=parsed.get("previous_response_id"),
         store=parsed.get("store") is not False,
         background=parsed.get("background") is True,
@@ -89,9 +89,9 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, manner: Response
 
 
 def _effort(reasoning: Body) -> str | None:
-    """How hard the model is to think: who wants to be told its thoughts wants it to have some."""
-    told = reasoning.get("summary") or reasoning.get("generate_summary")
-    return reasoning.get("effort") or ("medium" if told else None)
+    """Return the reasoning effort; a request for a summary implies some."""
+    summary = reasoning.get("summary") or reasoning.get("generate_summary")
+    return reasoning.get("effort") or ("medium" if summary else None)
 
 
 def _instructions(parsed: Body) -> Iterator[Message]:
@@ -100,7 +100,7 @@ def _instructions(parsed: Body) -> Iterator[Message]:
 
 
 def _tools(parsed: Body) -> Iterator[Tool]:
-    """The tools that are offered: beside the input, and by items of it."""
+    """Yield the tools of the body, then those of its input items."""
     yield from map(_tool, parsed.get("tools") or ())
     items = parsed.get("input")
     for item in items if isinstance(items, list) else ():
@@ -122,7 +122,7 @@ def _tool(tool: Body) -> Tool:
 
 
 def _grammar(form: Json) -> tuple[str, str] | None:
-    """Syntax and definition of the grammar that a custom tool's text follows, if there is one."""
+    """Return syntax and definition of the grammar of a custom tool's text, if it has one."""
     match form:
         case {"type": "grammar", "syntax": str(syntax), "definition": str(definition)}:
             return syntax, definition
@@ -172,13 +172,13 @@ def responses_conflicts(body: Body) -> Iterator[Complaint]:
 
 
 def background_conflicts(body: Body) -> Iterator[Complaint]:
-    """An answer that is made in the background, but not kept for anybody to look up."""
+    """Yield a background request whose answer is not stored."""
     if body.get("background") and body.get("store") is False:
         yield _conflict("background", "Background mode requires 'store' to be true.")
 
 
 def responses_live_only(body: Body) -> Iterator[Complaint]:
-    """What OpenAI's live API refuses beyond its published schema."""
+    """What OpenAI's live API refuses although its published schema allows it."""
     for key in unknown_keys(body, RESPONSE_FIELDS):
         yield Complaint("unknown", (key,))
     if not body.get("model") and not body.get("prompt"):
@@ -223,8 +223,8 @@ def _unpaired_calls(items: Iterable[Body]) -> Iterator[Complaint]:
     outputs = {as_text(item.get("call_id")): item["type"] for item in items if item.get("type") in _OUTPUTS.values()}
     for call_id, kind in outputs.items():
         if call_id not in calls:
-            words = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(call_id)}."
-            yield _conflict("input", words)
+            message = f"No tool call found for {kind.replace('_', ' ')} with call_id {clip(call_id)}."
+            yield _conflict("input", message)
     for call_id, kind in calls.items():
         if call_id not in outputs:
             yield _conflict("input", f"No tool output found for {kind.replace('_', ' ')} {clip(call_id)}.")
@@ -250,12 +250,12 @@ def _since(after: int, frames: Iterable[Frame]) -> Iterator[Frame]:
 
 
 def response_options(call: Call, layout: ResponseLayout) -> ResponseOptions:
-    """What the object repeats of the call's request, and what the request wants shown beyond the common."""
+    """Return what the object repeats of the request, and which optional values the request includes."""
     wanted = call.raw.get("include")
     reasoning = call.raw.get("reasoning") or {}
-    told = any(reasoning.get(key) for key in ("summary", "generate_summary"))
+    summary = any(reasoning.get(key) for key in ("summary", "generate_summary"))
     return ResponseOptions(
-        {**layout.unset, **request_fields(call, layout.response)}, frozenset(wanted or ()), summary=told
+        {**layout.unset, **request_fields(call, layout.response)}, frozenset(wanted or ()), summary=summary
     )
 
 
@@ -303,11 +303,11 @@ def _shown_tool(tool: Body) -> Body:
 
 def error_event(failed: Reply, frames: int) -> Frame:
     """A failed reply as the last event of a stream, numbered after the others (`wire/openai.md` section 7)."""
-    said = json.loads(failed.body)["error"]
-    told = said if isinstance(said, dict) else {"message": said}
-    code = told.get("code") or told.get("type")
+    error = json.loads(failed.body)["error"]
+    fields = error if isinstance(error, dict) else {"message": error}
+    code = fields.get("code") or fields.get("type")
     event = {"type": "error", "sequence_number": frames, "code": None if code is None else str(code)}
-    rest = {"message": told.get("message"), "param": told.get("param")}
+    rest = {"message": fields.get("message"), "param": fields.get("param")}
     return Frame(to_json({**event, **rest}), "error", part="finish")
 
 

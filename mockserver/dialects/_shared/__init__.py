@@ -1,1 +1,1 @@
-"""What requests and replies of every dialect have in common: bodies, errors and their words, lists of models."""
+"""What requests and replies of every dialect have in common: bodies, errors and their messages, lists of models."""

@@ -10,7 +10,7 @@ from mockserver.dialects._shared.parse import Complaint, clip, join_words, json_
 
 
 def refuse(complaint: Complaint) -> Failure:
-    """The 400 in which OpenAI words a complaint (`wire/errors.md` section 1)."""
+    """Return OpenAI's 400 for a complaint (`wire/errors.md` section 1)."""
     if complaint.message is not None:
         code = "invalid_value" if complaint.kind == "value" else None
         return _failure(complaint, complaint.message, code)
@@ -18,7 +18,7 @@ def refuse(complaint: Complaint) -> Failure:
 
 
 def refuse_without_code(complaint: Complaint) -> Failure:
-    """The same words for look-alikes that give every bad parameter one code."""
+    """Return the same message, for look-alikes that give every bad parameter one code."""
     failure = refuse(complaint)
     return Failure("bad_parameter", message=failure.message, param=failure.param)
 
@@ -122,7 +122,7 @@ _WORDINGS: Mapping[str, Callable[[Complaint], Failure]] = {
 
 
 def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> Failure:
-    """The failure in OpenAI's words where its details hold a schema that the call brought.
+    """Return the failure with OpenAI's message where its details hold a schema of the call.
 
     It gets a `param`, and, `coded`, OpenAI's code, which look-alikes do not have.
     """

@@ -1,6 +1,7 @@
-"""From a Failure to what a provider says: a row of the dialect's table, overlaid with what the failure itself states.
+"""From a Failure to a provider's error: a row of the dialect's table, overridden by what the failure itself states.
 
-The words are OpenAI's, whose openings wrappers and gateways recognise (`wire/errors.md`); a dialect may bring its own.
+The messages are OpenAI's, as wrappers and gateways recognise how they begin (`wire/errors.md`); a dialect may override
+them.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,23 +38,23 @@ class ProviderError:
 
 
 Rows = Mapping[str, ErrorRow]
-Words = Mapping[str, str]
+Messages = Mapping[str, str]
 Credential = Callable[[HttpRequest], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorTable:
-    """A dialect's table of errors: a row and words for each reason, and where the client's key stands."""
+    """A dialect's errors: a row and a message for each reason; `credential` finds the client's key."""
 
     rows: Rows
-    words: Words
+    messages: Messages
     credential: Credential
-    lacks: Words = field(default_factory=lambda: UNSUPPORTED_MESSAGES)
+    unsupported: Messages = field(default_factory=lambda: UNSUPPORTED_MESSAGES)
 
-    def say(self, failure: Failure, http: HttpRequest, call: Call | None) -> ProviderError:
-        """Status, words and codes; what the failure states wins over the table."""
+    def resolve(self, failure: Failure, http: HttpRequest, call: Call | None) -> ProviderError:
+        """Return status, message and codes; what the failure states wins over the table."""
         if "feature" in failure.details and failure.message is None and call is not None:
-            failure = self.lacking(failure, call)
+            failure = self.with_unsupported_message(failure, call)
         reason = failure.reason if failure.reason in REASONS else reason_of(failure.status or 500)
         row = self._row(reason)
         failure = with_schema_message(failure, call, coded=row.code is None and row.kind == "invalid_request_error")
@@ -65,24 +66,24 @@ class ErrorTable:
             param=_param(row, call) if failure.param is None else failure.param,
         )
 
-    def lacking(self, failure: Failure, call: Call) -> Failure:
-        """The failure with what this provider says of a request that its model cannot serve."""
+    def with_unsupported_message(self, failure: Failure, call: Call) -> Failure:
+        """Return the failure with this provider's message for a feature that the model does not support."""
         found = unsupported_feature(failure, call)
         value = value_at(call.raw, found.path)
         facts = {"model": call.model, "param": found.param, "value": value, **failure.details}
-        words = self.lacks[found.words].format_map({key: clip(str(fact)) for key, fact in facts.items()})
+        message = self.unsupported[found.message].format_map({key: clip(str(fact)) for key, fact in facts.items()})
         code = self._row(failure.reason).code or found.code
         steps = found.path[:-1] if found.path[-1] == "type" else found.path  # what has the type is refused
         place = {"loc": ("body", *map(str, steps)), "value": value}
-        return replace(failure, message=words, param=found.param, code=code, details={**failure.details, **place})
+        return replace(failure, message=message, param=found.param, code=code, details={**failure.details, **place})
 
     def _row(self, reason: str) -> ErrorRow:
         """The row of a reason; one that the provider has no own answer for has that of its status."""
         return self.rows.get(reason) or self.rows[reason_of(REASONS[reason])]
 
-    def _words(self, reason: str, failure: Failure) -> str:
-        """The words for a reason; others where not the prompt is too long, but what is to come after it."""
-        return TOO_MUCH_ASKED if "completion" in failure.details else self.words[reason]
+    def _template(self, reason: str, failure: Failure) -> str:
+        """Return the message template of a reason; another where the prompt fits, but not the completion after it."""
+        return COMPLETION_TOO_LONG if "completion" in failure.details else self.messages[reason]
 
     def _message(self, reason: str, failure: Failure, http: HttpRequest, call: Call | None) -> str:
         facts: dict[str, Json] = {
@@ -90,7 +91,7 @@ class ErrorTable:
             "tokens": 8193,
             "model": call.model if call is not None else "",
             "id": call.previous or call.id if call is not None else "",
-            "object": _sought(call),
+            "object": _missing_object(call),
             "place": "messages" if call is not None and call.operation == "chat" else "prompt",
             "key": self.credential(http) or "",
             **failure.details,
@@ -101,24 +102,24 @@ class ErrorTable:
         }
         facts |= _rate(failure)
         facts["key"] = mask_key(str(facts["key"]))
-        words = self._words(reason, failure).format_map({key: clip(str(value)) for key, value in facts.items()})
+        message = self._template(reason, failure).format_map({key: clip(str(value)) for key, value in facts.items()})
         if "nearest" not in failure.details:
-            return words
-        return f"{words.removesuffix('.')}. Did you mean {failure.details['nearest']}?"
+            return message
+        return f"{message.removesuffix('.')}. Did you mean {failure.details['nearest']}?"
 
 
 def _rate(failure: Failure) -> Mapping[str, Json]:
-    """The limit that was reached, in words; made up where a rule says that one was."""
+    """Return the facts of the limit that was reached; invented ones where a rule fails the request."""
     reached = {**_REACHED, **failure.details}
     return {**reached, "rate": _RATES.get((reached["kind"], reached["window"]), _RATES["requests", "minute"])}
 
 
 def _param(row: ErrorRow, call: Call | None) -> str | None:
     """The field that is named; what a chat has in its messages, other bodies have elsewhere."""
-    return row.param if call is None or row.param != "messages" else _ASKED_IN.get(call.operation, row.param)
+    return row.param if call is None or row.param != "messages" else _PROMPT_FIELDS.get(call.operation, row.param)
 
 
-def _sought(call: Call | None) -> str:
+def _missing_object(call: Call | None) -> str:
     """What a look-up did not find, as providers call it."""
     if call is None or not call.id:
         return "The requested object was"
@@ -150,7 +151,7 @@ def retry_after(failure: Failure) -> Headers:
     return () if wait is None else (("retry-after", str(int(wait) if float(wait).is_integer() else wait)),)
 
 
-TOO_MUCH_ASKED = (
+COMPLETION_TOO_LONG = (
     "This model's maximum context length is {limit} tokens. However, you requested {tokens} tokens "
     "({prompt} in the {place}, {completion} in the completion). Please reduce the length of the {place} or completion."
 )
@@ -161,9 +162,9 @@ _RATES: Mapping[tuple[Json, Json], str] = {
     ("tokens", "minute"): "tokens per min (TPM)",
     ("tokens", "day"): "tokens per day (TPD)",
 }
-_ASKED_IN: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
+_PROMPT_FIELDS: Mapping[str, str] = {"completions": "prompt", "responses": "input"}
 
-OPENAI_MESSAGES: Words = {
+OPENAI_MESSAGES: Messages = {
     "bad_json": "We could not parse the JSON body of your request. The API expects a JSON payload.",
     "bad_parameter": "Invalid request: a parameter has a value that is not supported.",
     "content_filter": "Your request was rejected as a result of our safety system.",
@@ -221,12 +222,12 @@ OPENAI_MESSAGES: Words = {
     "gateway_timeout": "The server did not answer in time.",
 }
 
-# For providers whose own words are not known.
-PLAIN_PERMISSION_MESSAGES: Words = {
+# For providers whose own messages are not known.
+PLAIN_PERMISSION_MESSAGES: Messages = {
     "key_not_allowed": "This API key is not allowed to do this.",
     "model_not_allowed": "This API key is not allowed to use the model `{model}`.",
 }
-PLAIN_LIMIT_MESSAGES: Words = {
+PLAIN_LIMIT_MESSAGES: Messages = {
     "over_limit": "The request is too large: it has {asked} tokens, and the limit on {rate} is {most}.",
 }
 

@@ -1,6 +1,6 @@
 """Shared steps of reading a request: bytes to a JSON object, the credential, what a request model complains about.
 
-Gives facts in no provider's words; knows no route, no envelope and no field of any body.
+Its complaints hold facts; each provider words them itself.
 """
 
 import gc
@@ -83,7 +83,7 @@ def bearer(http: HttpRequest) -> str | None:
 
 
 def validated(adapter: TypeAdapter[Body], body: Json, refuse: Callable[[Complaint], Failure]) -> Body:
-    """The body as its request model reads it, or the Failure in which a provider words the first complaint."""
+    """The body as its request model reads it, or the Failure that `refuse` makes of the first complaint."""
     try:
         return adapter.validate_python(body)
     except ValidationError as error:

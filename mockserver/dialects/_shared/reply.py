@@ -42,7 +42,7 @@ def json_reply(status: int, body: Mapping[str, Json], headers: Headers, *, token
 
 
 def _in_pieces(body: Mapping[str, Json]) -> bytes:
-    """The same bytes, put together from many: to write a long list in one go would keep all others waiting."""
+    """The same bytes, in pieces: serialising a long list at once would block other threads."""
     return b"{" + b",".join([to_json(key) + b":" + _value(value) for key, value in body.items()]) + b"}"
 
 
@@ -97,12 +97,12 @@ def request_uuid(http: HttpRequest, call: Call | None) -> str:
 
 
 def openai_rate_limit_headers(standings: Standings) -> Headers:
-    """Limit, what remains of it and when it is whole again, of requests and of tokens, where they are limited."""
+    """Return limit, rest and reset time of requests and tokens, where they are limited."""
     return _three(_REQUESTS, standings.requests) + _three(_TOKENS, standings.tokens)
 
 
 def remaining_rate_limit_headers(standings: Standings) -> Headers:
-    """What remains of requests and of tokens, where they are limited."""
+    """Return the rest of requests and tokens, where they are limited."""
     kinds = (("requests", standings.requests), ("tokens", standings.tokens))
     return tuple((f"x-ratelimit-remaining-{kind}", str(one.left)) for kind, one in kinds if one is not None)
 
@@ -111,7 +111,7 @@ def _three(names: tuple[str, str, str], standing: Standing | None) -> Headers:
     if standing is None:
         return ()
     limit, left, reset = standing
-    # Rounded up, so that nobody who waits for so long comes too early.
+    # Rounded up: retrying after this time must not be too early.
     milliseconds = math.ceil(reset * 1000)
     whole = f"{milliseconds}ms" if milliseconds < 1000 else duration(milliseconds / 1000)
     return (names[0], str(limit)), (names[1], str(left)), (names[2], whole)
@@ -144,7 +144,7 @@ def model_operations(
 
 
 def models_body(call: Call, models: Models) -> Mapping[str, Json]:
-    """The one model that was asked for, or the list of all (`wire/openai.md` section 8)."""
+    """Return the requested model, or the list of all (`wire/openai.md` section 8)."""
     listed = [
         {"id": name, "object": "model", "created": models.created, "owned_by": MODEL_OWNER} for name in models.names
     ]

@@ -1,7 +1,4 @@
-"""What a provider says of a request that its model cannot serve: words for each feature, the parameter, its place.
-
-Knows the bodies of chats, completions and responses, no model.
-"""
+"""Features of a request that its model does not support: the message for each, the parameter and its place."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,16 +12,16 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedFeature:
-    """Where in the body the feature is asked for, how OpenAI names that place, and the key of the words."""
+    """Where in the body the feature is, how OpenAI names that place, and the key of the message."""
 
     path: Path
     param: str
-    words: str
+    message: str
     code: str | None = None
 
 
 def unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
-    """What of the call its model cannot serve."""
+    """Return the feature of the call that its model does not support."""
     match failure.details["feature"]:
         case "tools":
             return _parameter("tools" if call.raw.get("tools") else "functions")
@@ -45,7 +42,7 @@ def unsupported_feature(failure: Failure, call: Call) -> UnsupportedFeature:
 
 
 def value_at(body: Json, path: Path) -> Json:
-    """What stands at a place of the body, or None."""
+    """Return the value at a path of the body, or None."""
     for step in path:
         if isinstance(body, list) and isinstance(step, int) and step < len(body):
             body = body[step]
@@ -69,7 +66,7 @@ def _sampling(name: str, call: Call) -> UnsupportedFeature:
 
 
 def _image(call: Call) -> UnsupportedFeature:
-    """The first image of the body; of one that an earlier answer brought there is only the field."""
+    """Return the first image of the body; only the field if an earlier answer has it."""
     field = "input" if call.operation == "responses" else "messages"
     path = next(_images(call.raw.get(field), (field,)), None)
     if path is None:

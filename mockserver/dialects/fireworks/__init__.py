@@ -1,4 +1,4 @@
-"""Fireworks: text completions by their published schema, and chat beside them (`wire/fireworks-completions.md`)."""
+"""Fireworks: text completions by their published schema, and chat (`wire/fireworks-completions.md`)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -56,17 +56,19 @@ def _parse_chat(http: HttpRequest, strict: bool) -> Call:
 
 def _render_completion(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101  # the engine answers an operation in its own kind
-    return with_headers(text_reply(call, outcome, TEXT_LAYOUT, completion_options(call, outcome)), _told(call, outcome))
+    return with_headers(
+        text_reply(call, outcome, TEXT_LAYOUT, completion_options(call, outcome)), _answer_headers(call, outcome)
+    )
 
 
 def _render_chat(call: Call, outcome: Success) -> Reply:
     assert isinstance(outcome, Answer)  # noqa: S101
     ended = tuple(replace(choice, finish=_FILTERED.get(choice.finish, choice.finish)) for choice in outcome.choices)
-    return with_headers(chat_reply(call, replace(outcome, choices=ended), CHAT_LAYOUT), _told(call, outcome))
+    return with_headers(chat_reply(call, replace(outcome, choices=ended), CHAT_LAYOUT), _answer_headers(call, outcome))
 
 
-def _told(call: Call, answer: Answer) -> Headers:
-    """The headers of an answer; a stream goes out before there is anything to tell of how it performed."""
+def _answer_headers(call: Call, answer: Answer) -> Headers:
+    """Return the headers of an answer; a stream starts before its metrics are known."""
     own = (*request_id_header(call.http, call), *_limits(answer.usage.prompt, answer.usage.completion))
     if call.stream:
         return own
@@ -98,21 +100,21 @@ def _remaining(sent: tuple[int, int], generated: tuple[int, int]) -> Headers:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = ERRORS.say(failure, http, call)
+    resolved = ERRORS.resolve(failure, http, call)
     own = (*request_id_header(http, call), *retry_after(failure))
-    if said.status == 429:
-        used_up = "window" not in failure.details  # else it is said elsewhere which limit is
+    if resolved.status == 429:
+        used_up = "window" not in failure.details  # else the failure names the limit that was reached
         own = (*own, *_limits(TOKENS_OF_PROMPTS * used_up, TOKENS_GENERATED * used_up))
-    return json_reply(said.status, _body(said, failure, own[0][1]), merge_headers(own, failure.headers))
+    return json_reply(resolved.status, _body(resolved, failure, own[0][1]), merge_headers(own, failure.headers))
 
 
-def _body(said: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
-    """A list of details for a 422, FastAPI's own words for a path that is none, an envelope for all else."""
+def _body(resolved: ProviderError, failure: Failure, request: str) -> Mapping[str, Json]:
+    """A list of details for a 422, FastAPI's own body for an unknown path, an envelope otherwise."""
     if failure.reason in ("route_not_found", "method_not_allowed"):
-        return {"detail": said.message}
-    if said.status == 422:
-        return {"detail": failure.details.get("detail") or [detail_of(said.message, said.param)]}
-    error = {"message": said.message, "param": said.param, "code": said.code, "type": said.kind}
+        return {"detail": resolved.message}
+    if resolved.status == 422:
+        return {"detail": failure.details.get("detail") or [detail_of(resolved.message, resolved.param)]}
+    error = {"message": resolved.message, "param": resolved.param, "code": resolved.code, "type": resolved.kind}
     return {"error": error, "request_id": request}
 
 

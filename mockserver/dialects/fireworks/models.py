@@ -1,6 +1,6 @@
 """The requests as Fireworks publishes them: the closed one for completions (its seed), and its chat.
 
-Only validates: knows no Call, no words. Members of unions are labelled as FastAPI names them in `loc`.
+Only validates. Members of unions are labelled as FastAPI names them in `loc`.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def _reads_as(kind: type[int] | type[float], text: str) -> bool:
 
 
 def _one_refused(value: Any) -> Any:
-    """Of a great many entries only the first that will be refused, so that not each of them is told."""
+    """Keep only the first entry that will be refused, so that a large object gives one error, not thousands."""
     if not isinstance(value, Mapping) or len(value) <= _MANY:
         return value
     return next(({key: entry} for key, entry in value.items() if type(entry) not in _FITTING), value)

@@ -1,4 +1,4 @@
-"""Fireworks' requests become Calls: what its bodies have beyond OpenAI's, and what excludes what."""
+"""Fireworks' requests become Calls: the fields that OpenAI does not have, and fields that exclude each other."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,14 +35,18 @@ def refuse(complaint: Complaint) -> Failure:
     return refusal({**detail, "ctx": {"error": {}}})
 
 
-def detail_of(said: str, param: str | None) -> Detail:
-    """A detail in free words."""
+def detail_of(message: str, param: str | None) -> Detail:
+    """Return a detail with a message of its own."""
     steps = (param or "").replace("[", ".").replace("]", "").split(".") if param else ()
-    return {"loc": ["body", *(int(step) if step.isdecimal() else step for step in steps)], "msg": said, "type": _VALUE}
+    return {
+        "loc": ["body", *(int(step) if step.isdecimal() else step for step in steps)],
+        "msg": message,
+        "type": _VALUE,
+    }
 
 
 def validated(adapter: TypeAdapter[Body], body: Mapping[str, Json]) -> Body:
-    """The body as its request model reads it, or the 422 that tells all that is wrong with it."""
+    """The body as its request model reads it, or the 422 that lists all that is wrong with it."""
     try:
         return adapter.validate_python(_few_keys(body, adapter))
     except ValidationError as error:
@@ -70,7 +74,7 @@ def _unread(http: HttpRequest, failure: Failure) -> Failure:
 
 
 def _offset(why: str, body: bytes) -> int:
-    """Where the body is broken, in characters; 0 where the words do not say."""
+    """Where the body is broken, in characters; 0 where the message does not say."""
     found = re.search(r"line (\d+) column (\d+)$", why)
     if found is None:
         return 0
@@ -82,7 +86,7 @@ def _offset(why: str, body: bytes) -> int:
 
 
 def _json_words(why: str) -> str:
-    """The words of Python's own JSON reader for what ours found."""
+    """Return the message of Python's JSON parser for an error of ours."""
     return next((words for start, words in _JSON_WORDS.items() if why.startswith(start)), clip(why, 200))
 
 
@@ -100,7 +104,7 @@ def _detail_of_error(error: ErrorDetails) -> Detail:
 
 
 def _step(step: str | int) -> str | int:
-    """A step of a location as FastAPI names it; the labels of OpenAI's models are in plain words."""
+    """A step of a location as FastAPI names it; the labels of OpenAI's models are plain text."""
     return _LABELS.get(step, step.strip("<>")) if isinstance(step, str) else step
 
 
@@ -163,11 +167,11 @@ def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> C
     """The Call of a completion's body, or the 422 that lists what is wrong with it."""
     parsed = validated(COMPLETION, body)
     _refuse_conflicts(parsed)
-    if (words := too_many(parsed)) is not None:
-        raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=words))
+    if (message := too_many(parsed)) is not None:
+        raise refuse(Complaint("conflict", ("n",), got=parsed["n"], message=message))
     call = completion_call(http, body, {**parsed, "logprobs": None, "max_tokens": _max_tokens(parsed)}, dialect=dialect)
-    if (field := _repeating(parsed)) is not None and (words := too_long(call)) is not None:
-        raise refuse(Complaint("conflict", (field,), got=body[field], message=words))
+    if (field := _repeating(parsed)) is not None and (message := too_long(call)) is not None:
+        raise refuse(Complaint("conflict", (field,), got=body[field], message=message))
     messages = _with_images(call.messages, parsed.get("images"))
     response_format, schema = _format(parsed)
     return replace(
@@ -237,7 +241,7 @@ def completion_options(call: Call, answer: Answer) -> CompletionOptions:
 def perf_metrics(call: Call, answer: Answer) -> dict[str, Json]:
     """How the answer performed, by its tokens: the same for the same request."""
     first = 0.02 + answer.usage.prompt * 1e-5
-    told: dict[str, Json] = {
+    metrics: dict[str, Json] = {
         "prompt-tokens": answer.usage.prompt,
         "cached-prompt-tokens": answer.usage.cached,
         "server-time-to-first-token": round(first, 6),
@@ -245,9 +249,9 @@ def perf_metrics(call: Call, answer: Answer) -> dict[str, Json]:
     }
     guess = _predicted(call.raw, answer.tokenizer)
     if guess:
-        told["speculation-prompt-tokens"] = len(guess)
-        told["speculation-prompt-matched-tokens"] = _matched(guess, answer)
-    return told
+        metrics["speculation-prompt-tokens"] = len(guess)
+        metrics["speculation-prompt-matched-tokens"] = _matched(guess, answer)
+    return metrics
 
 
 def _predicted(body: RequestBody, tokenizer: Tokenizer) -> Sequence[str]:
@@ -286,8 +290,8 @@ def _conflicts(parsed: RequestBody) -> Iterator[str]:
 
 
 def _extra_field(key: str, value: Json) -> RequestBody:
-    said = "Extra inputs are not permitted"
-    return {"loc": ["body", key], "msg": said, "type": "extra_forbidden", "input": shortened(value)}
+    message = "Extra inputs are not permitted"
+    return {"loc": ["body", key], "msg": message, "type": "extra_forbidden", "input": shortened(value)}
 
 
 def _max_tokens(parsed: RequestBody) -> int | None:
@@ -303,7 +307,7 @@ def _repeating(parsed: RequestBody) -> str | None:
 
 
 def _max_endless_tokens(parsed: RequestBody, choices: int) -> int | None:
-    """How long each text may get that would never end: there is no telling how many of them are parsed for."""
+    """Limit each text that would never end, as a request can ask for many of them."""
     return MAX_ENDLESS_TOKENS // choices if parsed.get("ignore_eos") is True else None
 
 
@@ -328,7 +332,7 @@ def _format(parsed: RequestBody) -> tuple[str, Json]:
     if isinstance(schema, str):
         schema = _parsed(schema, name)
     if isinstance(schema, Mapping) and isinstance(schema.get("schema"), Mapping):
-        schema = schema["schema"]  # as OpenAI writes it: with a name beside it
+        schema = schema["schema"]  # as OpenAI writes it: with a name
     return ("json_object", None) if schema is None else ("json_schema", schema)
 
 
@@ -372,9 +376,9 @@ def _with_images(messages: Sequence[Message], images: Json) -> tuple[Message, ..
     )
 
 
-def _fingerprint_fields(said: RequestBody, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
+def _fingerprint_fields(fields: RequestBody, messages: Sequence[Message], schema: Json) -> dict[str, Json]:
     """What would change the answer: not what is shown of it; a schema as text, as the order of its keys counts."""
-    kept = {key: value for key, value in said.items() if key not in _SHOWN}
+    kept = {key: value for key, value in fields.items() if key not in _SHOWN}
     if schema is not None:
         kept["response_format"] = {"type": "json_schema", "schema": to_json(schema).decode()}
     if len(messages) == 1 and messages[0].parts:

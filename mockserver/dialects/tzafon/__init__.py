@@ -76,13 +76,13 @@ def _model(name: str, created: int) -> dict[str, Json]:
 
 
 def _fail(http: HttpRequest, failure: Failure, call: Call | None) -> Reply:
-    said = ERRORS.say(failure, http, call)
-    code = said.status if said.code is None else said.code
-    error: Json = {"message": said.message, "type": said.kind, "param": said.param, "code": code}
-    if said.status == 401 and failure.message is None:
-        error = "Unauthorized"  # by the server in front of the model, which has words of its own
+    resolved = ERRORS.resolve(failure, http, call)
+    code = resolved.status if resolved.code is None else resolved.code
+    error: Json = {"message": resolved.message, "type": resolved.kind, "param": resolved.param, "code": code}
+    if resolved.status == 401 and failure.message is None:
+        error = "Unauthorized"  # by the server in front of the model, which has its own body
     own = (*request_id_header(http, call), *retry_after(failure))
-    return json_reply(said.status, {"error": error}, merge_headers(own, failure.headers))
+    return json_reply(resolved.status, {"error": error}, merge_headers(own, failure.headers))
 
 
 def _model_operations() -> Iterator[Operation]:

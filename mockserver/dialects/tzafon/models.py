@@ -1,6 +1,6 @@
 """The requests of Tzafon, which are vLLM's: all fields open to more, few bounds, `model` never required.
 
-Only validates: knows no Call, no words. What no type can say stands in `_tzafon/request.py`.
+Only validates. `tzafon/request.py` checks what no type can say.
 """
 
 from typing import Annotated, Any, Literal, Required

@@ -1,4 +1,4 @@
-"""Tzafon's requests become Calls: what vLLM's models cannot say, its words, and the fields that only it has."""
+"""Tzafon's requests become Calls: vLLM's checks and messages, and the fields that only it has."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -41,7 +41,7 @@ def _earlier(given: Iterable[Body]) -> Iterator[Message]:
 
 
 def _with_role(message: Body) -> Body:
-    """A message whose author stands where its role does elsewhere."""
+    """Return a message with a role, which Harmony's form has in its author."""
     author = message.get("author")
     if "role" in message or not isinstance(author, Mapping):
         return message
@@ -76,7 +76,7 @@ def _plain_message(message: Body, index: int) -> Body:
 
 
 def _plain_part(part: str | Body) -> Body:
-    """A part in OpenAI's form: texts and images may stand there bare."""
+    """A part in OpenAI's form: texts and images may come without an object."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
     if isinstance(part.get("type"), str):
@@ -96,7 +96,7 @@ def _typed(tool: Body, index: int) -> Body:
 
 
 def refuse(complaint: Complaint) -> Failure:
-    """The 400 of a complaint: its type tells what the body's model refused from what the server did."""
+    """The 400 of a complaint: its type depends on whether the body's model or the server refused it."""
     failure = refuse_without_code(complaint)
     return replace(failure, kind=None if complaint.kind == "conflict" else "Bad Request")
 

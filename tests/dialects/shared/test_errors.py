@@ -113,7 +113,7 @@ def test_an_unknown_path_names_the_nearest() -> None:
     book = ErrorTable({"route_not_found": ErrorRow(404)}, OPENAI_MESSAGES, bearer)
     http = HttpRequest("POST", "/chat/completion\ud800")
     failure = Failure("route_not_found", details={"nearest": "/v1/chat/completions"})
-    assert book.say(failure, http, None).message == (
+    assert book.resolve(failure, http, None).message == (
         "Invalid URL (POST /chat/completion?). Did you mean /v1/chat/completions?"
     )
 

@@ -15,10 +15,19 @@ from mockserver.cli.child import Completed, run_captured
 from mockserver.cli.options import rules_option, server_sources, setting_flags
 from mockserver.config.errors import ConfigError, MockserverError, Place
 from mockserver.config.settings import Settings
-from mockserver.reports.failures import BAD, Row, fault_line, fault_summary
 from mockserver.server.live import Sources, start
 from mockserver.testing.calls import Calls
-from mockserver.testing.fault_matrix import End, Matrix, Probe, Verdict, judged
+from mockserver.testing.fault_matrix import (
+    BAD,
+    FaultCase,
+    FaultMatrix,
+    FaultRow,
+    RunResult,
+    Verdict,
+    fault_lines,
+    fault_totals,
+    judge,
+)
 
 _MAX_MESSAGE = 100  # characters of the last line that a program prints
 _FLAGS = "--fault, --error, --position and similar flags"
@@ -60,16 +69,17 @@ def command(program: tuple[str, ...], rules: tuple[Path, ...], **options: Any) -
     flags = {name: options.pop(name) for name in Settings.model_fields}
     output = options.pop("output")
     matrix = _matrix(options)
-    bench, rows = _Bench(program, server_sources(rules, flags), matrix, output), list[Row]()
+    bench, rows = _Bench(program, server_sources(rules, flags), matrix, output), list[FaultRow]()
+    width = max(len(case.name) for case in matrix.cases)
     click.echo(shlex.join(program))
     for row in bench.rows():
         rows.append(row)
-        click.echo(fault_line(row, max(len(probe.name) for probe in matrix.probes)))
-    click.echo(fault_summary(rows))
+        click.echo("\n".join(fault_lines([row], width)))
+    click.echo(fault_totals(rows))
     sys.exit(int(any(row.bad for row in rows)))
 
 
-def _matrix(options: dict[str, Any]) -> Matrix:
+def _matrix(options: dict[str, Any]) -> FaultMatrix:
     """The matrix that the flags describe. Raises ConfigError."""
     expect: dict[str, list[str]] = {}
     for each in options.pop("expect"):
@@ -80,7 +90,7 @@ def _matrix(options: dict[str, Any]) -> Matrix:
         raise ConfigError(f'--times must be "all" or a whole number of at least 1, not {times!r}')
     try:
         options |= {"times": None if times == "all" else int(times), "errors": errors or None, "expect": expect}
-        return Matrix.of(Place(_FLAGS, 1, 1), *faults, **options)
+        return FaultMatrix.of(Place(_FLAGS, 1, 1), *faults, **options)
     except MockserverError as error:
         raise ConfigError(*(mistake.message for mistake in error.mistakes)) from None
 
@@ -91,32 +101,32 @@ class _Bench:
 
     program: Sequence[str]
     sources: Sources
-    matrix: Matrix
+    matrix: FaultMatrix
     output: bool
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[FaultRow]:
         """How it copes with each fault. Raises ConfigError if it fails without one, or makes no calls."""
         name, intact = shlex.join(self.program), ""
-        for probe in self.matrix.probes:
-            ran, calls = self._run(probe)
+        for case in self.matrix.cases:
+            ran, calls = self._run(case)
             if self.output:
                 click.echo(ran.out + ran.err, err=True, nl=False)
-            if probe.rule is None:
+            if case.rule is None:
                 intact = ran.out
                 _check_without_faults(ran, calls, self.matrix.limit)
-                yield Row(name, probe.name, "stream" if calls[0].stream else "plain", "recovered", "passes", bad=False)
+                yield FaultRow(name, case.name, "stream" if calls[0].stream else "plain", "recovered", "passes", bad=False)
             else:
-                verdict = judged(probe, self._end(ran, intact), calls)
-                yield self.matrix.standard.row(name, probe, _with_output(verdict, ran, intact))
+                verdict = judge(case, self._result(ran, intact), calls)
+                yield self.matrix.criteria.row(name, case, _with_output(verdict, ran, intact))
 
-    def _run(self, probe: Probe) -> tuple[Completed, Calls]:
+    def _run(self, case: FaultCase) -> tuple[Completed, Calls]:
         """Run the program under a fault. Return how it ended, and its calls."""
         from mockserver.server.namespaces import DEFAULT
         from mockserver.server.run import Running, environment
 
         live = start(self.sources)
         live.journal.keeps_calls = True
-        live.namespaces.touch(DEFAULT).put(() if probe.rule is None else (probe.rule,))
+        live.namespaces.touch(DEFAULT).put(() if case.rule is None else (case.rule,))
         with Running(live, self.sources) as running:
             environ = {**os.environ, **environment(running.address, live.settings, os.environ)}
             ran = run_captured(self.program, environ, self.matrix.limit)
@@ -124,16 +134,16 @@ class _Bench:
             running.hang_up()  # the program has ended
         return ran, Calls.of_rows(tuple(live.journal))
 
-    def _end(self, ran: Completed, intact: str) -> End:
+    def _result(self, ran: Completed, intact: str) -> RunResult:
         if ran.code is None:
-            return End("passed", hung=f"still running after {self.matrix.limit:g} s")
+            return RunResult("passed", hung=f"still running after {self.matrix.limit:g} s")
         if ran.code == 0:
-            return End("passed", same=bool(intact) and ran.out == intact)
+            return RunResult("passed", same=bool(intact) and ran.out == intact)
         lines = ran.err.strip().splitlines()
         error = next((found[1] for found in map(_ERROR.match, reversed(lines)) if found), "")
         message = error or (lines[-1][:_MAX_MESSAGE] if lines else "")
         names = (*([error] if error else ()), f"exit {ran.code}")
-        return End("raised", f"{message} (exit code {ran.code})" if message else f"exit code {ran.code}", names)
+        return RunResult("raised", f"{message} (exit code {ran.code})" if message else f"exit code {ran.code}", names)
 
 
 def _check_without_faults(ran: Completed, calls: Calls, limit: float) -> None:

@@ -1,6 +1,7 @@
 """Values as text for people: on one line, cut, and with every character escaped that would not show as itself."""
 
 import json
+from collections.abc import Container, Iterator, Sequence
 
 LONGEST = 300  # characters of a line in a log
 SHOWN = 80  # characters of a value in a message
@@ -31,6 +32,14 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)
+
+
+def aligned(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> Iterator[str]:
+    """Rows of cells as lines in columns, two spaces apart; columns in `right` are aligned to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.rjust(widths[at]) if at in right else cell.ljust(widths[at]) for at, cell in enumerate(row))
+        yield "  ".join(cells).rstrip()
 
 
 def printable(text: str, longest: int = LONGEST) -> str:

@@ -1,7 +1,7 @@
 """The pytest plugin: fixtures, a marker and options.
 
-The work is in `mockserver.pytest_plugin.run`, imported with the first test that needs a server: an unused plugin costs
-next to nothing.
+The work is in `mockserver.pytest_plugin.run`, imported with the first test that needs a server, so that an unused
+plugin costs next to nothing.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ import pytest
 if TYPE_CHECKING:
     from mockserver.pytest_plugin.run import Run, Use
     from mockserver.testing import MockServer
-    from mockserver.testing.clients import Environs
+    from mockserver.testing.clients import EnvironmentPatch
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FIXTURES = {"mockserver", "mockserver_session"}
 RUN: pytest.StashKey[Run] = pytest.StashKey()
 USE: pytest.StashKey[Use] = pytest.StashKey()
-LED: pytest.StashKey[Environs] = pytest.StashKey()
+PATCH: pytest.StashKey[EnvironmentPatch] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options, each also a key of the ini file."""
+    """Add the options, most of them also keys of the ini file."""
     group = parser.getgroup("mockserver", "mock servers for LLM APIs")
     try:
         for name, (words, kind, how) in OPTIONS.items():
@@ -41,14 +41,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
             parser.addini(f"mockserver_{name}", words, type=kind)
         group.addoption(_FORCED, dest="mockserver_record_in_ci", action="store_true", help="allow recording under CI")
         group.addoption("--mockserver-coverage", action="append", default=[], metavar="KIND", help=_COVERAGE)
-        if pytest.version_tuple < (9,):  # which finds two of one name only when it reads some
+        if pytest.version_tuple < (9,):  # which notices equal names only when parsing
             with suppress(pytest.UsageError):
                 parser.parse_known_args([])
     except (ValueError, ArgumentError) as error:
         if "--mockserver" not in str(error):
             raise
         raise pytest.UsageError(
-            f"mockserver: another plugin has an option of this name, {error}; keep one of them out: -p no:NAME"
+            f"mockserver: another plugin has an option of the same name, {error}; disable one of them: -p no:NAME"
         ) from error
     parser.addini("mockserver_coverage", _COVERAGE, type="args")
     parser.addini("mockserver_unused", _UNUSED)
@@ -58,17 +58,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Before anything of the user's is imported, lead clients to the server, where the ini file wants that."""
-    sys.meta_path[:0] = [finder := Plain()]
+    """With `mockserver_env = session`, set the environment before any of the user's modules are imported."""
+    sys.meta_path[:0] = [finder := WithoutRewriting()]
     early_config.add_cleanup(partial(_forget, finder))
     if early_config.getini("mockserver_env") == "session":
-        with _told(pytest.UsageError):
-            _run(early_config).lead()
+        with _raising(pytest.UsageError):
+            _run(early_config).set_environ()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known, see to it that options are in order, and watch which rules are used."""
-    from mockserver.pytest_plugin.coverage import wanted
+    """Register the markers, check the options, and start measuring rule coverage."""
+    from mockserver.pytest_plugin.coverage import rule_coverage
 
     config.addinivalue_line(
         "markers", f"{MARK}(rules=, cassette=, unmatched=, timing=, seed=, dialect=, ...): {_MARKS}"
@@ -78,150 +78,148 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     for name, (_, choices) in CHOICES.items():
         if (value := config.getini(name)) not in ("", *choices):
-            raise pytest.UsageError(f"{name} is one of {', '.join(choices)}, not {value!r}")
+            raise pytest.UsageError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
     if not _may_record(config) and (config.getoption("mockserver_record") or "none") != "none":
-        raise pytest.UsageError(f"nothing is recorded under CI (the variable CI is set), unless {_FORCED} is given")
-    if (coverage := wanted(config, FIXTURES)) is not None:
+        raise pytest.UsageError(f"recording is disabled under CI (the variable CI is set); pass {_FORCED} to allow it")
+    if (coverage := rule_coverage(config, FIXTURES)) is not None:
         config.pluginmanager.register(coverage, "mockserver-coverage")
     distributes = config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput")
     if distributes and (run := config.stash.get(RUN, None)) is not None:
-        run.close()  # it is for the conftest files that were imported by now; workers have their own
+        run.close()  # it was for conftest files; workers have their own
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tell once what is mistaken in what tests want, rather than in each test."""
+    """Report mistakes in marks and rules files once, at collection, rather than in each test."""
     ours = [item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))]
     if not ours or config.option.collectonly:
         return
-    lost = set[pytest.Item]()
-    for text, held in _run(config).mistakes(ours):
-        more = f" and {len(held) - 1} more" if len(held) > 1 else ""
-        where = held[0].nodeid.partition("::")[0]
-        report = pytest.CollectReport(where, "failed", f"{text}\nwanted by {held[0].nodeid}{more}", [])
+    removed = set[pytest.Item]()
+    for text, affected in _run(config).mistakes(ours):
+        more = f" and {len(affected) - 1} more" if len(affected) > 1 else ""
+        file = affected[0].nodeid.partition("::")[0]
+        report = pytest.CollectReport(file, "failed", f"{text}\nrequired by {affected[0].nodeid}{more}", [])
         config.hook.pytest_collectreport(report=report)
-        lost.update(held)
-    items[:] = [item for item in items if item not in lost]
+        removed.update(affected)
+    items[:] = [item for item in items if item not in removed]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Have a test that is marked so run once for each fault."""
+    """Run a test with the mark for faults once per fault."""
     if metafunc.definition.get_closest_marker(FAULTS) is not None:
         from mockserver.pytest_plugin import faults
 
         plugins = metafunc.config.pluginmanager
         if not plugins.is_registered(faults):
             plugins.register(faults, FAULTS)
-        faults.spread(metafunc)
+        faults.parametrize(metafunc)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Have a server for a marked test that does not ask for one itself, before all else that is for it alone."""
+    """Give a marked test the fixture, before its other function-scoped fixtures, if it does not request it."""
     marked = item.get_closest_marker(MARK) or item.get_closest_marker(FAULTS)
     if marked is not None and isinstance(item, pytest.Function) and "mockserver" not in item.fixturenames:
         known, names = item._fixtureinfo.name2fixturedefs, item.fixturenames
-        lasting = [name for name in names if name in known and known[name][-1].scope != "function"]
-        # a list of its own: the other parameters of the test have the same one
-        item.fixturenames = [*lasting, "mockserver", *(name for name in names if name not in lasting)]
+        wider = [name for name in names if name in known and known[name][-1].scope != "function"]
+        # a new list, as the other parameters of the test share the old one
+        item.fixturenames = [*wider, "mockserver", *(name for name in names if name not in wider)]
 
 
 @pytest.fixture(scope="session")
 def mockserver_session(request: pytest.FixtureRequest) -> MockServer:
-    """The server beneath `mockserver`: one for each worker, on a port of its own."""
-    with _told(_FAILED):
+    """The server behind `mockserver`: one per worker, on its own port."""
+    with _raising(_FAILED):
         return _run(request.config).started()
 
 
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_session: MockServer) -> Iterator[MockServer]:
-    """A stand-in for LLM APIs, cleared for each test, to which the official clients come by themselves."""
+    """A mock server for LLM APIs, reset for each test; the official clients connect to it by themselves."""
     stash = request.node.stash
-    with _told(_FAILED), _run(request.config).lent(request.node, mockserver_session) as use:
-        stash[USE], stash[LED] = use, use.environs
+    with _raising(_FAILED), _run(request.config).serving(request.node, mockserver_session) as use:
+        stash[USE], stash[PATCH] = use, use.patch
         yield use.server
         del stash[USE]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Let a test fail for what its server has to complain of."""
+    """Fail a test for the problems of its server."""
     result = yield
     use = item.stash.get(USE, None)
-    if use is not None and (complaint := use.complaint()):
-        pytest.fail(complaint, pytrace=False)
+    if use is not None and (problems := use.failure()):
+        pytest.fail(problems, pytrace=False)
     return result
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """Put the environment back again: fixtures that were there before ours may have ended with what it was then."""
+    """Restore the environment again: fixtures that were set up before ours may have restored our values."""
     try:
         return (yield)
     finally:
-        if (environs := item.stash.get(LED, None)) is not None:
-            environs.restore()
+        if (patch := item.stash.get(PATCH, None)) is not None:
+            patch.restore()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Have the report of a test say what its server saw."""
+    """Add what its server saw to the report of a test."""
     report = yield
     use = item.stash.get(USE, None)
     if use is not None:
-        use.tell(report, None if call.excinfo is None else call.excinfo.value)
+        use.add_to(report, None if call.excinfo is None else call.excinfo.value)
     return report
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Show what tests did under faults, and which episodes of cassettes were not played."""
-    reports = [each for told in terminalreporter.stats.values() for each in told if getattr(each, "when", "") == "call"]
+    """Show the fault matrix, and the cassettes with unplayed episodes."""
+    reports = [
+        each for group in terminalreporter.stats.values() for each in group if getattr(each, "when", "") == "call"
+    ]
     if rows := [value for each in reports for name, value in each.user_properties if name == FAULTS]:
-        from mockserver.reports.failures import Row, table
+        from mockserver.testing.fault_matrix import FaultRow, matrix_table
 
         terminalreporter.section("mockserver faults")
-        for line in table([Row(**row) for row in rows]):
+        for line in matrix_table([FaultRow(**row) for row in rows]):
             terminalreporter.write_line(line)
-    taped = [each for each in reports if hasattr(each, "mockserver_tape")]
-    if taped and config.getini("mockserver_unplayed") != "ignore":
-        from mockserver.pytest_plugin.run import idle
+    replayed = [each for each in reports if hasattr(each, "mockserver_cassette")]
+    if replayed and config.getini("mockserver_unplayed") != "ignore":
+        from mockserver.pytest_plugin.run import unplayed_lines
 
-        for line in idle(taped):
+        for line in unplayed_lines(replayed):
             terminalreporter.write_line(f"mockserver: {line}")
 
 
-class Plain(MetaPathFinder):
-    """Finds our modules as Python does.
-
-    Of all that comes with a plugin pytest rewrites the asserts, and at every start anew where it may not write: that
-    would take seconds.
-    """
+class WithoutRewriting(MetaPathFinder):
+    """Finds our modules without pytest's assertion rewriting, which takes seconds if its cache is not writable."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None, /
     ) -> ModuleSpec | None:
-        """The module, if it is ours."""
+        """Find a module of this package."""
         return PathFinder.find_spec(name, path) if name.startswith("mockserver.") else None
 
 
-def _forget(finder: Plain) -> None:
+def _forget(finder: WithoutRewriting) -> None:
     with suppress(ValueError):
         sys.meta_path.remove(finder)
 
 
 def _run(config: pytest.Config) -> Run:
-    """The run of tests that this process is at."""
+    """The test run of this process."""
     if RUN not in config.stash:
         from mockserver.pytest_plugin.run import Run
 
-        run = config.stash[RUN] = Run(_stated(config), recording=_may_record(config))
+        run = config.stash[RUN] = Run(_options(config), recording=_may_record(config))
         config.add_cleanup(run.close)
     return config.stash[RUN]
 
 
-def _stated(config: pytest.Config) -> Mapping[str, Any]:
-    """What the command line says, and where it is silent the ini file. It may not have been read to its end yet."""
+def _options(config: pytest.Config) -> dict[str, Any]:
+    """The options of the command line, which may not be parsed to its end yet, and of the ini file."""
     given = vars(config.known_args_namespace)
     found: dict[str, Any] = {}
     for name in OPTIONS:
@@ -244,8 +242,8 @@ def _may_record(config: pytest.Config) -> bool:
 
 
 @contextmanager
-def _told(said: Callable[[str], BaseException]) -> Iterator[None]:
-    """Tell people of their mistakes, without our own lines around them."""
+def _raising(error_type: Callable[[str], BaseException]) -> Iterator[None]:
+    """Raise mistakes in configuration as another error, without a traceback."""
     from mockserver.config.errors import MockserverError
 
     try:
@@ -253,13 +251,13 @@ def _told(said: Callable[[str], BaseException]) -> Iterator[None]:
     except MockserverError as error:
         from mockserver.pytest_plugin.run import in_pytest
 
-        raise said(in_pytest("\n".join(mistake.shown() for mistake in error.mistakes))) from None
+        raise error_type(in_pytest("\n".join(mistake.shown() for mistake in error.mistakes))) from None
 
 
 _FAILED = partial(pytest.fail.Exception, pytrace=False)
 _RECORDS = ("none", "once", "new_episodes", "all")
 
-# What can be said of the server of all tests: in which words, of which type in the ini file, and on the command line.
+# The options of all tests' server: help, type in the ini file, and arguments for the command line.
 OPTIONS: Mapping[str, tuple[str, Any, Mapping[str, Any]]] = {
     "rules": (
         "a rules file for tests whose mark names none; repeatable",

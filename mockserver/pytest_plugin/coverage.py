@@ -1,4 +1,4 @@
-"""Rule coverage in pytest: watches the servers of all tests, and tells at the end what was used, and what never was."""
+"""Rule coverage in pytest: watches the servers of all tests, and reports at the end which rules were used."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver.core.text import plural
 from mockserver.reports.coverage_watch import Watch, watching
 
 if TYPE_CHECKING:
     from mockserver.reports.coverage import Coverage
 
 UNUSED = ("ignore", "warn", "fail")
-_TOLD = "mockserver_coverage"  # what a worker hands to the one that started it
-Report = tuple[str, Path | None]  # its kind, and where to
+_OUTPUT = "mockserver_coverage"  # the key of a worker's output
+Report = tuple[str, Path | None]  # its kind and its file
 
 
-def wanted(config: pytest.Config, fixtures: Set[str]) -> RuleCoverage | None:
-    """What is to be registered for a run whose tests have rules by these fixtures; None, where nobody wants to know.
-
-    Raises pytest.UsageError.
-    """
+def rule_coverage(config: pytest.Config, fixtures: Set[str]) -> RuleCoverage | None:
+    """The plugin to register for tests with these fixtures, if anything is to be reported. Raises UsageError."""
     unused = config.getini("mockserver_unused") or "warn"
     if unused not in UNUSED:
-        raise pytest.UsageError(f"mockserver_unused is one of {', '.join(UNUSED)}, not {unused!r}")
-    said = config.getoption("mockserver_coverage") or config.getini("mockserver_coverage")
-    reports = tuple(_report(each, config) for each in said)
+        raise pytest.UsageError(f"mockserver_unused must be one of {', '.join(UNUSED)}, not {unused!r}")
+    kinds = config.getoption("mockserver_coverage") or config.getini("mockserver_coverage")
+    reports = tuple(_report(kind, config) for kind in kinds)
     return RuleCoverage(unused, reports, fixtures) if reports or unused != "ignore" else None
 
 
-def _report(said: str, config: pytest.Config) -> Report:
-    kind, _, path = said.partition(":")
+def _report(option: str, config: pytest.Config) -> Report:
+    kind, _, path = option.partition(":")
     if kind not in REPORTS or (kind == "term" and path):
-        raise pytest.UsageError(f"--mockserver-coverage is term, html, html:FOLDER, json or json:FILE, not {said!r}")
-    usual = REPORTS[kind]
-    return (kind, config.invocation_params.dir / (path or usual) if usual else None)
+        raise pytest.UsageError(
+            f"--mockserver-coverage must be term, html, html:FOLDER, json or json:FILE, not {option!r}"
+        )
+    default = REPORTS[kind]
+    return (kind, config.invocation_params.dir / (path or default) if default else None)
 
 
 class RuleCoverage:
-    """A plugin for one run; a worker hands on what it saw. Where only some tests run, unused rules are no complaint."""
+    """The plugin for one run. Unused rules are reported only if all tests ran."""
 
     def __init__(self, unused: str, reports: Sequence[Report], fixtures: Set[str]) -> None:
         self._unused, self._reports, self._fixtures = unused, reports, fixtures
@@ -51,81 +51,83 @@ class RuleCoverage:
         watching.append(self._watch)
 
     def pytest_unconfigure(self) -> None:
-        """Watch no more."""
+        """Stop watching."""
         watching.remove(self._watch)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Some tests do not run."""
+        """Note that some tests do not run."""
         self._partial = self._partial or bool(items)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """What could not be collected, or is skipped as a whole, does not run."""
+        """Note that some tests could not be collected, or are skipped with their module."""
         self._partial = self._partial or not report.passed
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test that is skipped may be the one that uses a rule."""
+        """Note the skipped tests, which might use rules."""
         if report.skipped:
             self._skipped.add(report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A worker has ended; of one that crashed nothing is known."""
-        told: Mapping[str, Any] | None = getattr(node, "workeroutput", {}).get(_TOLD)
-        if told is None:
+        """Add what a worker saw; one that crashed sends nothing."""
+        output: Mapping[str, Any] | None = getattr(node, "workeroutput", {}).get(_OUTPUT)
+        if output is None:
             self._partial = True
         else:
-            self._watch.add(told["watch"])
-            self._partial = self._partial or told["partial"]
+            self._watch.merge(output["watch"])
+            self._partial = self._partial or output["partial"]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        """Let a run fail whose rules nobody used, if that is wanted."""
+        """With `mockserver_unused = fail`, fail the run for unused rules."""
         config = session.config
         skipped = (item for item in session.items if item.nodeid in self._skipped)
         ours = any(not self._fixtures.isdisjoint(getattr(item, "fixturenames", ())) for item in skipped)
-        self._partial = self._partial or ours or _broken_off(session)
+        self._partial = self._partial or ours or _interrupted(session)
         if hasattr(config, "workeroutput"):
-            config.workeroutput[_TOLD] = {"watch": self._watch.told(), "partial": self._partial}
-        elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._complaints(config):
+            config.workeroutput[_OUTPUT] = {"watch": self._watch.as_dict(), "partial": self._partial}
+        elif self._unused == "fail" and exitstatus == pytest.ExitCode.OK and self._unused_rules(config):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-        """The reports, and the rules that nobody used."""
+        """Write the reports, and list unused rules."""
         terminalreporter.ensure_newline()
         for kind, path in self._reports:
-            _TELLING[kind](self._watch.coverage(str(config.rootpath)), path, terminalreporter)
-        if complaints := self._complaints(config):
-            failing = self._unused == "fail"
-            title = f"mockserver: {_many(len(complaints))} never used"
+            _WRITERS[kind](self._watch.coverage(str(config.rootpath)), path, terminalreporter)
+        if unused := self._unused_rules(config):
+            failing, were = self._unused == "fail", "was" if len(unused) == 1 else "were"
+            title = f"mockserver: {plural(len(unused), 'rule')} {were} never used"
             terminalreporter.section(title, red=failing, yellow=not failing)
-            for line in complaints:
+            for line in unused:
                 terminalreporter.write_line(line)
             if failing:
-                terminalreporter.write_line("the run fails for that: mockserver_unused = fail")
+                terminalreporter.write_line("the run fails because of mockserver_unused = fail")
 
-    def _complaints(self, config: pytest.Config) -> list[str]:
+    def _unused_rules(self, config: pytest.Config) -> list[str]:
         if self._unused == "ignore" or self._partial or self._watch.empty or _narrowed(config):
             return []
-        from mockserver.reports.coverage import unused
+        from mockserver.reports.coverage import unused_rules
 
-        return list(unused(self._watch.coverage(str(config.rootpath))))
+        return list(unused_rules(self._watch.coverage(str(config.rootpath))))
 
 
-def _broken_off(session: pytest.Session) -> bool:
+def _interrupted(session: pytest.Session) -> bool:
     return bool(session.shouldstop or session.shouldfail) or session.exitstatus == pytest.ExitCode.INTERRUPTED
 
 
 def _narrowed(config: pytest.Config) -> bool:
-    """Whether only a part of the tests was asked for."""
-    option, said = config.option, map(str, config.invocation_params.args)
-    left_out = option.collectonly or getattr(option, "lf", False) or any(each.startswith("--ignore") for each in said)
-    return left_out or (config.args_source is not config.ArgsSource.TESTPATHS and _names_a_part(config))
+    """Whether the command line selects only some of the tests."""
+    option, arguments = config.option, map(str, config.invocation_params.args)
+    left_out = (
+        option.collectonly or getattr(option, "lf", False) or any(each.startswith("--ignore") for each in arguments)
+    )
+    return left_out or (config.args_source is not config.ArgsSource.TESTPATHS and _selects_part(config))
 
 
-def _names_a_part(config: pytest.Config) -> bool:
-    """Whether a test or a file was named, or folders without all tests.
+def _selects_part(config: pytest.Config) -> bool:
+    """Whether the arguments name a test, a file, or folders that do not contain all tests.
 
-    All are below `testpaths`; where that is not said a folder of the root's own may well hold them, no deeper one.
+    All tests are in `testpaths`; without that, a folder directly in the root might contain all of them.
     """
     folders = [Path(os.path.abspath(config.invocation_params.dir / argument)) for argument in config.args]
     if any("::" in str(path) or path.is_file() for path in folders):
@@ -137,26 +139,22 @@ def _names_a_part(config: pytest.Config) -> bool:
     return not any(root in (folder, folder.parent) or folder in root.parents for folder in folders)
 
 
-def _many(rules: int) -> str:
-    return "1 rule was" if rules == 1 else f"{rules} rules were"
-
-
-def _as_table(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
-    from mockserver.reports.coverage import table
+def _write_table(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
+    from mockserver.reports.coverage import as_table
 
     terminal.section("mockserver: rule coverage", sep="-")
-    for line in table(coverage):
+    for line in as_table(coverage):
         terminal.write_line(line)
 
 
-def _as_page(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
-    from mockserver.reports.coverage import page
+def _write_page(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
+    from mockserver.reports.coverage import as_page
 
     texts = {file.path: _lines(file.path) for file in coverage.files}
-    _write(page(coverage, texts), path / "index.html" if path else None, terminal)
+    _write(as_page(coverage, texts), path / "index.html" if path else None, terminal)
 
 
-def _as_json(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
+def _write_json(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
     from mockserver.reports.coverage import as_json
 
     _write(as_json(coverage), path, terminal)
@@ -165,7 +163,7 @@ def _as_json(coverage: Coverage, path: Path | None, terminal: pytest.TerminalRep
 def _lines(path: str) -> Sequence[str]:
     try:
         return Path(path).read_text("utf-8", "replace").splitlines()
-    except OSError:  # a file that a test made for itself
+    except OSError:  # a file that a test created and removed
         return ()
 
 
@@ -176,20 +174,15 @@ def _write(text: str, path: Path | None, terminal: pytest.TerminalReporter) -> N
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     except OSError as error:
-        terminal.write_line(f"rule coverage cannot be written to {path}: {error.strerror or error}", red=True)
+        terminal.write_line(f"cannot write rule coverage to {path}: {error.strerror or error}", red=True)
     else:
-        terminal.write_line(f"rule coverage written to {_near(path)}")
+        here = Path.cwd()
+        terminal.write_line(f"rule coverage written to {path.relative_to(here) if path.is_relative_to(here) else path}")
 
 
-def _near(path: Path) -> Path:
-    """A path as people find it from where they are."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-REPORTS = {"term": "", "html": "mockserver-coverage", "json": "mockserver-coverage.json"}  # where to, usually
-_TELLING: Mapping[str, Callable[[Coverage, Path | None, pytest.TerminalReporter], None]] = {
-    "term": _as_table,
-    "html": _as_page,
-    "json": _as_json,
+REPORTS = {"term": "", "html": "mockserver-coverage", "json": "mockserver-coverage.json"}  # the default file or folder
+_WRITERS: Mapping[str, Callable[[Coverage, Path | None, pytest.TerminalReporter], None]] = {
+    "term": _write_table,
+    "html": _write_page,
+    "json": _write_json,
 }

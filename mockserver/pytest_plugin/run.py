@@ -1,4 +1,4 @@
-"""A run of tests: the server of this process, and each test that uses it. Imported when there is one that does."""
+"""A test run: the server of this process and the tests that use it. Imported with the first such test."""
 
 import os
 import re
@@ -13,86 +13,92 @@ import pytest
 
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.config.source import did_you_mean
-from mockserver.reports.failures import Tape, beside, summary, told, unplayed
+from mockserver.reports.failures import (
+    PlayedCassette,
+    failure_text,
+    server_report,
+    unplayed_episodes,
+    unplayed_summary,
+)
 from mockserver.testing import MockServer, MockServerTestCase, Setup
-from mockserver.testing.clients import Environs
-from mockserver.testing.options import Options, after
+from mockserver.testing.clients import EnvironmentPatch
+from mockserver.testing.options import Options, cassette_name
 from mockserver.testing.setup import MockServerWarning, left_open, unrecorded
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
-FOLDER = "cassettes"  # beside the file of a test
+FOLDER = "cassettes"  # next to the test file
 KEYS = ("rules", "verify", *Options.__annotations__)
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "verify": (True, False),
     "record": ("none", "once", "new_episodes", "all"),
 }
 
-Wanted = dict[str, Any]  # by the keys of the mark
+Config = dict[str, Any]  # by the keys of the mark
 
 
-def wanted(item: pytest.Item, stated: Mapping[str, Any]) -> Wanted:
-    """What is said of a test, the closest wins key by key; `stated` is what ini file and command line say.
+def configured(item: pytest.Item, options: Mapping[str, Any]) -> Config:
+    """The configuration of a test: `options` of ini file and command line, then marks, the closest last.
 
     Raises ConfigError.
     """
     if item.get_closest_marker(FAULTS) is not None and not hasattr(item, "callspec"):
-        raise ConfigError(f"@pytest.mark.{FAULTS} is for functions and plain classes: a TestCase is run once only")
-    found = dict(stated)
+        raise ConfigError(f"@pytest.mark.{FAULTS} is for functions and plain classes, not for a TestCase")
+    found = dict(options)
     for node, mark in reversed(tuple(item.iter_markers_with_node(MARK))):
-        if isinstance(node, pytest.Class | pytest.Function) and _serves_itself(item):
+        if isinstance(node, pytest.Class | pytest.Function) and _has_own_server(item):
             raise ConfigError(f"@pytest.mark.{MARK} is not for a MockServerTestCase: {_OWN}")
-        _vet(mark)
+        _check(mark)
         found |= mark.kwargs
-    found["rules"] = [_found(file, item) for file in _files(found.get("rules"))]
+    found["rules"] = [_existing(file, item) for file in _files(found.get("rules"))]
     if "cassettes" in found or "cassette" in found:
         found["cassettes"] = str(item.path.parent / found.get("cassettes", FOLDER))
     return found
 
 
-def setup(wanted: Mapping[str, Any]) -> Setup:
-    """The setup that this comes to. Raises nothing yet: it is mistaken where it is used."""
-    options = {name: value for name, value in wanted.items() if name not in ("rules", "verify")}
+def setup(config: Config) -> Setup:
+    """The setup of a configuration; mistakes are raised when it is used."""
+    options = {name: value for name, value in config.items() if name not in ("rules", "verify")}
     if options.get("cassette") is None:
         options.pop("record", None)
-    return Setup.of(*wanted["rules"], **options)
+    return Setup.of(*config["rules"], **options)
 
 
-def taped(item: pytest.Item, wanted: Wanted) -> Wanted:
-    """The same with the cassette of the test, where it names none: its own, if it is there or to be recorded."""
-    if "cassette" in wanted:
-        return wanted
-    shared = wanted.get("cassettes")
+def with_cassette(item: pytest.Item, config: Config) -> Config:
+    """The configuration with the test's own cassette, if it exists or is to be recorded, and no other is named."""
+    if "cassette" in config:
+        return config
+    shared = config.get("cassettes")
     folder = shared or str(item.path.parent / FOLDER)
-    plays = wanted.get("record", "none") == "none"
-    if plays and not os.path.isdir(folder):  # as for most tests: the rest takes a while
-        return wanted
-    name = after(_parts(item, beside=shared is None))
-    if plays and not os.path.exists(f"{folder}/{name}.yaml"):
-        return wanted
-    return {**wanted, "cassette": name, "cassettes": folder}
+    replays = config.get("record", "none") == "none"
+    if replays and not os.path.isdir(folder):  # as for most tests; the rest is slower
+        return config
+    name = cassette_name(_parts(item, with_folders=shared is not None))
+    if replays and not os.path.exists(f"{folder}/{name}.yaml"):
+        return config
+    return {**config, "cassette": name, "cassettes": folder}
 
 
-def recorded_once(wanted: Wanted) -> str | None:
-    """The file of the cassette that a test records once, if it does."""
-    name = wanted.get("cassette") if wanted.get("record") == "once" else None
-    return None if name is None else f"{wanted['cassettes']}/{name.removesuffix('.yaml')}.yaml"
+def recorded_once(config: Config) -> str | None:
+    """The cassette's file if the test records it once."""
+    name = config.get("cassette") if config.get("record") == "once" else None
+    return None if name is None else f"{config['cassettes']}/{name.removesuffix('.yaml')}.yaml"
 
 
-def _parts(item: pytest.Item, *, beside: bool) -> Sequence[str]:
-    """The names of a test and of what it stands in: in a folder for all tests the folders too."""
+def _parts(item: pytest.Item, *, with_folders: bool) -> Sequence[str]:
+    """The names of a test's file and of the test."""
     root, file = item.config.rootpath, item.path
-    near = Path(file.name) if beside else Path(os.path.relpath(file, root))
+    near = Path(os.path.relpath(file, root)) if with_folders else Path(file.name)
     within = [node.name for node in item.listchain() if node.path == file and not isinstance(node, pytest.File)]
     return (*(near.with_suffix("") if near.suffix == ".py" else near).parts, ".".join(within))
 
 
-def _serves_itself(item: pytest.Item) -> bool:
-    """Whether a test has a server of its class; a mark of its module may still be for the other tests there."""
+def _has_own_server(item: pytest.Item) -> bool:
+    """Whether a test is in a MockServerTestCase; marks of its module can be for other tests."""
     kind = item.cls if isinstance(item, pytest.Function) else None
     return kind is not None and issubclass(kind, MockServerTestCase)
 
 
-def _vet(mark: pytest.Mark) -> None:
+def _check(mark: pytest.Mark) -> None:
     if mark.args:
         raise ConfigError(f"@pytest.mark.{MARK} takes keywords, such as rules={mark.args[0]!r}")
     for name in mark.kwargs:
@@ -116,158 +122,156 @@ def _files(rules: Any) -> Sequence[str | os.PathLike[str]]:
     raise ConfigError(f"@pytest.mark.{MARK}(rules=...) takes a file or a list of files, not {rules!r}")
 
 
-def _found(file: str | os.PathLike[str], item: pytest.Item) -> Path:
-    """A file that is named beside the test, or from the root of the tests."""
+def _existing(file: str | os.PathLike[str], item: pytest.Item) -> Path:
+    """A file relative to the test, or to pytest's root."""
     folders = tuple(dict.fromkeys((item.path.parent, item.config.rootpath)))
     for folder in folders:
         if (folder / file).exists():
             return folder / file
     if Path(file).is_absolute():
-        return Path(file)  # which is told when it is read
-    raise ConfigError(f"there is no {os.fspath(file)} in {', nor in '.join(map(str, folders))}")
+        return Path(file)  # reported when it is read
+    raise ConfigError(f"{os.fspath(file)} not found in {' or '.join(map(str, folders))}")
 
 
-_OWN = "it has a server of its own, which mockserver_rules and mockserver_options are for"
+_OWN = "configure its server with mockserver_rules and mockserver_options"
 
 
-TAPE = "mockserver_tape"  # what a report has beside its own: what was played of the test's cassette
+CASSETTE = "mockserver_cassette"  # the attribute of reports for the cassette that the test replayed
 
 
 class Run:
-    """The server of this process, and what tests want of it.
+    """The server of this process, configured for each test.
 
-    `stated` is what ini file and command line say, by the keys of the mark; `recording`, whether a mark may have a test
-    recorded.
+    `options` are those of ini file and command line, by the keys of the mark; `recording`: marks can record.
     """
 
-    def __init__(self, stated: Mapping[str, Any], *, recording: bool) -> None:
-        self._stated, self._recording = stated, recording
+    def __init__(self, options: Config, *, recording: bool) -> None:
+        self._options, self._recording = options, recording
         self._server: MockServer | None = None
         self._running = ExitStack()
         self._started = False
-        self._begun = set[str]()  # cassettes that this run has begun to record
+        self._recorded = set[str]()  # cassettes that this run began to record
 
     @property
     def server(self) -> MockServer:
-        """The server, set up as ini file and command line say; it need not run. Raises MockserverError."""
+        """The server with the options of ini file and command line, perhaps not running. Raises MockserverError."""
         if self._server is None:
-            options = {name: value for name, value in self._stated.items() if name not in _OF_TESTS}
-            self._server = MockServer(*self._stated.get("rules", ()), **options)
+            options = {name: value for name, value in self._options.items() if name not in _OF_TESTS}
+            self._server = MockServer(*self._options.get("rules", ()), **options)
         return self._server
 
     def started(self) -> MockServer:
-        """The server, which runs until `close`. Raises MockserverError."""
+        """The server, running until `close`. Raises MockserverError."""
         if not self._started:
             self._running.callback(self.server.start().stop)
             self._started = True
         return self.server
 
-    def lead(self) -> None:
-        """Start the server, and lead the official clients to it until `close`. Raises MockserverError."""
+    def set_environ(self) -> None:
+        """Start the server, and set the environment for clients until `close`. Raises MockserverError."""
         self._running.enter_context(self.started().environ())
 
     def close(self) -> None:
-        """Stop the server, and put the environment back."""
+        """Stop the server, and restore the environment."""
         self._running.close()
         self._started = False
 
     def mistakes(self, items: Iterable[pytest.Item]) -> Iterator[tuple[str, Sequence[pytest.Item]]]:
-        """What is mistaken in what tests want, each mistake once, with the tests that it keeps from running."""
+        """Each mistake in the tests' configuration once, with the tests that it keeps from running."""
         found: dict[str, list[pytest.Item]] = {}
         for item in items:
             try:
-                self.server.check(setup(self._wanted(item)))
+                self.server.check(setup(self._configured(item)))
             except MockserverError as error:
                 found.setdefault("\n".join(mistake.shown() for mistake in error.mistakes), []).append(item)
-        yield from ((in_pytest(text), held) for text, held in found.items())
+        yield from ((in_pytest(text), affected) for text, affected in found.items())
 
     @contextmanager
-    def lent(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
-        """A server for a test, cleared and as the test wants it, to which clients are led. Raises MockserverError."""
-        wants = self._wanted(item, {} if server is self._server else server.usual.stated)
-        server.keep()
-        server.reset(setup(self._gone_on_with(taped(item, wants))))
-        strict = "cassette" not in wants and item.config.getini("mockserver_unplayed") == "fail"
-        use = Use(server, verify=bool(wants.get("verify", True)), strict=strict)
-        use.environs.put(server.env)
+    def serving(self, item: pytest.Item, server: MockServer) -> Iterator["Use"]:
+        """A server configured for a test, with the environment set. Raises MockserverError."""
+        config = self._configured(item, {} if server is self._server else server.default_setup.options)
+        server.keep_declared()
+        server.reset(setup(self._continued(with_cassette(item, config))))
+        strict = "cassette" not in config and item.config.getini("mockserver_unplayed") == "fail"
+        use = Use(server, verify=bool(config.get("verify", True)), strict=strict)
+        use.patch.set(server.env)
         yield use
-        use.environs.restore()
+        use.patch.restore()
         calls, left = server.calls, server.close_open()
         server.reset()
         for warning in (*left_open(left), *unrecorded(calls)) if not use.failed else ():
             item.warn(MockServerWarning(in_pytest(str(warning))))
 
-    def _gone_on_with(self, wants: Wanted) -> Wanted:
-        """The same; what this run has begun to record once, for a test that shares its cassette, it goes on with."""
-        file = recorded_once(wants)
-        if file in self._begun:
-            return {**wants, "record": "new_episodes"}
+    def _continued(self, config: Config) -> Config:
+        """The configuration, adding to a cassette that another test of this run began to record with `once`."""
+        file = recorded_once(config)
+        if file in self._recorded:
+            return {**config, "record": "new_episodes"}
         if file is not None and not os.path.exists(file):
-            self._begun.add(file)
-        return wants
+            self._recorded.add(file)
+        return config
 
-    def _wanted(self, item: pytest.Item, usual: Mapping[str, Any] = MappingProxyType({})) -> Wanted:
-        """What a test wants; `usual` is what a server of the user's own has been told when it was made."""
-        found = wanted(item, {**usual, **self._stated})
+    def _configured(self, item: pytest.Item, defaults: Mapping[str, Any] = MappingProxyType({})) -> Config:
+        """The configuration of a test; `defaults` are those of the user's own server."""
+        found = configured(item, {**defaults, **self._options})
         return found if self._recording else {**found, "record": "none"}
 
 
 @dataclass(slots=True)
 class Use:
-    """A server as a test has it. `verify`: the test fails for its problems; `strict`: also for unplayed episodes.
-
-    `environs` lead clients to it.
-    """
+    """A test's use of a server. `verify`: its problems fail the test; `strict`: unplayed episodes do, too."""
 
     server: MockServer
     verify: bool
     strict: bool
-    environs: Environs = field(default_factory=Environs)
+    patch: EnvironmentPatch = field(default_factory=EnvironmentPatch)
     failed: bool = False
-    complained: str = ""
+    reported: str = ""
 
-    def complaint(self) -> str:
-        """What the test is to fail for, now that it has come to its end."""
-        tape = self.server.played() if self.strict else None
-        found = (*self.server.problems(), *(() if tape is None else unplayed(tape))) if self.verify else ()
-        self.complained = in_pytest(told(found))
-        return self.complained
+    def failure(self) -> str:
+        """Why the test should fail at its end; empty if it should not."""
+        cassette = self.server.played_cassette() if self.strict else None
+        unplayed = () if cassette is None else unplayed_episodes(cassette)
+        self.reported = in_pytest(failure_text((*self.server.problems(), *unplayed))) if self.verify else ""
+        return self.reported
 
-    def tell(self, report: pytest.TestReport, error: BaseException | None) -> None:
-        """Add to the report of a test what its server saw, unless the test fails for that, or for a mistake in a rule.
+    def add_to(self, report: pytest.TestReport, error: BaseException | None) -> None:
+        """Add what the server saw to the report of a test that failed for another reason.
 
-        A TestCase that fails by itself has been asked for a complaint too: unittest tells of a failure behind that.
+        A TestCase that fails by itself was asked for its failure, too: unittest reports its own later.
         """
         self.failed |= report.failed
-        ours = bool(self.complained) and self.complained in report.longreprtext
+        ours = bool(self.reported) and self.reported in report.longreprtext
         if ours and (crash := getattr(report.longrepr, "reprcrash", None)) is not None:
             crash.path, crash.lineno = report.location[0], (report.location[1] or 0) + 1  # the test's, not the plugin's
         if report.failed and not ours:
             calls, problems = self.server.calls, self.server.problems()
             awaited = self.server.declares and report.when == "call" and not isinstance(error, MockserverError)
             if calls or problems or awaited:
-                told_of = (*map(str, unrecorded(calls)), beside(calls, problems))
-                report.sections.append(("mockserver", in_pytest("\n\n".join(told_of))))
-        elif report.when == "call" and report.passed and (tape := self.server.played()) is not None:
-            setattr(report, TAPE, asdict(tape))
+                texts = (*map(str, unrecorded(calls)), server_report(calls, problems))
+                report.sections.append(("mockserver", in_pytest("\n\n".join(texts))))
+        elif report.when == "call" and report.passed and (cassette := self.server.played_cassette()) is not None:
+            setattr(report, CASSETTE, asdict(cassette))
 
 
 def in_pytest(text: str) -> str:
-    """A text for people, with options by the names that they have here; what it quotes was said by others."""
+    """A text with options under their pytest names, except in quotes."""
     pieces = _QUOTED.split(text)
-    for option, ours in _OPTIONS:
+    for option, ours in _RENAMED_OPTIONS:
         pieces[::2] = (option.sub(ours, piece) for piece in pieces[::2])
     return "".join(pieces)
 
 
-def idle(reports: Iterable[object]) -> Iterator[str]:
-    """What to say of cassettes that passing tests have not played to the end."""
-    yield from summary(Tape(**getattr(report, TAPE)) for report in reports if hasattr(report, TAPE))
+def unplayed_lines(reports: Iterable[object]) -> Iterator[str]:
+    """A line for each cassette that passing tests did not play to its end."""
+    yield from unplayed_summary(
+        PlayedCassette(**getattr(report, CASSETTE)) for report in reports if hasattr(report, CASSETTE)
+    )
 
 
-_OF_TESTS = ("rules", "record", "cassettes")  # what is nothing to the server as long as no test uses it
+_OF_TESTS = ("rules", "record", "cassettes")  # options that the server does not need until a test does
 _QUOTED = re.compile(r'("(?:[^"\\\n]|\\.)*")')
-_OPTIONS = (
+_RENAMED_OPTIONS = (
     (re.compile(r"(?<!\w)--record (?=\w)"), "--mockserver-record="),
     (re.compile(r"(?<!\w)--upstream(?=\W)"), "--mockserver-upstream"),
     (re.compile(r"(?<!\w)--cassette NAME"), "cassette= in the mark"),

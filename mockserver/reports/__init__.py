@@ -1,1 +1,1 @@
-"""What went wrong in a test, as text for people: what was wanted held against what came. Knows no test runner."""
+"""Why tests fail, as text: what was expected and what was received. Independent of any test runner."""

@@ -1,136 +1,215 @@
-"""Calls that came, as far as reports look at them, and how each is told in a line."""
+"""The calls that a test's server received: as values, as a line each, and as a snapshot for approval tests."""
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Protocol
+from typing import Any
 
-from mockserver.cassettes.redaction.redact import Secrets
+from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.core.call import Call, Message, Tool
+from mockserver.core.exchange import Exchange, frames
 from mockserver.core.json import Json
 from mockserver.core.plan import Usage
 from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.load import Rule
 
-MOST = 20  # calls that are listed
-REFUSED = ("invalid", "limited")  # sources of answers to calls for which no rule was looked at
-BRIEF = 40  # letters of what was said, where a line has much else to tell
-MOST_REFUSED = 5  # calls that are told with what they got
-NONE_CAME = (
-    "no call came: does the client go to the server's address? One that was made at import may have been made too early"
-    " (mockserver_env = session sets the environment before that)"
+MAX_LISTED = 20  # calls
+MAX_REJECTED = 5  # calls shown with the error they got
+REJECTED = ("invalid", "limited")  # sources of answers to calls that never reached the rules
+NO_CALLS = (
+    "no calls received; is the client using the mock's base URL? A client created at import may have been created too"
+    " early (mockserver_env = session sets the environment before that)"
 )
 
 
-class Came(Protocol):
-    """A call that came."""
+@dataclass(frozen=True, slots=True, eq=False)
+class ReceivedCall:
+    """A call that the server received: the request and its answer.
+
+    `asked` is the parsed request, the same for every provider; None if it was rejected before, or is still arriving.
+    """
+
+    row: Exchange
+    asked: Call | None
 
     @property
     def number(self) -> int:
-        """Its number."""
+        """Its number, from 1, as in the header x-mockserver-call."""
+        return self.row.seq
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of the client it is, from 1: by its retry header, or else by counting equal requests."""
+        return 1 if self.asked is None else self.asked.attempt
 
     @property
     def method(self) -> str:
         """GET, POST..."""
+        return self.row.method
 
     @property
     def path(self) -> str:
-        """Where it went."""
+        """The path of the request, without a namespace."""
+        return self.row.path
+
+    @property
+    def dialect(self) -> str:
+        """The provider's dialect."""
+        return self.row.dialect
 
     @property
     def operation(self) -> str:
-        """What was asked for."""
+        """Such as chat, responses or models; empty for an unknown path."""
+        return self.row.operation
 
     @property
     def model(self) -> str:
-        """The model that was asked."""
+        """The requested model."""
+        return self.row.model
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation, each message with role, text and tool calls."""
+        return () if self.asked is None else self.asked.messages
 
     @property
     def last_user(self) -> str:
-        """The last thing that the user said."""
+        """The text of the last user message."""
+        return "" if self.asked is None else self.asked.last_user
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that the request offers."""
+        return () if self.asked is None else self.asked.tools
+
+    @property
+    def stream(self) -> bool:
+        """Whether the request asks for a stream."""
+        return self.asked is not None and self.asked.stream
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The request's headers, with names in lower case."""
+        return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.row.headers}
+
+    @property
+    def body(self) -> Any:
+        """The request's body, parsed; None if it is not JSON."""
+        if self.asked is not None:
+            return self.asked.raw
+        try:
+            return json.loads(self.row.body)
+        except ValueError:
+            return None
 
     @property
     def source(self) -> str:
-        """What answered."""
+        """What answered: `rule tests/test_app.py:12`, `cassette chat.yaml#3`, `generated`, `unmatched`, `invalid`..."""
+        return self.row.source
+
+    @property
+    def modified_by(self) -> tuple[str, ...]:
+        """The rules that only modified how the answer was sent."""
+        return self.row.modified_by
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The names of the faults in the answer."""
+        return self.row.faults
 
     @property
     def status(self) -> int:
-        """The status of the answer."""
+        """The status of the answer; 0 if there is none yet."""
+        return self.row.status
+
+    @property
+    def reply(self) -> bytes:
+        """The body of the answer as far as it was sent; at most 1 MB is kept."""
+        return b"".join(data for _, data in self.row.sent)
+
+    @property
+    def frames(self) -> tuple[str, ...]:
+        """The data of each event that was sent of a stream."""
+        return tuple(frame.text for frame in frames(self.row.sent)) if self.row.streams else ()
 
     @property
     def error(self) -> str:
-        """What the answer says that went wrong."""
+        """The provider's error message; empty if the answer is not an error."""
+        return error_message(self.reply) if self.status >= _FIRST_ERROR else ""
 
     @property
-    def usage(self) -> Usage | None:
-        """The tokens of the answer, where it has such."""
-
-    @property
-    def rules(self) -> Sequence[Rule]:
-        """The rules that were tried."""
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that existed when it arrived."""
+        return tuple(rule for rule in self.row.rules if isinstance(rule, Rule))
 
     @property
     def secrets(self) -> Secrets:
-        """What of it may not be told."""
+        """Its credentials, which reports mask."""
+        return secrets_of(tuple(self.row.headers), self.row.query, self.row.body)
 
     @property
-    def asked(self) -> Call | None:
-        """The request as it was read."""
+    def usage(self) -> Usage | None:
+        """The tokens of the answer, if it has any."""
+        return self.row.usage
+
+    @property
+    def ended(self) -> str:
+        """How the answer ended: complete, `client left after 3 frames`, cut short...; open while it is being sent."""
+        return self.row.ending
+
+    def __repr__(self) -> str:
+        return f"<{call_line(self)}>"
 
 
-def line(call: Came) -> str:
+def call_line(call: ReceivedCall) -> str:
     """A call in one line: `call 2: chat gpt-4o "hello" -> rule tests/test_app.py:12`."""
     secrets = call.secrets
-    what = brief(call.operation or f"{call.method} {call.path}", secrets)
-    said = (brief(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
-    source = f"{call.source} ({call.status})" if call.source in REFUSED else call.source
-    return f"call {call.number}: {' '.join(filter(None, (what, *said)))} -> {one_line(source) or 'open'}"
+    request = masked(call.operation or f"{call.method} {call.path}", secrets)
+    more = (masked(call.model, secrets), call.last_user and shown(secrets.text(call.last_user)))
+    source = f"{call.source} ({call.status})" if call.source in REJECTED else call.source
+    return f"call {call.number}: {' '.join(filter(None, (request, *more)))} -> {one_line(source) or 'open'}"
 
 
-def named(call: Came) -> str:
-    """A call where there is little room: what was said, or else where it went."""
+def call_name(call: ReceivedCall) -> str:
+    """A call in a headline: `"hello" (call 2)`, or its path."""
     if not call.last_user:
-        return f"{brief(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
-    text = call.secrets.text(call.last_user[:_LONGEST])
-    return f"{shown(text, BRIEF)} (call {call.number})"
+        return f"{masked(f'{call.method} {call.path}', call.secrets)} (call {call.number})"
+    return f"{shown(call.secrets.text(call.last_user[:_MAX_SCANNED]), _MAX_NAME)} (call {call.number})"
 
 
-def brief(text: str, secrets: Secrets) -> str:
-    """A name, a path or other such on one line, without credentials, and only as much as is read."""
-    text = secrets.text(text[:_LONGEST])
-    return one_line(truncate(text))
+def masked(text: str, secrets: Secrets) -> str:
+    """A name or a path on one line, cut, without credentials."""
+    return one_line(truncate(secrets.text(text[:_MAX_SCANNED])))
 
 
-def lines_of(calls: Sequence[Came]) -> Iterator[str]:
-    """The calls, a line each, up to as many as are read."""
-    yield from (f"  {line(call)}" for call in calls[:MOST])
-    if len(calls) > MOST:
-        yield f"  ... and {len(calls) - MOST} more"
+def call_list(calls: Sequence[ReceivedCall]) -> str:
+    """How many calls there are, then a line for each, up to MAX_LISTED."""
+    if not calls:
+        return NO_CALLS
+    more = [f"  ... and {len(calls) - MAX_LISTED} more"] if len(calls) > MAX_LISTED else []
+    listed = [f"  {call_line(call)}" for call in calls[:MAX_LISTED]]
+    return "\n".join([f"{plural(len(calls), 'call')} received:", *listed, *more])
 
 
-def listed(calls: Sequence[Came]) -> str:
-    """The calls, a line each, below how many there are."""
-    return "\n".join([f"{plural(len(calls), 'call')} came:", *lines_of(calls)]) if calls else NONE_CAME
-
-
-def sources(call: Came) -> tuple[str, ...]:
-    """What answered a call, as a whole and each of its prompts; the name of a rule may have a comma too."""
+def sources(call: ReceivedCall) -> tuple[str, ...]:
+    """What answered a call, and each of its prompts; rule names can contain commas, so the whole is included."""
     return (call.source, *call.source.split(", "))
 
 
-def refused(calls: Sequence[Came]) -> Iterator[str]:
-    """Calls that no rule was asked for, or whose rule failed by itself, and why."""
-    found = [call for call in calls if call.source in REFUSED or (call.status == _FAILED and call.error)]
-    for call in found[:MOST_REFUSED]:
-        yield line(call) if call.source in REFUSED else f"{line(call)} ({call.status})"
-        yield f"  {one_line(call.secrets.text(call.error)[:_TOLD])}"
-    if len(found) > MOST_REFUSED:
-        yield f"... and {len(found) - MOST_REFUSED} more that were refused"
+def rejected(calls: Sequence[ReceivedCall]) -> Iterator[str]:
+    """The calls that never reached the rules, or whose rule failed, each with its error."""
+    found = [call for call in calls if call.source in REJECTED or (call.status == _RULE_FAILED and call.error)]
+    for call in found[:MAX_REJECTED]:
+        yield call_line(call) if call.source in REJECTED else f"{call_line(call)} ({call.status})"
+        yield f"  {one_line(call.secrets.text(call.error)[:_MAX_ERROR])}"
+    if len(found) > MAX_REJECTED:
+        yield f"... and {len(found) - MAX_REJECTED} more rejected calls"
 
 
-def told_by(reply: bytes) -> str:
-    """The message in the body of an error, whichever provider's shape it has."""
+def error_message(reply: bytes) -> str:
+    """The message in the body of an error, in any provider's format."""
     try:
         body = json.loads(reply)
     except ValueError:
@@ -140,98 +219,86 @@ def told_by(reply: bytes) -> str:
     return next((message for message in messages if isinstance(message, str)), "")
 
 
-_FAILED, _TOLD = 500, 500  # the status of a rule that fails, and letters of what an error says
-_LONGEST = 2_000  # letters of a text that are looked at for credentials
-
-
 def snapshot(calls: Iterable[Call]) -> str:
-    """Every call in a few lines: model, conversation, tools, then the other parameters by name."""
-    names = _Names()
-    told = (map(str.rstrip, _call(number, call, names)) for number, call in enumerate(calls, 1))
-    return "\n".join("\n".join(lines) + "\n" for lines in told)
+    """Every request in a few lines: model, conversation, tools, then the other parameters by name."""
+    ids = _Ids()
+    blocks = (map(str.rstrip, _call(number, call, ids)) for number, call in enumerate(calls, 1))
+    return "\n".join("\n".join(lines) + "\n" for lines in blocks)
 
 
-class _Names:
-    """Ids by the order in which they come first: `id-1`, `id-2`..."""
+class _Ids(dict[str, str]):
+    """Ids numbered in order of appearance: `id-1`, `id-2`..."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, str] = {}
-
-    def of(self, id: str) -> str:
-        """The name of an id."""
-        return self._known.setdefault(id, f"id-{len(self._known) + 1}")
+    def __missing__(self, id: str) -> str:
+        return self.setdefault(id, f"id-{len(self) + 1}")
 
 
-def _call(number: int, call: Call, names: _Names) -> Iterator[str]:
+def _call(number: int, call: Call, ids: _Ids) -> Iterator[str]:
     yield f"call {number}: {call.dialect} {call.operation} {call.model}{', streamed' if call.stream else ''}"
     if call.previous is not None:
-        yield f"  goes on from {names.of(call.previous)}"
+        yield f"  goes on from {ids[call.previous]}"
     if (conversation := call.raw.get("conversation")) is not None:
         id = conversation.get("id") if isinstance(conversation, Mapping) else conversation
-        yield f"  in the conversation {names.of(str(id))}"
-    yield from (f"  {line}" for line in _said(call, names))
+        yield f"  in the conversation {ids[str(id)]}"
+    if call.prompts and not any(message.parts for message in call.messages):
+        messages = (line for prompt in call.prompts for line in _block("prompt", prompt.text))
+    else:  # with images, prompts are messages
+        messages = (line for message in call.messages for line in _message(message, ids))
+    yield from (f"  {line}" for line in messages)
     for tool in call.tools:
         yield from (f"  {line}" for line in _tool(tool))
-    for name in sorted(call.raw.keys() - _SNAPSHOT_TOLD):
-        yield f"  {name}: {_written(call.raw[name])}"
+    for name in sorted(call.raw.keys() - _WITH_LINES_OF_THEIR_OWN):
+        yield f"  {name}: {_as_json(call.raw[name])}"
 
 
-def _said(call: Call, names: _Names) -> Iterator[str]:
-    """The conversation, or the prompts that are answered by themselves; with a picture among them they are messages."""
-    if call.prompts and not any(message.parts for message in call.messages):
-        for prompt in call.prompts:
-            yield from _block("prompt", prompt.text)
-    else:
-        for message in call.messages:
-            yield from _message(message, names)
-
-
-def _message(message: Message, names: _Names) -> Iterator[str]:
-    result = "" if message.tool_call_id is None else f" {names.of(message.tool_call_id)}"
+def _message(message: Message, ids: _Ids) -> Iterator[str]:
+    result = "" if message.tool_call_id is None else f" {ids[message.tool_call_id]}"
     head = f"{message.role}{f' ({message.name})' if message.name else ''}{result}"
     if message.text or not (message.tool_calls or message.parts):
         yield from _block(head, message.text)
     for part in message.parts:
-        yield f"{head}: {_written({**part, 'id': names.of(str(part['id']))} if 'id' in part else part)}"
+        yield f"{head}: {_as_json({**part, 'id': ids[str(part['id'])]} if 'id' in part else part)}"
     for used in message.tool_calls:
-        yield f"{head} calls {used.name}({used.arguments}) as {names.of(used.id)}"
+        yield f"{head} calls {used.name}({used.arguments}) as {ids[used.id]}"
 
 
 def _tool(tool: Tool) -> Iterator[str]:
     yield from _block(f"tool {tool.name}", tool.description)
     if tool.parameters is not None:
-        yield f"  takes {_written(tool.parameters)}"
+        yield f"  takes {_as_json(tool.parameters)}"
 
 
 def _block(head: str, text: str) -> Iterator[str]:
-    """A text beside its head, or below it where it has several lines."""
+    """A text after its head; several lines are indented below it."""
     if "\n" not in text:
         yield f"{head}: {text}".rstrip()
         return
-    inset = " " * (len(head) - len(head.lstrip()) + 2)
+    indent = " " * (len(head) - len(head.lstrip()) + 2)
     yield f"{head}:"
-    yield from (f"{inset}{line}".rstrip() for line in text.split("\n"))
+    yield from (f"{indent}{line}".rstrip() for line in text.split("\n"))
 
 
-def _written(value: Json) -> str:
-    """A value as JSON on one line, with bytes by their hash."""
-    return json.dumps(_short(value), ensure_ascii=False, sort_keys=isinstance(value, Mapping))
+def _as_json(value: Json) -> str:
+    return json.dumps(_hashed(value), ensure_ascii=False, sort_keys=isinstance(value, Mapping))
 
 
-def _short(value: Json) -> Json:
+def _hashed(value: Json) -> Json:
+    """The value with base64 data as hashes."""
     match value:
         case str():
-            return _DATA.sub(lambda found: f"{found[1]}sha256:{sha256(found[2].encode()).hexdigest()[:12]}", value)
+            return _BASE64.sub(lambda found: f"{found[1]}sha256:{sha256(found[2].encode()).hexdigest()[:12]}", value)
         case Mapping():
-            return {name: _short(inner) for name, inner in value.items()}
+            return {name: _hashed(inner) for name, inner in value.items()}
         case list() | tuple():
-            return [_short(inner) for inner in value]
+            return [_hashed(inner) for inner in value]
     return value
 
 
-# Base64, in a URL or (such as sound) bare.
-_DATA = re.compile(r"^(data:[^,]{0,200};base64,(?=.{64})|(?=[\w+/=-]{256,}$))(.+)$", re.ASCII | re.DOTALL)
-# What is told in words of its own; the rest of a body are its parameters.
-_SNAPSHOT_TOLD = frozenset(
+_FIRST_ERROR, _RULE_FAILED = 400, 500  # statuses
+_MAX_NAME, _MAX_ERROR = 40, 500  # characters
+_MAX_SCANNED = 2_000  # characters of a text that are searched for credentials
+# In a URL, or (such as audio) bare.
+_BASE64 = re.compile(r"^(data:[^,]{0,200};base64,(?=.{64})|(?=[\w+/=-]{256,}$))(.+)$", re.ASCII | re.DOTALL)
+_WITH_LINES_OF_THEIR_OWN = frozenset(
     ("model", "messages", "input", "instructions", "prompt", "tools", "functions", "stream", "previous_response_id")
 ) | {"conversation"}

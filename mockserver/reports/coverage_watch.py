@@ -1,6 +1,6 @@
-"""What a test run has of rules, and how often each was used; what other processes saw can be added.
+"""Counts how often each rule is used, also over several processes.
 
-Every run of pytest imports this: no more than it needs.
+Every pytest run imports this module, so its own imports are few.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Key = tuple[str, int, int]  # file, line, column
 
 
-class Stock:
-    """What stands at one place: of rules declared in a loop there are many. `branches`: line, column, fault by path."""
+class _Rules:
+    """The rules declared at one place, in a loop perhaps many. `branches`: line, column and fault name by path."""
 
     __slots__ = ("branches", "declared", "name", "sources", "text")
 
@@ -31,10 +31,10 @@ class Stock:
 
 
 class Watch:
-    """Is told of rules and of exchanges, the latter by the threads of several servers."""
+    """The rules and the hits of a test run; servers report exchanges from their own threads."""
 
     def __init__(self) -> None:
-        self._stocks: dict[Key, Stock] = {}
+        self._places: dict[Key, _Rules] = {}
         self._sources: set[str] = set()
         self._hits: Counter[str] = Counter()
         self._latest: Sequence[Rule] = ()
@@ -42,17 +42,17 @@ class Watch:
 
     @property
     def empty(self) -> bool:
-        """Whether there were no rules at all."""
-        return not self._stocks
+        """Whether no rules were declared."""
+        return not self._places
 
-    def note(self, exchange: Exchange) -> None:
-        """An exchange is over: what answered it was used."""
+    def record(self, exchange: Exchange) -> None:
+        """Count what answered an exchange."""
         used = (exchange.source, *exchange.modified_by, *exchange.trace)
         with self._lock:
             self._hits.update(used)
 
-    def declares(self, rules: Sequence[Rule], *, declared: bool = False) -> None:
-        """There are these rules, of files or `declared` by tests."""
+    def add_rules(self, rules: Sequence[Rule], *, declared: bool = False) -> None:
+        """Add rules of files, or rules `declared` by tests."""
         if not rules or rules is self._latest:
             return
         for rule in rules:
@@ -68,51 +68,47 @@ class Watch:
             return
         name = rule.name if "name" in rule.spec else ""
         key = (os.path.abspath(place.file), place.line, place.column)
-        stock = self._stocks.setdefault(key, Stock(declared, place.text, name))
-        stock.sources.add(source)
+        rules = self._places.setdefault(key, _Rules(declared, place.text, name))
+        rules.sources.add(source)
         for branch in rule.then.branches:
             at = branch.place or place
-            stock.branches[branch.path] = (at.line, at.column, branch.fault)
+            rules.branches[branch.path] = (at.line, at.column, branch.fault)
 
-    # From process to process.
-
-    def told(self) -> dict[str, Any]:
-        """All that was seen, in plain values."""
+    def as_dict(self) -> dict[str, Any]:
+        """The rules and hits as JSON values, for another process."""
         rules = [
-            [list(key), stock.declared, stock.text, stock.name, sorted(stock.sources), _listed(stock.branches)]
-            for key, stock in self._stocks.items()
+            [list(key), rules.declared, rules.text, rules.name, sorted(rules.sources), _listed(rules.branches)]
+            for key, rules in self._places.items()
         ]
         return {"rules": rules, "hits": dict(self._hits)}
 
-    def add(self, told: Mapping[str, Any]) -> None:
-        """Another process has seen this."""
-        for (file, line, column), declared, text, name, sources, branches in told["rules"]:
-            stock = self._stocks.setdefault((file, line, column), Stock(declared, text, name))
-            stock.sources.update(sources)
-            stock.branches |= {path: (at, column, fault) for path, at, column, fault in branches}
-        self._hits.update(told["hits"])
-
-    # What it comes to.
+    def merge(self, other: Mapping[str, Any]) -> None:
+        """Add the rules and hits of another process."""
+        for (file, line, column), declared, text, name, sources, branches in other["rules"]:
+            rules = self._places.setdefault((file, line, column), _Rules(declared, text, name))
+            rules.sources.update(sources)
+            rules.branches |= {path: (at, column, fault) for path, at, column, fault in branches}
+        self._hits.update(other["hits"])
 
     def coverage(self, root: str) -> Coverage:
-        """What was used, of each file; those below `root` are named from there."""
-        from mockserver.reports.coverage import Coverage, File
+        """The coverage of each file; names are relative to `root`."""
+        from mockserver.reports.coverage import Coverage, FileCoverage
 
         hits = self._counted()
         found: dict[tuple[bool, str], list[Entry]] = {}
-        for (path, line, column), stock in sorted(self._stocks.items()):
-            found.setdefault((stock.declared, path), []).extend(_entries(stock, line, column, hits))
+        for (path, line, column), rules in sorted(self._places.items()):
+            found.setdefault((rules.declared, path), []).extend(_entries(rules, line, column, hits))
         files = (
-            File(path, _near(path, root), declared, tuple(entries))
+            FileCoverage(path, _near(path, root), declared, tuple(entries))
             for (declared, path), entries in sorted(found.items(), key=lambda each: each[0])
         )
         return Coverage(tuple(files))
 
     def _counted(self) -> Counter[str]:
-        """The hits of each source by itself: an answer to several prompts names all that had a part in it."""
+        """The hits of each rule: the source of an answer to several prompts names several."""
         counted = Counter[str]()
         known = {
-            key for stock in self._stocks.values() for source in stock.sources for key in _keys(source, stock.branches)
+            key for rules in self._places.values() for source in rules.sources for key in _keys(source, rules.branches)
         }
         for source, hits in self._hits.items():
             for one in (source,) if source in known else source.split(", "):
@@ -121,19 +117,19 @@ class Watch:
 
 
 def _keys(source: str, paths: Iterable[str]) -> Iterator[str]:
-    """How exchanges name a rule, and what it has."""
+    """How exchanges name a rule and its steps, branches and faults."""
     yield source
     yield from (f"{source}: {path}" for path in paths)
 
 
-def _entries(stock: Stock, line: int, column: int, hits: Mapping[str, int]) -> Iterator[Entry]:
+def _entries(rules: _Rules, line: int, column: int, hits: Mapping[str, int]) -> Iterator[Entry]:
     def used(path: str = "") -> int:
-        return sum(hits.get(f"{source}: {path}" if path else source, 0) for source in stock.sources)
+        return sum(hits.get(f"{source}: {path}" if path else source, 0) for source in rules.sources)
 
     from mockserver.reports.coverage import Entry
 
-    yield Entry("rule", line, column, stock.name, used(), text=stock.text, rule=line)
-    for path, (at, at_column, fault) in stock.branches.items():
+    yield Entry("rule", line, column, rules.name, used(), text=rules.text, rule=line)
+    for path, (at, at_column, fault) in rules.branches.items():
         kind = _KINDS[path.rpartition(".")[2].partition("[")[0]]
         yield Entry(kind, at, at_column, fault, used(path), path, rule=line)
 
@@ -142,11 +138,11 @@ def _listed(branches: Mapping[str, tuple[int, int, str]]) -> list[list[Any]]:
     return [[path, *stands] for path, stands in branches.items()]
 
 
-watching: list[Watch] = []  # those that are told, the latest only: a test run may run within a test
+watching: list[Watch] = []  # only the last one counts: a test can run another test session
 
 
-def watch() -> Watch | None:
-    """What is to be told; None: nobody wants to know."""
+def current_watch() -> Watch | None:
+    """The watch of the current test session, if it measures coverage."""
     return watching[-1] if watching else None
 
 

@@ -1,4 +1,4 @@
-"""Where a miss parts from what was wanted: a caret under the letters that differ, what is missing of a list, a path."""
+"""Where a request differs from a condition: a caret under the different characters, missing elements, JSON paths."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,98 +13,104 @@ from mockserver.core import tool_results
 from mockserver.core.call import Call, Message
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.text import one_line, shown
-from mockserver.reports.calls import brief
+from mockserver.reports.calls import masked
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
 from mockserver.rules.nearest import MOST_LINES, closeness, lines
 
-WIDE = 60  # letters of a text beside another one
-AROUND = 20  # letters before the first one that differs, where a text is cut
-MOST_PATHS = 4
-_ALIKE = 3  # letters that two texts must share before a caret tells anything
-_BLURRED = 100_000  # letters of a text that are looked at anew without case and space
-_SOUGHT, _SEARCHED = 200, 5_000  # letters of a passage, and of the text in which something like it is looked for
+MAX_TEXT = 60  # characters of a text in a comparison
+CONTEXT = 20  # characters before the first difference, if a text is cut
+MAX_PATHS = 4
+MAX_NAMES = 5
+FIRST, LAST = 1, 4  # messages shown of a long conversation
+_MIN_SHARED = 3  # characters that two texts must share for a caret to help
+_MAX_LOOSENED = 100_000  # characters of a text that is compared again without case and space
+_MAX_PASSAGE, _MAX_SEARCHED = 200, 5_000  # characters of a passage, and of the text searched for it
+_MAX_SCANNED = 2_000  # characters of a text that are searched for credentials
+_POOL = 24  # calls whose texts are compared in detail
+_EMOJI = "\ufe0f"
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """Where a text differs from the one that was wanted: `size` letters from `at`, or none, where some are missing."""
+class TextSpan:
+    """Where a text differs from the expected one: `size` characters from `at`; 0: some are missing there."""
 
     at: int
     size: int
 
 
-def held(finding: ConditionResult) -> Iterator[str]:
-    """A finding in lines: one if it holds, and of a miss also where the two part."""
-    if finding.ok:
-        yield from lines((finding,))
+def result_lines(result: ConditionResult) -> Iterator[str]:
+    """A result in lines: one if it holds; for a miss also where the two differ."""
+    if result.ok:
+        yield from lines((result,))
         return
-    expected, actual = finding.expected, finding.actual
-    if isinstance(actual, str) and (span := span_of(finding)) is not None:
-        yield from _beside(finding, str(expected), actual, span)
-    elif isinstance(actual, list | tuple | Mapping) and (parts := list(_parts(finding))):
-        [told] = lines((finding,))
+    expected, actual = result.expected, result.actual
+    if isinstance(actual, str) and (span := difference(result)) is not None:
+        yield from _compared(result, str(expected), actual, span)
+    elif isinstance(actual, list | tuple | Mapping) and (parts := list(_parts(result))):
+        [told] = lines((result,))
         yield told if isinstance(actual, Mapping) else f"{told}; {', '.join(parts)}"
         yield from (f"      {part}" for part in parts if isinstance(actual, Mapping))
     else:
-        yield from lines((finding,))
-    if hints := " and ".join(_hints(finding)):
-        yield f"      it would hold with {hints}"
+        yield from lines((result,))
+    if options := " and ".join(f"{name}: true" for name in loosened(result)):
+        yield f"      it would match with {options}"
 
 
-def blurred(finding: ConditionResult) -> tuple[str, ...]:
-    """What has to be ignored besides for a miss to hold: `ignore_case`, `ignore_space`, both, or nothing helps."""
-    predicate = PREDICATES.get(finding.predicate)
-    if finding.ok or predicate is None or not predicate.textual or finding.predicate == "regex":
+def loosened(result: ConditionResult) -> tuple[str, ...]:
+    """The options with which a miss would match: `ignore_case`, `ignore_space`, both, or none."""
+    predicate = PREDICATES.get(result.predicate)
+    if result.ok or predicate is None or not predicate.textual or result.predicate == "regex":
         return ()
-    if finding.actual is None or (isinstance(finding.actual, str) and len(finding.actual) > _BLURRED):
+    if result.actual is None or (isinstance(result.actual, str) and len(result.actual) > _MAX_LOOSENED):
         return ()
     for more in (("ignore_case",), ("ignore_space",), ("ignore_case", "ignore_space")):
-        if not set(more) & set(finding.ignoring):
-            lens = _lens((*finding.ignoring, *more))
-            if predicate.build(finding.expected, lens)(finding.actual):
+        if not set(more) & set(result.ignoring):
+            lens = _lens((*result.ignoring, *more))
+            if predicate.build(result.expected, lens)(result.actual):
                 return more
     return ()
 
 
-def span_of(finding: ConditionResult) -> Span | None:
-    """Which letters of a text keep a condition from holding; None where the two have too little in common."""
-    wanted, text, find = finding.expected, finding.actual, _SPANS.get(finding.predicate)
+def difference(result: ConditionResult) -> TextSpan | None:
+    """Which characters of a text make a condition fail; None if the texts have too little in common."""
+    wanted, text, find = result.expected, result.actual, _DIFFERENCES.get(result.predicate)
     if find is None or not isinstance(text, str):
         return None
-    seen = _lens(finding.ignoring)
+    seen = _lens(result.ignoring)
     if isinstance(wanted, list | tuple):
         wanted = next((piece for piece in wanted if isinstance(piece, str) and seen(piece) not in seen(text)), None)
     if not isinstance(wanted, str):
         return None
-    return find(_small(wanted), _small(text)) if "ignore_case" in finding.ignoring else find(wanted, text)
+    return find(_lowered(wanted), _lowered(text)) if "ignore_case" in result.ignoring else find(wanted, text)
 
 
-def _small(text: str) -> str:
-    """A text in small letters, as many as there were: where one becomes two the others stand where they stood."""
-    small = text.lower()
-    return small if len(small) == len(text) else "".join(letter.lower()[0] for letter in text)
+def _lowered(text: str) -> str:
+    """A text in lower case, of the same length: some letters become two in lower case."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else "".join(letter.lower()[0] for letter in text)
 
 
-def _whole(wanted: str, text: str) -> Span | None:
-    """Where a text is not the one that is wanted."""
+def _whole(wanted: str, text: str) -> TextSpan | None:
     front = _shared(wanted, text)
     back = _shared(wanted[front:][::-1], text[front:][::-1])
-    alike = front + back >= min(_ALIKE, len(wanted))
-    return Span(front, len(text) - front - back) if alike and wanted else None
+    alike = front + back >= min(_MIN_SHARED, len(wanted))
+    return TextSpan(front, len(text) - front - back) if alike and wanted else None
 
 
-def _beginning(wanted: str, text: str) -> Span | None:
+def _beginning(wanted: str, text: str) -> TextSpan | None:
     front = _shared(wanted, text)
-    return Span(front, min(1, len(text) - front)) if front >= _ALIKE else None
+    return TextSpan(front, min(1, len(text) - front)) if front >= _MIN_SHARED else None
 
 
-def _end(wanted: str, text: str) -> Span | None:
+def _end(wanted: str, text: str) -> TextSpan | None:
     back = _shared(wanted[::-1], text[::-1])
-    return Span(max(0, len(text) - back - 1), min(1, len(text) - back)) if back >= _ALIKE else None
+    return TextSpan(max(0, len(text) - back - 1), min(1, len(text) - back)) if back >= _MIN_SHARED else None
 
 
-def _pattern(wanted: str, text: str) -> Span | None:
-    """Where a pattern goes no further."""
+def _pattern(wanted: str, text: str) -> TextSpan | None:
+    """Where a pattern stops matching."""
     first, *rest = pieces(wanted)
     if not rest:
         return _whole(first, text)
@@ -119,39 +125,39 @@ def _pattern(wanted: str, text: str) -> Span | None:
     return None if text.endswith(rest[-1]) else _end(rest[-1], text) or _passage(rest[-1], text, at)
 
 
-def _passage(wanted: str, text: str, start: int = 0) -> Span | None:
-    """What comes nearest to a passage that does not stand in a text: the letters of it that differ."""
-    wanted, text = wanted[:_SOUGHT], text[start : start + _SEARCHED]
+def _passage(wanted: str, text: str, start: int = 0) -> TextSpan | None:
+    """What differs in the part of a text that is most similar to a passage."""
+    wanted, text = wanted[:_MAX_PASSAGE], text[start : start + _MAX_SEARCHED]
     found = SequenceMatcher(None, wanted, text, autojunk=False).find_longest_match()
-    if found.size < max(_ALIKE, len(wanted) // 3):
+    if found.size < max(_MIN_SHARED, len(wanted) // 3):
         return None
-    begin = max(0, found.b - found.a - _ALIKE)
-    end = found.b - found.a + len(wanted) + _ALIKE
+    begin = max(0, found.b - found.a - _MIN_SHARED)
+    end = found.b - found.a + len(wanted) + _MIN_SHARED
     codes = SequenceMatcher(None, wanted, text[begin:end], autojunk=False).get_opcodes()
     codes = [code for at, code in enumerate(codes) if code[0] != "insert" or 0 < at < len(codes) - 1]
     apart = [code for code in codes if code[0] != "equal"]
     if not apart:
         return None
     first, last = apart[0][3], apart[-1][4]
-    return Span(start + begin + first, last - first)
+    return TextSpan(start + begin + first, last - first)
 
 
-def _beside(finding: ConditionResult, wanted: str, text: str, span: Span) -> Iterator[str]:
-    """Two texts, one above the other, and below them a caret under each letter that differs."""
-    head = f"MISS  {one_line(finding.field)} {finding.predicate} "
-    yield head + (_cut(wanted, span.at)[0] if isinstance(finding.expected, str) else shown(finding.expected))
-    told, begun = _cut(text, span.at)
-    yield f"{'      got':<{len(head)}}{told}"
+def _compared(result: ConditionResult, wanted: str, text: str, span: TextSpan) -> Iterator[str]:
+    """Two texts, one above the other, with carets under the characters that differ."""
+    head = f"MISS  {one_line(result.field)} {result.predicate} "
+    yield head + (_cut(wanted, span.at)[0] if isinstance(result.expected, str) else shown(result.expected))
+    cut, begun = _cut(text, span.at)
+    yield f"{'      got':<{len(head)}}{cut}"
     skipped = _width(_escaped(text[begun : span.at])) + bool(begun) + 1
-    marked = _width(_escaped(text[span.at : min(span.at + span.size, begun + WIDE)]))
+    marked = _width(_escaped(text[span.at : min(span.at + span.size, begun + MAX_TEXT)]))
     yield " " * (len(head) + skipped) + "^" * max(1, marked)
 
 
 def _cut(text: str, at: int) -> tuple[str, int]:
-    """A text around a place, in quotes, and where it begins."""
-    begun = 0 if len(text) <= WIDE or at <= WIDE - AROUND else at - AROUND
-    after = "…" if begun + WIDE < len(text) else ""
-    return f'"{"…" * bool(begun)}{_escaped(text[begun : begun + WIDE])}{after}"', begun
+    """A text in quotes, cut around a place, and where the cut begins."""
+    begun = 0 if len(text) <= MAX_TEXT or at <= MAX_TEXT - CONTEXT else at - CONTEXT
+    after = "…" if begun + MAX_TEXT < len(text) else ""
+    return f'"{"…" * bool(begun)}{_escaped(text[begun : begun + MAX_TEXT])}{after}"', begun
 
 
 def _escaped(text: str) -> str:
@@ -159,52 +165,52 @@ def _escaped(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    """How many columns a text takes."""
+    """The number of terminal columns of a text."""
     return sum(0 if _is_mark(letter) else 1 + (east_asian_width(letter) in "WF") for letter in text)
 
 
 def _is_mark(letter: str) -> bool:
-    """Whether a letter stands on the one before it; the one that makes a sign an emoji gives it a second column."""
+    """Whether a character combines with the one before it; the emoji selector adds a column."""
     return category(letter) in ("Mn", "Me") and letter != _EMOJI
 
 
-def _parts(finding: ConditionResult) -> Iterator[str]:
-    """What of a list or a table is missing, what is too much, and what is another."""
-    expected, actual = finding.expected, finding.actual
-    if finding.predicate == "length" and isinstance(actual, Sequence | Mapping):
+def _parts(result: ConditionResult) -> Iterator[str]:
+    """What is missing from a list or a table, what is unexpected, and what differs."""
+    expected, actual = result.expected, result.actual
+    if result.predicate == "length" and isinstance(actual, Sequence | Mapping):
         yield f"its length is {len(actual)}"
-    elif finding.predicate == "includes" or (isinstance(expected, list | tuple) and isinstance(actual, list | tuple)):
-        yield from _of_lists(finding)
-    elif finding.predicate in ("equals", "subset"):
-        found = list(_paths(expected, actual, "", whole=finding.predicate == "equals"))
-        yield from found[:MOST_PATHS]
-        if len(found) > MOST_PATHS:
-            yield f"... and {len(found) - MOST_PATHS} more"
+    elif result.predicate == "includes" or (isinstance(expected, list | tuple) and isinstance(actual, list | tuple)):
+        yield from _of_lists(result)
+    elif result.predicate in ("equals", "subset"):
+        found = list(_paths(expected, actual, "", whole=result.predicate == "equals"))
+        yield from found[:MAX_PATHS]
+        if len(found) > MAX_PATHS:
+            yield f"... and {len(found) - MAX_PATHS} more"
 
 
-def _of_lists(finding: ConditionResult) -> Iterator[str]:
-    wanted = finding.expected if isinstance(finding.expected, list | tuple) else (finding.expected,)
-    there = finding.actual if isinstance(finding.actual, list | tuple) else ()
-    fits = _element(finding)
+def _of_lists(result: ConditionResult) -> Iterator[str]:
+    wanted = result.expected if isinstance(result.expected, list | tuple) else (result.expected,)
+    there = result.actual if isinstance(result.actual, list | tuple) else ()
+    fits = _element(result)
     missing = [one for one in wanted if not any(fits(one, each) for each in there)]
     extra = [each for each in there if not any(fits(one, each) for one in wanted)]
     if missing:
-        yield f"missing {', '.join(map(shown, missing[:MOST_PATHS]))}"
-    if extra and finding.predicate == "equals":
-        yield f"besides {', '.join(map(shown, extra[:MOST_PATHS]))}"
-    if finding.predicate == "equals" and not missing and not extra:
-        yield "in another order" if len(wanted) == len(there) else "some more than once"
+        yield f"missing {', '.join(map(shown, missing[:MAX_PATHS]))}"
+    if extra and result.predicate == "equals":
+        yield f"unexpected {', '.join(map(shown, extra[:MAX_PATHS]))}"
+    if result.predicate == "equals" and not missing and not extra:
+        yield "in a different order" if len(wanted) == len(there) else "with duplicates"
 
 
-def _element(finding: ConditionResult) -> Callable[[object, object], object]:
-    """Whether an element is the one that is wanted."""
-    if finding.predicate == "includes":
-        return lambda wanted, each: PREDICATES["includes"].build(wanted, _lens(finding.ignoring))([each])
-    return part_of if finding.predicate == "subset" else same
+def _element(result: ConditionResult) -> Callable[[object, object], object]:
+    """How an expected and an actual element are compared."""
+    if result.predicate == "includes":
+        return lambda wanted, each: PREDICATES["includes"].build(wanted, _lens(result.ignoring))([each])
+    return part_of if result.predicate == "subset" else same
 
 
 def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterator[str]:
-    """Each path below which two values differ; `whole`: nothing may stand there besides."""
+    """Each path at which two values differ; `whole`: additional keys are differences, too."""
     if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
         for name in wanted:
             inner = f"{path}.{one_line(str(name))}".lstrip(".")
@@ -214,7 +220,7 @@ def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterato
                 yield from _paths(wanted[name], actual[name], inner, whole=whole)
         if whole:
             yield from (
-                f"besides {f'{path}.{one_line(str(name))}'.lstrip('.')}" for name in actual if name not in wanted
+                f"unexpected {f'{path}.{one_line(str(name))}'.lstrip('.')}" for name in actual if name not in wanted
             )
     elif isinstance(wanted, list | tuple) and isinstance(actual, list | tuple) and len(wanted) == len(actual) and whole:
         for at, (one, other) in enumerate(zip(wanted, actual, strict=True)):
@@ -223,16 +229,12 @@ def _paths(wanted: object, actual: object, path: str, *, whole: bool) -> Iterato
         yield f"{path or 'it'} is {shown(actual)}, not {shown(wanted)}"
 
 
-def _hints(finding: ConditionResult) -> Iterator[str]:
-    yield from (f"{name}: true" for name in blurred(finding))
-
-
 def _lens(ignoring: Sequence[str]) -> Lens:
     return Lens(fold="ignore_case" in ignoring, squeeze="ignore_space" in ignoring)
 
 
 def _shared(one: str, other: str) -> int:
-    """How many letters two texts begin with alike: by halves, as both may be huge."""
+    """The length of the common prefix of two texts, by bisection, as both can be huge."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -240,31 +242,13 @@ def _shared(one: str, other: str) -> int:
     return low
 
 
-_EMOJI = "\ufe0f"
-_SPANS: Mapping[str, Callable[[str, str], Span | None]] = {
-    "equals": _whole,
-    "glob": _pattern,
-    "starts_with": _beginning,
-    "ends_with": _end,
-    "contains": _passage,
-}
-
-
-FIRST, LAST = 1, 4  # messages that are told of a long conversation
-MOST_NAMES = 5
-_POOL = 24  # whose texts are compared
-_LONGEST = 2_000  # letters of a text that are looked at for credentials
-
-T = TypeVar("T")
-
-
-def asked(call: Call, secrets: Secrets) -> Iterator[str]:
-    """Who was asked for what, then the conversation; a long one is cut in the middle."""
-    told = [f"{call.dialect} {call.operation} {brief(call.model, secrets)}".rstrip()]
+def request_lines(call: Call, secrets: Secrets) -> Iterator[str]:
+    """A request: provider, operation, model, then the conversation; a long one is cut in the middle."""
+    told = [f"{call.dialect} {call.operation} {masked(call.model, secrets)}".rstrip()]
     told += ["streamed"] if call.stream else []
     told += [f"tools {_names(tool.name for tool in call.tools)}"] if call.tools else []
     told += [one_line(call.response_format)] if call.response_format != "text" else []
-    told += [f"goes on from {brief(call.previous, secrets)}"] if call.previous is not None else []
+    told += [f"continues {masked(call.previous, secrets)}"] if call.previous is not None else []
     yield secrets.text(", ".join(told))
     messages = call.messages
     skipped = len(messages) - FIRST - LAST
@@ -275,50 +259,51 @@ def asked(call: Call, secrets: Secrets) -> Iterator[str]:
             yield f"  ... {skipped} more messages"
 
 
-def findings(found: Iterable[ConditionResult], secrets: Secrets) -> Iterator[str]:
-    """What holds of a rule and what does not, with the place where it does not; of very many the misses first."""
+def condition_lines(found: Iterable[ConditionResult], secrets: Secrets) -> Iterator[str]:
+    """The conditions that hold and those that do not, with what differs; of very many the misses first."""
     every = tuple(found)
     if len(every) > MOST_LINES:
-        every = tuple(sorted(every, key=lambda finding: finding.ok))
-    for finding in every[:MOST_LINES]:
-        yield from lines((_masked(finding),)) if is_secret(finding) else held(_cleaned(finding, secrets))
+        every = tuple(sorted(every, key=lambda result: result.ok))
+    for result in every[:MOST_LINES]:
+        yield from lines((_hidden(result),)) if is_secret(result) else result_lines(_redacted(result, secrets))
     if len(every) > MOST_LINES:
         yield f"... and {len(every) - MOST_LINES} more"
 
 
-def ranked(found: Iterable[tuple[T, Sequence[ConditionResult]]]) -> list[tuple[T, Sequence[ConditionResult]]]:
-    """What was held against a condition, with what was found of each: those that come nearest, the best one first."""
-    pool = sorted(found, key=lambda each: _misses(each[1]))[:_POOL]
-    return sorted(pool, key=lambda each: (_misses(each[1]), -closeness(each[1])))
+def by_closeness(found: Iterable[tuple[T, Sequence[ConditionResult]]]) -> list[tuple[T, Sequence[ConditionResult]]]:
+    """What was compared with a condition, each with its results: the nearest ones, the best first."""
+    pool = sorted(found, key=lambda each: _failed(each[1]))[:_POOL]
+    return sorted(pool, key=lambda each: (_failed(each[1]), -closeness(each[1])))
 
 
-def _misses(found: Sequence[ConditionResult]) -> int:
-    return sum(not finding.ok for finding in found)
+def _failed(found: Sequence[ConditionResult]) -> int:
+    return sum(not result.ok for result in found)
 
 
-def is_secret(finding: ConditionResult) -> bool:
-    """Whether the field that it is about is a credential itself."""
-    return finding.field == "key" or is_secret_header(finding.field.removeprefix("header."))
+def is_secret(result: ConditionResult) -> bool:
+    """Whether the condition is about a credential."""
+    return result.field == "key" or is_secret_header(result.field.removeprefix("header."))
 
 
-def _masked(finding: ConditionResult) -> ConditionResult:
-    """A finding of a field that is a credential itself."""
-    wanted, there = (mask(each) if isinstance(each, str) else each for each in (finding.expected, finding.actual))
-    return replace(finding, expected=wanted if isinstance(wanted, str | bool) else "...", actual=there)
+def _hidden(result: ConditionResult) -> ConditionResult:
+    wanted, there = (mask(each) if isinstance(each, str) else each for each in (result.expected, result.actual))
+    return replace(result, expected=wanted if isinstance(wanted, str | bool) else "...", actual=there)
 
 
-def _cleaned(finding: ConditionResult, secrets: Secrets) -> ConditionResult:
-    return replace(finding, expected=_clean(finding.expected, secrets), actual=_clean(finding.actual, secrets))
+def _redacted(result: ConditionResult, secrets: Secrets) -> ConditionResult:
+    return replace(
+        result, expected=_without_secrets(result.expected, secrets), actual=_without_secrets(result.actual, secrets)
+    )
 
 
-def _clean(value: object, secrets: Secrets) -> object:
+def _without_secrets(value: object, secrets: Secrets) -> object:
     match value:
         case str():
             return secrets.text(value)
         case Mapping():
-            return {name: _clean(inner, secrets) for name, inner in value.items()}
+            return {name: _without_secrets(inner, secrets) for name, inner in value.items()}
         case list() | tuple():
-            return [_clean(inner, secrets) for inner in value]
+            return [_without_secrets(inner, secrets) for inner in value]
     return value
 
 
@@ -328,14 +313,23 @@ def _message(call: Call, message: Message, secrets: Secrets) -> Iterator[str]:
         result = tool_results.last(call)
         role = f"{role} {one_line(str(result['name']))}" if result is not None and result["name"] else role
     if message.text or not (message.tool_calls or message.parts):
-        yield f"  {role}: {shown(secrets.text(message.text[:_LONGEST]))}"
+        yield f"  {role}: {shown(secrets.text(message.text[:_MAX_SCANNED]))}"
     if message.parts:
         yield f"  {role}: {_names(str(part.get('type', 'part')) for part in message.parts)}"
-    for used in message.tool_calls[:MOST_NAMES]:
-        yield f"  {role} calls {brief(used.name, secrets)}({brief(used.arguments, secrets)})"
+    for used in message.tool_calls[:MAX_NAMES]:
+        yield f"  {role} calls {masked(used.name, secrets)}({masked(used.arguments, secrets)})"
 
 
 def _names(names: Iterable[str]) -> str:
     every = [one_line(name[:80]) for name in names]
-    more = f" and {len(every) - MOST_NAMES} more" if len(every) > MOST_NAMES else ""
-    return ", ".join(every[:MOST_NAMES]) + more
+    more = f" and {len(every) - MAX_NAMES} more" if len(every) > MAX_NAMES else ""
+    return ", ".join(every[:MAX_NAMES]) + more
+
+
+_DIFFERENCES: Mapping[str, Callable[[str, str], TextSpan | None]] = {
+    "equals": _whole,
+    "glob": _pattern,
+    "starts_with": _beginning,
+    "ends_with": _end,
+    "contains": _passage,
+}

@@ -1,51 +1,151 @@
-"""Calls held against what was wanted of them."""
+"""What a test expected of its calls, compared with those that were received; conditions written as Python and YAML."""
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Protocol
 
 from mockserver.core.call import Call
 from mockserver.core.exchange import ConditionResult
 from mockserver.core.json import Json
 from mockserver.core.text import plural, truncate
-from mockserver.reports.calls import Came, line, listed, named
-from mockserver.reports.diff import findings, ranked
+from mockserver.reports.calls import ReceivedCall, call_line, call_list, call_name
+from mockserver.reports.diff import by_closeness, condition_lines
+from mockserver.rules.match.conditions import Condition
 
-WIDE = 100  # characters of a rule on one line
+MAX_NEAREST = 3  # calls compared with an expectation
+_MAX_LINE = 100  # characters of a rule on one line
+_MAX_EXPECTED = 60  # characters of an expectation in a headline
+_MAX_PAIRS = 250_000  # of step and call; longer sequences are compared place by place
 Table = Mapping[str, Json]
 
 
-def in_python(when: Table, then: Table) -> Iterator[str]:
-    """The lines of a rule that a test declares."""
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """A condition, and the `when` it was compiled from."""
+
+    condition: Condition
+    when: Table
+
+    def matches(self, call: Call | None) -> bool:
+        """Whether a request matches; one that was not parsed never does."""
+        return call is not None and self.condition.holds(call) is not None
+
+    def results(self, call: Call) -> tuple[ConditionResult, ...]:
+        """The result of each of its conditions for a request."""
+        return self.condition.results(call)
+
+    def __str__(self) -> str:
+        return truncate(", ".join(map(field_in_python, self.when, self.when.values())) or "any call", _MAX_EXPECTED)
+
+
+def too_few(calls: Sequence[ReceivedCall], expected: Expectation, number: str) -> str:
+    """The report that fewer calls matched than `number` (such as "at least 1"), with the nearest others."""
+    others = [call for call in calls if not expected.matches(call.asked)]
+    nearest = by_closeness((call, expected.results(call.asked)) for call in others if call.asked is not None)
+    lines = [
+        f"expected {number} call{'s' * (number.split()[-1] != '1')}{_with(expected)}, got {len(calls) - len(others)}"
+    ]
+    for call, results in nearest[:MAX_NEAREST]:
+        lines += [f"  {call_line(call)}", *(f"    {line}" for line in condition_lines(results, call.secrets))]
+    return "\n".join([*lines, call_list(calls)])
+
+
+def too_many(calls: Sequence[ReceivedCall], expected: Expectation, number: int) -> str:
+    """The report that more calls matched than `number`."""
+    head = f"expected {plural(number, 'call') if number else 'no calls'}{_with(expected)}, got {len(calls)}"
+    return f"{head}\n{call_list(calls)}"
+
+
+def wrong_sequence(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> str:
+    """Calls aligned with expected steps, so that a missing or an extra call does not shift the others."""
+    rows, number = list(_aligned(calls, steps)), 0
+    lines = [_first_difference(rows), f"expected {plural(len(steps), 'call')}, received {len(calls)}:"]
+    for step, call in rows:
+        number += step is not None
+        lines += [f"  {line}" for line in _row(number, step, call)]
+    return "\n".join(lines)
+
+
+_Row = tuple[Expectation | None, ReceivedCall | None]
+
+
+def _row(number: int, step: Expectation | None, call: ReceivedCall | None) -> Iterator[str]:
+    if call is None:
+        yield f"MISS  {number}. {step}: no call"
+    elif step is None:
+        yield f"MISS  unexpected: {call_line(call)}"
+    else:
+        yield f"{'ok   ' if step.matches(call.asked) else 'MISS '} {number}. {call_line(call)}"
+        if call.asked is not None and not step.matches(call.asked):
+            yield from (f"        {line}" for line in condition_lines(step.results(call.asked), call.secrets))
+
+
+def _first_difference(rows: Sequence[_Row]) -> str:
+    number = 0
+    for step, call in rows:
+        number += step is not None
+        if step is None and call is not None:
+            return f"wrong sequence after step {number}: expected no call, got {call_name(call)}"
+        if step is not None and (call is None or not step.matches(call.asked)):
+            return f"wrong sequence at step {number}: expected {step}, got {call_name(call) if call else 'no call'}"
+    return "wrong sequence"
+
+
+def _aligned(calls: Sequence[ReceivedCall], steps: Sequence[Expectation]) -> Iterator[_Row]:
+    """Pairs of step and call with the smallest edit distance."""
+    if len(calls) * len(steps) > _MAX_PAIRS:
+        yield from zip_longest(steps, calls)
+        return
+    matches = [[step.matches(call.asked) for call in calls] for step in steps]
+    left = len(steps) + len(calls)
+    cost = [[left - at - to for to in range(len(calls) + 1)] for at in range(len(steps) + 1)]
+    for at in reversed(range(len(steps))):
+        for to in reversed(range(len(calls))):
+            both = cost[at + 1][to + 1] + (not matches[at][to])
+            cost[at][to] = min(both, 1 + cost[at + 1][to], 1 + cost[at][to + 1])
+    at = to = 0
+    while at < len(steps) and to < len(calls):
+        if cost[at][to] == cost[at + 1][to + 1] + (not matches[at][to]):
+            yield steps[at], calls[to]
+            at, to = at + 1, to + 1
+        elif cost[at][to] == 1 + cost[at + 1][to]:
+            yield steps[at], None
+            at += 1
+        else:
+            yield None, calls[to]
+            to += 1
+    yield from ((step, None) for step in steps[at:])
+    yield from ((None, call) for call in calls[to:])
+
+
+def _with(expected: Expectation) -> str:
+    return f" with {expected}" if expected.when else ""
+
+
+def rule_in_python(when: Table, then: Table) -> Iterator[str]:
+    """The lines that declare a rule in a test."""
     arguments = [f"{name}={python(value)}" for name, value in _keywords(when).items()]
-    answer = _answer(then)
-    one = f"mockserver.on({', '.join(arguments)}){answer}"
-    if len(one) <= WIDE:
-        yield one
+    line = f"mockserver.on({', '.join(arguments)}){_answer(then)}"
+    if len(line) <= _MAX_LINE:
+        yield line
     else:
-        yield "mockserver.on("
-        yield from (f"    {argument}," for argument in arguments)
-        yield f"){answer}"
+        yield from ("mockserver.on(", *(f"    {argument}," for argument in arguments), f"){_answer(then)}")
 
 
-def in_yaml(when: Table, then: Table) -> Iterator[str]:
+def rule_in_yaml(when: Table, then: Table) -> Iterator[str]:
     """The lines of a rule as an item of `rules`."""
-    fields = [f"{name}: {yaml(value)}" for name, value in when.items()]
-    one = f"- when: {{{', '.join(fields)}}}"
-    if len(one) <= WIDE:
-        yield one
-    else:
-        yield "- when:"
-        yield from (f"    {field}" for field in fields)
+    fields = [field_in_yaml(name, value) for name, value in when.items()]
+    line = f"- when: {{{', '.join(fields)}}}"
+    yield from [line] if len(line) <= _MAX_LINE else ["- when:", *(f"    {field}" for field in fields)]
     yield f"  then: {yaml(then)}"
 
 
 def field_in_python(name: str, value: Json) -> str:
     """One condition as an argument of `on`: `last_user="hello"`."""
-    [(keyword, written)] = _keywords({name: value}).items()
-    return f"{keyword}={python(written)}"
+    [(keyword, inner)] = _keywords({name: value}).items()
+    return f"{keyword}={python(inner)}"
 
 
 def field_in_yaml(name: str, value: Json) -> str:
@@ -54,50 +154,49 @@ def field_in_yaml(name: str, value: Json) -> str:
 
 
 def python(value: Json) -> str:
-    """A value as a literal of Python."""
-    return _written(value, {True: "True", False: "False", None: "None"}, _quoted, _quoted)
+    """A value as a Python literal."""
+    return _literal(value, {True: "True", False: "False", None: "None"}, _quoted)
 
 
 def yaml(value: Json) -> str:
     """A value as YAML on one line."""
-    return _written(value, {True: "true", False: "false", None: "null"}, _scalar, _scalar)
+    return _literal(value, {True: "true", False: "false", None: "null"}, _yaml_text)
 
 
-def _written(value: Json, words: Mapping[object, str], text: Callable[[str], str], key: Callable[[str], str]) -> str:
+def _literal(value: Json, constants: Mapping[object, str], text: Callable[[str], str]) -> str:
     match value:
         case bool() | None:
-            return words[value]
+            return constants[value]
         case str():
             return text(value)
         case Mapping():
-            pairs = (f"{key(str(name))}: {_written(inner, words, text, key)}" for name, inner in value.items())
+            pairs = (f"{text(str(name))}: {_literal(inner, constants, text)}" for name, inner in value.items())
             return f"{{{', '.join(pairs)}}}"
         case list() | tuple():
-            return f"[{', '.join(_written(inner, words, text, key) for inner in value)}]"
+            return f"[{', '.join(_literal(inner, constants, text) for inner in value)}]"
     return json.dumps(value)
 
 
 def _quoted(text: str) -> str:
-    """A text in double quotes, as Python and YAML both read it."""
-    return '"' + "".join(map(_letter, text)) + '"'
+    """A text in double quotes, with escapes that Python and YAML share."""
+    return '"' + "".join(map(_escaped, text)) + '"'
 
 
-def _letter(letter: str) -> str:
+def _escaped(letter: str) -> str:
     if letter in '"\\':
         return f"\\{letter}"
     if letter.isprintable():
         return letter
     code = ord(letter)
-    return _NAMED.get(letter) or (f"\\u{code:04x}" if code < _WIDE_CODE else f"\\U{code:08x}")
+    return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code < _FIRST_LONG else f"\\U{code:08x}")
 
 
-def _scalar(text: str) -> str:
-    """A text of YAML: bare where it is a plain word."""
-    return text if _BARE.fullmatch(text) and text.lower() not in _WORDS else _quoted(text)
+def _yaml_text(text: str) -> str:
+    return text if _BARE.fullmatch(text) and text.lower() not in _YAML_WORDS else _quoted(text)
 
 
 def _keywords(when: Table) -> dict[str, Json]:
-    """A `when` as the arguments of `on`: `param.n` stands in a table `param`, `not` is `not_`."""
+    """A `when` as the arguments of `on`: `param.n` is in a table `param`, `not` is `not_`."""
     found: dict[str, Json] = {}
     for name, value in when.items():
         family, _, inner = name.partition(".")
@@ -116,135 +215,7 @@ def _answer(then: Table) -> str:
     return f".reply({', '.join(f'{name}={python(value)}' for name, value in then.items())})"
 
 
-_NAMED = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_WIDE_CODE = 0x10000
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_FIRST_LONG = 0x10000  # the first character that needs eight digits
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[./-][A-Za-z0-9_]+)*")
-_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
-
-
-NEAREST = 3  # calls that are held against what was wanted
-BRIEF = 60  # letters of what was wanted
-_MOST_ALIGNED = 250_000  # pairs of step and call; of more each is held against its own place
-
-Row = tuple["Wanted | None", Came | None]
-
-
-class Wanted(Protocol):
-    """What is wanted of a call."""
-
-    @property
-    def when(self) -> Mapping[str, Any]:
-        """How it was written."""
-
-    def fits(self, call: Call | None) -> bool:
-        """Whether a call is so."""
-
-    def results(self, call: Call) -> tuple[ConditionResult, ...]:
-        """What of it holds for a call, and what does not."""
-
-
-def too_few(calls: Sequence[Came], wanted: Wanted, number: str) -> str:
-    """That fewer calls were so than were wanted, and what the nearest others lack."""
-    fitting = sum(wanted.fits(call.asked) for call in calls)
-    head = f"wanted {number} call{'s' * (number.split()[-1] != '1')}{_with(wanted)}, got {fitting}"
-    others = [call for call in calls if not wanted.fits(call.asked)]
-    return "\n".join([head, *_held(others, wanted), listed(calls)])
-
-
-def any_but(calls: Sequence[Came], wanted: Wanted, number: int) -> str:
-    """That more calls were so than were wanted."""
-    return f"wanted {plural(number, 'call')}{_with(wanted)}, got {len(calls)}\n{listed(calls)}"
-
-
-def not_none(calls: Sequence[Came], wanted: Wanted) -> str:
-    """That calls were so, of which there should be none."""
-    return f"wanted no call{_with(wanted)}, got {len(calls)}\n{listed(calls)}"
-
-
-def sequence(calls: Sequence[Came], steps: Sequence[Wanted]) -> str:
-    """The calls beside what was wanted of each: what is missing and what came besides moves no other."""
-    rows = list(_aligned(calls, steps))
-    told = [_parting(rows), f"wanted {plural(len(steps), 'call')}, {len(calls)} came:"]
-    number = 0
-    for step, call in rows:
-        number += step is not None
-        told += [f"  {text}" for text in _row(number, step, call)]
-    return "\n".join(told)
-
-
-def _row(number: int, step: Wanted | None, call: Came | None) -> Iterator[str]:
-    if step is None or call is None:
-        yield f"MISS  {number}. {_wish(step)}: no call" if call is None else f"MISS  besides: {line(call)}"
-    elif step.fits(call.asked):
-        yield f"ok    {number}. {line(call)}"
-    else:
-        yield f"MISS  {number}. {line(call)}"
-        yield from (f"        {text}" for text in _findings(call, step))
-
-
-def _parting(rows: Sequence[Row]) -> str:
-    """Where the calls first part from what was wanted."""
-    number = 0
-    for step, call in rows:
-        number += step is not None
-        if step is None and call is not None:
-            return f"wrong sequence after step {number}: wanted nothing, got {named(call)}"
-        if step is not None and (call is None or not step.fits(call.asked)):
-            return f"wrong sequence at step {number}: wanted {_wish(step)}, got {named(call) if call else 'no call'}"
-    return "wrong sequence"
-
-
-def _aligned(calls: Sequence[Came], steps: Sequence[Wanted]) -> Iterator[Row]:
-    """Steps and calls side by side, so that as few as can be part."""
-    if len(calls) * len(steps) > _MOST_ALIGNED:
-        yield from zip_longest(steps, calls)
-        return
-    fits = [[step.fits(call.asked) for call in calls] for step in steps]
-    left = len(steps) + len(calls)
-    apart = [[left - at - to for to in range(len(calls) + 1)] for at in range(len(steps) + 1)]
-    for at in reversed(range(len(steps))):
-        for to in reversed(range(len(calls))):
-            both = apart[at + 1][to + 1] + (not fits[at][to])
-            apart[at][to] = min(both, 1 + apart[at + 1][to], 1 + apart[at][to + 1])
-    yield from _path(calls, steps, fits, apart)
-
-
-def _path(  # size: two rows, and two tables over both
-    calls: Sequence[Came], steps: Sequence[Wanted], fits: Sequence[Sequence[bool]], apart: Sequence[Sequence[int]]
-) -> Iterator[Row]:
-    at = to = 0
-    while at < len(steps) and to < len(calls):
-        if apart[at][to] == apart[at + 1][to + 1] + (not fits[at][to]):
-            yield steps[at], calls[to]
-            at, to = at + 1, to + 1
-        elif apart[at][to] == 1 + apart[at + 1][to]:
-            yield steps[at], None
-            at += 1
-        else:
-            yield None, calls[to]
-            to += 1
-    yield from ((step, None) for step in steps[at:])
-    yield from ((None, call) for call in calls[to:])
-
-
-def _held(calls: Sequence[Came], wanted: Wanted) -> Iterator[str]:
-    """The calls that come nearest to what is wanted, each with what holds of it."""
-    held = ((call, wanted.results(call.asked)) for call in calls if call.asked is not None)
-    for call, found in ranked(held)[:NEAREST]:
-        yield f"  {line(call)}"
-        yield from (f"    {text}" for text in findings(found, call.secrets))
-
-
-def _findings(call: Came, wanted: Wanted) -> Iterator[str]:
-    return iter(()) if call.asked is None else findings(wanted.results(call.asked), call.secrets)
-
-
-def _with(wanted: Wanted) -> str:
-    return f" with {_wish(wanted)}" if wanted.when else ""
-
-
-def _wish(wanted: Wanted | None) -> str:
-    """What is wanted, as it is written in a test."""
-    when = {} if wanted is None else wanted.when
-    text = ", ".join(field_in_python(name, value) for name, value in when.items()) or "any call"
-    return truncate(text, BRIEF)
+_YAML_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))

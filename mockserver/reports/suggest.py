@@ -1,6 +1,6 @@
-"""Rules that would answer a call: a condition of another rule changed, or a rule of its own, ready to be pasted.
+"""Suggestions for an unmatched call: a change to the nearest rule, or a new rule to paste.
 
-Each is tried on the call before it is shown. What is a credential in the call never stands in them.
+Each is tested against the call before it is shown, and contains none of its credentials.
 """
 
 import re
@@ -17,25 +17,25 @@ from mockserver.core.plan import DOCUMENTS
 from mockserver.core.text import one_line, plural
 from mockserver.engine.answer import singles
 from mockserver.engine.memory import LOOK_UPS
-from mockserver.reports.diff import blurred, is_secret, span_of
-from mockserver.reports.expected import field_in_python, field_in_yaml, in_python, in_yaml, python
+from mockserver.reports.diff import difference, is_secret, loosened
+from mockserver.reports.expected import field_in_python, field_in_yaml, python, rule_in_python, rule_in_yaml
 from mockserver.rules.answer.checks import GENERATIVE
 from mockserver.rules.load import Rule
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import Near
 
-LONGEST = 60  # letters of a text that is compared whole
-LONGEST_NAME = 200  # letters of a model, a path or an id that is compared whole
-_CUT = 40  # letters of each end of a longer one
-_LONG_TOOLS = 4  # tools that are all named
-_SHORTEST = 3  # letters by which a text is told from others
+MAX_WHOLE = 60  # characters of a text that a condition states whole
+MAX_NAME = 200  # characters of a model, a path or an id that a condition states whole
+_MAX_END = 40  # characters of each end of a longer text
+_MAX_TOOLS = 4  # tools that are all named
+_MIN_PIECE = 3  # characters of a text that distinguish it from others
 
 When = dict[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A rule for one call: when and then, as rules files have them; `tool` might be called instead."""
+    """A rule for one call: its `when` and `then`; `tool`: a tool it could call instead."""
 
     when: Mapping[str, Json]
     then: Mapping[str, Json]
@@ -43,71 +43,69 @@ class Suggestion:
 
     @property
     def lines(self) -> Iterator[str]:
-        """The rule as a test declares it, then as a rules file has it."""
-        yield "a rule that answers it, for the test:"
-        yield from (f"  {line}" for line in in_python(self.when, self.then))
+        """The rule as a test declares it, then as it is written in a rules file."""
+        yield "add a rule to the test:"
+        yield from (f"  {line}" for line in rule_in_python(self.when, self.then))
         if self.tool is not None:
-            yield f"  # or have a tool called: .reply(tool_calls=[{python({'name': self.tool, 'arguments': 'auto'})}])"
-        yield "or for a rules file:"
-        yield from (f"  {line}" for line in in_yaml(self.when, self.then))
+            yield f"  # or call a tool: .reply(tool_calls=[{python({'name': self.tool, 'arguments': 'auto'})}])"
+        yield "or to a rules file:"
+        yield from (f"  {line}" for line in rule_in_yaml(self.when, self.then))
 
 
 def suggestion(call: Call, secrets: Secrets, *, lost: bool = False) -> Suggestion | None:
-    """A rule for this call, and for as few others as can be told; `lost`: nobody knows the answer it goes on from."""
-    whole, plainly = _exactly(call, secrets, lost=lost), {"operation": call.operation}
-    asked = {"model": _name(call.model, secrets), **plainly} if _clean(call.model, secrets) else plainly
-    for when in (whole, {**asked, **whole}, asked, plainly):
-        if when and _holds(when, call):
+    """A rule for this call, as specific as possible; `lost`: the answer that it continues is unknown."""
+    specific, operation = _specific(call, secrets, lost=lost), {"operation": call.operation}
+    general = {"model": _name(call.model, secrets), **operation} if _clean(call.model, secrets) else operation
+    for when in (specific, {**general, **specific}, general, operation):
+        if when and _matches(when, call):
             return Suggestion(when, _then(call), _tool(call, secrets))
     return None
 
 
 def change(near: Near[Rule], call: Call, secrets: Secrets) -> str | None:
-    """What to write in a rule that misses by one condition; None where it misses by more, or that is no help."""
-    rule, missed, when = near.rule, [finding for finding in near.results if not finding.ok], near.rule.spec.get("when")
-    if not missed and rule.times is not None:
-        return (
-            f"{rule.where} has answered its {plural(rule.times, 'call')}; increase times, or add a rule for later calls"
-        )
-    if len(missed) != 1 or not isinstance(when, Mapping) or missed[0].field not in when or _is_another(missed[0]):
+    """How to change a rule that misses by one condition; None if it misses by more, or no change helps."""
+    rule, failed, when = near.rule, [result for result in near.results if not result.ok], near.rule.spec.get("when")
+    if not failed and rule.times is not None:
+        return f"{rule.where} is used up after {plural(rule.times, 'call')}; increase times, or add a rule for the rest"
+    if len(failed) != 1 or not isinstance(when, Mapping) or failed[0].field not in when or _is_unrelated(failed[0]):
         return None
-    [finding] = missed
-    value = None if is_secret(finding) else _instead(finding, when[finding.field], secrets)
-    changed = {name: inner for name, inner in when.items() if name != finding.field}
-    changed |= {} if value is None else {finding.field: value}
-    if not _holds(changed, call):
+    [result] = failed
+    value = None if is_secret(result) else _matching(result, when[result.field], secrets)
+    changed = {name: inner for name, inner in when.items() if name != result.field}
+    changed |= {} if value is None else {result.field: value}
+    if not _matches(changed, call):
         return None
     if value is None:
-        return f"in {rule.where} leave out {one_line(finding.field)}"
+        return f"remove {one_line(result.field)} from {rule.where}"
     written = field_in_python if rule.place is not None and rule.place.file.endswith(".py") else field_in_yaml
-    return f"in {rule.where} write: {written(finding.field, value)}"
+    return f"change {rule.where} to {written(result.field, value)}"
 
 
-def _is_another(finding: ConditionResult) -> bool:
-    """Whether a text has so little in common with what a rule wants that the rule is for something else."""
-    return finding.field in _FREE and span_of(finding) is None and not blurred(finding)
+def _is_unrelated(result: ConditionResult) -> bool:
+    """Whether a text has so little in common with the expected one that the rule is for something else."""
+    return result.field in _FREE_TEXT and difference(result) is None and not loosened(result)
 
 
-def _instead(finding: ConditionResult, stated: Json, secrets: Secrets) -> Json:
-    """A condition that what stood there fulfils; None: none at all."""
-    actual: Json = finding.actual
-    if more := blurred(finding):
-        table = stated if isinstance(stated, Mapping) else {finding.predicate: stated}
+def _matching(result: ConditionResult, stated: Json, secrets: Secrets) -> Json:
+    """A condition that the actual value matches; None if there is none."""
+    actual: Json = result.actual
+    if more := loosened(result):
+        table = stated if isinstance(stated, Mapping) else {result.predicate: stated}
         return {**table, **dict.fromkeys(more, True)}
     match actual:
         case bool() | int() | float():
             return actual
         case str():
             return _text(actual, secrets)
-        case list() | tuple() if finding.field == "tools" and all(_clean(name, secrets) for name in actual):
+        case list() | tuple() if result.field == "tools" and all(_clean(name, secrets) for name in actual):
             return _tools(tuple(actual)) if actual else {"exists": False}
-        case Mapping() if len(compact(actual)) <= LONGEST and _clean(compact(actual), secrets):
+        case Mapping() if len(compact(actual)) <= MAX_WHOLE and _clean(compact(actual), secrets):
             return {"equals": actual}
     return None
 
 
-def _exactly(call: Call, secrets: Secrets, *, lost: bool) -> When:
-    """What tells the call from others: what was said last, and in which circumstances."""
+def _specific(call: Call, secrets: Secrets, *, lost: bool) -> When:
+    """What distinguishes the call from others: its last message, tools and turn."""
     when: When = {}
     if call.operation not in (*GENERATIVE, *DOCUMENTS):
         when["operation"] = call.operation
@@ -117,16 +115,16 @@ def _exactly(call: Call, secrets: Secrets, *, lost: bool) -> When:
         when["previous_response"] = _name(call.previous, secrets)
     result = tool_results.last(call)
     if result is not None:
-        told = {"name": result["name"] and _exact(result["name"]), "text": _text(result["text"], secrets)}
-        when["tool_result"] = {name: value for name, value in told.items() if value is not None} or {"exists": True}
+        parts = {"name": result["name"] and _exact(result["name"]), "text": _text(result["text"], secrets)}
+        when["tool_result"] = {name: value for name, value in parts.items() if value is not None} or {"exists": True}
         return when
-    said = _text(call.last_user, secrets) if call.last_user and len(call.prompts) <= 1 else None
-    if said is not None:
-        when["last_user"] = said
+    text = _text(call.last_user, secrets) if call.last_user and len(call.prompts) <= 1 else None
+    if text is not None:
+        when["last_user"] = text
     if call.tools:
         names = tuple(tool.name for tool in call.tools)
         if call.previous is None:
-            when["turn"] = call.turn  # what comes back with a tool's result is another turn
+            when["turn"] = call.turn  # the request with the tool's result is another turn
         if all(_clean(name, secrets) for name in names):
             when["tools"] = _tools(names)
     return when
@@ -135,42 +133,42 @@ def _exactly(call: Call, secrets: Secrets, *, lost: bool) -> When:
 def _tools(names: tuple[str, ...]) -> Json:
     if any("*" in name or "\\" in name for name in names):
         return {"length": len(names)}
-    if len(names) > _LONG_TOOLS:
-        return {"includes": list(names[:_LONG_TOOLS])}
+    if len(names) > _MAX_TOOLS:
+        return {"includes": list(names[:_MAX_TOOLS])}
     return names[0] if len(names) == 1 else list(names)
 
 
 def _text(text: str, secrets: Secrets) -> Json:
-    """A condition for a text: all of it, both ends if it is long, or some of it; None where that is little."""
+    """A condition for a text: the whole, both ends if it is long, or a part of it; None if too little is left."""
     found = _pieces(text, secrets)
     if found == [text]:
-        return _exact(text) if len(text) <= LONGEST else {"starts_with": _beginning(text), "ends_with": _end(text)}
+        return _exact(text) if len(text) <= MAX_WHOLE else {"starts_with": _beginning(text), "ends_with": _end(text)}
     ends = {"starts_with": _beginning(found[0]), "ends_with": _end(found[-1])}
-    told = {name: piece for name, piece in ends.items() if len(piece) >= _SHORTEST}
+    kept = {name: piece for name, piece in ends.items() if len(piece) >= _MIN_PIECE}
     longest = _beginning(max(found, key=len))
-    return told or ({"contains": longest} if len(longest) >= _SHORTEST else None)
+    return kept or ({"contains": longest} if len(longest) >= _MIN_PIECE else None)
 
 
 def _name(text: str, secrets: Secrets) -> Json:
-    """A condition for what is mostly short and told from others by its end."""
-    return _exact(text) if len(text) <= LONGEST_NAME else _text(text, secrets)
+    """A condition for a name, which is mostly short and often differs only at its end."""
+    return _exact(text) if len(text) <= MAX_NAME else _text(text, secrets)
 
 
 def _beginning(text: str) -> str:
     """The beginning of a text, up to the end of a word."""
-    cut = text[:_CUT]
-    words = cut.rpartition(" ")[0] if len(text) > _CUT else cut
-    return words if len(words) > _CUT // 2 else cut
+    cut = text[:_MAX_END]
+    words = cut.rpartition(" ")[0] if len(text) > _MAX_END else cut
+    return words if len(words) > _MAX_END // 2 else cut
 
 
 def _end(text: str) -> str:
     """The end of a text, from the beginning of a word."""
-    return _beginning(text[-LONGEST:][::-1])[::-1]
+    return _beginning(text[-MAX_WHOLE:][::-1])[::-1]
 
 
 def _pieces(text: str, secrets: Secrets) -> list[str]:
-    """The text between its credentials, and between halves of letters, which no file can hold."""
-    return _HALF.sub(_GAP, replace(secrets, instead=lambda _: _GAP).text(text)).split(_GAP)
+    """The text between its credentials and lone surrogates, which no file can contain."""
+    return _SURROGATE.sub(_GAP, replace(secrets, instead=lambda _: _GAP).text(text)).split(_GAP)
 
 
 def _clean(text: str, secrets: Secrets) -> bool:
@@ -182,7 +180,7 @@ def _exact(text: str) -> Json:
     return {"equals": text} if "*" in text or "\\" in text else text
 
 
-def _holds(when: Mapping[str, Json], call: Call) -> bool:
+def _matches(when: Mapping[str, Json], call: Call) -> bool:
     mistakes = list[str]()
     condition = compile_when(when, lambda message, path: mistakes.append(message))
     calls = singles(call) if len(call.prompts) > 1 else (call,)
@@ -193,13 +191,13 @@ def _holds(when: Mapping[str, Json], call: Call) -> bool:
 
 
 def _tool(call: Call, secrets: Secrets) -> str | None:
-    """The tool that might be called: the first, unless one has just given a result."""
-    waits = call.tools and tool_results.last(call) is None and call.operation in _WITH_TOOLS
-    return call.tools[0].name if waits and _clean(call.tools[0].name, secrets) else None
+    """The tool to call: the first, unless the call has the result of one."""
+    expected = call.tools and tool_results.last(call) is None and call.operation in _WITH_TOOLS
+    return call.tools[0].name if expected and _clean(call.tools[0].name, secrets) else None
 
 
 def _then(call: Call) -> Mapping[str, Json]:
-    """An answer of the kind that is asked for."""
+    """An answer of the requested kind."""
     if call.operation in LOOK_UPS:
         return {"error": 404}
     if call.operation == "embeddings":
@@ -210,7 +208,6 @@ def _then(call: Call) -> Mapping[str, Json]:
 
 
 _WITH_TOOLS = ("chat", "responses")
-# Fields that hold what somebody said, in words of their own.
-_FREE = frozenset(("last_user", "last_message", "system", "conversation"))
-_HALF = re.compile("[\ud800-\udfff]")
-_GAP = "\ue000"  # stands in no text that people write
+_FREE_TEXT = frozenset(("last_user", "last_message", "system", "conversation"))
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_GAP = "\ue000"  # a private-use character

@@ -1,6 +1,6 @@
-"""For tests: a running server, rules declared in Python, and the calls that came."""
+"""For tests: a running server, rules declared in Python, and the calls it received."""
 
-from mockserver.testing.calls import Call as Call
+from mockserver.reports.calls import ReceivedCall as Call
 from mockserver.testing.calls import Calls as Calls
 from mockserver.testing.declare import Asked as Asked
 from mockserver.testing.declare import Declared as Declared
@@ -11,3 +11,17 @@ from mockserver.testing.transport import Transport as Transport
 from mockserver.testing.transport.in_process import Clock as Clock
 from mockserver.testing.unittest import MockServerTestCase as MockServerTestCase
 from mockserver.testing.unittest import mocked as mocked
+
+__all__ = [
+    "Asked",
+    "Call",
+    "Calls",
+    "Clock",
+    "Declared",
+    "MockServer",
+    "MockServerTestCase",
+    "MockServerWarning",
+    "Setup",
+    "Transport",
+    "mocked",
+]

@@ -1,4 +1,4 @@
-"""Ready-made clients: OpenAI's own, where it is installed, for every dialect that it can speak."""
+"""OpenAI's client, if it is installed, for a server; and the environment variables that lead clients there."""
 
 import os
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -14,34 +14,34 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
 
-class Environs:
-    """What stood in the environment before; `restore` puts it back, but for what somebody else has changed since."""
+class EnvironmentPatch:
+    """Sets environment variables; `restore` undoes that, except for those changed since by others."""
 
     def __init__(self) -> None:
         self._before: dict[str, str | None] = {}
-        self._put: dict[str, str] = {}
+        self._set: dict[str, str] = {}
 
-    def put(self, variables: Mapping[str, str]) -> None:
-        """Set these."""
-        if self not in _AT_WORK:
-            _AT_WORK.append(self)
+    def set(self, variables: Mapping[str, str]) -> None:
+        """Set variables."""
+        if self not in _ACTIVE:
+            _ACTIVE.append(self)
         for name, value in variables.items():
             self._before.setdefault(name, os.environ.get(name))
-            os.environ[name] = self._put[name] = value
+            os.environ[name] = self._set[name] = value
 
     def restore(self) -> None:
-        """Put back what stood there. If somebody else's change is undone later, it can be done again for what is left.
+        """Restore the previous values; call it again once others have undone their changes.
 
-        monkeypatch may have found ours when it came, and puts that back when all is over.
+        monkeypatch, for one, restores our values at its end if it was started after us.
         """
-        if self in _AT_WORK:
-            _AT_WORK.remove(self)
-        for name in self._taken_from(os.environ):
+        if self in _ACTIVE:
+            _ACTIVE.remove(self)
+        for name in self._undo(os.environ):
             del self._before[name]
 
-    def _taken_from(self, environ: MutableMapping[str, str]) -> list[str]:
-        """Put back what stood there, in any environment; the names of what was ours."""
-        ours = [name for name in self._before if environ.get(name) == self._put[name]]
+    def _undo(self, environ: MutableMapping[str, str]) -> list[str]:
+        """Restore the previous values in any environment; return the names of those that were ours."""
+        ours = [name for name in self._before if environ.get(name) == self._set[name]]
         for name in ours:
             value = self._before[name]
             if value is None:
@@ -52,46 +52,46 @@ class Environs:
 
 
 @contextmanager
-def led(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set these as long as it lasts."""
-    environs = Environs()
-    environs.put(variables)
+def patched_environ(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables within the block."""
+    patch = EnvironmentPatch()
+    patch.set(variables)
     try:
         yield
     finally:
-        environs.restore()
+        patch.restore()
 
 
-def without_ours() -> Mapping[str, str]:
-    """The environment as it is but for what is set for a while."""
-    if not _AT_WORK:
+def unpatched_environ() -> Mapping[str, str]:
+    """The environment without the active patches."""
+    if not _ACTIVE:
         return os.environ
     environ = dict(os.environ)
-    for environs in reversed(_AT_WORK):
-        environs._taken_from(environ)
+    for patch in reversed(_ACTIVE):
+        patch._undo(environ)
     return environ
 
 
-_AT_WORK: list[Environs] = []  # what has been put and is not restored yet, the latest last
+_ACTIVE: list[EnvironmentPatch] = []  # not restored yet, the latest last
 
 
 def client(env: Mapping[str, str], dialect: str, **options: Any) -> "OpenAI":
-    """A client for the server that these variables lead to; `options` are the client's own. Raises ConfigError."""
-    openai, given = _openai(), {**_given(env, dialect), **options}
+    """A client for the server of these variables; `options` are the client's own. Raises ConfigError."""
+    openai, given = _openai(), {**_options(env, dialect), **options}
     made: OpenAI = (openai.AzureOpenAI if dialect == _AZURE else openai.OpenAI)(**given)
     return made
 
 
 def async_client(env: Mapping[str, str], dialect: str, **options: Any) -> "AsyncOpenAI":
-    """The same that is awaited."""
-    openai, given = _openai(), {**_given(env, dialect), **options}
+    """The asynchronous client."""
+    openai, given = _openai(), {**_options(env, dialect), **options}
     made: AsyncOpenAI = (openai.AsyncAzureOpenAI if dialect == _AZURE else openai.AsyncOpenAI)(**given)
     return made
 
 
-def usual(env: Mapping[str, str], before: "OpenAI | None") -> "OpenAI":
-    """The client for OpenAI's dialect: the one from before, if it is open, with the same address and key."""
-    given = _given(env, "openai")
+def shared_client(env: Mapping[str, str], before: "OpenAI | None") -> "OpenAI":
+    """The previous client for OpenAI's dialect, if it is open and has the same address and key, or a new one."""
+    given = _options(env, "openai")
     if before is None or before.is_closed():
         return client(env, "openai")
     same = (str(before.base_url).rstrip("/"), before.api_key) == tuple(given.values())
@@ -102,18 +102,18 @@ def _openai() -> Any:
     try:
         import openai
     except ImportError as error:
-        raise ConfigError("client() is OpenAI's, which is not installed: pip install openai") from error
+        raise ConfigError("client() needs OpenAI's client: pip install openai") from error
     return openai
 
 
-def _given(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
-    """Where a client is led, and with which key."""
+def _options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:
+    """The client options for a dialect: address and key."""
     spoken = discover().get(dialect)
     if spoken is None:
         raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
     if dialect == _INFERENCE:
         raise ConfigError(
-            "azure is spoken by azure-ai-inference, not by OpenAI's client:"
+            "OpenAI's client can't call azure; use azure-ai-inference:"
             ' ChatCompletionsClient(mockserver.base_url("azure"), AzureKeyCredential("any"))'
         )
     base, key = env[ADDRESS] + spoken.mounts[0], key_in(env, dialect)

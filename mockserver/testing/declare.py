@@ -1,12 +1,12 @@
-"""`on(...)`: a rule that a test declares, in Python, and what it answers. It stands at the test's own file and line."""
+"""`on(...)`: a rule that a test declares in Python; its place is the test's own file and line."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from mockserver.config.errors import ConfigError, MockserverError, Place
+from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
 from mockserver.core.json import Json
@@ -18,21 +18,26 @@ from mockserver.rules.templates import is_template
 from mockserver.testing.calls import Calls
 from mockserver.testing.options import Details, Then, When, caller, table
 
-Asked = Call  # the request as it was read, as tests annotate it
-Function = Callable[[Asked], Any]  # gives a text, or a table like `then`
+if TYPE_CHECKING:
+    from mockserver.testing.server import MockServer
+
+__tracebackhide__ = True  # pytest shows the line of the test instead
+
+Asked = Call  # the parsed request, under the name that tests use
+Function = Callable[[Asked], Any]  # returns a text, or a table like `then`
 
 
-def calling(
+def _function_responder(
     function: Function, compiled: Callable[[Mapping[str, Json]], Responder], failed: Callable[[Exception], str]
 ) -> Responder:
-    """What a rule says that asks a function. Where it fails that is a 500, in the words of `failed`."""
+    """A responder that calls a function; if it raises, the answer is a 500 with the message of `failed`."""
 
     def respond(scope: RenderContext) -> RuleAnswer:
         try:
-            said = function(scope.call)
-            if not isinstance(said, str | Mapping):
-                raise TypeError(f"it gives a text or a table like `then`, not {type(said).__name__}")
-            answer = compiled(literal({"text": said} if isinstance(said, str) else said))
+            returned = function(scope.call)
+            if not isinstance(returned, str | Mapping):
+                raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
+            answer = compiled(literal({"text": returned} if isinstance(returned, str) else returned))
         except Exception as error:
             raise Failure("server_error", failed(error), status=500, headers=_FINAL) from error
         return answer(scope)
@@ -41,7 +46,7 @@ def calling(
 
 
 def literal(value: Any) -> Any:
-    """A value in which no text is a template."""
+    """A value whose texts are sent as they are, even if they look like templates."""
     match value:
         case str():
             return f"{{{{ {json.dumps(value, ensure_ascii=False)} }}}}" if is_template(value) else value
@@ -52,25 +57,19 @@ def literal(value: Any) -> Any:
     return value
 
 
-_FINAL = (("x-should-retry", "false"),)  # clients of OpenAI's kind would ask again what fails again
+_FINAL = (("x-should-retry", "false"),)  # OpenAI's clients would retry a 500, which fails again
 
 
-__tracebackhide__ = True  # pytest shows the line of the test instead
+class UniqueNames:
+    """Gives each declared rule its own name and place, as rules in a loop share theirs; counters depend on them."""
 
-
-class Names:
-    """Tells declared rules apart that are called the same or stand in one line, of a loop or a helper.
-
-    Counters go by a rule's name, calls by its source: name and line, or the line alone.
-    """
-
-    def __init__(self, standing: Iterable[Rule] = ()) -> None:
-        self._taken = {text for rule in standing for text in (rule.name, rule.where)}
+    def __init__(self, taken: Iterable[Rule] = ()) -> None:
+        self._taken = {text for rule in taken for text in (rule.name, rule.where)}
         self._again = Counter[str]()
         self._count = 0
 
-    def given(self, rule: Rule) -> Rule:
-        """The rule, under a name of its own, and in a line of its own if it was given no name."""
+    def renamed(self, rule: Rule) -> Rule:
+        """The rule with a unique name, and if the test did not name it, a unique place."""
         self._count += 1
         if "name" in rule.spec:
             return replace(rule, name=self._free(rule.name))
@@ -85,97 +84,75 @@ class Names:
         return found
 
 
-class Stage(Protocol):
-    """Where declared rules are put to use."""
-
-    names: Names
-
-    def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
-        """The rule. Raises RuleError."""
-
-    def changed(self) -> None:
-        """A rule has come, or is another now."""
-
-    def removed(self, declared: "Declared") -> None:
-        """A rule is no more."""
-
-    def failed(self, declared: "Declared", error: Exception) -> None:
-        """A function that answers has failed."""
-
-    @property
-    def calls(self) -> Calls:
-        """All calls so far."""
-
-
 class Declared:
-    """A rule: when a request is as `on` said, it is answered as is said here; exactly one answer.
+    """A rule that `on(...)` declared; call one of its methods to give it an answer.
 
-    Every method gives the rule again. Mistakes raise RuleError with the file and line of the test.
+    Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
     """
 
-    def __init__(self, stage: Stage, name: str | None, when: When) -> None:
+    def __init__(self, server: "MockServer", name: str | None, when: When) -> None:
         self.place = caller()
         if name is not None and not isinstance(name, str):
             raise ConfigError(
                 f'{self.place.where}: on takes a name and keywords, on("name", last_user="..."), not {name!r}'
             )
-        self.wanted: int | None = None  # how many calls it is to answer, as `times` said
+        self.expected_calls: int | None = None  # as set by `times`
         self.rule: Rule | None = None
-        self._stage, self._name = stage, name
+        self._server, self._name = server, name
         self._when = table(when)
 
     def reply(self, text: str | Function | None = None, **then: Unpack[Then]) -> Self:
-        """Answer with a text, or what else stands in a rule's `then`: `json=`, `tool_calls=`, `finish=`...
+        """Answer with a text, or with other keys of a rule's `then`: `json=`, `tool_calls=`, `finish=`...
 
-        A function is called with the request, an Asked, and gives a text (sent as it is) or a table like `then`; it is
-        called on a thread of the server. Text is a template as in rules: `{{ match.city }}`.
+        A text is a template as in rules: `{{ match.city }}`. A function is called with the request, an Asked, on a
+        thread of the server; it returns a text (sent as it is) or a table like `then`.
         """
         if callable(text):
-            return self._answered({"text": "", **then}, self._asking(text, then))
+            return self._answered({"text": "", **then}, self._calling(text, then))
         return self._answered(then if text is None else {"text": text, **then})
 
     def stream(self, pieces: Sequence[str], **then: Unpack[Then]) -> Self:
-        """Answer with a text that a stream sends in exactly these pieces; a plain answer has the whole."""
-        if isinstance(pieces, str):  # a sequence of texts too, each of one letter
+        """Answer with a text that is streamed in exactly these pieces; a plain answer has the whole."""
+        if isinstance(pieces, str):  # which is a sequence of texts, too
             self.remove()
-            raise ConfigError(f"{self.where}: stream takes the pieces of a text, [{pieces!r}], or write reply(...)")
+            raise ConfigError(
+                f"{self.where}: stream takes a list of pieces, such as [{pieces!r}]; for a whole text use reply(...)"
+            )
         return self._answered({"text": "".join(pieces), "chunks": list(pieces), **then})
 
     def fail(self, error: int | str = 500, **details: Unpack[Details]) -> Self:
         """Answer with an error: a status, or a short name such as `rate_limit`, `context_length`, `invalid_key`."""
-        beside = {name: value for name, value in details.items() if name in _BESIDE}
-        stated: dict[str, Any] = {name: value for name, value in details.items() if name not in _BESIDE}
+        separate = {name: value for name, value in details.items() if name in _SEPARATE}
+        stated: dict[str, Any] = {name: value for name, value in details.items() if name not in _SEPARATE}
         if stated:
             stated = {"status" if isinstance(error, int) else "reason": error, **stated}
-        return self._answered({"error": stated or error, **beside})
+        return self._answered({"error": stated or error, **separate})
 
     def steps(self, *steps: str | Mapping[str, Any]) -> Self:
-        """Answer each turn of a conversation with the next of these, texts or tables like `then`; the last repeats."""
+        """Answer each turn of a conversation with the next step: a text, or a table like `then`."""
         other = next((step for step in steps if not isinstance(step, str | Mapping)), None)
         if other is not None:
             self.remove()
-            raise ConfigError(
-                f"{self.where}: steps takes one text or table for each turn, one after another, not {other!r}"
-            )
+            raise ConfigError(f"{self.where}: steps takes a text or a table for each turn, not {other!r}")
         return self._answered({"steps": [{"text": step} if isinstance(step, str) else step for step in steps]})
 
     def then(self, then: Mapping[str, Any]) -> Self:
-        """Answer as a rules file says it: the table `then`."""
+        """Answer with a `then` as in a rules file."""
         return self._answered(then)
 
     def times(self, number: int) -> Self:
-        """Answer so many calls, then step aside; a test in which fewer come fails."""
+        """Answer this number of calls, then let the next rule answer; a test with fewer calls fails."""
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise ConfigError(f"{self.place.where}: times takes a whole number of at least 1, not {number!r}")
-        self.wanted = number
+        self.expected_calls = number
         if self.rule is not None:
             self.rule = replace(self.rule, times=number, spec={**self.rule.spec, "times": number})
-            self._stage.changed()
+            self._server.update_rules()
         return self
 
     def remove(self) -> None:
-        """Take the rule away."""
-        self._stage.removed(self)
+        """Remove the rule."""
+        self._server.remove_rule(self)
 
     @property
     def where(self) -> str:
@@ -184,45 +161,45 @@ class Declared:
 
     @property
     def calls(self) -> Calls:
-        """The calls that it has answered, or prompts of them."""
+        """The calls that it answered or modified, at least in part."""
         source = None if self.rule is None else self.rule.source
-        return self._stage.calls.of(lambda call: source in (*sources(call), *call.modified_by))
+        return self._server.calls.of(lambda call: source in (*sources(call), *call.modified_by))
 
-    def _asking(self, function: Function, beside: Mapping[str, Any]) -> Responder:
-        def compiled(said: Mapping[str, Json]) -> Responder:
-            return self._stage.compiled({"then": {**beside, **said}}, self.place).then.respond
+    def _calling(self, function: Function, more: Mapping[str, Any]) -> Responder:
+        def compiled(then: Mapping[str, Json]) -> Responder:
+            return self._server.compiled({"then": {**more, **then}}, self.place).then.respond
 
         def failed(error: Exception) -> str:
-            self._stage.failed(self, error)
-            return f"{self.where}: the function of this rule failed: {type(error).__name__}: {error}"
+            self._server.function_failed(self, error)
+            return f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
 
-        return calling(function, compiled, failed)
+        return _function_responder(function, compiled, failed)
 
-    def _answered(self, then: Mapping[str, Any], asking: Responder | None = None) -> Self:
+    def _answered(self, then: Mapping[str, Any], responder: Responder | None = None) -> Self:
         if self.rule is not None:
             raise ConfigError(
-                f"{caller().where}: the rule of {self.where} has an answer already; declare another with on(...),"
-                " or answer turn by turn with steps(...)"
+                f"{caller().where}: the rule at {self.where} already has an answer; declare another rule with on(...),"
+                " or use steps(...) to answer turn by turn"
             )
-        times = {} if self.wanted is None else {"times": self.wanted}
+        times = {} if self.expected_calls is None else {"times": self.expected_calls}
         named = {} if self._name is None else {"name": self._name}
         spec = {**named, "when": self._when, **times, "then": _plain(then)}
         try:
-            compiled = self._stage.compiled(spec, self.place)
+            compiled = self._server.compiled(spec, self.place)
         except MockserverError as error:
-            self.remove()  # nobody has to hear that it has no answer either
-            raise error.with_traceback(None) from None  # nor where it was found
-        rule = self._stage.names.given(compiled)
-        self.rule = rule if asking is None else replace(rule, then=replace(rule.then, respond=asking), slow=True)
-        self._stage.changed()
+            self.remove()  # so that it is not reported as having no answer, too
+            raise error.with_traceback(None) from None
+        rule = self._server.names.renamed(compiled)
+        self.rule = rule if responder is None else replace(rule, then=replace(rule.then, respond=responder), slow=True)
+        self._server.update_rules()
         return self
 
 
 def _plain(value: Any) -> Any:
-    """A value as it would be read from a file: tuples are lists there."""
+    """A value as it would be read from a file, with lists for tuples."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-_BESIDE = ("retry_after", "headers", "timing", "faults")
+_SEPARATE = ("retry_after", "headers", "timing", "faults")

@@ -1,4 +1,4 @@
-"""What a program did under a fault: judged by how its run ended, and by the calls that the server saw."""
+"""The fault matrix: which faults a test or a program runs under, and how the outcome of each run is judged."""
 
 import os
 import re
@@ -6,6 +6,7 @@ import signal
 import sys
 import sysconfig
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -19,95 +20,141 @@ from mockserver.config.types import seconds
 from mockserver.core.action import POSITIONS, options
 from mockserver.core.exchange import MOST_KEPT
 from mockserver.core.json import Json, parsed
+from mockserver.core.text import aligned, plural
 from mockserver.delivery.faults import FAULTS
-from mockserver.reports.calls import line
-from mockserver.reports.failures import BAD, OUTCOMES, Row
+from mockserver.reports.calls import ReceivedCall, call_line
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.load import Rule
 from mockserver.server.live import compiled
-from mockserver.testing.calls import Call
-from mockserver.testing.options import table
+from mockserver.testing.options import PACKAGE, outward, relative, table
 
-GRACE = 1.0  # seconds between the two
+# What a program does under a fault.
+OUTCOMES = {
+    "recovered": "The app got its answer, at once or after retries.",
+    "raised": "The app raised an error; a program exited with a code other than 0.",
+    "unaffected": "The fault could not be injected, for example because there is no tool call.",
+    "hung": "The app was still waiting at the time limit.",
+    "truncated": "The app took an incomplete answer for complete: it neither retried nor raised.",
+    "failed": "The app went on, but an assertion failed, or no rule matched its next call.",
+    "left_open": "The app ended without closing an open stream.",
+    "ignored_retry_after": "The app retried before the advertised wait.",
+}
+BAD = ("hung", "truncated", "failed", "left_open", "ignored_retry_after")
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRow:
+    """One run of the matrix: its test (or program) and fault, `asked`: stream or plain, and what happened.
+
+    `outcome` is a key of OUTCOMES, `told` the same with details; a `bad` one fails the run. `at` is its place among the
+    rows of its test.
+    """
+
+    test: str
+    fault: str
+    asked: str
+    outcome: str
+    told: str
+    bad: bool
+    at: int = 0
+
+
+def matrix_table(rows: Sequence[FaultRow]) -> Iterator[str]:
+    """The matrix as lines: each test with its faults, then the totals."""
+    width, ordered = max([len(row.fault) for row in rows], default=0), sorted(rows, key=lambda row: (row.test, row.at))
+    for test in dict.fromkeys(row.test for row in ordered):
+        yield test
+        yield from fault_lines([row for row in ordered if row.test == test], width)
+    yield fault_totals(rows)
+
+
+def fault_lines(rows: Sequence[FaultRow], width: int) -> Iterator[str]:
+    """A line for each run; `width` is the length of the longest name of a fault."""
+    verdict = {True: "  BAD", False: "  ok "}
+    return aligned([(verdict[row.bad], row.fault.ljust(width), f"{row.asked:6}", row.told) for row in rows])
+
+
+def fault_totals(rows: Sequence[FaultRow]) -> str:
+    """How many runs had which outcome."""
+    counts = Counter(row.outcome for row in rows)
+    totals = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
+    return f"{plural(len(rows), 'run')}: {totals}; {sum(row.bad for row in rows) or 'none'} bad"
+
+
+_GRACE = 1.0  # seconds between aborting the answers and interrupting the thread
 
 
 class HungError(BaseException):
-    """Breaks off what waits for something else than its answers. No Exception, so that nobody takes it for an error."""
+    """Interrupts a thread that hangs. Not an Exception, so that no `except Exception` catches it."""
 
 
-class Limit:
-    """A `with` block that takes no longer than so many seconds.
+class TimeLimit:
+    """A `with` block with a time limit in seconds.
 
-    Then `let_go` is called, by another thread: it ends the answers that are waited for. What goes on all the same
-    gets HungError, if it is the main thread's. `passed` says whether it came to that, `where` at which line it was.
+    At the limit, another thread calls `abort`, which ends the answers that the block waits for. If it still runs
+    after that, HungError interrupts it in the main thread. `exceeded` says whether the limit was reached, `where` at
+    which line of the user's code.
     """
 
-    def __init__(self, seconds: float, let_go: Callable[[], None]) -> None:
-        self.seconds, self.passed, self.where = seconds, False, ""
-        self._let_go, self._over = let_go, threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="mockserver limit", daemon=True)
-        self._watched = threading.current_thread()
-        self._breaks = _SIGNAL is not None and self._watched is threading.main_thread()
-        self._before: object = None
+    def __init__(self, seconds: float, abort: Callable[[], None]) -> None:
+        self.seconds, self.exceeded, self.where = seconds, False, ""
+        self._abort, self._over = abort, threading.Event()
+        self._timer = threading.Thread(target=self._wait, name="mockserver limit", daemon=True)
+        self._limited = threading.current_thread()
+        self._interrupts = _SIGNAL is not None and self._limited is threading.main_thread()
+        self._handler: object = None
 
-    def __enter__(self) -> "Limit":
-        if self._breaks:
-            self._before = signal.signal(_SIGNAL, self._break_off)  # type: ignore[arg-type]
-        self._thread.start()
+    def __enter__(self) -> "TimeLimit":
+        if self._interrupts:
+            self._handler = signal.signal(_SIGNAL, self._interrupt)  # type: ignore[arg-type]
+        self._timer.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
-        self._thread.join()
-        if self._breaks:
-            signal.signal(_SIGNAL, self._before)  # type: ignore[arg-type]
+        self._timer.join()
+        if self._interrupts:
+            signal.signal(_SIGNAL, self._handler)  # type: ignore[arg-type]
 
-    def _watch(self) -> None:
+    def _wait(self) -> None:
         if self._over.wait(self.seconds):
             return
-        self.passed, self.where = True, _at(sys._current_frames().get(self._watched.ident or 0))
-        self._let_go()
-        if not self._over.wait(GRACE) and self._breaks:
-            signal.pthread_kill(self._watched.ident or 0, _SIGNAL)  # type: ignore[arg-type]
+        self.exceeded, self.where = True, _user_line(sys._current_frames().get(self._limited.ident or 0))
+        self._abort()
+        if not self._over.wait(_GRACE) and self._interrupts:
+            signal.pthread_kill(self._limited.ident or 0, _SIGNAL)  # type: ignore[arg-type]
 
-    def _break_off(self, number: int, frame: FrameType | None) -> None:
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if not self._over.is_set():
             raise HungError(f"{self.seconds:g} s have passed")
 
 
-def _at(frame: FrameType | None) -> str:
-    """The innermost line of the user's own code that is at work, as `app.py:12`; nothing where there is none."""
-    own, here = f"{Path.cwd()}{os.sep}", Path.cwd()
-    for each in takewhile(lambda each: _RUNNER not in each.f_code.co_filename, _outwards(frame)):
+def _user_line(frame: FrameType | None) -> str:
+    """The innermost line of code below the working directory, such as `app.py:12`, if there is one."""
+    own = f"{Path.cwd()}{os.sep}"
+    for each in takewhile(lambda each: _PYTEST not in each.f_code.co_filename, outward(frame)):
         file = each.f_code.co_filename
         if file.startswith(own) and not file.startswith(_FOREIGN):
-            return f"{Path(file).relative_to(here).as_posix()}:{each.f_lineno}"
+            return f"{relative(file)}:{each.f_lineno}"
     return ""
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
-# One that hardly anybody else uses; Windows has no such thing, there it ends with the answers that are let go.
+# Hardly anything else uses this signal. Windows has no pthread_kill: there, aborting the answers has to be enough.
 _SIGNAL = getattr(signal, "SIGVTALRM", None) if hasattr(signal, "pthread_kill") else None
-_RUNNER = f"{os.sep}_pytest{os.sep}"  # what is further out is no part of a test
-_OWN = str(Path(__file__).parents[1] / "_").removesuffix("_")
-_FOREIGN = (_OWN, *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
+_PYTEST = f"{os.sep}_pytest{os.sep}"  # frames further out are not part of the test
+_FOREIGN = (f"{PACKAGE}{os.sep}", *{sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
 
-Stated = str | int | Mapping[str, Any]  # cut, "cut@after_tokens=3", "error=429", {"cut": {"after_tokens": 3}}
+Written = str | int | Mapping[str, Any]  # cut, "cut@after_tokens=3", "error=429", {"cut": {"after_tokens": 3}}
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """A fault (or `error`) under a name, what a rule's `then` says of it, and the rule; intact has none.
+class FaultCase:
+    """A fault (or an error) by name, its `then`, and the rule that injects it; the intact case has none.
 
-    `at` is its place among all.
+    `at` is its place in the matrix.
     """
 
     name: str
@@ -118,76 +165,77 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """Which probes there are to be; nothing said: the usual ones.
+class FaultSelection:
+    """Which faults to inject; by default, DEFAULT_ERRORS and DEFAULT_FAULTS.
 
-    `positions` take the place of the usual ones, for the faults that can have them. Each probe befalls so many `times`
-    calls (None: all) of those that are as `when` says.
+    `positions` replace the default ones of the faults that support them. Each fault hits `times` calls (None: all) of
+    those that match `when`.
     """
 
-    faults: Sequence[Stated] = ()
+    faults: Sequence[Written] = ()
     positions: Sequence[str | Mapping[str, Any]] = ()
-    errors: Sequence[Stated] | None = None
+    errors: Sequence[Written] | None = None
     retry_after: float | str | None = 1
     times: int | None = 1
     when: Mapping[str, Json] | None = None
 
-    def probes(self, place: Place) -> tuple[Probe, ...]:
-        """First the one without a fault, then the errors, then the faults. Raises ConfigError for what stands there."""
-        usual = not self.faults and self.errors is None
-        errors = ERRORS if usual else self.errors or ()
-        faults = self.faults if self.faults or not usual else tuple(USUAL)
+    def cases(self, place: Place) -> tuple[FaultCase, ...]:
+        """The cases: first without a fault, then errors, then faults. Raises ConfigError."""
+        default = not self.faults and self.errors is None
+        errors = DEFAULT_ERRORS if default else self.errors or ()
+        faults = self.faults if self.faults or not default else tuple(DEFAULT_FAULTS)
         try:
-            made = [*map(self._error, errors), *(probe for stated in faults for probe in self._spread(stated))]
+            made = [*map(self._error, errors), *(case for fault in faults for case in self._at_positions(fault))]
         except ValueError as error:
             raise ConfigError(Mistake(str(error), place)) from None
-        unique = {probe.name: probe for probe in made}
-        return (INTACT, *self._ruled(tuple(unique.values()), place))
+        unique = {case.name: case for case in made}
+        return (INTACT, *self._with_rules(tuple(unique.values()), place))
 
-    def _ruled(self, probes: Sequence[Probe], place: Place) -> Iterator[Probe]:
-        beside = {"when": dict(self.when or {}), **({} if self.times is None else {"times": self.times})}
-        rules = [{"name": probe.name, **beside, "then": probe.then} for probe in probes]
+    def _with_rules(self, cases: Sequence[FaultCase], place: Place) -> Iterator[FaultCase]:
+        common = {"when": dict(self.when or {}), **({} if self.times is None else {"times": self.times})}
+        rules = [{"name": case.name, **common, "then": case.then} for case in cases]
         ready = compiled((Document.at({"rules": rules}, place),), None)
-        pairs = enumerate(zip(probes, ready, strict=True), 1)
-        return (replace(probe, rule=rule, at=at) for at, (probe, rule) in pairs)
+        pairs = enumerate(zip(cases, ready, strict=True), 1)
+        return (replace(case, rule=rule, at=at) for at, (case, rule) in pairs)
 
-    def _error(self, stated: Stated) -> Probe:
-        """An error, with Retry-After where that goes with it."""
-        if isinstance(stated, Mapping):
-            return Probe(f"error={stated.get('status', stated.get('reason', '?'))}", "error", {"error": dict(stated)})
-        said = _scalar(str(stated).removeprefix("error="))
-        later = {"retry_after": self.retry_after} if said in _LATER and self.retry_after is not None else {}
-        return Probe(f"error={said}", "error", {"error": said, **later})
+    def _error(self, error: Written) -> FaultCase:
+        """An error, for a rate limit with Retry-After."""
+        if isinstance(error, Mapping):
+            return FaultCase(f"error={error.get('status', error.get('reason', '?'))}", "error", {"error": dict(error)})
+        code = _scalar(str(error).removeprefix("error="))
+        later = {"retry_after": self.retry_after} if code in _RATE_LIMIT and self.retry_after is not None else {}
+        return FaultCase(f"error={code}", "error", {"error": code, **later})
 
-    def _spread(self, stated: Stated) -> Iterator[Probe]:
-        """A fault as it is stated, or at each of its positions where none is."""
-        if isinstance(stated, int) or str(stated).startswith("error="):
-            yield self._error(stated)
+    def _at_positions(self, fault: Written) -> Iterator[FaultCase]:
+        """A fault with its options, or without any at each of its positions."""
+        if isinstance(fault, int) or str(fault).startswith("error="):
+            yield self._error(fault)
             return
-        name, table = _read(stated)
+        name, table = _parsed(fault)
         if table or name not in _ALL:
             yield _fault(name, table)
             return
-        places = [place for place in map(_place, self.positions) if _takes(name, place)]
-        for usual in places or USUAL.get(name, ({},)):
-            yield _fault(name, usual)
+        own = [_position(each) for each in self.positions if _supports(name, _position(each))]
+        yield from (_fault(name, position) for position in own or DEFAULT_FAULTS.get(name, ({},)))
 
 
-def _fault(name: str, table: Mapping[str, Json]) -> Probe:
-    told = ",".join(key if value is True else f"{key}={value}" for key, value in table.items())
-    return Probe(f"{name}@{told}" if told else name, name, {"faults": [{name: dict(table)} if table else name]})
+def _fault(name: str, table: Mapping[str, Json]) -> FaultCase:
+    written = ",".join(key if value is True else f"{key}={value}" for key, value in table.items())
+    return FaultCase(
+        f"{name}@{written}" if written else name, name, {"faults": [{name: dict(table)} if table else name]}
+    )
 
 
-def _read(stated: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
-    """The name of a fault and its table. Raises ValueError."""
-    if isinstance(stated, str):
-        name, _, rest = stated.partition("@")
+def _parsed(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
+    """The name of a fault and its options. Raises ValueError."""
+    if isinstance(fault, str):
+        name, _, rest = fault.partition("@")
         return name.strip(), dict(map(_option, rest.split(","))) if rest else {}
-    if isinstance(stated, Mapping) and len(stated) == 1:
-        ((name, table),) = stated.items()
+    if isinstance(fault, Mapping) and len(fault) == 1:
+        ((name, table),) = fault.items()
         if isinstance(name, str) and isinstance(table, Mapping):
             return name, table
-    raise ValueError(f'a fault is a name, "cut@after_tokens=3" or {{"cut": {{"after_tokens": 3}}}}, not {stated!r}')
+    raise ValueError(f'a fault is a name, "cut@after_tokens=3" or {{"cut": {{"after_tokens": 3}}}}, not {fault!r}')
 
 
 def _option(text: str) -> tuple[str, Json]:
@@ -195,14 +243,14 @@ def _option(text: str) -> tuple[str, Json]:
     return key.strip(), _scalar(value) if equals else True
 
 
-def _place(stated: str | Mapping[str, Any]) -> Mapping[str, Json]:
-    return dict([_option(stated)]) if isinstance(stated, str) else stated
+def _position(position: str | Mapping[str, Any]) -> Mapping[str, Json]:
+    return dict([_option(position)]) if isinstance(position, str) else position
 
 
-def _takes(name: str, place: Mapping[str, Json]) -> bool:
-    """Whether a fault can befall an answer there; what is no position at all is let pass, for the rule to refuse."""
-    told = next((each.among for each in options(_ALL[name]) if each.kind == "position"), ())
-    return all(key in told or (key not in POSITIONS and told) for key in place)
+def _supports(name: str, position: Mapping[str, Json]) -> bool:
+    """Whether a fault can have a position; unknown positions pass, and the rule reports them."""
+    known = next((each.among for each in options(_ALL[name]) if each.kind == "position"), ())
+    return all(key in known or (key not in POSITIONS and known) for key in position)
 
 
 def _scalar(text: str) -> int | float | str:
@@ -214,14 +262,13 @@ def _scalar(text: str) -> int | float | str:
     return text.strip()
 
 
-INTACT = Probe("intact", "intact", {})
-ERRORS = (429, 500, 503)
-_LATER = (429, "rate_limit")  # what comes with Retry-After
+INTACT = FaultCase("intact", "intact", {})
+DEFAULT_ERRORS = (429, 500, 503)
+_RATE_LIMIT = (429, "rate_limit")
 _ALL: Mapping[str, Any] = {**FAULTS, **ANSWER_FAULTS}
 
-# The usual faults, each where it tells most. What no network and no provider does (events twice or in another order) is
-# not among them.
-USUAL: Mapping[str, Sequence[Mapping[str, Json]]] = {
+# Without duplicated and reordered events, which do not occur in practice.
+DEFAULT_FAULTS: Mapping[str, Sequence[Mapping[str, Json]]] = {
     "stall": ({"at_start": True}, {"after_tokens": 1}),
     "disconnect": ({"at_start": True}, {"after_tokens": 1}),
     "reset": ({"at_start": True}, {"after_tokens": 1}),
@@ -245,12 +292,11 @@ USUAL: Mapping[str, Sequence[Mapping[str, Json]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended: well, with an error of the program, or with a result that its test does not accept.
+class RunResult:
+    """How a run ended: it passed, raised an error, or failed an assertion.
 
-    `told` says so for people (the name of an error, the first line of what is not accepted), `names` are those by which
-    the error may be expected, `hung` is what it still did when its time was over. `same`: its result is known to be
-    what it is without a fault.
+    `told` is the error or the assertion in short, `names` are those by which the error can be expected, `hung` is what
+    it was doing at the time limit. `same`: its result is the same as without a fault.
     """
 
     how: Literal["passed", "raised", "failed"]
@@ -262,117 +308,106 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a program did: a word of reports.faults.OUTCOMES, the same for people, and what else there is to say."""
+    """The outcome of a run (a key of OUTCOMES), the same with details, and additional outcomes."""
 
     outcome: str
     told: str
     asked: str = ""
     names: tuple[str, ...] = ()
-    also: Mapping[str, str] = field(default_factory=dict)  # left_open, ignored_retry_after: each told for people
+    also: Mapping[str, str] = field(default_factory=dict)  # left_open, ignored_retry_after, with details
 
 
 @dataclass(frozen=True, slots=True)
-class Standard:
-    """What is held against a program: outcomes that are wanted under a fault, and bad ones that are allowed.
+class Criteria:
+    """Which outcomes are good: those expected under a fault, and bad ones that are allowed.
 
-    `expect` goes by the name of a probe or of its fault, and says outcomes or names of errors; where the fault could
-    not befall anything it is met.
+    `expect` maps names of cases or faults to outcomes or names of errors; a fault that was not injected meets it.
     """
 
     expect: Mapping[str, Sequence[str]] = field(default_factory=dict)
     allow: Sequence[str] = ()
 
-    def row(self, test: str, probe: Probe, verdict: Verdict) -> Row:
+    def row(self, test: str, case: FaultCase, verdict: Verdict) -> FaultRow:
         """The verdict as a row of the matrix."""
-        wanted = self.expect.get(probe.name, self.expect.get(probe.kind))
+        expected = self.expect.get(case.name, self.expect.get(case.kind))
         bad, told = verdict.outcome in BAD and verdict.outcome not in self.allow, verdict.told
-        if wanted is not None and verdict.outcome != "unaffected":
-            bad = {verdict.outcome, *verdict.names, *verdict.also}.isdisjoint(wanted)
-            told += f"; {' or '.join(wanted)} was expected" if bad else ""
-        worse = verdict.also.keys() - {*self.allow, *(wanted or ())}
+        if expected is not None and verdict.outcome != "unaffected":
+            bad = {verdict.outcome, *verdict.names, *verdict.also}.isdisjoint(expected)
+            told += f"; expected {' or '.join(expected)}" if bad else ""
+        worse = verdict.also.keys() - {*self.allow, *(expected or ())}
         told = "; ".join([told, *verdict.also.values()])
-        return Row(test, probe.name, verdict.asked, verdict.outcome, told, bad or bool(worse), probe.at)
+        return FaultRow(test, case.name, verdict.asked, verdict.outcome, told, bad or bool(worse), case.at)
 
 
-def judged(probe: Probe, end: End, calls: Sequence[Call]) -> Verdict:
-    """What a program did under a probe, whose rule stood before all others."""
-    seen = _Seen(calls, [call for call in calls if befell(probe, call)])
-    asked = next(iter(seen.bent or calls), None)
-    kind = "" if asked is None else "stream" if asked.stream else "plain"
-    outcome, told = _outcome(probe, end, seen)
-    return Verdict(outcome, told, kind, end.names if outcome == "raised" else (), dict(_besides(end, seen)))
-
-
-def befell(probe: Probe, call: Call) -> bool:
-    """Whether it was a probe that answered a call, or bent its answer."""
-    return probe.rule is not None and probe.rule.source in (call.source, *call.modified_by)
+def judge(case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> Verdict:
+    """The outcome of a run under a case, whose rule was tried before all others."""
+    source = None if case.rule is None else case.rule.source
+    seen = _Seen(calls, [call for call in calls if source in (call.source, *call.modified_by)])
+    first = next(iter(seen.hit or calls), None)
+    kind = "" if first is None else "stream" if first.stream else "plain"
+    outcome, told = _outcome(case, result, seen)
+    return Verdict(outcome, told, kind, result.names if outcome == "raised" else (), dict(_also(result, seen)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """All calls, and those that the fault befell."""
+    """All calls, and those hit by the fault."""
 
-    calls: Sequence[Call]
-    bent: Sequence[Call]
+    calls: Sequence[ReceivedCall]
+    hit: Sequence[ReceivedCall]
 
-    def again(self, call: Call) -> Sequence[Call]:
-        """The later calls that ask the same as this one, be it of another model."""
+    def retries(self, call: ReceivedCall) -> Sequence[ReceivedCall]:
+        """The later calls with the same request, even to another model."""
         return [each for each in self.calls if each.number > call.number and _same(each, call)]
 
-    @property
-    def retries(self) -> int:
-        """How often was asked again what the fault befell first."""
-        return len(self.again(self.bent[0])) if self.bent else 0
 
-
-def _same(one: Call, other: Call) -> bool:
+def _same(one: ReceivedCall, other: ReceivedCall) -> bool:
     first, second = one.asked, other.asked
     if first is None or second is None or not first.messages:
         return bool(one.body == other.body)
-    said = [[(message.role, message.text) for message in call.messages] for call in (first, second)]
-    return first.operation == second.operation and said[0] == said[1]
+    texts = [[(message.role, message.text) for message in call.messages] for call in (first, second)]
+    return first.operation == second.operation and texts[0] == texts[1]
 
 
-def _outcome(probe: Probe, end: End, seen: _Seen) -> tuple[str, str]:
-    """The outcome, and the same for people."""
-    often = f", {seen.retries} retr{'y' if seen.retries == 1 else 'ies'}" if seen.retries else ""
-    if end.hung:
-        return "hung", f"hung: {end.hung}{often}"
-    unruled = next((call for call in seen.calls if call.source == "unmatched"), None)
-    if unruled is not None:
-        return "failed", f"failed: no rule answered {line(unruled)}"
-    if end.how == "raised":
-        return "raised", f"raised {end.told}{often}"
-    short = next((call for call in seen.bent if _is_short(probe, end, call) and not seen.again(call)), None)
-    if short is not None and not end.same:
-        return "truncated", _taken(short)
-    if end.how == "failed":
-        return "failed", f"failed: {end.told}{often}"
-    why = _unaffected(probe, seen)
-    return ("unaffected", f"unaffected: {why}") if why else ("recovered", f"recovered{often}")
+def _outcome(case: FaultCase, result: RunResult, seen: _Seen) -> tuple[str, str]:
+    """The outcome, and the same with details."""
+    retries = len(seen.retries(seen.hit[0])) if seen.hit else 0
+    after = f", {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
+    if result.hung:
+        return "hung", f"hung: {result.hung}{after}"
+    unmatched = next((call for call in seen.calls if call.source == "unmatched"), None)
+    if unmatched is not None:
+        return "failed", f"failed: no rule answered {call_line(unmatched)}"
+    if result.how == "raised":
+        return "raised", f"raised {result.told}{after}"
+    short = next((call for call in seen.hit if _is_truncated(case, result, call) and not seen.retries(call)), None)
+    if short is not None and not result.same:
+        return "truncated", _accepted(short)
+    if result.how == "failed":
+        return "failed", f"failed: {result.told}{after}"
+    why = _unaffected(case, seen)
+    return ("unaffected", f"unaffected: {why}") if why else ("recovered", f"recovered{after}")
 
 
-def _unaffected(probe: Probe, seen: _Seen) -> str:
-    """Why the fault could not befall what was asked for; nothing where it has."""
-    if probe.rule is None:
+def _unaffected(case: FaultCase, seen: _Seen) -> str:
+    """Why the fault could not be injected; empty if it was."""
+    if case.rule is None:
         return ""
-    if not seen.calls:
-        return "no call came"
-    if not seen.bent:
-        return "no call is one that it befalls"
-    if probe.kind in ANSWER_FAULTS and not any(_CALLS_TOOL.search(call.reply) for call in seen.bent):
-        return "the answer calls no tool"
-    if probe.kind in _ENDING and all(call.ended == "complete" for call in seen.bent):
+    if not seen.hit:
+        return "no call matches" if seen.calls else "no calls received"
+    if case.kind in ANSWER_FAULTS and not any(_CALLS_TOOL.search(call.reply) for call in seen.hit):
+        return "the answer has no tool call"
+    if case.kind in _ENDING and all(call.ended == "complete" for call in seen.hit):
         return "the answer ends before that"
     return ""
 
 
-def _is_short(probe: Probe, end: End, call: Call) -> bool:
-    """Whether an answer lacks its end by the fault, and not because the program had enough of it."""
-    missed = end.how == "failed" or _waited(call)
-    left = probe.kind == "stall" and call.row.ended == "client left" and call.row.size > 0 and missed
+def _is_truncated(case: FaultCase, result: RunResult, call: ReceivedCall) -> bool:
+    """Whether an answer lacks its end because of the fault, not because the program stopped reading."""
+    missed = result.how == "failed" or _waited(call)
+    left = case.kind == "stall" and call.row.ended == "client left" and call.row.size > 0 and missed
     cut = call.row.ended in ("cut short", "disconnected", "reset", "complete")
-    empty = call.row.ended == "complete" and not call.row.size  # as it should be: a 204, for one
+    empty = call.row.ended == "complete" and not call.row.size  # a 204, for one
     if call.status >= 400 or call.row.size > MOST_KEPT or empty or not (left or cut):
         return False
     if call.row.streams:
@@ -381,130 +416,129 @@ def _is_short(probe: Probe, end: End, call: Call) -> bool:
     return said is None or (isinstance(said, Mapping) and said.get("error") is not None)
 
 
-def _waited(call: Call) -> bool:
-    """Whether a client waited for more of a stream before it left: one that has enough goes at once."""
+def _waited(call: ReceivedCall) -> bool:
+    """Whether a client waited for more of a stream; one that stops reading leaves at once."""
     row = call.row
     return row.streams and bool(row.sent) and row.began + row.elapsed - row.sent[-1][0] >= _AT_ONCE
 
 
-def _taken(call: Call) -> str:
-    """That an answer was taken for whole, and what it was."""
+def _accepted(call: ReceivedCall) -> str:
     if call.row.ended == "complete":
-        return "took a malformed answer for whole"
-    how = "given up" if call.row.ended == "client left" else call.row.ended
-    return f"took a truncated answer for whole: it was {how}{call.ended.removeprefix(call.row.ended)}"
+        return "accepted a malformed answer"
+    how = "abandoned" if call.row.ended == "client left" else call.row.ended
+    return f"accepted a truncated answer, {how}{call.ended.removeprefix(call.row.ended)}"
 
 
-def _besides(end: End, seen: _Seen) -> Iterator[tuple[str, str]]:
-    """What else was bad."""
+def _also(result: RunResult, seen: _Seen) -> Iterator[tuple[str, str]]:
+    """The additional outcomes."""
     still = next((call for call in seen.calls if call.ended == "open"), None)
-    if still is not None and not end.hung:
+    if still is not None and not result.hung:
         yield "left_open", f"left the stream of call {still.number} open"
-    for call in seen.bent:
-        wanted, again = _told_to_wait(call), seen.again(call)
-        waited = again[0].row.began - (call.row.began + call.row.elapsed) if wanted and again else wanted
-        if waited < wanted * _ALMOST:
+    for call in seen.hit:
+        advertised, retries = _retry_after(call), seen.retries(call)
+        waited = retries[0].row.began - (call.row.began + call.row.elapsed) if advertised and retries else advertised
+        if waited < advertised * _ALMOST:
             when = "at once" if waited < _AT_ONCE else f"after {waited:.1f} s"
-            yield "ignored_retry_after", f"ignored Retry-After: came again {when}, not after {wanted:g} s"
+            yield "ignored_retry_after", f"ignored Retry-After: retried {when}, not after {advertised:g} s"
             return
 
 
-def _told_to_wait(call: Call) -> float:
+def _retry_after(call: ReceivedCall) -> float:
     """The seconds of an answer's Retry-After."""
-    told = next((value for name, value in call.row.reply_headers if name.lower() == "retry-after"), "")
-    return float(told) if re.fullmatch(r"\d+(\.\d+)?", told) else 0.0
+    value = next((value for name, value in call.row.reply_headers if name.lower() == "retry-after"), "")
+    return float(value) if re.fullmatch(r"\d+(\.\d+)?", value) else 0.0
 
 
 _AT_ONCE = 0.25  # seconds
-_ALMOST = 0.95  # of the time that was told: clocks differ
+_ALMOST = 0.95  # of the advertised time: clocks differ
 _ENDING = ("cut", "disconnect", "reset", "stall")
 _FINISH = re.compile(r'"finish_reason":\s*"|"type":\s*"response\.(?:completed|incomplete)"')
 _CALLS_TOOL = re.compile(rb'"tool_calls":\s*\[|"function_call":\s*\{|"type":\s*"function_call"')
 
 
-LIMIT = 10.0  # seconds
-Wanted = str | type[BaseException]
+DEFAULT_LIMIT = 10.0  # seconds
+Outcome = str | type[BaseException]
 
 
-class Options(TypedDict, total=False):
-    """What can be said of a matrix beside its faults. One alone may stand for a list of one."""
+class MatrixOptions(TypedDict, total=False):
+    """The options of a matrix besides its faults; a single item is short for a list of one."""
 
     positions: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]]
-    errors: Stated | Sequence[Stated] | None
+    errors: Written | Sequence[Written] | None
     retry_after: float | str | None
     times: int | None
     when: Mapping[str, Any] | None
     limit: float | str
-    expect: Mapping[str | int, Wanted | Sequence[Wanted]]
+    expect: Mapping[str | int, Outcome | Sequence[Outcome]]
     allow: str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
-    """The probes, how many seconds each run may take, and what is held against a program."""
+class FaultMatrix:
+    """The cases, the time limit of each run in seconds, and which outcomes are good."""
 
-    probes: tuple[Probe, ...]
+    cases: tuple[FaultCase, ...]
     limit: float
-    standard: Standard
+    criteria: Criteria
 
     @classmethod
-    def of(cls, place: Place, *faults: Stated, **options: Unpack[Options]) -> "Matrix":
-        """The matrix that is stated at a place. Raises MockserverError with what is wrong there."""
-        stated: dict[str, Any] = {**options}
-        unknown = next((name for name in stated if name not in Options.__annotations__), None)
+    def of(cls, place: Place, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
+        """The matrix declared at a place. Raises MockserverError with that place."""
+        given: dict[str, Any] = {**options}
+        unknown = next((name for name in given if name not in MatrixOptions.__annotations__), None)
         if unknown is not None:
-            hint = did_you_mean(unknown, Options.__annotations__)
+            hint = did_you_mean(unknown, MatrixOptions.__annotations__)
             raise ConfigError(Mistake(f'a fault matrix has no option "{unknown}"{hint}', place))
-        limit, allow = stated.pop("limit", None), _listed(stated.pop("allow", None) or ())
-        stated |= {name: _listed(stated[name]) for name in ("positions", "errors") if stated.get(name) is not None}
+        limit, allow = given.pop("limit", None), _as_list(given.pop("allow", None) or ())
+        given |= {name: _as_list(given[name]) for name in ("positions", "errors") if given.get(name) is not None}
         try:
-            expect, when = (_table(name, stated.pop(name, None)) for name in ("expect", "when"))
-            probes = Choice(faults, when=None if when is None else table(when), **stated).probes(place)
-            held = Standard(_expected(expect or {}, probes), _allowed(allow))
-            return cls(probes, LIMIT if limit is None else _limit(limit), held)
+            expect, when = (_table(name, given.pop(name, None)) for name in ("expect", "when"))
+            cases = FaultSelection(faults, when=None if when is None else table(when), **given).cases(place)
+            criteria = Criteria(_expected(expect or {}, cases), _allowed(allow))
+            return cls(cases, DEFAULT_LIMIT if limit is None else _limit(limit), criteria)
         except ValueError as error:
             raise ConfigError(Mistake(str(error), place)) from None
 
 
-def _table(name: str, stated: Any) -> Mapping[Any, Any] | None:
-    if stated is None or isinstance(stated, Mapping):
-        return stated
-    raise ValueError(f"{name} is a table, not {stated!r}")
+def _table(name: str, value: Any) -> Mapping[Any, Any] | None:
+    if value is None or isinstance(value, Mapping):
+        return value
+    raise ValueError(f"{name} must be a table, not {value!r}")
 
 
-def _limit(stated: float | str) -> float:
-    if limit := seconds(stated):
+def _limit(written: float | str) -> float:
+    if limit := seconds(written):
         return limit
-    raise ValueError("limit: a run takes longer than 0 s")
+    raise ValueError("limit must be more than 0 s")
 
 
-def _expected(stated: Mapping[Any, Any], probes: Sequence[Probe]) -> Mapping[str, tuple[str, ...]]:
-    """What is expected, by the name of a probe or of its fault."""
-    known, found = {name for probe in probes for name in (probe.name, probe.kind)}, {}
-    for key, wanted in stated.items():
+def _expected(written: Mapping[Any, Any], cases: Sequence[FaultCase]) -> Mapping[str, tuple[str, ...]]:
+    """The expected outcomes, by the name of a case or of its fault."""
+    known, found = {name for case in cases for name in (case.name, case.kind)}, {}
+    for key, outcomes in written.items():
         name = f"error={key}" if f"error={key}" in known else str(key)
         if name not in known:
             raise ValueError(f'expect: the matrix has no fault "{name}"{did_you_mean(name, known)}')
-        found[name] = tuple(map(_name, _listed(wanted)))
+        found[name] = tuple(map(_name, _as_list(outcomes)))
         for each in found[name]:
-            if each.islower() and each not in OUTCOMES:  # names of errors begin with a capital
+            if each.islower() and each not in OUTCOMES:  # names of errors are capitalized
                 raise ValueError(f'expect: there is no outcome "{each}"{did_you_mean(each, OUTCOMES)}')
     return found
 
 
-def _name(wanted: Any) -> str:
-    if isinstance(wanted, str | type):
-        return wanted if isinstance(wanted, str) else wanted.__name__
-    raise ValueError(f"expect: an outcome or an error is wanted, not {wanted!r}")
+def _name(outcome: Any) -> str:
+    if isinstance(outcome, str | type):
+        return outcome if isinstance(outcome, str) else outcome.__name__
+    raise ValueError(f"expect takes an outcome or an error, not {outcome!r}")
 
 
 def _allowed(words: Sequence[str]) -> tuple[str, ...]:
     for word in words:
         if word not in BAD:
-            raise ValueError(f'allow: "{word}" is not among what is bad: {", ".join(BAD)}')
+            raise ValueError(f'allow: "{word}" is not one of the bad outcomes: {", ".join(BAD)}')
     return tuple(words)
 
 
-def _listed(stated: Any) -> Sequence[Any]:
-    alone = isinstance(stated, str | Mapping) or not isinstance(stated, Iterable)
-    return [stated] if alone else list(stated)
+def _as_list(value: Any) -> Sequence[Any]:
+    single = isinstance(value, str | Mapping) or not isinstance(value, Iterable)
+    return [value] if single else list(value)

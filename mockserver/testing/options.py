@@ -1,4 +1,4 @@
-"""The options of a server in tests, and of what is declared for it, so that editors and type checkers know them."""
+"""The options of a server and of rules in tests, as types for editors; the place of the calling test."""
 
 import linecache
 import os
@@ -13,67 +13,67 @@ from typing import Any, Literal, TypedDict
 
 from mockserver.config.errors import Place
 
-LONGEST = 150  # bytes of a part of a name
+_MAX_PART = 150  # bytes of a part of a cassette's name
 
 
-def after(parts: Iterable[str]) -> str:
-    """The cassette of a test: `test_app/TestChat.test_greets[gpt-4o]` of `test_app` and `TestChat.test_greets[gpt-4o]`.
+def cassette_name(parts: Iterable[str]) -> str:
+    """The cassette of a test, such as `test_app/TestChat.test_greets[gpt-4o]`.
 
-    What a disk may not take as it is, or may take for the same as another, ends in a mark of its own.
+    A part that file systems might reject, or confuse with another, gets a hash suffix.
     """
-    return "/".join(map(_safe, parts))
+    return "/".join(map(_safe_part, parts))
 
 
-def _safe(part: str) -> str:
-    kept = _START.sub("", _OTHER.sub("-", part)).encode()[:LONGEST].decode(errors="ignore").rstrip(" .")
-    if kept and kept == part and not _VARIES.search(part):
+def _safe_part(part: str) -> str:
+    kept = _LEADING.sub("", _UNSAFE.sub("-", part)).encode()[:_MAX_PART].decode(errors="ignore").rstrip(" .")
+    if kept and kept == part and not _AMBIGUOUS.search(part):
         return part
     return f"{kept or '_'}~{sha256(part.encode(errors='backslashreplace')).hexdigest()[:8]}"
 
 
-_OTHER = re.compile(r"[^\w .@+=,()\[\]~-]")
-_START = re.compile(r"^[^\w\[]+")
-# Some disks take upper case for lower case: nobody names two functions so, but of parameters there may be both.
-_VARIES = re.compile(r"\[.*[A-Z]|\.yaml$")
+_UNSAFE = re.compile(r"[^\w .@+=,()\[\]~-]")
+_LEADING = re.compile(r"^[^\w\[]+")
+# Case-insensitive file systems confuse parameters that differ only in case; functions hardly ever do.
+_AMBIGUOUS = re.compile(r"\[.*[A-Z]|\.yaml$")
 
 
 def caller() -> Place:
-    """The line outside of this package that is at work, with its text."""
-    frame = _calling()
+    """The innermost line outside this package, with its text."""
+    frame = _calling_frame()
     file, line = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, line).rstrip("\n")
-    return Place(near(file), line, len(text) - len(text.lstrip()) + 1, text)
+    return Place(relative(file), line, len(text) - len(text.lstrip()) + 1, text)
 
 
-def beside(path: str | Path) -> Path:
-    """A file that is named beside the file of who calls us, or else from the working directory."""
-    there = Path(_calling().f_code.co_filename).parent / path
+def relative_to_caller(path: str | Path) -> Path:
+    """A path relative to the calling file, if that exists, or to the working directory."""
+    there = Path(_calling_frame().f_code.co_filename).parent / path
     return there if there.exists() else Path(path)
 
 
-def _calling() -> FrameType:
-    return next(frame for frame in _frames() if not frame.f_code.co_filename.startswith(_HOUSE))
+def _calling_frame() -> FrameType:
+    return next(frame for frame in outward(sys._getframe(1)) if not frame.f_code.co_filename.startswith(PACKAGE))
 
 
-def _frames() -> Iterator[FrameType]:
-    frame: FrameType | None = sys._getframe(1)
+def outward(frame: FrameType | None) -> Iterator[FrameType]:
+    """A frame, its caller, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
-def near(file: str | Path) -> str:
-    """A file as people find it from where they are."""
-    return _near(str(file), os.getcwd())
+def relative(file: str | Path) -> str:
+    """A path relative to the working directory, if it is below it."""
+    return _relative(str(file), os.getcwd())
 
 
 @lru_cache(maxsize=256)
-def _near(file: str, folder: str) -> str:
+def _relative(file: str, folder: str) -> str:
     path, here = Path(file), Path(folder)
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file
 
 
-_HOUSE = str(Path(__file__).parents[1])
+PACKAGE = str(Path(__file__).parents[1])
 
 
 Condition = str | float | bool | Sequence[Any] | Mapping[str, Any] | None  # a bare value, or a table of predicates
@@ -81,10 +81,10 @@ Parts = Mapping[str, Any] | Sequence[Any]
 
 
 class Options(TypedDict, total=False):
-    """What a server in tests can be told: settings by their names (docs/settings.md), and `timing`.
+    """The options of a server in tests: settings by their names (docs/settings.md), and `timing`.
 
-    `timing`: True lets answers take the time that rules and settings say, a table or a profile states it for all
-    answers; False, the default, lets them leave at once.
+    `timing`: True lets answers take the time that rules and settings define; a table or a profile applies to all
+    answers; with False, the default, they are sent at once.
     """
 
     unmatched: Literal["error", "generate"]
@@ -117,7 +117,7 @@ class Options(TypedDict, total=False):
 
 
 class When(TypedDict, total=False):
-    """The fields of a rule's `when` (docs/rules.md). `param`, `header`, `query` and `metadata` are tables of names."""
+    """The fields of a rule's `when` (docs/rules.md). `param`, `header`, `query` and `metadata` are tables."""
 
     dialect: Condition
     operation: Condition
@@ -150,7 +150,7 @@ class When(TypedDict, total=False):
 
 
 class Then(TypedDict, total=False):
-    """The keys of a rule's `then` that go with an answer (docs/rules.md)."""
+    """The keys of a rule's `then` (docs/rules.md) except those with a method of their own."""
 
     json: Any
     refusal: str
@@ -181,7 +181,7 @@ class Then(TypedDict, total=False):
 
 
 class Details(TypedDict, total=False):
-    """What an error says, where it is not the provider's own words (docs/errors.md)."""
+    """The details of an error that differ from the provider's usual ones (docs/errors.md)."""
 
     code: str | int
     type: str
@@ -198,7 +198,7 @@ def table(when: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in when.items():
         if name in FAMILIES and isinstance(value, Mapping):
-            found |= {f"{name}.{inner}": wanted for inner, wanted in value.items()}
+            found |= {f"{name}.{inner}": condition for inner, condition in value.items()}
         else:
             found[name.removesuffix("_")] = value
     return found

@@ -1,5 +1,4 @@
-# size: all that a test can say to its server, in methods of a few lines
-"""MockServer: a running server for tests, with rules declared in Python and a look at the calls that came."""
+"""MockServer: a running server for tests, with rules declared in Python and the calls it received."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
@@ -13,19 +12,28 @@ from mockserver.config.source import Document, did_you_mean
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
-from mockserver.reports.coverage_watch import watch
-from mockserver.reports.failures import Budget, Problem, Tape, failing, told, unanswered, unmatched, unmet
+from mockserver.reports.coverage_watch import current_watch
+from mockserver.reports.failures import (
+    Budget,
+    PlayedCassette,
+    Problem,
+    failure_text,
+    function_raised,
+    no_answer,
+    too_few_answers,
+    unmatched,
+)
 from mockserver.rules.load import Rule
 from mockserver.server.app import DefaultDialect
 from mockserver.server.live import compiled, start
 from mockserver.server.namespaces import DEFAULT
 from mockserver.server.run import Running, base_url, environment
 from mockserver.state.journal import Journal
-from mockserver.testing.calls import Assertions, Call, Calls
-from mockserver.testing.clients import async_client, client, led, usual, without_ours
-from mockserver.testing.declare import Declared, Names
-from mockserver.testing.options import Options, When, beside
-from mockserver.testing.setup import Held, Setup, Setups, more, warn_of
+from mockserver.testing.calls import Assertions, Calls
+from mockserver.testing.clients import async_client, client, patched_environ, shared_client, unpatched_environ
+from mockserver.testing.declare import Declared, UniqueNames
+from mockserver.testing.options import Options, When, relative_to_caller
+from mockserver.testing.setup import Composer, LoadedCassette, Setup, load_rules, warn_left_open
 from mockserver.testing.transport import Transport
 from mockserver.testing.transport.in_process import Clock
 
@@ -35,15 +43,15 @@ if TYPE_CHECKING:
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
 
-class MockServer(Assertions):  # size: all that a test can say to its server, in methods of a few lines
-    """A server on a free port of this machine, in a thread of its own, from `start` to `stop` or in a `with` block.
+class MockServer(Assertions):  # size: all that a test can do with its server, in short methods
+    """A server on a free port of this machine, in its own thread, from `start` to `stop` or in a `with` block.
 
-    It takes rules files and options (settings by their names). Raises MockserverError where these are mistaken.
+    Takes rules files and options (settings by their names). Raises MockserverError for mistakes in them.
     """
 
     def __init__(self, *rules: str | Path, **options: Unpack[Options]) -> None:
-        self._setups = Setups()
-        self._setup = self.usual = Setup.of(*rules, **options)
+        self._composer = Composer()
+        self._setup = self.default_setup = Setup.of(*rules, **options)
         self._live = start(self._setup.sources)
         self.clock = Clock()
         self._live.now = self.clock.now
@@ -51,34 +59,34 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         self._transport: Transport | None = None
         self._declared: list[Declared] = []
         self._loaded: tuple[Rule, ...] = ()
-        self._standing: tuple[Declared, ...] = ()
-        self._laid: tuple[Rule, ...] = ()
+        self._kept: tuple[Declared, ...] = ()
+        self._overrides: tuple[Rule, ...] = ()
         self._stack = ExitStack()
         self._client: OpenAI | None = None
-        self.errors: list[tuple[str, Exception]] = []  # of functions that answer: where each is declared, and why
+        self.errors: list[tuple[str, Exception]] = []  # raised by reply functions, with their places
         self.reset()
 
-    # From start to stop.
-
     def start(self) -> Self:
-        """Listen on a free port of this machine, until `stop`. Raises ConfigError, also where it does already."""
+        """Listen on a free port of this machine until `stop`. Raises ConfigError, also if it is running."""
         if self._running is not None:
-            raise ConfigError(f"this server runs already, at {self.url}; stop it first, or make another MockServer")
+            raise ConfigError(
+                f"this server is already running at {self.url}; stop it first, or create another MockServer"
+            )
         running = Running(self._live)
         running.start()
         self._running = running
         return self
 
     def stop(self) -> None:
-        """Stop listening; an answer that is still going out ends here."""
+        """Stop listening; answers that are still being sent are aborted."""
         running, self._running = self._running, None
         if running is not None:
             running.hang_up()
             running.stop()
 
     def environ(self) -> AbstractContextManager[None]:
-        """As long as this lasts, official clients of this process and of those it starts come here by themselves."""
-        return led(self.env)
+        """Within this block, official clients of this process and its children connect to this server."""
+        return patched_environ(self.env)
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -93,56 +101,51 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
         with self._stack:
             if error is None:
                 self.verify()
-                warn_of(self.close_open())
+                warn_left_open(self.close_open())
 
     @property
     def url(self) -> str:
-        """Where it listens: http://127.0.0.1:49152."""
+        """Its address, such as http://127.0.0.1:49152."""
         return self._listening.address
 
     def base_url(self, dialect: str = "openai") -> str:
-        """What the official client of a dialect takes as its base URL (or endpoint)."""
+        """The base URL (or endpoint) for the official client of a dialect."""
         if dialect not in discover():
             raise ConfigError(f'there is no dialect "{dialect}"{did_you_mean(dialect, discover())}')
         return base_url(self.url, dialect)
 
     @property
     def env(self) -> Mapping[str, str]:
-        """The environment variables that lead the official clients here; for a program that is started, for one."""
-        return environment(self.url, self._live.settings, without_ours())
+        """The environment variables with which official clients connect to this server."""
+        return environment(self.url, self._live.settings, unpatched_environ())
 
     def client(self, dialect: str = "openai", **options: Any) -> "OpenAI":
-        """OpenAI's client for a dialect that it can speak, with options of its own. Raises ConfigError.
+        """OpenAI's client for a dialect that it supports; `options` are the client's. Raises ConfigError.
 
-        Without options and for OpenAI it is the same one each time, whose connections are used again.
+        Without arguments it is the same client each time, which reuses its connections.
         """
         if not options and dialect == "openai":
-            self._client = usual(self.env, self._client)
+            self._client = shared_client(self.env, self._client)
             return self._client
         return client(self.env, dialect, **options)
 
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
-        """The same that is awaited, a new one each time: it belongs to the loop that it is used in."""
+        """The asynchronous client, a new one each time, as it belongs to an event loop."""
         return async_client(self.env, dialect, **options)
 
-    # Without a socket.
-
     def transport(self) -> Transport:
-        """What clients of httpx and httpx2 take as their `transport`, to come here without a socket.
+        """A `transport` for clients of httpx and httpx2 that reaches this server without a socket.
 
-        The server need not have been started. Waits take no time: they put `clock` forward. It is the same one each
-        time, as good for many clients as for one.
+        The server need not be started. Waits take no time: they advance `clock`. All clients can share the transport.
         """
         if self._transport is None:
             self._transport = Transport(DefaultDialect(self._live), self.clock)
         return self._transport
 
-    # Rules.
-
     def on(self, name: str | None = None, /, **when: Unpack[When]) -> Declared:
-        """Declare a rule for requests that are so (all requests, if nothing is said); say then what it answers.
+        """Declare a rule for the requests that match; without keywords, for all. Reports show its name.
 
-        Rules that are declared stand before those of files, the first that holds answers. A name is shown in reports.
+        Declared rules are tried before those of files, in order.
         """
         declared = Declared(self, name, when)
         self._declared.append(declared)
@@ -150,63 +153,63 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
 
     @property
     def declares(self) -> bool:
-        """Whether rules have been declared since the last reset."""
+        """Whether rules were declared since the last reset."""
         return bool(self._declared)
 
     def load(self, path: str | Path) -> None:
-        """Have the rules of one more file behind those declared; it is named beside the test, or from here.
+        """Add the rules of a file after those declared; the path is relative to the test or the working directory.
 
         Raises MockserverError.
         """
         try:
-            self._loaded += more(beside(path), self._live.settings.profiles)
+            self._loaded += load_rules(relative_to_caller(path), self._live.settings.profiles)
         except MockserverError as error:
-            raise error.with_traceback(None) from None  # the line of the test says enough
-        self.changed()
+            raise error.with_traceback(None) from None
+        self.update_rules()
 
-    def lay(self, *rules: Rule) -> None:
-        """Have these rules before all others until the next reset, and none that were laid so before."""
-        self._laid = rules
-        self.changed()
+    def override(self, *rules: Rule) -> None:
+        """Try these rules before all others until the next reset; they replace previous overrides."""
+        self._overrides = rules
+        self.update_rules()
 
-    def keep(self) -> None:
-        """What has been declared stands from now on, whatever is reset: behind what is declared later."""
-        self._standing, self._declared = (*self._standing, *self._declared), []
+    def keep_declared(self) -> None:
+        """Keep the rules declared so far through resets; they are tried after those declared later."""
+        self._kept, self._declared = (*self._kept, *self._declared), []
 
     def reset(self, setup: Setup | None = None) -> None:
-        """Begin anew, with another setup or the usual one: no calls, no counters, no rules but those that stand.
+        """Start again with a setup (by default its own): without calls, counters and declared rules.
 
-        The address stays, and so do clients that were made before; an answer that is still going out is broken off.
+        The address stays the same, so clients keep working. Answers that are still being sent are aborted.
         """
         self.close_open()
-        self._setup = setup or self.usual
-        settings, engine = self._setups.composed(self._setup)
+        self._setup = setup or self.default_setup
+        settings, engine = self._composer.compose(self._setup)
         journal = Journal(count=settings.journal_calls, size=settings.journal_bytes)
         journal.keeps_calls = True
-        if (watched := watch()) is not None:
-            journal.on_close = watched.note
-            watched.declares(engine.rules)
+        if (watch := current_watch()) is not None:
+            journal.on_close = watch.record
+            watch.add_rules(engine.rules)
         self._live.renew(settings, engine, journal, timed=self._setup.timed)
         if settings.upstream:
-            self._live.sources = self._setup.sources  # its key may have come to the environment by now
-        self._declared, self._loaded, self._laid, self.errors = [], (), (), []
-        self._budget, self.names = Budget(), Names(one.rule for one in self._standing if one.rule is not None)
-        self._held = Held.of(self._live)
-        self.changed()
+            self._live.sources = self._setup.sources  # the environment may have its key by now
+        self._declared, self._loaded, self._overrides, self.errors = [], (), (), []
+        self._budget, self.names = Budget(), UniqueNames(one.rule for one in self._kept if one.rule is not None)
+        self._cassette = LoadedCassette.of(self._live)
+        self.update_rules()
 
     def check(self, setup: Setup) -> None:
-        """Raise MockserverError where a setup is mistaken."""
-        self._setups.composed(setup)
+        """Raise MockserverError if a setup has mistakes."""
+        self._composer.compose(setup)
 
-    def quieten(self, seconds: float) -> None:
-        """Return when no answer is going out any more to a client that is still there, or after so many seconds."""
+    def wait_until_idle(self, seconds: float) -> None:
+        """Wait until no answer is being sent to a connected client, at most so many seconds."""
         end, pause = monotonic() + seconds, Event()
         while self._live.journal.tally.open and monotonic() < end:
             self._listening.hang_up(all_of_them=False)
-            pause.wait(_LOOK)
+            pause.wait(_POLL)
 
     def close_open(self) -> Calls:
-        """Break off the answers that are still going out; the calls that they belong to."""
+        """Abort the answers that are still being sent, and return their calls."""
         if not self._live.journal.tally.open:
             return Calls(())
         left = self.calls.of(lambda call: call.ended == "open")
@@ -216,77 +219,73 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
             self._transport.hang_up()
         return left
 
-    # What came.
-
     @property
     def calls(self) -> Calls:
-        """All calls since the last reset, in order of arrival; those that are still being answered too."""
+        """All calls since the last reset in order of arrival, including those still being answered."""
         self._check_here()
         if self._running is not None:
             self._running.settle()
         return Calls.of_rows(tuple(self._live.journal))
 
     def snapshot(self) -> str:
-        """What was asked so far, as a stable text for approval tests."""
+        """The requests so far as a stable text for approval tests."""
         return self.calls.snapshot()
 
     def budget(self, *, max_calls: int | None = None, max_tokens: int | None = None) -> None:
-        """A test in which more calls come, or take more tokens all together, fails."""
+        """Fail the test if there are more calls, or if they use more tokens in total."""
         self._budget = Budget(max_calls, max_tokens)
 
     def problems(self) -> tuple[Problem, ...]:
-        """What a test should fail for: unmatched calls, unmet times, failed functions, a budget that was passed."""
+        """Why the test should fail: unmatched calls, rules not called, functions that raised, an exceeded budget."""
         calls, rules = self.calls, self._live.engine_of(DEFAULT).rules
         failed: dict[tuple[str, str], list[Exception]] = {}
         for where, error in self.errors:
             failed.setdefault((where, repr(error)), []).append(error)
-        found = [failing(where, errors) for (where, _), errors in failed.items()]
+        found = [function_raised(where, errors) for (where, _), errors in failed.items()]
         found += unmatched(calls, rules)
         for one in self._declared:
             if one.rule is None:
-                found.append(unanswered(one.where))
-            elif one.wanted is not None and (came := len(one.calls)) < one.wanted:
-                found.append(unmet(one.rule, one.wanted, came, calls))
-        return (*found, *self._budget.passed(calls))
+                found.append(no_answer(one.where))
+            elif one.expected_calls is not None and len(one.calls) < one.expected_calls:
+                found.append(too_few_answers(one.rule, one.expected_calls, calls))
+        return (*found, *self._budget.exceeded(calls))
 
     def verify(self) -> None:
         """Raise AssertionError with all problems, if there are any."""
         if problems := self.problems():
-            raise AssertionError(told(problems))
+            raise AssertionError(failure_text(problems))
 
-    def _came(self) -> tuple[Call, ...]:
-        return tuple(self.calls)
+    def _received(self) -> Calls:
+        return self.calls
 
-    def played(self) -> Tape | None:
-        """The cassette of this setup, if it has one that is played: what it held, and what has been played of it."""
-        return None if self._held is None else self._held.played(self.calls)
-
-    # What declared rules ask for.
+    def played_cassette(self) -> PlayedCassette | None:
+        """The cassette that is replayed, if any, and which episodes were played."""
+        return None if self._cassette is None else self._cassette.played(self.calls)
 
     def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
-        """A rule that stands at a place of a program. Raises RuleError."""
+        """A rule declared at a place of a program. Raises RuleError."""
         document = Document.at({"rules": [rule]}, place)
         return compiled((document,), self._live.settings.profiles)[0]
 
-    def changed(self) -> None:
-        """Have the rules that are declared now."""
+    def update_rules(self) -> None:
+        """Use the rules that are declared now."""
         self._check_here()
-        every = (*self._declared, *self._standing)
+        every = (*self._declared, *self._kept)
         declared = tuple(one.rule for one in every if one.rule is not None)
-        if (watched := watch()) is not None:
-            watched.declares(self._loaded)
-            watched.declares(declared, declared=True)
-        self._live.namespaces.touch(DEFAULT).put((*self._laid, *declared, *self._loaded))
+        if (watch := current_watch()) is not None:
+            watch.add_rules(self._loaded)
+            watch.add_rules(declared, declared=True)
+        self._live.namespaces.touch(DEFAULT).put((*self._overrides, *declared, *self._loaded))
 
-    def removed(self, declared: Declared) -> None:
-        """A rule is no more."""
+    def remove_rule(self, declared: Declared) -> None:
+        """Remove a declared rule."""
         self._declared = [one for one in self._declared if one is not declared]
-        self._standing = tuple(one for one in self._standing if one is not declared)
-        self.changed()
+        self._kept = tuple(one for one in self._kept if one is not declared)
+        self.update_rules()
 
-    def failed(self, declared: Declared, error: Exception) -> None:
-        """A function that answers has failed; one of a rule that is gone belongs to the test before."""
-        if declared in (*self._declared, *self._standing):
+    def function_failed(self, declared: Declared, error: Exception) -> None:
+        """Note that a reply function raised, unless its rule belongs to a previous test."""
+        if declared in (*self._declared, *self._kept):
             self.errors.append((declared.where, error))
 
     def _check_here(self) -> None:
@@ -296,8 +295,8 @@ class MockServer(Assertions):  # size: all that a test can say to its server, in
     @property
     def _listening(self) -> Running:
         if self._running is None:
-            raise ConfigError("this server does not run; use it in a with block, or call start()")
+            raise ConfigError("this server is not running; use it in a with block, or call start()")
         return self._running
 
 
-_LOOK = 0.01  # seconds between two looks at who is still there
+_POLL = 0.01  # seconds

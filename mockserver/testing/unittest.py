@@ -1,4 +1,4 @@
-"""For unittest: a test case with a server of its own, and functions that are called with one."""
+"""For unittest: a test case with its own server, and a decorator for functions that need one."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from unittest import TestCase, TestResult
 from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.testing.options import Options
 from mockserver.testing.server import MockServer
-from mockserver.testing.setup import warn_of
+from mockserver.testing.setup import warn_left_open
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -20,10 +20,10 @@ Files = str | Path | tuple[str | Path, ...]
 
 
 class MockServerTestCase(TestCase):
-    """A test case whose class has a server: `self.mockserver`, cleared for each test, which fails for its problems.
+    """A test case whose class has a server, `self.mockserver`, reset for each test; its problems fail the test.
 
-    `mockserver_rules` (a file or several) and `mockserver_options` say what it is like. It asks nothing of `setUp` and
-    its kin, which tests may have without calling ours. To be awaited: (MockServerTestCase, IsolatedAsyncioTestCase).
+    `mockserver_rules` (one or more files) and `mockserver_options` configure it. Your `setUp` and `tearDown` need not
+    call `super()`. For async tests: (MockServerTestCase, IsolatedAsyncioTestCase).
     """
 
     mockserver: ClassVar[MockServer]
@@ -32,29 +32,29 @@ class MockServerTestCase(TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        """Start the server, for what a class sets up itself. Raises MockserverError."""
+        """Start the server, for the use of derived `setUpClass` methods. Raises MockserverError."""
         super().setUpClass()
-        cls._serve()
+        cls._started()
 
     def run(self, result: TestResult | None = None) -> TestResult | None:
-        """Run the test, to whose server clients are led; come to its end, it fails for what that complains of."""
+        """Run the test with clients connected to its server; if it passes, fail it for the server's problems."""
         if getattr(type(self), "__unittest_skip__", False):
-            return super().run(result)  # unittest neither sets up nor cleans up its class
-        with ExitStack() as led:
+            return super().run(result)  # unittest does not set up its class
+        with ExitStack() as stack:
             try:
-                led.enter_context(self._led())
+                stack.enter_context(self._serving())
             except MockserverError as error:
-                vars(self)["setUp"] = partial(_raise, error)  # it is this test that cannot run, not all of them
+                vars(self)["setUp"] = partial(_raise, error)  # which fails this test, not all of them
             return super().run(result)
 
     def debug(self) -> None:
-        """The same, without collecting what goes wrong. Raises MockserverError."""
-        with self._led():
+        """Run the test without collecting its result. Raises MockserverError."""
+        with self._serving():
             super().debug()
 
     @classmethod
-    def _serve(cls) -> MockServer:
-        """The server of this class, which runs until the class is done."""
+    def _started(cls) -> MockServer:
+        """The server of this class, which runs until all its tests are done."""
         if "mockserver" not in vars(cls):
             rules = cls.mockserver_rules
             files = (rules,) if isinstance(rules, str | Path) else rules
@@ -68,12 +68,12 @@ class MockServerTestCase(TestCase):
         del cls.mockserver
 
     @contextmanager
-    def _led(self) -> Iterator[None]:
-        server = self._serve()
+    def _serving(self) -> Iterator[None]:
+        server = self._started()
         server.reset()
         name, own = self._testMethodName, vars(self)
-        before = own.get(name)  # pytest has put one there, and takes it away itself
-        own[name] = _followed(getattr(self, name), self._look_back)
+        before = own.get(name)  # pytest sets one, and removes it itself
+        own[name] = _then(getattr(self, name), self._verify)
         try:
             with server.environ():
                 yield
@@ -82,9 +82,9 @@ class MockServerTestCase(TestCase):
             if before is not None:
                 own[name] = before
 
-    def _look_back(self) -> None:
+    def _verify(self) -> None:
         self.mockserver.verify()
-        warn_of(self.mockserver.close_open())
+        warn_left_open(self.mockserver.close_open())
 
 
 def _raise(error: Exception) -> None:
@@ -92,17 +92,16 @@ def _raise(error: Exception) -> None:
 
 
 def mocked(*rules: str | Path, options: Options | None = None) -> Callable[[T], T]:
-    """Decorate a function (or one that is awaited) to be called as `function(..., mockserver=server)`.
+    """Decorate a function, also an async one, to be called with `mockserver=server`, which runs during the call.
 
-    The server runs as long as the call does. Raises AssertionError for its problems; ConfigError, where it is not
-    called itself, or decorates a class.
+    Raises AssertionError for its problems; ConfigError if used without parentheses or on a class.
     """
     if any(map(callable, rules)):
-        raise ConfigError("@mocked takes rules files, if any: write @mocked()")
+        raise ConfigError("write @mocked(), with parentheses; it takes rules files")
 
     def decorate(function: T) -> T:
         if isinstance(function, type):
-            raise ConfigError("@mocked() is for functions; a class of tests derives from MockServerTestCase")
+            raise ConfigError("@mocked() is for functions; derive a class of tests from MockServerTestCase")
 
         @wraps(function)
         def call(*args: Any, **named: Any) -> Any:
@@ -115,20 +114,20 @@ def mocked(*rules: str | Path, options: Options | None = None) -> Callable[[T], 
                 return await function(*args, mockserver=server, **named)
 
         made: Any = awaited if inspect.iscoroutinefunction(function) else call
-        made.__signature__ = _without(inspect.signature(function))  # else runners would look for it themselves
+        made.__signature__ = _without(inspect.signature(function))  # else pytest would look for a fixture
         return made  # type: ignore[no-any-return]
 
     return decorate
 
 
-def _followed(test: Callable[[], Any], after: Callable[[], None]) -> Callable[[], Any]:
-    """A test with something to do behind it, unless it fails or skips."""
+def _then(test: Callable[[], Any], after: Callable[[], None]) -> Callable[[], Any]:
+    """A test that calls `after` at its end, unless it fails or skips."""
 
     @wraps(test)
     def call() -> Any:
         returned = test()
         after()
-        return returned  # which unittest warns of
+        return returned  # unittest warns if that is not None
 
     @wraps(test)
     async def awaited() -> None:

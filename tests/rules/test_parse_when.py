@@ -228,7 +228,7 @@ def test_tool_result(spec: dict[str, Any], holds: bool) -> None:
         (
             {"turn": "x" * 100},
             ("turn",),
-            f'"turn" is a number, not "{"x" * 79}…',
+            f'"turn" is a number, not "{"x" * 79}…"',
         ),
     ],
 )

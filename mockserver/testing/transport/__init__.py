@@ -1,4 +1,4 @@
-"""The transport: what httpx and httpx2 hand their requests to, in place of a connection."""
+"""The transport: answers the requests of httpx and httpx2 without a connection."""
 
 import asyncio
 import sys
@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from email.utils import formatdate
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import unquote
 from weakref import WeakSet
 
@@ -18,11 +18,11 @@ from mockserver.core.http import is_loopback
 from mockserver.core.seed import wall
 from mockserver.dialects import discover
 from mockserver.server.routes import operation_at, places
-from mockserver.testing.transport.in_process import Answer, Clock, Gate, Heard, Steps
+from mockserver.testing.transport.in_process import Answer, Clock, Gate, Received, Steps
 
 
-class Hosts:
-    """The hosts of the providers, and where their paths stand here."""
+class ProviderHosts:
+    """Maps URLs of the providers to paths of this server."""
 
     def __init__(self) -> None:
         served = places(discover(), "openai")
@@ -33,88 +33,69 @@ class Hosts:
         self.path = lru_cache(maxsize=1024)(self._path)
 
     def _path(self, method: str, host: str, path: str) -> str:
-        """The path here; of a host that is nobody's it stays as it is."""
+        """The path on this server; unchanged for an unknown host."""
         url = f"https://{host}{path}"
         dialect = None if is_loopback(host) or not host else dialect_of(url, self._known)
         found = None if dialect is None else local_target(method, url, dialect, self._known)
         return path if found is None else found.path
 
 
-class Hearing(Protocol):
-    """The body of an answer."""
+class ResponseBody:
+    """The body of a response as a byte stream, synchronous and asynchronous."""
 
-    def next(self) -> Any:
-        """The bytes that come next of it; None at the end."""
-
-    async def next_async(self) -> Any:
-        """The same where an event loop runs."""
-
-    def close(self) -> None:
-        """No more of it is wanted."""
-
-
-class Body:
-    """The body of a response, piece by piece as they are asked for."""
-
-    def __init__(self, hearing: Hearing) -> None:
-        self._hearing = hearing
+    def __init__(self, answer: Any) -> None:  # an Answer whose head was received
+        self._answer = answer
 
     def __iter__(self) -> Iterator[bytes]:
-        while (piece := self._hearing.next()) is not None:
+        while (piece := self._answer.next()) is not None:
             yield piece
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self  # no generator: trio would warn of one that is left
+        return self  # not a generator, as trio warns about unfinished ones
 
     async def __anext__(self) -> bytes:
-        piece: bytes | None = await self._hearing.next_async()
+        piece: bytes | None = await self._answer.next_async()
         if piece is None:
             raise StopAsyncIteration
         return piece
 
     def close(self) -> None:
-        """The client wants no more."""
-        self._hearing.close()
+        """Stop reading."""
+        self._answer.close()
 
     async def aclose(self) -> None:
-        """The same of an asynchronous one."""
-        self._hearing.close()
+        """Stop reading asynchronously."""
+        self._answer.close()
 
 
-class Library:
-    """What a response is made of, and the errors that are raised in its place."""
+class HttpLibrary:
+    """The response and error classes of httpx or httpx2."""
 
     def __init__(self, module: Any) -> None:
         self._response = module.Response
-        self._body: Any = type("Body", (Body, module.SyncByteStream, module.AsyncByteStream), {})
+        self._body: Any = type("Body", (ResponseBody, module.SyncByteStream, module.AsyncByteStream), {})
         self._errors: Mapping[str, Any] = {name: getattr(module, name) for name in ERRORS}
 
-    def response(self, status: int, headers: list[tuple[bytes, bytes]], hearing: Hearing) -> Any:
-        """A response whose body is still to be heard."""
-        return self._response(status, headers=headers, stream=self._body(hearing))
+    def response(self, status: int, headers: list[tuple[bytes, bytes]], answer: Answer) -> Any:
+        """A response whose body is still to be read."""
+        return self._response(status, headers=headers, stream=self._body(answer))
 
     def error(self, name: str, message: str, request: Any) -> Exception:
-        """An error as the library itself would raise it."""
+        """An error of the library."""
         error: Exception = self._errors[name](message, request=request)
         return error
 
 
-def library_of(request: Any) -> Library:
-    """The library that a request was made by."""
+def library_of(request: Any) -> HttpLibrary:
+    """The library of a request, whose class a user may have derived."""
     kind: Any = type(request)
     return _library(kind)
 
 
 @cache
-def _library(kind: type) -> Library:
-    """The library of a class of requests, perhaps of one that a user has derived."""
-    own = next(base for base in reversed(kind.__mro__) if base.__name__ == "Request")
-    return _named(own.__module__.partition(".")[0])
-
-
-@cache
-def _named(name: str) -> Library:
-    return Library(sys.modules[name])
+def _library(kind: type) -> HttpLibrary:
+    base = next(base for base in reversed(kind.__mro__) if base.__name__ == "Request")
+    return HttpLibrary(sys.modules[base.__module__.partition(".")[0]])
 
 
 ERRORS = ("ReadTimeout", "ReadError", "RemoteProtocolError")
@@ -132,38 +113,38 @@ else:
 
 
 class Transport(_Base):
-    """A way to a server of this process without a socket, for any number of clients of httpx and httpx2.
+    """Connects any number of clients of httpx and httpx2 to a server of this process, without a socket.
 
-    It may be closed with its clients as often as they like.
+    Closing it has no effect, so clients can share it.
     """
 
     def __init__(self, app: ASGIApp, clock: Clock) -> None:
-        self._gate, self._clock, self._hosts = Gate(app), clock, Hosts()
+        self._gate, self._clock, self._hosts = Gate(app), clock, ProviderHosts()
         self._answers = WeakSet[Answer]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
         library = library_of(request)
-        answer = self._answer(request, request.read(), library, patient=False)
+        answer = self._answer(request, request.read(), library, in_asyncio=False)
         return _response(request, answer.next(), answer, library)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
         library = library_of(request)
-        answer = self._answer(request, await request.aread(), library, patient=_in_asyncio())
+        answer = self._answer(request, await request.aread(), library, in_asyncio=_in_asyncio())
         return _response(request, await answer.next_async(), answer, library)
 
     def hang_up(self) -> None:
-        """Break off the answers that clients have not heard to their end."""
-        with self._gate.turnstile:  # other threads may be asking for more answers
+        """Abort the answers that clients have not read to the end."""
+        with self._gate.lock:  # other threads can add answers
             for answer in tuple(self._answers):
-                answer.break_off()
+                answer.abort()
 
     def close(self) -> None:
-        """Nothing has to be let go."""
+        """Do nothing."""
 
     async def aclose(self) -> None:
-        """The same."""
+        """Do nothing."""
 
     def __enter__(self) -> Self:
         return self
@@ -175,8 +156,8 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
-    def _answer(self, request: Any, body: bytes, library: Library, *, patient: bool) -> Answer:
-        """The answer to a request, not begun yet."""
+    def _answer(self, request: Any, body: bytes, library: HttpLibrary, *, in_asyncio: bool) -> Answer:
+        """The answer to a request, not started yet."""
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
         path = self._hosts.path(request.method, url.host, unquote(raw.decode("latin-1")))
@@ -188,25 +169,24 @@ class Transport(_Base):
             "query_string": query,
             "headers": [(name.lower(), value) for name, value in request.headers.raw],
         }
-        steps = Steps(self._gate, scope, body, patient=patient)
-        patience = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
-        answer = Answer(steps, self._clock, lambda name, message: library.error(name, message, request), patience)
-        with self._gate.turnstile:
+        steps = Steps(self._gate, scope, body, in_asyncio=in_asyncio)
+        read_timeout = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
+        answer = Answer(steps, self._clock, lambda name, message: library.error(name, message, request), read_timeout)
+        with self._gate.lock:
             self._answers.add(answer)
         return answer
 
 
-def _response(request: Any, head: Heard, answer: Answer, library: Library) -> Any:
-    """The response that begins so."""
+def _response(request: Any, head: Received, answer: Answer, library: HttpLibrary) -> Any:
     if not isinstance(head, Head):
-        raise TypeError("an answer begins with its head")
+        raise TypeError("an answer must start with its head")
     last = request.headers.get("connection", "").lower() == "close"
     headers = answer.begin(head, bare=request.method == "HEAD", last=last)
     return library.response(head.status, [(b"date", _date(int(wall()))), *headers], answer)
 
 
 def _in_asyncio() -> bool:
-    """Whether it is asyncio's loop that runs, in which requests can wait for each other."""
+    """Whether an asyncio loop runs, in which requests can wait for each other."""
     with suppress(RuntimeError):
         return asyncio.get_running_loop() is not None
     return False

@@ -1,6 +1,6 @@
-"""What a client hears of an answer: the head, then bytes as it asks for them; or the error that a socket would give it.
+"""An answer without a socket: its head, then bytes as the client reads them, or the error that a socket would raise.
 
-Time is the clock's: a wait puts it forward, unless the client would not have waited so long.
+Waits advance the clock, at most as far as the client's timeout.
 """
 
 import asyncio
@@ -26,38 +26,38 @@ from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.engine.offload import BY_HAND, Work
 from mockserver.server.snapshot import ClientLeftError
 
-QUIET = 5  # turns of the event loop without anybody who is due before
+_QUIET = 5  # turns of the event loop without an earlier waiter
 
 
 class Clock:
-    """Real time, and as much more as was skipped. Limits go by it, and so does all that passes over a transport."""
+    """Real time plus skipped time; used by rate limits and by the transport."""
 
     def __init__(self) -> None:
         self._skipped, self._lock = 0.0, Lock()
-        self._due: list[float] = []  # of those who wait in event loops
+        self._due: list[float] = []  # of waiters in event loops
 
     def now(self) -> float:
-        """Seconds since some moment; they only run forward."""
+        """Monotonic seconds."""
         return monotonic() + self._skipped
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass at once: `advance(60)` fills the buckets of limits by the minute."""
+        """Skip time, in seconds: `advance(60)` refills rate limits per minute."""
         if not 0 <= seconds < math.inf:
-            raise ConfigError(f"advance takes seconds, 0 or more, not {seconds!r}")
+            raise ConfigError(f"advance takes a number of seconds, 0 or more, not {seconds!r}")
         with self._lock:
             self._skipped += seconds
 
     def reach(self, moment: float) -> None:
-        """Let the time until a moment pass at once; one that is over is fine."""
+        """Skip the time until a moment, if it is in the future."""
         with self._lock:
             self._skipped += max(0.0, moment - self.now())
 
     async def reached(self, moment: float) -> None:
-        """The same, behind all others in this event loop that are due before, so that what is quicker comes first."""
+        """Skip the time until a moment, after all waiters of this event loop with earlier ones."""
         self._due.append(moment)
         quiet = 0
         try:
-            while quiet < QUIET:
+            while quiet < _QUIET:
                 await checkpoint()
                 quiet = 0 if min(self._due) < moment else quiet + 1
         finally:
@@ -69,18 +69,18 @@ T = TypeVar("T")
 
 
 class EndlessError(AssertionError):
-    """A client without a timeout waits for what never comes."""
+    """A client without a timeout waits for data that is never sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """A moment that has to come first; an infinite one never does."""
+    """A moment to wait for; an infinite one never comes."""
 
     moment: float
 
 
 def run(asking: Generator[object, Any, T], clock: Clock) -> T:
-    """What a generator comes to that yields its needs. Raises what it raises, EndlessError where it would not end."""
+    """Run a generator that yields what it waits for, and return its value. Raises EndlessError if it never ends."""
     try:
         need = next(asking)
         while True:
@@ -96,7 +96,7 @@ def run(asking: Generator[object, Any, T], clock: Clock) -> T:
 
 
 async def run_async(asking: Generator[object, Any, T], clock: Clock) -> T:
-    """The same in an event loop, where others go on meanwhile; what never comes is waited for."""
+    """Run a generator in an event loop, where others run meanwhile; an endless wait is really waited for."""
     try:
         need = next(asking)
         while True:
@@ -120,9 +120,9 @@ def _met(need: object, clock: Clock) -> object:
             return None
         case Work(work=work):
             return work()
-        case None:  # the others' turn; there are none
+        case None:  # a turn for others, of which there are none
             return None
-    raise RuntimeError("this request needs an event loop; send it with an asynchronous client, or over the socket")
+    raise RuntimeError("this request needs an event loop; use an asynchronous client, or a socket")
 
 
 async def _met_async(need: object, clock: Clock) -> object:
@@ -141,7 +141,7 @@ async def _met_async(need: object, clock: Clock) -> object:
 
 
 class _Awaited:
-    """Awaits what an event loop knows how to: it goes up to it as it is."""
+    """Passes an awaitable's need on to the event loop."""
 
     def __init__(self, need: object) -> None:
         self._need = need
@@ -150,41 +150,37 @@ class _Awaited:
         return (yield self._need)
 
 
-_ENDLESS = "this answer never goes on, and its client has no read timeout: over a socket it would wait for ever"
+_ENDLESS = "this answer never continues, and its client has no read timeout; over a socket it would wait forever"
 
 
 Step = Action | Work | object
 
 
-class End:
-    """There is nothing more to come."""
-
-
-END = End()
+END = object()  # no more steps
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The way into an application, in which one step at a time is made, on whichever thread."""
+    """An application, of which one request at a time makes a step, on any thread."""
 
     app: ASGIApp
-    turnstile: RLock = field(default_factory=RLock)
+    lock: RLock = field(default_factory=RLock)
 
 
 class Steps:
-    """The steps of one request, which is `patient` if it can wait for others; to the application it is the stage."""
+    """The steps of one request; with `in_asyncio` it can wait for others. It performs the application's actions."""
 
-    def __init__(self, gate: Gate, scope: Scope, body: bytes, *, patient: bool) -> None:
-        self.patient, self.over = patient, False
-        self._turnstile = gate.turnstile
+    def __init__(self, gate: Gate, scope: Scope, body: bytes, *, in_asyncio: bool) -> None:
+        self.in_asyncio, self.over = in_asyncio, False
+        self._lock = gate.lock
         self._note: Note | None = None
         self._body: bytes | None = body
         self._coroutine: Any = gate.app({**scope, "extensions": {IN_PROCESS: self}}, self._receive, self._send)
 
     def next(self, result: object = None, error: BaseException | None = None) -> Step:
-        """Go on, with what the last step wanted, to the next one. Raises what the application raises."""
-        with self._turnstile:
-            if self.over:  # somebody else has ended it meanwhile
+        """Run to the next step, with the result of the last one. Raises what the application raises."""
+        with self._lock:
+            if self.over:  # ended by another thread
                 return END
             before = BY_HAND.set(True)
             try:
@@ -200,7 +196,7 @@ class Steps:
                 BY_HAND.reset(before)
 
     def leave(self) -> None:
-        """The client has left: nothing more is wanted."""
+        """Tell the application that the client left."""
         if not self.over:
             with suppress(ClientLeftError):
                 self.next(error=ClientLeftError())
@@ -208,12 +204,12 @@ class Steps:
             self._coroutine.close()
 
     def note(self, data: bytes) -> None:
-        """Bytes of the body have reached the client; of what is not in the journal nobody is told."""
+        """Note in the journal that the client received bytes of the body."""
         if self._note is not None:
             self._note(data)
 
     async def perform(self, actions: Iterable[Action], note: Note) -> str:
-        """Hand up one action after another."""
+        """Hand each action to the caller of `next`."""
         self._note = note
         for action in actions:
             await _Handed(action)
@@ -222,14 +218,14 @@ class Steps:
         return COMPLETE
 
     async def _receive(self) -> Message:
-        """The body of the request; after it nothing but that the client leaves, which a waiting task is told else."""
+        """The body of the request, then nothing: `leave` raises if the client leaves."""
         body, self._body = self._body, None
         if body is None:
             await asyncio.get_running_loop().create_future()
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def _send(self, message: Message) -> None:
-        """What answers without a stage."""
+        """Send a response of an endpoint that does not use `perform`."""
         if message["type"] == "http.response.start":
             headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"])
             await _Handed(Head(message["status"], headers))
@@ -238,7 +234,7 @@ class Steps:
 
 
 class _Handed:
-    """Awaited, it goes up to whoever steps the coroutine."""
+    """Awaiting it passes an action to the caller of `Steps.next`."""
 
     __slots__ = ("_what",)
 
@@ -249,81 +245,79 @@ class _Handed:
         return (yield self._what)
 
 
-Raised = Callable[[str, str], Exception]  # an error of the client's library, by its name, with a message
-
-
-Heard = Head | bytes | None  # None: the answer is over
-Hear = Generator[object, Any, Heard]  # yields what has to be done first
+MakeError = Callable[[str, str], Exception]  # from the name of an error of the client's library, and a message
+Received = Head | bytes | None  # None: the answer is over
+_Receiving = Generator[object, Any, Received]  # yields what has to be done first
 
 
 class Answer:
-    """An answer on its way to a client, that waits `patience` seconds for each piece of it."""
+    """An answer that a client receives, waiting at most `read_timeout` seconds for each piece."""
 
-    def __init__(self, steps: Steps, clock: Clock, raised: Raised, patience: float | None) -> None:
-        self._steps, self._clock, self._raised = steps, clock, raised
-        self._patience = math.inf if patience is None else patience
+    def __init__(self, steps: Steps, clock: Clock, make_error: MakeError, read_timeout: float | None) -> None:
+        self._steps, self._clock, self._make_error = steps, clock, make_error
+        self._read_timeout = math.inf if read_timeout is None else read_timeout
         self._due = clock.now()
         self._pieces: deque[bytes] = deque()
         self._begun = self._events = False
-        self._told = self._left = math.inf  # bytes of the body by its head, and of these the ones still to come
+        self._length = self._left = math.inf  # bytes of the body by its head, and those still to come
         self._cut: str | None = None
 
     def begin(self, head: Head, *, bare: bool = False, last: bool = False) -> list[tuple[bytes, bytes]]:
-        """The headers of an answer that begins, as they are on the wire.
+        """Start with a head; return the headers as on the wire.
 
-        `bare`: it is to HEAD, and has no body. `last`: the client wants no other on this connection.
+        `bare`: the answer to HEAD, without a body. `last`: the client closes the connection afterwards.
         """
         self._begun, headers = True, list(map(encoded, head.headers))
         if last:
             headers = [*(header for header in headers if header[0] != b"connection"), (b"connection", b"close")]
         for name, value in headers:
             if name == b"content-length":
-                self._told = int(value)
+                self._length = int(value)
             elif name == b"content-type":
                 self._events = b"event-stream" in value
         if bare or head.status in WITHOUT_BODY:
-            self._told = 0
-        elif self._told == math.inf:
+            self._length = 0
+        elif self._length == math.inf:
             headers.append((b"transfer-encoding", b"chunked"))
-        self._left = self._told
+        self._left = self._length
         return headers
 
-    def next(self) -> Heard:
-        """What the client hears next. Raises the error that it gets instead."""
-        return run(self._hear(), self._clock)
+    def next(self) -> Received:
+        """What the client receives next. Raises the error that it gets instead."""
+        return run(self._receive(), self._clock)
 
-    async def next_async(self) -> Heard:
-        """The same for an asynchronous client."""
-        return await run_async(self._hear(), self._clock)
+    async def next_async(self) -> Received:
+        """What an asynchronous client receives next."""
+        return await run_async(self._receive(), self._clock)
 
     def close(self) -> None:
-        """The client wants no more: what would have left by now, has; but of a stream only what was asked for."""
+        """Stop reading. What would have been sent by now counts as sent; of a stream, only what was read."""
         if not self._pieces:
             self._run_on(0.0)
         self._pieces.clear()
         self._steps.leave()
 
-    def break_off(self) -> None:
-        """The server wants no more: behind what has left, the client hears of a connection that was reset."""
+    def abort(self) -> None:
+        """Reset the connection after what was sent."""
         if not self._steps.over:
             self._cut = "reset"
             self._steps.leave()
 
-    def _hear(self) -> Hear:
+    def _receive(self) -> _Receiving:
         if self._pieces:
             return self._handed()
-        if self._left == 0:  # the client has all that it was told of, whatever follows
+        if self._left == 0:  # the client has the advertised length, whatever follows
             self._run_on(math.inf)
             self._steps.leave()
             return None
         try:
-            return (yield from self._heard())
+            return (yield from self._received())
         except BaseException:
             self._steps.leave()
             raise
 
-    def _heard(self) -> Hear:
-        asked, step = self._clock.now(), self._steps.next()
+    def _received(self) -> _Receiving:
+        since, step = self._clock.now(), self._steps.next()
         while step is not END:
             match step:
                 case Head():
@@ -332,10 +326,10 @@ class Answer:
                     if self._taken(step):
                         return self._handed()
                 case Wait(seconds=seconds):
-                    yield from self._waited(seconds, asked)
+                    yield from self._waited(seconds, since)
                 case Cut(how=how):
                     self._cut = how
-                case Flush() | RawWrite():  # what spills over the end is not heard
+                case Flush() | RawWrite():  # data after the end is not received
                     pass
                 case _:
                     step = yield from self._met(step)
@@ -345,25 +339,25 @@ class Answer:
         return None
 
     def _met(self, need: object) -> Generator[Any, Any, object]:
-        """Have something done, and go on to the next step."""
+        """Have something done, then run to the next step."""
         try:
             result = yield need
         except Exception as error:
             return self._steps.next(error=error)
         return self._steps.next(result)
 
-    def _waited(self, seconds: float, asked: float) -> Generator[Until, None, None]:
-        """Have time pass; no more of it than the client waits, who asked at that moment."""
+    def _waited(self, seconds: float, since: float) -> Generator[Until, None, None]:
+        """Wait, at most until the timeout of the client, which waits since a moment."""
         self._due += seconds
         if self._due <= self._clock.now():
             return
-        if self._due - asked > self._patience:
-            yield Until(asked + self._patience)
-            raise self._raised("ReadTimeout", "timed out")
+        if self._due - since > self._read_timeout:
+            yield Until(since + self._read_timeout)
+            raise self._make_error("ReadTimeout", "timed out")
         yield Until(self._due)
 
     def _taken(self, write: Write) -> bool:
-        """Take the bytes of a Write, each event of a stream apart; whether there are any."""
+        """Take the bytes of a Write, each event of a stream separately; return whether there are any."""
         data = write.data
         if len(data) > self._left:
             data = data[: int(self._left)]
@@ -380,22 +374,22 @@ class Answer:
         return piece
 
     def _check(self) -> None:
-        """Raise what a client hears of a connection that ends otherwise than in good order."""
+        """Raise the client's error if the connection did not end properly."""
         if self._cut == "reset":
-            raise self._raised("ReadError", f"[Errno {errno.ECONNRESET}] {os.strerror(errno.ECONNRESET)}")
+            raise self._make_error("ReadError", f"[Errno {errno.ECONNRESET}] {os.strerror(errno.ECONNRESET)}")
         if not self._begun:
-            raise self._raised("RemoteProtocolError", "Server disconnected without sending a response.")
-        if self._told < math.inf:
-            came = f"received {self._told - self._left:.0f} bytes, expected {self._told:.0f}"
+            raise self._make_error("RemoteProtocolError", "Server disconnected without sending a response.")
+        if self._length < math.inf:
+            what = f"received {self._length - self._left:.0f} bytes, expected {self._length:.0f}"
         elif self._cut == "close":
-            came = "incomplete chunked read"
+            what = "incomplete chunked read"
         else:
             return
-        message = f"peer closed connection without sending complete message body ({came})"
-        raise self._raised("RemoteProtocolError", message)
+        message = f"peer closed connection without sending complete message body ({what})"
+        raise self._make_error("RemoteProtocolError", message)
 
     def _run_on(self, seconds: float) -> None:
-        """Go on by oneself, up to a wait that is as long as this or longer."""
+        """Continue without the client, up to a wait of at least this many seconds."""
         while not self._steps.over:
             match self._steps.next():
                 case Write(data=data):
@@ -407,7 +401,7 @@ class Answer:
 
 
 def _events(data: bytes) -> Iterable[bytes]:
-    """The events of a stream, one by one."""
+    """The events of a stream."""
     *events, rest = data.split(b"\n\n")
     yield from (event + b"\n\n" for event in events)
     if rest:

@@ -83,7 +83,7 @@ def test_unless_they_are_to_be_ignored(run):
 def test_or_the_run_fails_for_them(run):
     done = run("-o", "mockserver_unused=fail")
     assert done.ret == 1
-    done.stdout.fnmatch_lines(["rules.yaml:5", "the run fails for that: mockserver_unused = fail"], consecutive=True)
+    done.stdout.fnmatch_lines(["rules.yaml:5", "the run fails because of mockserver_unused = fail"], consecutive=True)
 
 
 @pytest.mark.parametrize(
@@ -188,20 +188,20 @@ def test_reports_that_there_are_not(run, said):
     done = run(f"--mockserver-coverage={said}")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
     done.stderr.fnmatch_lines(
-        [f"ERROR: --mockserver-coverage is term, html, html:FOLDER, json or json:FILE, not '{said}'"]
+        [f"ERROR: --mockserver-coverage must be term, html, html:FOLDER, json or json:FILE, not '{said}'"]
     )
 
 
 def test_what_there_is_not_for_unused_rules(run):
     done = run("-o", "mockserver_unused=error")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["ERROR: mockserver_unused is one of ignore, warn, fail, not 'error'"])
+    done.stderr.fnmatch_lines(["ERROR: mockserver_unused must be one of ignore, warn, fail, not 'error'"])
 
 
 def test_a_run_without_any_rules(run, pytester):
     pytester.makepyfile(test_app="def test_it(): pass")
     done = run("--mockserver-coverage=term")
-    done.stdout.fnmatch_lines(["no test had any rules"])
+    done.stdout.fnmatch_lines(["no test used any rules"])
 
 
 def test_workers_hand_on_what_they_saw(run):

@@ -51,16 +51,16 @@ def test_x(mockserver, stream):
         "ok cut@before_done plain raised JSONDecodeError",
         "ok cut@in_tool_arguments plain unaffected: the answer ends before that",
         "ok keepalive plain recovered",
-        "ok bad_tool_arguments plain unaffected: the answer calls no tool",
+        "ok bad_tool_arguments plain unaffected: the answer has no tool call",
         "test_app.py::test_x[stream]",
         "ok intact passes",
         "ok error=500 stream recovered, 1 retry",
         "ok disconnect@after_tokens=1 stream raised APIConnectionError",
-        "BAD cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
+        "BAD cut@after_tokens=1 stream accepted a truncated answer, cut short after 2 frames",
         "ok cut@before_done stream recovered",
         "ok cut@in_tool_arguments stream unaffected: the answer ends before that",
         "ok keepalive stream recovered",
-        "ok bad_tool_arguments stream unaffected: the answer calls no tool",
+        "ok bad_tool_arguments stream unaffected: the answer has no tool call",
         "16 runs: 8 recovered, 3 raised, 4 unaffected, 1 truncated; 1 bad",
     ]
     result.assert_outcomes(passed=15, failed=1)
@@ -68,7 +68,7 @@ def test_x(mockserver, stream):
         [
             "*test_x?cut@after_tokens=1-stream?*",
             "E *assert 'Hello' == 'Hello to you, friend!'*",
-            "E *cut@after_tokens=1: took a truncated answer for whole: it was cut short after 2 frames",
+            "E *cut@after_tokens=1: accepted a truncated answer, cut short after 2 frames",
         ]
     )
 
@@ -88,8 +88,8 @@ class TestIt:
     assert matrix(result)[1:] == [
         "ok intact passes",
         "ok error=rate_limit stream raised HTTPStatusError",
-        "BAD cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
-        "BAD empty_body stream took a truncated answer for whole: it was cut short after 0 frames",
+        "BAD cut@after_tokens=1 stream accepted a truncated answer, cut short after 2 frames",
+        "BAD empty_body stream accepted a truncated answer, cut short after 0 frames",
         "4 runs: 1 recovered, 1 raised, 2 truncated; 2 bad",
     ]
 
@@ -140,10 +140,10 @@ def test_x(mockserver):
 """
     result = run(app, tests)
     assert matrix(result)[2:] == [
-        "BAD stall@at_start plain hung: it would wait for ever",
+        "BAD stall@at_start plain hung: it would wait forever",
         "2 runs: 1 recovered, 1 hung; 1 bad",
     ]
-    result.stdout.fnmatch_lines(["*EndlessError: this answer never goes on*"])
+    result.stdout.fnmatch_lines(["*EndlessError: this answer never continues*"])
 
 
 def test_streams_that_are_left_open_and_retry_after_that_is_not_heeded(app: pytest.Pytester) -> None:
@@ -174,11 +174,11 @@ def test_patient(mockserver):
     )
     assert [line for line in matrix(result) if "intact" not in line] == [
         "test_app.py::test_impatient",
-        "BAD error=429 plain recovered, 1 retry; ignored Retry-After: came again at once, not after 1 s",
+        "BAD error=429 plain recovered, 1 retry; ignored Retry-After: retried at once, not after 1 s",
         "ok error=503 plain raised KeyError",
         "test_app.py::test_leaving",
         "BAD stall@after_tokens=1 stream recovered; left the stream of call 1 open",
-        "BAD cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
+        "BAD cut@after_tokens=1 stream accepted a truncated answer, cut short after 2 frames",
         "test_app.py::test_patient",
         "ok error=429 stream recovered, 1 retry",
         "8 runs: 6 recovered, 1 raised, 1 truncated; 3 bad",
@@ -203,10 +203,10 @@ def test_x(mockserver):
     )
     assert matrix(result)[2:-1] == [
         "ok error=500 stream raised InternalServerError",
-        "BAD error=503 stream raised InternalServerError; recovered was expected",
-        "ok cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
-        "ok empty_body stream took a truncated answer for whole: it was cut short after 0 frames",
-        "BAD reset@at_start stream raised APIConnectionError; recovered was expected",
+        "BAD error=503 stream raised InternalServerError; expected recovered",
+        "ok cut@after_tokens=1 stream accepted a truncated answer, cut short after 2 frames",
+        "ok empty_body stream accepted a truncated answer, cut short after 0 frames",
+        "BAD reset@at_start stream raised APIConnectionError; expected recovered",
     ]
     result.assert_outcomes(passed=4, failed=2)
 
@@ -228,7 +228,7 @@ def test_counted(mockserver):
 """,
     )
     lines = matrix(result)
-    assert lines[2] == "BAD error=500 stream failed: wanted 1 call, got 2, 1 retry"
+    assert lines[2] == "BAD error=500 stream failed: expected 1 call, got 2, 1 retry"
     assert lines[-2] == (
         'BAD disconnect@after_tokens=1 plain failed: no rule answered call 2: chat gpt-4o "hello" -> unmatched'
     )
@@ -251,18 +251,18 @@ def test_x(mockserver, how):
     )
     assert matrix(result) == [
         "test_app.py::test_x[failing]",
-        "BAD intact fails without any fault",
+        "BAD intact fails without a fault",
         "BAD crlf stream failed: assert 'failing' != 'failing'",
         "test_app.py::test_x[other]",
         "ok intact passes",
-        "ok crlf stream unaffected: no call is one that it befalls",
+        "ok crlf stream unaffected: no call matches",
         "test_app.py::test_x[without]",
-        "BAD intact makes no call that a fault could befall",
-        "ok crlf unaffected: no call came",
+        "BAD intact makes no calls, so no fault could be injected",
+        "ok crlf unaffected: no calls received",
         "6 runs: 1 recovered, 2 unaffected, 3 failed; 3 bad",
     ]
     result.assert_outcomes(passed=3, failed=3, skipped=2)
-    result.stdout.fnmatch_lines(["the test makes no call that a fault could befall; no call came: does the client go*"])
+    result.stdout.fnmatch_lines(["no fault could be injected: no calls received; is the client*"])
 
 
 def test_a_mistake_in_the_marker_is_told_once(app: pytest.Pytester) -> None:
@@ -285,7 +285,7 @@ def test_x(mockserver):
     assert matrix(result) == [
         "test_app.py::test_x",
         "ok intact passes",
-        "BAD cut@after_tokens=1 stream took a truncated answer for whole: it was cut short after 2 frames",
+        "BAD cut@after_tokens=1 stream accepted a truncated answer, cut short after 2 frames",
         "ok cut@before_done stream recovered",
         "ok cut@in_tool_arguments stream unaffected: the answer ends before that",
         "4 runs: 2 recovered, 1 unaffected, 1 truncated; 1 bad",

@@ -77,9 +77,7 @@ def test_skips(mockserver):
 def test_in_a_line_the_failure_is_where_the_test_begins(pytester: pytest.Pytester) -> None:
     result = ran(pytester, "\ndef test_seldom(mockserver):\n    mockserver.on().reply('x').times(1)\n", "--tb=line")
     begins = (pytester.path / "test_it.py").read_text().splitlines().index("def test_seldom(mockserver):") + 1
-    result.stdout.fnmatch_lines(
-        [f"test_it.py:{begins}: Failed: test_it.py:{begins + 1} was to answer 1 call and answered 0"]
-    )
+    result.stdout.fnmatch_lines([f"test_it.py:{begins}: Failed: test_it.py:{begins + 1} answered 0 of 1 expected call"])
 
 
 def test_a_test_that_fails_by_itself_shows_what_came(pytester: pytest.Pytester) -> None:
@@ -115,9 +113,9 @@ def test_without():
     result = ran(pytester, tests, "--tb=short")
     result.assert_outcomes(failed=5, errors=1)
     told = result.stdout.str()
-    assert "no call came: does the client go to the server's address?" in told
+    assert "no calls received; is the client to the server's address?" in told
     assert 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 greeting' in told
-    assert "test_it.py:7 was to answer 1 call and answered 0" in told
+    assert "test_it.py:7 answered 0 of 1 expected call" in told
     assert 'no rule answered "too early" (call 1)' in told
     assert told.count("- mockserver -") == 3
 
@@ -144,8 +142,8 @@ def test_all(mockserver):
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("mockserver_env", "module", "mockserver_env is one of test, session, not 'module'"),
-        ("mockserver_unplayed", "warm", "mockserver_unplayed is one of warn, fail, ignore, not 'warm'"),
+        ("mockserver_env", "module", "mockserver_env must be one of test, session, not 'module'"),
+        ("mockserver_unplayed", "warm", "mockserver_unplayed must be one of warn, fail, ignore, not 'warm'"),
     ],
 )
 def test_mistakes_of_the_ini_file(pytester: pytest.Pytester, name: str, value: str, told: str) -> None:
@@ -227,7 +225,7 @@ def test_marked(mockserver):
 """
     result = ran(pytester, tests, "--mockserver-record=once")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    refused = "nothing is recorded under CI (the variable CI is set), unless --mockserver-record-in-ci is given"
+    refused = "recording is disabled under CI (the variable CI is set); pass --mockserver-record-in-ci to allow it"
     assert refused in result.stderr.str() + result.stdout.str()
     ini(pytester, mockserver_record="once")
     ran(pytester, tests, "-s").stdout.fnmatch_lines(["*none None |*"])
@@ -242,7 +240,7 @@ def test_an_option_that_another_plugin_has(pytester: pytest.Pytester) -> None:
     assert result.ret not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
     told = result.stderr.str()
     assert "argument --mockserver-seed: conflicting option string" in told
-    assert "mockserver: another plugin has an option of this name, argument" in told
+    assert "mockserver: another plugin has an option of the same name, argument" in told
     assert "keep one of them out: -p no:NAME" in told
     result = ran(pytester, "def test_a(): pass", "-p", "other", "-p", "no:mockserver")
     result.assert_outcomes(passed=1)

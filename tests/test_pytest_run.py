@@ -70,7 +70,7 @@ def test_closes(mockserver):
     stream.__exit__(None, None, None)
     client.close()
 """
-    said = 'MockServerWarning: the test has left an answer open, call 1: chat gpt-4o "hello" -> rule test_it.py:6: *'
+    said = 'MockServerWarning: the test left an answer open, call 1: chat gpt-4o "hello" -> rule test_it.py:6: *'
     result = ran(pytester, tests, "-W", "always")
     result.assert_outcomes(passed=2, failed=1, warnings=1)
     result.stdout.fnmatch_lines(["test_it.py::test_leaves", f"*{said}"])

@@ -44,7 +44,7 @@ async def test_anyio(mockserver, anyio_backend):
 """
     result = ran(pytester, tests)
     result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["test_it.py:25 was to answer 2 calls and answered 1"])
+    result.stdout.fnmatch_lines(["test_it.py:25 answered 1 of 2 expected calls"])
 
 
 def test_tests_on_trio(pytester: pytest.Pytester) -> None:
@@ -79,7 +79,7 @@ async def test_fails(mockserver):
 """
     result = ran(pytester, tests, "-o", "asyncio_mode=strict")  # else all that is awaited is pytest-asyncio's
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["test_it.py:28 was to answer 2 calls and answered 1"])
+    result.stdout.fnmatch_lines(["test_it.py:28 answered 1 of 2 expected calls"])
 
 
 def test_other_kinds_of_tests(pytester: pytest.Pytester) -> None:
@@ -124,9 +124,9 @@ def documented():
     result = ran(pytester, tests, "--doctest-modules", "--doctest-glob=*.txt", files=page)
     result.assert_outcomes(passed=2, failed=3, xfailed=1, skipped=1)
     told = result.stdout.str()
-    assert "test_it.py:18 was to answer 2 calls and answered 0" in told
-    assert "was to answer 3 calls and answered 0" in told.partition("AssertionError: 'Hi!' != <")[2]
-    assert "was to answer 1 call and answered 0" in told
+    assert "test_it.py:18 answered 0 of 2 expected calls" in told
+    assert "answered 0 of 3 expected calls" in told.partition("AssertionError: 'Hi!' != <")[2]
+    assert "answered 0 of 1 expected call" in told
 
 
 def test_test_cases_of_ours(pytester: pytest.Pytester) -> None:
@@ -165,7 +165,7 @@ class TestMocked(unittest.TestCase):
 """
     result = ran(pytester, tests)
     result.assert_outcomes(passed=3, failed=2, skipped=1)
-    result.stdout.fnmatch_lines(["E *AssertionError: by itself", "E *was to answer 1 call and answered 0"])
+    result.stdout.fnmatch_lines(["E *AssertionError: by itself", "E *answered 0 of 1 expected call"])
 
 
 def test_on_workers(pytester: pytest.Pytester) -> None:

@@ -194,8 +194,8 @@ def test_careful(mockserver):
     for there, why in (upstream, "a 401 tells of the key"), (nowhere, "127.0.0.1:9, refuses connections"):
         result = ran(pytester, tests, "--mockserver-record=once", there, "-W", "default")
         result.assert_outcomes(passed=1, failed=1, warnings=1)
-        result.stdout.fnmatch_lines(["- mockserver -".center(80, "-"), f"an answer is not recorded, call 1: *{why}*"])
-        result.stdout.fnmatch_lines([f"*MockServerWarning: an answer is not recorded, call 1: chat*: *{why}*"])
+        result.stdout.fnmatch_lines(["- mockserver -".center(80, "-"), f"an answer was not recorded, call 1: *{why}*"])
+        result.stdout.fnmatch_lines([f"*MockServerWarning: an answer was not recorded, call 1: chat*: *{why}*"])
 
 
 def test_rules_stand_before_the_cassette(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:

@@ -67,7 +67,7 @@ def test_wrong_too(): pass
     result = ran(pytester, tests, files={"broken.yaml": BROKEN})
     result.assert_outcomes(errors=1)
     pattern = told.replace("[", "[[]")
-    by = "wanted by test_it.py::test_wrong[[]0[]] and 3 more"
+    by = "required by test_it.py::test_wrong[[]0[]] and 3 more"
     result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, by])
     assert "Traceback" not in result.stdout.str()
 

@@ -41,7 +41,7 @@ def test_a_program_under_faults(folder: Path) -> None:
         f"{sys.executable} app.py",
         "  ok   intact                 stream  passes",
         "  ok   error=429              stream  raised HTTPStatusError (exit code 1)",
-        "  BAD  cut@after_tokens=1     stream  took a truncated answer for whole: it was cut short after 2 frames",
+        "  BAD  cut@after_tokens=1     stream  accepted a truncated answer, cut short after 2 frames",
         "  ok   cut@before_done        stream  recovered",
         "  ok   cut@in_tool_arguments  stream  unaffected: the answer ends before that",
         "  BAD  stall@after_tokens=1   stream  hung: still running after 3 s",
@@ -63,7 +63,7 @@ def test_what_is_expected_allowed_and_shown(folder: Path) -> None:
     again = run(folder, "--error", "500", "--expect", "error=recovered", "--", sys.executable, "app.py")
     assert again.returncode == 1
     assert again.stdout.splitlines()[2] == (
-        "  BAD  error=500  stream  raised HTTPStatusError (exit code 1); recovered was expected"
+        "  BAD  error=500  stream  raised HTTPStatusError (exit code 1); expected recovered"
     )
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from mockserver.core.action import POSITIONS, Option, counts, options
 from mockserver.delivery.faults import FAULTS
-from mockserver.testing.fault_matrix import BAD, OUTCOMES
 from mockserver.rules.answer.faults import ANSWER_FAULTS
 from mockserver.rules.schema import BESIDE
+from mockserver.testing.fault_matrix import BAD, OUTCOMES
 
 Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 

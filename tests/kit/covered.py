@@ -41,12 +41,12 @@ def exchange(source: str, *through: str, modified_by: tuple[str, ...] = ()) -> E
 def watched() -> Watch:
     """Two rules were used, one of them of a test."""
     watch = Watch()
-    watch.declares(loaded(RULES, FILE))
-    watch.declares(loaded("rules:\n  - {name: mine, then: {text: a}}\n", "/project/test_app.py"), declared=True)
-    watch.note(exchange(f"rule {FILE}:10", "steps[0]"))
-    watch.note(exchange(f"rule {FILE}:10", "steps[1]", "steps[1].faults[0]"))
-    watch.note(exchange(f"rule {FILE}:20", "steps[1]"))
-    watch.note(exchange("generated", modified_by=("rule /project/test_app.py:2 mine",)))
+    watch.add_rules(loaded(RULES, FILE))
+    watch.add_rules(loaded("rules:\n  - {name: mine, then: {text: a}}\n", "/project/test_app.py"), declared=True)
+    watch.record(exchange(f"rule {FILE}:10", "steps[0]"))
+    watch.record(exchange(f"rule {FILE}:10", "steps[1]", "steps[1].faults[0]"))
+    watch.record(exchange(f"rule {FILE}:20", "steps[1]"))
+    watch.record(exchange("generated", modified_by=("rule /project/test_app.py:2 mine",)))
     return watch
 
 

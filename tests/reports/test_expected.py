@@ -1,24 +1,38 @@
-"""Calls beside what was wanted of them; whole texts stand in tests/misses."""
+"""Calls compared with expectations, and conditions written as Python and YAML; whole texts are in tests/misses."""
 
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from mockserver.reports.expected import any_but, not_none, sequence, too_few
-from mockserver.testing.calls import Wanted, wanted
+from mockserver.config.source import read
+from mockserver.reports.expected import (
+    Expectation,
+    field_in_python,
+    field_in_yaml,
+    python,
+    rule_in_python,
+    rule_in_yaml,
+    too_few,
+    too_many,
+    wrong_sequence,
+    yaml,
+)
+from mockserver.testing.calls import expectation
 from tests.kit.calls import call
-from tests.kit.came import Came
+from tests.kit.received import received
 
 
-def steps(texts: str) -> list[Wanted]:
-    return [wanted({"last_user": text}) for text in texts]
+def steps(texts: str) -> list[Expectation]:
+    return [expectation({"last_user": text}) for text in texts]
 
 
 def marks(said: str, want: str) -> str:
     """A letter for each row: o for one that is as wanted, x for another one, - for none, + for one besides."""
-    lines = sequence([Came(call(text)) for text in said], steps(want)).splitlines()[2:]
+    lines = wrong_sequence([received(call(text)) for text in said], steps(want)).splitlines()[2:]
     rows = [line for line in lines if line.startswith(("  ok  ", "  MISS"))]
-    kinds = {"besides": "+", "no call": "-"}
+    kinds = {"unexpected": "+", "no call": "-"}
     return "".join(
         "o" if row[2:4] == "ok" else next((kind for word, kind in kinds.items() if word in row), "x") for row in rows
     )
@@ -42,31 +56,110 @@ def test_what_is_missing_moves_no_other(said: str, want: str, rows: str) -> None
 
 
 def test_very_many_are_held_one_against_one() -> None:
-    told = sequence([Came()] * 600, [*steps("a"), *[wanted({})] * 599])
-    assert told.startswith('wrong sequence at step 1: wanted last_user="a", got "hello" (call 1)')
+    told = wrong_sequence([received()] * 600, [*steps("a"), *[expectation({})] * 599])
+    assert told.startswith('wrong sequence at step 1: expected last_user="a", got "hello" (call 1)')
 
 
 @pytest.mark.parametrize(
     ("when", "words"),
     [
-        ({}, "wanted 2 calls, got 1"),
-        ({"last_user": "x", "param": {"n": 2}}, 'wanted 2 calls with last_user="x", param={"n": 2}, got 0'),
-        ({"last_user": "x" * 99}, f'wanted 2 calls with last_user="{"x" * 48}…, got 0'),
+        ({}, "expected 2 calls, got 1"),
+        ({"last_user": "x", "param": {"n": 2}}, 'expected 2 calls with last_user="x", param={"n": 2}, got 0'),
+        ({"last_user": "x" * 99}, f'expected 2 calls with last_user="{"x" * 48}…, got 0'),
     ],
 )
 def test_what_was_wanted_stands_as_it_is_written(when: dict[str, Any], words: str) -> None:
-    assert too_few([Came()], wanted(when), "2").splitlines()[0] == words
+    assert too_few([received()], expectation(when), "2").splitlines()[0] == words
 
 
 def test_too_many() -> None:
-    assert any_but([Came()] * 2, wanted({}), 1).startswith("wanted 1 call, got 2\n2 calls came:\n  call 1")
-    assert not_none([Came()], wanted({"turn": 0})).startswith("wanted no call with turn=0, got 1\n1 call came:")
+    twice = too_many([received()] * 2, expectation({}), 1)
+    assert twice.startswith("expected 1 call, got 2\n2 calls received:\n  call 1")
+    once = too_many([received()], expectation({"turn": 0}), 0)
+    assert once.startswith("expected no calls with turn=0, got 1\n1 call received:")
 
 
 def test_the_nearest_calls_are_told() -> None:
-    told = too_few([Came(call("bye")), Came(call("wether"))], wanted({"last_user": "weather"}), "at least 1")
+    told = too_few(
+        [received(call("bye")), received(call("wether"))], expectation({"last_user": "weather"}), "at least 1"
+    )
     assert told.splitlines()[:3] == [
-        'wanted at least 1 call with last_user="weather", got 0',
+        'expected at least 1 call with last_user="weather", got 0',
         '  call 1: chat gpt-4o "wether" -> unmatched',
         '    MISS  last_user equals "weather"',
     ]
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(-1e9, 1e9) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_what_is_written_is_read_back(value: Any) -> None:
+    assert eval(python(value)) == value
+    assert read(f"{{value: {yaml(value)}}}".encode(), "x.yaml").data["value"] == value
+    assert python(value).isprintable()
+    assert yaml(value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("hello", "hello"),
+        ("get_weather", "get_weather"),
+        ("text-embedding-3.5", "text-embedding-3.5"),
+        ("accounts/fireworks/models/x", "accounts/fireworks/models/x"),
+        *(
+            (word, f'"{word}"')
+            for word in ("", "true", "Null", "no", "on", "7", "1e3", "a b", "a: b", "-x", "#", "*", "~")
+        ),
+        ('say "hi"\\\n\t\u2028\x00\U000e0001', '"say \\"hi\\"\\\\\\n\\t\\u2028\\u0000\\U000e0001"'),
+        ("Grüße, 日本 🎉", '"Grüße, 日本 🎉"'),
+    ],
+)
+def test_texts_of_yaml(text: str, written: str) -> None:
+    assert yaml(text) == written
+
+
+def test_a_rule_in_both_notations() -> None:
+    when = {"last_user": "Hi!", "param.temperature": 0, "param.n": {"gt": 1}, "not": {"stream": True}}
+    assert list(rule_in_python(when, {"text": "..."})) == [
+        "mockserver.on(",
+        '    last_user="Hi!",',
+        '    param={"temperature": 0, "n": {"gt": 1}},',
+        '    not_={"stream": True},',
+        ').reply("...")',
+    ]
+    assert list(rule_in_yaml(when, {"text": "..."})) == [
+        '- when: {last_user: "Hi!", param.temperature: 0, param.n: {gt: 1}, not: {stream: true}}',
+        '  then: {text: "..."}',
+    ]
+
+
+def test_answers() -> None:
+    assert [next(rule_in_python({}, then)) for then in ({"error": 429}, {"json": {}}, {"embedding": [0.5]})] == [
+        "mockserver.on().fail(429)",
+        "mockserver.on().reply(json={})",
+        "mockserver.on().reply(embedding=[0.5])",
+    ]
+
+
+def test_what_is_too_wide_takes_several_lines() -> None:
+    when = {"last_user": "x" * 60, "tools": ["y" * 20, "z" * 20]}
+    written = list(rule_in_python(when, {"text": "..."}))
+    assert (written[0], written[1][:16], written[-1]) == ("mockserver.on(", '    last_user="x', ').reply("...")')
+    assert [line.partition(":")[0] for line in rule_in_yaml(when, {"text": "..."})] == [
+        "- when",
+        "    last_user",
+        "    tools",
+        "  then",
+    ]
+
+
+def test_single_conditions() -> None:
+    assert field_in_python("header.x-id", "a") == 'header={"x-id": "a"}'
+    assert field_in_yaml("header.x-id", "a") == "header.x-id: a"

@@ -37,25 +37,27 @@ def why(assertion: Callable[[], None]) -> str:
 
 def test_what_does_not(asked: MockServer) -> None:
     assert why(lambda: asked.assert_called(last_user="acts")).splitlines()[:5] == [
-        'wanted at least 1 call with last_user="acts", got 0',
+        'expected at least 1 call with last_user="acts", got 0',
         f'  call 2: chat gpt-4o "act" -> {asked.calls[0].source}',
         '    MISS  last_user equals "acts"',
         '          got              "act"',
         "                               ^",
     ]
-    assert why(lambda: asked.assert_called_times(3, model="gpt-4o")).startswith("wanted 3 calls with model=")
-    assert "2 calls came" in why(lambda: asked.assert_called_once(model="gpt-4o"))
-    assert "3 calls came" in why(lambda: asked.assert_called_once_with(model="o3"))
+    assert why(lambda: asked.assert_called_times(3, model="gpt-4o")).startswith("expected 3 calls with model=")
+    assert "2 calls received" in why(lambda: asked.assert_called_once(model="gpt-4o"))
+    assert "3 calls received" in why(lambda: asked.assert_called_once_with(model="o3"))
     assert 'call 3: chat o3 "check"' in why(lambda: asked.assert_not_called(model="o3"))
-    assert why(asked.calls[:0].assert_called).startswith("wanted at least 1 call, got 0\nno call came: does the client")
+    assert why(asked.calls[:0].assert_called).startswith(
+        "expected at least 1 call, got 0\nno call came: does the client"
+    )
 
 
 def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:
     told = why(lambda: asked.assert_sequence("plan", "act now", "check", "report"))
     source = asked.calls[0].source
     assert told.splitlines() == [
-        'wrong sequence at step 2: wanted last_user="act now", got "act" (call 2)',
-        "wanted 4 calls, 3 came:",
+        'wrong sequence at step 2: expected last_user="act now", got "act" (call 2)',
+        "expected 4 calls, received 3:",
         f'  ok    1. call 1: chat gpt-4o "plan" -> {source}',
         f'  MISS  2. call 2: chat gpt-4o "act" -> {source}',
         '          MISS  last_user equals "act now"',
@@ -64,7 +66,7 @@ def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:
         f'  ok    3. call 3: chat o3 "check" -> {source}',
         '  MISS  4. last_user="report": no call',
     ]
-    assert "MISS  besides: call 2" in why(lambda: asked.assert_sequence("plan"))
+    assert "MISS  unexpected: call 2" in why(lambda: asked.assert_sequence("plan"))
 
 
 def test_a_mistake_is_none_of_the_calls(asked: MockServer) -> None:

@@ -65,7 +65,7 @@ def test_the_calls_are_a_sequence(server: MockServer, came: tuple[Call, ...]) ->
     assert (len(calls), calls[-1].number, [call.number for call in calls[1:3]]) == (5, 5, [2, 3])
     assert [call.number for call in calls.where(dialect="openai", header={"x-tenant": "blue"})] == [1, 2, 5]
     assert [call.number for call in calls.of(lambda call: call.status == 400)] == [3]
-    with pytest.raises(IndexError, match=r"there is no call \[5\]; 5 calls came:\n  call 1: chat gpt-4o"):
+    with pytest.raises(IndexError, match=r"there is no call \[5\]; 5 calls received:\n  call 1: chat gpt-4o"):
         calls[5]
     server.reset()
     with pytest.raises(IndexError, match=r"there is no call \[0\]; no call came"):

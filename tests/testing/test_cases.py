@@ -102,7 +102,7 @@ def test_a_class_has_one_server_that_every_test_finds_empty() -> None:
     assert (result.testsRun, result.errors) == (3, [])
     [(test, text)] = result.failures
     assert test.id().endswith("test_unmet")
-    assert "was to answer 2 calls and answered 1" in text
+    assert "answered 1 of 2 expected calls" in text
 
 
 def test_only_a_test_that_passes_fails_for_its_server() -> None:
@@ -126,7 +126,7 @@ def test_what_a_test_returns_is_warned_of_as_ever() -> None:
 
 def test_without_collecting_what_goes_wrong() -> None:
     Sync("test_answers").debug()
-    with pytest.raises(AssertionError, match="was to answer 2 calls and answered 1"):
+    with pytest.raises(AssertionError, match="answered 1 of 2 expected calls"):
         Sync("test_unmet").debug()
     Sync.doClassCleanups()
 
@@ -160,7 +160,7 @@ def test_a_mistake_is_told_by_each_test_and_ends_none_but_them() -> None:
 
 
 def test_an_answer_that_is_left_open_is_told() -> None:
-    with pytest.warns(MockServerWarning, match="the test has left an answer open, call 1: chat gpt-4o"):
+    with pytest.warns(MockServerWarning, match="the test left an answer open, call 1: chat gpt-4o"):
         assert ran(Leaving).wasSuccessful()
     Leaving.streams.pop().close()
 
@@ -189,7 +189,7 @@ async def test_a_function_that_is_awaited_gets_one_too() -> None:
         mockserver.on().reply("Hi!").times(1)
         return 1
 
-    with pytest.raises(AssertionError, match="was to answer 1 call and answered 0"):
+    with pytest.raises(AssertionError, match="answered 0 of 1 expected call"):
         await greet()
 
 

@@ -50,7 +50,7 @@ def test_options_of_ones_own_win(server: MockServer) -> None:
 
 
 def test_others_are_named(server: MockServer) -> None:
-    with pytest.raises(ConfigError, match="azure is spoken by azure-ai-inference"):
+    with pytest.raises(ConfigError, match="OpenAI's client can't call azure; use azure-ai-inference"):
         server.client("azure")
     with pytest.raises(ConfigError, match='there is no dialect "fierworks"; did you mean "fireworks"'):
         server.async_client("fierworks")

@@ -88,7 +88,7 @@ def test_rules_of_one_line_and_of_one_name_are_counted_apart(server: MockServer,
     assert [len(rule.calls) for rule in rules] == [1, 1, 0]
     assert len({call.source for call in server.calls}) == 2
     [problem] = server.problems()
-    assert "was to answer 1 call and answered 0" in problem.headline
+    assert "answered 0 of 1 expected call" in problem.headline
     assert asked(server, "c").choices[0].message.content == "c"
     assert asked(server, "z").choices[0].message.content == "standing"
     assert (server.problems(), len(standing.calls)) == ((), 1)
@@ -126,7 +126,7 @@ def test_a_function_may_ask_the_server_itself(server: MockServer) -> None:
 def test_a_function_may_fail(server: MockServer) -> None:
     rule = server.on(last_user="number").reply(lambda call: 7)
     server.on().reply(lambda call: {"txt": "x"})
-    for text, why in (("number", "it gives a text or a table like `then`, not int"), ("x", 'unknown key "txt"')):
+    for text, why in (("number", "it must return a text or a table like `then`, not int"), ("x", 'unknown key "txt"')):
         with pytest.raises(APIStatusError, match=why):
             asked(server, text)
     assert [where == rule.where for where, _ in server.errors] == [True, False]
@@ -153,7 +153,7 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
         lambda: server.on().steps(["a", "b"])  # type: ignore[arg-type]
     )
     assert 'on takes a name and keywords, on("name", last_user="..."), not {' in said(lambda: server.on({"a": 1}))  # type: ignore[arg-type]
-    assert "has an answer already; declare another with on(...)" in said(lambda: server.on().reply("x").reply("y"))
+    assert "already has an answer; declare another with on(...)" in said(lambda: server.on().reply("x").reply("y"))
     assert all(one.rule is not None for one in declared(server)), "a mistaken one is not declared"
 
 

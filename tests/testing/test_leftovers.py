@@ -14,9 +14,7 @@ def test_an_answer_that_is_left_open_is_named(server: MockServer) -> None:
     with httpx.stream("POST", server.base_url() + "/chat/completions", json=body):
         [warning] = left_open(server.close_open())
     assert isinstance(warning, MockServerWarning)
-    assert str(warning).startswith(
-        f'the test has left an answer open, call 1: chat m "x" -> rule {rule.where} slow: read'
-    )
+    assert str(warning).startswith(f'the test left an answer open, call 1: chat m "x" -> rule {rule.where} slow: read')
     assert list(left_open(server.close_open())) == []
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.testing.options import beside, caller, near
+from mockserver.testing.options import caller, relative, relative_to_caller
 
 
 def test_the_line_that_is_at_work() -> None:
@@ -20,14 +20,14 @@ def test_the_line_that_is_at_work() -> None:
 def test_a_file_elsewhere_is_named_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert caller().file == __file__
-    assert near(tmp_path / "a" / "b.yaml") == "a/b.yaml"
+    assert relative(tmp_path / "a" / "b.yaml") == "a/b.yaml"
 
 
 def test_a_file_beside_the_test_comes_before_one_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert beside("test_places.py") == Path(__file__)
-    assert beside("elsewhere.yaml") == Path("elsewhere.yaml")
-    assert beside(tmp_path / "x.yaml") == tmp_path / "x.yaml"
+    assert relative_to_caller("test_places.py") == Path(__file__)
+    assert relative_to_caller("elsewhere.yaml") == Path("elsewhere.yaml")
+    assert relative_to_caller(tmp_path / "x.yaml") == tmp_path / "x.yaml"
 
 
 def test_what_stands_in_no_file() -> None:

@@ -78,9 +78,9 @@ def test_what_a_test_fails_for(server: MockServer) -> None:
     assert [line.partition(":")[0] for line in told if line.startswith("tests")] == ["tests/testing/test_server.py"] * 2
     assert told[0].startswith("ZeroDivisionError: division by zero in the function of tests/testing/test_server.py:")
     assert told[1].startswith('no rule answered "unknown" (call 3); nearest tests/testing/test_server.py:')
-    assert "was to answer 2 calls and answered 1" in told[2]
-    assert f"{unfinished.where}: this on(...) says no answer" in told[3]
-    assert told[4].startswith("3 calls came, 2 may")
+    assert "answered 1 of 2 expected calls" in told[2]
+    assert f"{unfinished.where}: on(...) has no answer" in told[3]
+    assert told[4].startswith("3 calls received, 2 may")
     assert "tokens were used, 5 may be" in told[5]
     with pytest.raises(AssertionError, match="was to answer 2 calls"):
         server.verify()
@@ -150,7 +150,7 @@ def test_a_block_starts_stops_and_verifies() -> None:
         address = server.url
     with pytest.raises(httpx.ConnectError):
         httpx.get(address)
-    with pytest.raises(ConfigError, match="this server does not run; use it in a with block"):
+    with pytest.raises(ConfigError, match="this server is not running; use it in a with block"):
         _ = server.url
     with pytest.raises(AssertionError, match=r'no rule answered "hello" \(call 1\)'), MockServer() as server:
         posted(server)

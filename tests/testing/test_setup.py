@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.config.errors import ConfigError, MockserverError
-from mockserver.testing.setup import MockServerWarning, Setup, Setups, more
+from mockserver.testing.setup import Composer, MockServerWarning, Setup, load_rules
 
 
 def test_timing_is_a_switch_or_a_setting() -> None:
@@ -14,58 +14,58 @@ def test_timing_is_a_switch_or_a_setting() -> None:
     assert Setup.of(timing=True).timed
     slow = Setup.of(timing={"first_token": "1s"})
     assert slow.timed
-    assert Setups().composed(slow)[0].timing.first_token == 1.0
+    assert Composer().compose(slow)[0].timing.first_token == 1.0
 
 
 def test_the_settings_of_the_environment_change_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOCKSERVER_SEED", "9")
     monkeypatch.setenv("MOCKSERVER_UPSTREAM_KEY_OPENAI", "sk-1")
-    settings, _ = Setups().composed(Setup.of())
+    settings, _ = Composer().compose(Setup.of())
     assert (settings.seed, settings.unmatched, settings.reload) == (0, "error", False)
     assert Setup.of().sources.environ["MOCKSERVER_UPSTREAM_KEY_OPENAI"] == "sk-1"
 
 
 def test_files_are_read_once_and_again_when_they_change(tmp_path: Path) -> None:
-    file, setups = tmp_path / "rules.yaml", Setups()
+    file, setups = tmp_path / "rules.yaml", Composer()
     file.write_text("rules: [{name: a, then: {text: a}}]")
     setup = Setup.of(file)
-    first, again = setups.composed(setup)[1], setups.composed(setup)[1]
+    first, again = setups.compose(setup)[1], setups.compose(setup)[1]
     assert first.rules is again.rules
     assert first.store is not again.store
     assert first.memory.shelf is not again.memory.shelf
     file.write_text("rules: [{name: b, then: {text: b}}]")
     os.utime(file, (1, 1))
-    assert [rule.name for rule in setups.composed(setup)[1].rules] == ["b"]
+    assert [rule.name for rule in setups.compose(setup)[1].rules] == ["b"]
 
 
 def test_files_are_named_as_people_find_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rules.yaml").write_text("rules: [{then: {text: a}}]")
     monkeypatch.chdir(tmp_path)
-    _, engine = Setups().composed(Setup.of(tmp_path / "rules.yaml"))
+    _, engine = Composer().compose(Setup.of(tmp_path / "rules.yaml"))
     assert engine.rules[0].where == "rules.yaml:1"
 
 
 def test_mistakes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown setting"):
-        Setups().composed(Setup.of(colour="red"))
+        Composer().compose(Setup.of(colour="red"))
     with pytest.raises(ConfigError, match=r'^seed must be a whole number, not "x"$'):
-        Setups().composed(Setup.of(seed="x"))
+        Composer().compose(Setup.of(seed="x"))
     with pytest.raises(MockserverError, match=r"missing.yaml: cannot be read: No such file"):
-        Setups().composed(Setup.of(tmp_path / "missing.yaml"))
+        Composer().compose(Setup.of(tmp_path / "missing.yaml"))
 
 
 def test_what_it_says_wherever_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = Setup.of("a.yaml", cassette="b", timing="slow").stated
+    said = Setup.of("a.yaml", cassette="b", timing="slow").options
     assert (said["rules"], said["cassettes"]) == ([tmp_path / "a.yaml"], str(tmp_path / "cassettes"))
-    assert Setup.of(**{name: value for name, value in said.items() if name != "rules"}).stated == {**said, "rules": []}
-    assert Setup.of(timing=True).stated["timing"] is True
-    assert Setup.of(cassettes="c").stated["cassettes"] == str(tmp_path / "c")
+    assert Setup.of(**{name: value for name, value in said.items() if name != "rules"}).options == {**said, "rules": []}
+    assert Setup.of(timing=True).options["timing"] is True
+    assert Setup.of(cassettes="c").options["cassettes"] == str(tmp_path / "c")
 
 
 def test_settings_of_one_more_file_do_not_count(tmp_path: Path) -> None:
     file = tmp_path / "more.yaml"
     file.write_text("settings: {seed: 3}\nrules: [{name: more, then: {text: x}}]")
-    with pytest.warns(MockServerWarning, match=r"the settings of .*more\.yaml do not count: the server has its own"):
-        [rule] = more(file, None)
+    with pytest.warns(MockServerWarning, match=r"the settings of .*more\.yaml are ignored: the server has its own"):
+        [rule] = load_rules(file, None)
     assert rule.name == "more"

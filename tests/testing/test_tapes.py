@@ -4,7 +4,7 @@ from pathlib import Path
 
 import httpx
 
-from mockserver.reports.failures import Tape
+from mockserver.reports.failures import PlayedCassette
 from mockserver.testing import MockServer, Setup
 
 
@@ -17,13 +17,15 @@ def test_what_was_there_and_what_was_played(server: MockServer, tmp_path: Path) 
     upstream = MockServer(unmatched="generate").start()
     where = {"upstream": {"openai": upstream.base_url()}, "cassettes": str(tmp_path), "cassette": "in/one.yaml"}
     server.reset(Setup.of(**where, record="once"))
-    assert server.played() == Tape(str(tmp_path / "in" / "one.yaml"), 0, ())  # all of it is to be recorded
+    assert server.played_cassette() == PlayedCassette(
+        str(tmp_path / "in" / "one.yaml"), 0, ()
+    )  # all of it is to be recorded
     assert [asked(server, text) for text in "abc"] == [200] * 3
     upstream.stop()
     server.reset(Setup.of(**where))
     assert [asked(server, text) for text in "caa"] == [200] * 3
-    assert server.played() == Tape(str(tmp_path / "in" / "one.yaml"), 3, (1, 3))
+    assert server.played_cassette() == PlayedCassette(str(tmp_path / "in" / "one.yaml"), 3, (1, 3))
     server.reset(Setup.of(**where, record="all"))
-    assert server.played() is None
+    assert server.played_cassette() is None
     server.reset()
-    assert server.played() is None
+    assert server.played_cassette() is None

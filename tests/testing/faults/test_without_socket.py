@@ -24,8 +24,8 @@ def test_what_would_wait_for_ever_hangs(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*EndlessError: this answer never goes on*",
-            "  BAD  stall@at_start  plain   hung: it would wait for ever",
+            "*EndlessError: this answer never continues*",
+            "  BAD  stall@at_start  plain   hung: it would wait forever",
             "2 runs: 1 recovered, 1 hung; 1 bad",
         ]
     )

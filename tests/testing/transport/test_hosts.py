@@ -2,12 +2,12 @@
 
 import pytest
 
-from mockserver.testing.transport import Hosts
+from mockserver.testing.transport import ProviderHosts
 
 
 @pytest.fixture(scope="module")
-def hosts() -> Hosts:
-    return Hosts()
+def hosts() -> ProviderHosts:
+    return ProviderHosts()
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,6 @@ def hosts() -> Hosts:
         ("", "/v1/models", "/v1/models"),
     ],
 )
-def test_where_it_leads(hosts: Hosts, host: str, path: str, leads: str) -> None:
+def test_where_it_leads(hosts: ProviderHosts, host: str, path: str, leads: str) -> None:
     method = "GET" if path.endswith("models") else "POST"
     assert hosts.path(method, host, path) == leads

@@ -1,10 +1,79 @@
-"""What was asked, as text for approval tests."""
+"""Received calls in a line, in a list and as a snapshot."""
 
 import base64
 
+import pytest
+
 from mockserver.core.call import Call, Message, Prompt, Tool, ToolCall
 from mockserver.core.http import HttpRequest
-from mockserver.reports.calls import snapshot
+from mockserver.reports.calls import (
+    MAX_LISTED,
+    NO_CALLS,
+    ReceivedCall,
+    call_line,
+    call_list,
+    call_name,
+    error_message,
+    snapshot,
+    sources,
+)
+from tests.dialects.features import URLS
+from tests.kit.asgi import app
+from tests.kit.calls import call
+from tests.kit.received import SECRET, received
+
+
+def test_a_call_in_a_line() -> None:
+    assert call_line(received(number=3, source="rule t.py:1")) == 'call 3: chat gpt-4o "hello" -> rule t.py:1'
+    odd = received(call("bye\n\x1b[1m"), source="")
+    assert call_line(odd) == 'call 1: chat gpt-4o "bye\\n\\u001b[1m" -> open'
+    rejected = received(None, method="GET", path="/v1/x\n", operation="", source="invalid", status=405)
+    assert call_line(rejected) == "call 1: GET /v1/x\\n -> invalid (405)"
+
+
+def test_a_call_in_a_headline() -> None:
+    assert call_name(received()) == '"hello" (call 1)'
+    assert call_name(received(call("x" * 99))) == f'"{"x" * 39}…" (call 1)'
+    assert call_name(received(None, method="GET")) == "GET /v1/chat/completions (call 1)"
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        received(None, path=f"/v1/{SECRET}/" + "x" * 9_999, operation="", source="invalid"),
+        received(call("x", model=SECRET + "x" * 9_999)),
+        received(call(f"my {SECRET}")),
+    ],
+)
+def test_credentials_are_masked_and_long_names_are_cut(one: ReceivedCall) -> None:
+    for text in (call_line(one), call_name(one)):
+        assert "secret" not in text
+        assert len(text) < 150
+
+
+def test_sources_of_prompts_and_names_with_a_comma() -> None:
+    assert "rule t.py:1 hello, you" in sources(received(source="rule t.py:1 hello, you"))
+    assert {"rule t.py:1", "rule t.py:2"} < {*sources(received(source="rule t.py:1, rule t.py:2"))}
+
+
+def test_a_list_of_calls() -> None:
+    assert call_list(()) == NO_CALLS
+    assert call_list([received(source="x")]) == '1 call received:\n  call 1: chat gpt-4o "hello" -> x'
+    lines = call_list([received()] * (MAX_LISTED + 7)).splitlines()
+    assert (len(lines), lines[-1]) == (MAX_LISTED + 2, "  ... and 7 more")
+
+
+@pytest.mark.parametrize("dialect", URLS)
+def test_the_error_message_of_every_dialect(dialect: str) -> None:
+    request = {"model": "m", "messages": [{"role": "user", "content": "x"}]}
+    reply = app("", unmatched="error").ask(URLS[dialect], request).body
+    assert error_message(reply).startswith("no rule answers this request")
+
+
+@pytest.mark.parametrize("body", [b"", b"no", b"[1]", b"7", b'{"error": 7}', b'{"error": {"message": 7}}'])
+def test_what_is_not_an_error_has_no_message(body: bytes) -> None:
+    assert error_message(body) == ""
+
 
 HTTP = HttpRequest("POST", "/v1/chat/completions")
 

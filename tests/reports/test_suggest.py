@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.kit.came import rules
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core.call import Call, Message, Prompt
@@ -12,7 +13,6 @@ from mockserver.reports.suggest import change, suggestion
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import nearest
 from tests.kit.calls import Web, call, told
-from tests.kit.came import rules
 
 NONE = Secrets()
 LONG = "Summarise the following text for me. " * 5 + "It was a dark night."
@@ -90,7 +90,7 @@ def test_a_tool_may_be_called_until_it_was() -> None:
     first, second = suggestion(call("x", tools=("a",)), NONE), suggestion(call(*told("x"), tools=("a",)), NONE)
     assert first is not None
     assert second is not None
-    assert '  # or have a tool called: .reply(tool_calls=[{"name": "a", "arguments": "auto"}])' in first.lines
+    assert '  # or call a tool: .reply(tool_calls=[{"name": "a", "arguments": "auto"}])' in first.lines
     assert second.tool is None
 
 
@@ -155,7 +155,7 @@ def test_what_is_changed_in_a_rule(table: dict[str, Any], asked: Call, words: st
 
 def test_a_rule_that_is_used_up() -> None:
     assert changed({}, call("x"), times=2) == (
-        "rules.yaml:1 has answered its 2 calls; increase times, or add a rule for later calls"
+        "rules.yaml:1 is used up after 2 calls; increase times, or add a rule for the rest"
     )
 
 

@@ -1,13 +1,16 @@
-"""Where a miss parts from what was wanted."""
+"""Where a request differs from a condition, and the request in a few lines."""
 
 from typing import Any
 
 import pytest
 
+from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.core.call import Message, ToolCall
 from mockserver.core.exchange import ConditionResult
-from mockserver.reports.diff import blurred, held
+from mockserver.reports.diff import by_closeness, condition_lines, is_secret, loosened, request_lines, result_lines
 from mockserver.rules.match.parse import compile_when
 from tests.kit.calls import call
+from tests.kit.calls import told as tool_result
 
 LONG = "x" * 100
 GOT = len('      got              "')
@@ -18,7 +21,7 @@ def findings(when: dict[str, Any], said: str = "How is the wether in Oslo?", **f
 
 
 def told(when: dict[str, Any], said: str = "How is the wether in Oslo?", **fields: Any) -> str:
-    return "\n".join(line for finding in findings(when, said, **fields) for line in held(finding))
+    return "\n".join(line for finding in findings(when, said, **fields) for line in result_lines(finding))
 
 
 def marked(predicate: str, wanted: Any, said: str, **more: Any) -> str:
@@ -108,9 +111,9 @@ def test_a_long_text_is_cut_around_what_differs() -> None:
 )
 def test_what_has_to_be_ignored(condition: Any, said: str, more: tuple[str, ...]) -> None:
     [finding] = findings({"last_user": condition}, said)
-    assert blurred(finding) == more
+    assert loosened(finding) == more
     hint = " and ".join(f"{name}: true" for name in more)
-    assert list(held(finding))[-1].endswith(f"it would hold with {hint}") is bool(more)
+    assert list(result_lines(finding))[-1].endswith(f"it would match with {hint}") is bool(more)
 
 
 @pytest.mark.parametrize(
@@ -118,10 +121,10 @@ def test_what_has_to_be_ignored(condition: Any, said: str, more: tuple[str, ...]
     [
         ({"tools": "a"}, 'got ["b", "c"]; missing "a"'),
         ({"tools": {"includes": ["a", "b", "d*"]}}, 'got ["b", "c"]; missing "a", "d*"'),
-        ({"tools": ["b"]}, 'got ["b", "c"]; besides "c"'),
-        ({"tools": ["a", "b"]}, 'got ["b", "c"]; missing "a", besides "c"'),
-        ({"tools": ["c", "b"]}, 'got ["b", "c"]; in another order'),
-        ({"tools": ["b", "b", "c"]}, 'got ["b", "c"]; some more than once'),
+        ({"tools": ["b"]}, 'got ["b", "c"]; unexpected "c"'),
+        ({"tools": ["a", "b"]}, 'got ["b", "c"]; missing "a", unexpected "c"'),
+        ({"tools": ["c", "b"]}, 'got ["b", "c"]; in a different order'),
+        ({"tools": ["b", "b", "c"]}, 'got ["b", "c"]; with duplicates'),
         ({"tools": {"length": 3}}, 'got ["b", "c"]; its length is 2'),
         ({"turn": 3}, "got 0"),
         ({"header.x": "1"}, "got nothing"),
@@ -135,7 +138,7 @@ def test_lists_and_plain_values(when: dict[str, Any], end: str) -> None:
 @pytest.mark.parametrize(
     ("predicate", "wanted", "parts"),
     [
-        ("equals", {"a": {"b": 1, "c": [1, {"d": 2}]}}, ["a.c[1].d is 3, not 2", "besides a.e", "besides f"]),
+        ("equals", {"a": {"b": 1, "c": [1, {"d": 2}]}}, ["a.c[1].d is 3, not 2", "unexpected a.e", "unexpected f"]),
         ("subset", {"a": {"b": 2}, "g": 1}, ["a.b is 1, not 2", "missing g"]),
         ("subset", {"a": {"c": [7]}}, ['a.c is [1, {"d": 3}], not [7]']),
         ("equals", {"f": 1, **dict.fromkeys("pqrst")}, [*(f"missing {name}" for name in "pqr"), "... and 3 more"]),
@@ -152,5 +155,66 @@ def test_what_holds_takes_a_line() -> None:
 
 
 def test_a_tool_result_is_looked_into() -> None:
-    lines = list(held(ConditionResult("tool_result.json", "equals", {"sky": "clear"}, {"sky": "rain"}, ok=False)))
+    lines = list(
+        result_lines(ConditionResult("tool_result.json", "equals", {"sky": "clear"}, {"sky": "rain"}, ok=False))
+    )
     assert lines[1] == '      sky is "rain", not "clear"'
+
+
+NONE = Secrets()
+SECRET = Secrets(("top-secret-thing",))
+
+
+def test_who_is_asked_for_what() -> None:
+    what = call("x", tools=tuple("abcdefg"), stream=True, response_format="json_object", previous="resp_1")
+    assert next(request_lines(what, NONE)) == (
+        "openai chat gpt-4o, streamed, tools a, b, c, d, e and 2 more, json_object, continues resp_1"
+    )
+
+
+def test_a_conversation() -> None:
+    picture = Message("user", "", ({"type": "image_url"},))
+    assert list(request_lines(call(*tool_result("Sunny.\n"), picture), NONE))[1:] == [
+        '  user: "weather?"',
+        "  assistant calls get_weather({})",
+        '  tool: "Sunny.\\n"',
+        "  user: image_url",
+    ]
+    assert list(request_lines(call(*tool_result("Sunny.")), NONE))[-1] == '  tool get_weather: "Sunny."'
+
+
+def test_a_long_one_is_cut() -> None:
+    lines = list(request_lines(call(*map(str, range(30))), NONE))
+    assert lines[1:3] == ['  user: "0"', "  ... 25 more messages"]
+    assert lines[-1] == '  user: "29"'
+    used = Message("assistant", tool_calls=(ToolCall("1", "f", "x" * 9_999),) * 9)
+    assert sum(map(len, request_lines(call(used), NONE))) < 1_000
+    assert len(next(request_lines(call(model="x" * 9_999, previous="y" * 9_999), NONE))) < 200
+
+
+def test_no_credential_is_told() -> None:
+    used = Message("assistant", tool_calls=(ToolCall("1", "f", "top-secret-thing"),))
+    every = "\n".join(request_lines(call("top-secret-thing", used, model="top-secret-thing"), SECRET))
+    assert "secret" not in every
+    found = [ConditionResult("conversation", "equals", ["top-secret-thing"], {"x": "top-secret-thing"}, ok=False)]
+    found += [ConditionResult(name, "equals", "hidden", "hidden-2", ok=False) for name in ("key", "header.x-api-key")]
+    assert [is_secret(one) for one in found] == [False, True, True]
+    told = "\n".join(condition_lines(found, SECRET))
+    assert "secret" not in told
+    assert "hidden" not in told
+
+
+def test_of_many_findings_the_misses_come_first() -> None:
+    found = [ConditionResult("model", "equals", "a", "a", ok=True)] * 20 + [
+        ConditionResult("turn", "equals", 1, 2, ok=False)
+    ]
+    lines = list(condition_lines(found, NONE))
+    assert (len(lines), lines[0], lines[-1]) == (13, "MISS  turn equals 1: got 2", "... and 9 more")
+
+
+def test_the_nearest_come_first() -> None:
+    def miss(said: str) -> ConditionResult:
+        return ConditionResult("last_user", "equals", "weather", said, ok=False)
+
+    found = {"far": [miss("x")], "near": [miss("wether")], "two": [miss("weathr"), miss("weathr")]}
+    assert [name for name, _ in by_closeness(found.items())] == ["near", "far", "two"]

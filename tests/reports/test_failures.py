@@ -1,0 +1,215 @@
+"""Why a test fails; whole texts are in tests/misses."""
+
+import pytest
+
+from mockserver.core.plan import Usage
+from mockserver.reports.calls import MAX_REJECTED, NO_CALLS, ReceivedCall
+from mockserver.reports.failures import (
+    Budget,
+    PlayedCassette,
+    Problem,
+    failure_text,
+    function_raised,
+    no_answer,
+    problem,
+    server_report,
+    too_few_answers,
+    unmatched,
+    unplayed_episodes,
+    unplayed_summary,
+)
+from mockserver.rules.load import Rule
+from tests.kit.calls import call
+from tests.kit.received import SECRET, received, rules
+
+
+def test_several_problems_are_one_text() -> None:
+    assert failure_text([]) == ""
+    assert failure_text([problem("one", ["a"])]) == "one\n  a"
+    assert (
+        failure_text([problem("one", ["a"]), problem("two"), problem("more", count=3)])
+        == "one (and 4 more)\n  a\n\ntwo\n\nmore"
+    )
+
+
+def test_a_headline_is_cut() -> None:
+    long = problem("x" * 120)
+    assert long == Problem(f"{'x' * 99}…", "x" * 120)
+
+
+def test_budgets() -> None:
+    calls = [received(number=number, usage=Usage(3, 4)) for number in range(1, 40)]
+    assert list(Budget().exceeded(calls)) == list(Budget(39, 300).exceeded(calls)) == []
+    passed = list(Budget(30, 20).exceeded(calls))
+    assert [each.headline for each in passed] == [
+        '39 calls received, 30 allowed; first one over: "hello" (call 31)',
+        '273 tokens used, 20 allowed; exceeded by "hello" (call 3)',
+    ]
+    assert passed[0].text.splitlines()[11].startswith("  > call 31: ")
+    assert passed[1].text.splitlines()[3].startswith("  7 tokens, 21 so far, 1 over: call 3: ")
+    [at_once] = Budget(0).exceeded([received(usage=None)])
+    assert at_once.headline == '1 call received, 0 allowed; first one over: "hello" (call 1)'
+
+
+def test_a_rule_that_was_to_answer_more() -> None:
+    [rule] = rules({"when": {"last_user": "hullo"}, "times": 2})
+    came = [
+        received(call("bye")),
+        received(),
+        received(call("hullo"), source="rule rules.yaml:9"),
+        received(None),
+        received(),
+    ]
+    lines = too_few_answers(rule, 2, came).text.splitlines()
+    assert lines[0] == "rules.yaml:1 answered 0 of 2 expected calls"
+    assert lines[1:3] == [
+        '  call 1: chat gpt-4o "hullo" -> rule rules.yaml:9',
+        "    it matches, but another rule answered first",
+    ]
+    assert lines[4] == '  call 1: chat gpt-4o "hello" -> unmatched'
+    assert lines[-1] == "  ... and 1 other call"
+    assert too_few_answers(rule, 2, [received(source=rule.source)]).text.splitlines()[1] == (
+        "  no other call could match it; 1 call received in total"
+    )
+
+
+def test_calls_that_were_refused_before_any_rule_are_told_with_why() -> None:
+    [rule] = rules({"times": 1})
+    failed = received(source="rule rules.yaml:9", status=500, error="as the rule has it")
+    lines = too_few_answers(
+        rule, 1, [received(None, source="invalid", status=400, error="No such temperature."), failed]
+    )
+    assert lines.text.splitlines()[-2:] == ["  call 1: chat -> invalid (400)", "    No such temperature."]
+
+
+def fails(words: str) -> Exception:
+    try:
+        raise ValueError(words)
+    except ValueError as error:
+        return error
+
+
+def test_a_function_that_failed() -> None:
+    lines = function_raised("t.py:3", [fails("not\nso"), fails("x")]).text.splitlines()
+    assert lines[0] == "ValueError: not\\nso in the function of t.py:3, 2 times"
+    assert lines[1].startswith("  tests/reports/test_problems.py:")
+    assert lines[2:] == ["    raise ValueError(words)", "  ValueError: not", "  so"]
+    assert function_raised("t.py:3", [KeyError()]).headline == "KeyError in the function of t.py:3"
+
+
+def test_a_rule_without_an_answer() -> None:
+    assert no_answer("t.py:3").text.startswith("t.py:3: on(...) has no answer; add .reply(...)")
+
+
+THERE: tuple[Rule, ...] = rules({"when": {"last_user": "hullo"}}, {"when": {"last_user": {"regex": "(x+x+)+y"}}})
+NO_RULE = "no rule answers this request; the nearest:\n..."
+
+
+def came(said: str = "hello", number: int = 1, **more: object) -> ReceivedCall:
+    stated = {"rules": THERE, **more}
+    return received(call(said, meaning={"said": said}), number=number, error=NO_RULE, **stated)
+
+
+def test_none() -> None:
+    assert list(unmatched((), THERE)) == []
+
+
+def test_equal_calls_are_told_once() -> None:
+    problems = list(unmatched([came(number=1), came("bye", 2), came(number=3)], THERE))
+    assert [problem.headline for problem in problems] == [
+        'no rule answered "hello" (call 1), 2 times; nearest rules.yaml:1: last_user',
+        'no rule answered "bye" (call 2); nearest rules.yaml:1: last_user',
+    ]
+
+
+def test_of_many_the_others_are_told_in_a_line_each() -> None:
+    problems = list(unmatched([came(str(number), number) for number in range(40)], THERE))
+    assert (len(problems), problems[-1].count) == (4, 37)
+    assert problems[-1].headline == "37 more unmatched requests:"
+    assert problems[-1].text.endswith('\n  "22" (call 22)\n  ... and 17 more')
+
+
+def test_a_pattern_that_takes_too_long_is_none_that_answers() -> None:
+    [problem] = unmatched([came("x" * 60)], (*THERE, *rules({"when": {"last_user": {"regex": "(x+x+)+y"}}})))
+    assert "was declared after it came" not in problem.text
+
+
+def test_a_rule_that_came_late_is_told() -> None:
+    [problem] = unmatched([came()], (*THERE, *rules({"when": {"last_user": "hello"}})))
+    assert problem.text.endswith("rules.yaml:1 matches, but was declared after this call")
+
+
+def test_a_scenario_in_another_state() -> None:
+    asked = received(error=NO_RULE, rules=rules({"state": {"is": "paid"}}))
+    [problem] = unmatched([asked], asked.rules)
+    assert 'its conditions hold, but its scenario is not in state "paid"' in problem.text
+
+
+@pytest.mark.parametrize("name", ["rule", "first, of two"])
+def test_a_rule_that_has_answered_is_not_to_be_changed(name: str) -> None:
+    [rule] = there = rules({"name": name, "when": {"last_user": "hullo"}})
+    answered = came("hullo", 1, source=rule.source, rules=there)
+    [problem] = unmatched([answered, came(number=2, rules=there)], there)
+    assert f'rules.yaml:1 "{name}": 0 of 1 condition holds' in problem.text
+    assert "change rules.yaml:1 to" not in problem.text
+    [problem] = unmatched([came(rules=there)], there)
+    assert "change rules.yaml:1 to" in problem.text
+
+
+def test_what_was_never_read_is_told_too() -> None:
+    [problem] = unmatched([received(None, method="GET", path="/x\n", error="Nothing\nhere")], THERE)
+    assert problem.text == "no answer to GET /x\\n (call 1); Nothing\n  here"
+    [problem] = unmatched([received(None, error=f"Nothing at {'x' * 9_999}\n{'y' * 9_999}")], THERE)
+    assert len(problem.text) < 1_200
+
+
+REJECTED = received(None, source="invalid", status=400, error=f"No {SECRET}.\n")
+
+
+def test_a_report_has_problems_then_rejected_calls_then_all_calls() -> None:
+    answered = received(source="rule t.py:1", status=500, error="its template failed")
+    calls = [REJECTED, answered, received(source="rule t.py:1", status=200)]
+    assert server_report(calls, [problem("budget")]).splitlines() == [
+        "budget",
+        "",
+        "call 1: chat -> invalid (400)",
+        "  No sk-...(masked).\\n",
+        'call 1: chat gpt-4o "hello" -> rule t.py:1 (500)',
+        "  its template failed",
+        "",
+        "3 calls received:",
+        "  call 1: chat -> invalid (400)",
+        *['  call 1: chat gpt-4o "hello" -> rule t.py:1'] * 2,
+    ]
+    assert server_report((), ()) == NO_CALLS
+    assert f"... and {30 - MAX_REJECTED} more rejected calls\n" in server_report([REJECTED] * 30, ())
+
+
+def test_a_test_is_told_of_its_cassette() -> None:
+    [problem] = unplayed_episodes(PlayedCassette("cassettes/a.yaml", 9, (2, 7)))
+    assert problem.headline == (
+        "cassettes/a.yaml: 7 of 9 episodes not played: #1, #3 to #6, #8 to #9; re-record it"
+        " (--mockserver-record=all), or find out why they are no longer requested"
+    )
+    assert list(unplayed_episodes(PlayedCassette("cassettes/a.yaml", 1, (1,)))) == []
+    assert list(unplayed_episodes(PlayedCassette("cassettes/a.yaml", 0, ()))) == []
+
+
+def test_a_run_is_told_of_what_no_test_has_played() -> None:
+    tapes = (
+        PlayedCassette("b.yaml", 3, (1,)),
+        PlayedCassette("a.yaml", 1, ()),
+        PlayedCassette("b.yaml", 4, (4,)),  # recorded meanwhile: what came later was not there for all
+        PlayedCassette("whole.yaml", 2, (1,)),
+        PlayedCassette("whole.yaml", 2, (2,)),
+    )
+    assert list(unplayed_summary(tapes)) == [
+        "a.yaml: 1 of 1 episode not played: #1",
+        "b.yaml: 2 of 3 episodes not played: #2 to #3",
+    ]
+
+
+def test_many_are_cut_short() -> None:
+    assert next(iter(unplayed_summary([PlayedCassette("a.yaml", 40, tuple(range(1, 41, 2)))]))).endswith(
+        "#18, #20, ..."
+    )

@@ -1,0 +1,460 @@
+"""Fault matrices: which faults, the time limit, and how runs are judged."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from mockserver.config.errors import MockserverError, Place
+from mockserver.delivery.faults import FAULTS
+from mockserver.rules.answer.faults import ANSWER_FAULTS
+from mockserver.testing import MockServer
+from mockserver.testing.fault_matrix import (
+    BAD,
+    DEFAULT_FAULTS,
+    DEFAULT_LIMIT,
+    OUTCOMES,
+    Criteria,
+    FaultCase,
+    FaultMatrix,
+    FaultRow,
+    FaultSelection,
+    HungError,
+    RunResult,
+    TimeLimit,
+    Verdict,
+    fault_lines,
+    fault_totals,
+    judge,
+    matrix_table,
+)
+
+HERE = Place("test_app.py", 7, 1)
+
+
+def probes(*faults: Any, **options: Any) -> tuple[FaultCase, ...]:
+    return FaultSelection(faults, **options).cases(HERE)
+
+
+def names(*faults: Any, **options: Any) -> list[str]:
+    return [probe.name for probe in probes(*faults, **options)]
+
+
+@pytest.mark.parametrize(
+    ("faults", "options", "expected"),
+    [
+        (["cut@after_tokens=3"], {}, ["cut@after_tokens=3"]),
+        ([{"cut": {"after_tokens": 3}}], {}, ["cut@after_tokens=3"]),
+        (["cut"], {}, ["cut@after_tokens=1", "cut@before_done", "cut@in_tool_arguments"]),
+        (["duplicate", "crlf"], {}, ["duplicate", "crlf"]),
+        (["cut", "cut@before_done"], {}, ["cut@after_tokens=1", "cut@before_done", "cut@in_tool_arguments"]),
+        (["missing_field@at_start,field=/id"], {}, ["missing_field@at_start,field=/id"]),
+        (
+            ["cut", "empty_body", "error_event"],
+            {"positions": ["after_bytes=9", {"after_tokens": 5}]},
+            ["cut@after_bytes=9", "cut@after_tokens=5", "empty_body", "error_event@after_tokens=5"],
+        ),
+        (["crlf"], {"errors": [429, "context_length"]}, ["error=429", "error=context_length", "crlf"]),
+        ([], {"errors": [{"status": 418, "message": "tea"}]}, ["error=418"]),
+        (["error=503", 500], {}, ["error=503", "error=500"]),
+    ],
+)
+def test_faults_and_their_names(faults: list[Any], options: dict[str, Any], expected: list[str]) -> None:
+    assert names(*faults, **options) == ["intact", *expected]
+
+
+def test_the_usual_ones_are_nearly_all_there_are() -> None:
+    usual = names()
+    assert usual[:4] == ["intact", "error=429", "error=500", "error=503"]
+    assert len(usual) == 28
+    assert {*FAULTS, *ANSWER_FAULTS} - {*DEFAULT_FAULTS} == {"duplicate", "reorder"}
+
+
+def test_a_name_states_the_same_probe_again() -> None:
+    for probe in probes()[1:]:
+        again = probes(probe.name)[1]
+        assert (again.name, again.then) == (probe.name, probe.then)
+
+
+def test_the_rule_of_a_probe() -> None:
+    intact, error, cut = probes("cut@before_done", errors=[429], retry_after="2s", when={"turn": 1})
+    assert intact.rule is None
+    assert error.rule is not None
+    assert error.rule.spec == {
+        "name": "error=429",
+        "when": {"turn": 1},
+        "times": 1,
+        "then": {"error": 429, "retry_after": "2s"},
+    }
+    assert cut.rule is not None
+    assert (cut.rule.where, cut.rule.times, cut.rule.then.answers, cut.at) == ("test_app.py:7", 1, (False,), 2)
+    assert probes("crlf", times=None)[1].rule.times is None  # type: ignore[union-attr]
+    assert probes(errors=[429], retry_after=None)[1].then == {"error": 429}
+
+
+@pytest.mark.parametrize(
+    ("faults", "options", "complaint"),
+    [
+        (["cutt"], {}, 'unknown fault "cutt"; did you mean "cut"?'),
+        (["cut@after_token=3"], {}, 'unknown key "after_token"; did you mean "after_tokens"?'),
+        (["cut"], {"positions": ["after_token=3"]}, 'unknown key "after_token"; did you mean "after_tokens"?'),
+        (["error_event@after_bytes=3"], {}, '"after_bytes" cannot apply to error_event; it takes '),
+        ([{}], {}, 'a fault is a name, "cut@after_tokens=3" or {"cut": {"after_tokens": 3}}, not {}'),
+        ([], {"errors": [999]}, "999 is the status of no error; write 400 to 599"),
+        (["cut"], {"when": {"modl": "x"}}, 'unknown field "modl"; did you mean "model"?'),
+        (["cut"], {"times": 0}, '"times" expects at least 1, not 0'),
+    ],
+)
+def test_mistakes_are_told_with_the_place(faults: list[Any], options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(MockserverError) as raised:
+        probes(*faults, **options)
+    told = str(raised.value.mistakes[0])
+    assert told.startswith("test_app.py:7:1: ")
+    assert complaint in told
+
+
+def test_what_is_not_said() -> None:
+    matrix = FaultMatrix.of(HERE)
+    assert (matrix.limit, matrix.criteria.expect, matrix.criteria.allow, len(matrix.cases)) == (
+        DEFAULT_LIMIT,
+        {},
+        (),
+        28,
+    )
+
+
+def test_what_is_said() -> None:
+    expect: dict[str | int, Any] = {500: ValueError, "cut": ["raised", "truncated"], "cut@before_done": "recovered"}
+    matrix = FaultMatrix.of(
+        HERE, "cut", errors=[500], limit="2s", expect=expect, allow="hung", when={"param": {"n": 2}}
+    )
+    assert matrix.limit == 2
+    assert matrix.criteria.allow == ("hung",)
+    assert matrix.criteria.expect == {
+        "error=500": ("ValueError",),
+        "cut": ("raised", "truncated"),
+        "cut@before_done": ("recovered",),
+    }
+    rule = matrix.cases[1].rule
+    assert rule is not None
+    assert rule.spec["when"] == {"param.n": 2}
+
+
+def test_one_alone_stands_for_a_list() -> None:
+    alone = FaultMatrix.of(HERE, "cut", errors="rate_limit", positions="at_start", expect={"cut": ValueError})
+    assert alone.criteria.expect == {"cut": ("ValueError",)}
+    assert [probe.name for probe in alone.cases] == ["intact", "error=rate_limit", "cut@at_start"]
+    assert [probe.name for probe in FaultMatrix.of(HERE, errors={"status": 503}).cases] == ["intact", "error=503"]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"limits": 3}, 'a fault matrix has no option "limits"; did you mean "limit"?'),
+        ({"limit": "soon"}, '"soon" is not a duration; write 300ms, 2s, 1m or a number of seconds'),
+        ({"expect": {"cutt": "raised"}}, 'expect: the matrix has no fault "cutt"; did you mean "cut"?'),
+        ({"expect": {"cut": "raise"}}, 'expect: there is no outcome "raise"; did you mean "raised"?'),
+        ({"expect": {"cut": 42}}, "expect: expect takes an outcome or an error, not 42"),
+        ({"expect": "raised"}, "expect must be a table, not 'raised'"),
+        ({"when": ["hello"]}, "when must be a table, not ['hello']"),
+        ({"limit": 0}, "limit must be more than 0 s"),
+        ({"errors": 99}, "99 is the status of no error; write 400 to 599, or a table with a status and a message"),
+        (
+            {"allow": 5},
+            'allow: "5" is not one of the bad outcomes: hung, truncated, failed, left_open, ignored_retry_after',
+        ),
+        (
+            {"allow": "raised"},
+            'allow: "raised" is not one of the bad outcomes: hung, truncated, failed, left_open, ignored_retry_after',
+        ),
+    ],
+)
+def test_mistakes(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(MockserverError) as raised:
+        FaultMatrix.of(HERE, "cut", **options)
+    assert str(raised.value) == f"test_app.py:7:1: {complaint}"
+
+
+def test_what_ends_in_time_is_left_alone() -> None:
+    let_go = list[str]()
+    with TimeLimit(5, lambda: let_go.append("now")) as limit:
+        pass
+    assert (limit.exceeded, limit.where, let_go) == (False, "", [])
+
+
+def test_what_waits_for_an_answer_goes_on_when_it_is_let_go() -> None:
+    answer = threading.Event()
+    with TimeLimit(0.05, answer.set) as limit:
+        assert answer.wait(20)
+    assert limit.exceeded
+    assert limit.where.startswith("tests/testing/faults/test_limit.py:")
+
+
+def stubborn(limit: TimeLimit) -> None:
+    with limit:
+        try:
+            threading.Event().wait(20)
+        except Exception:  # as an app may have it
+            threading.Event().wait(20)
+
+
+def test_what_waits_for_something_else_is_broken_off() -> None:
+    limit = TimeLimit(0.05, lambda: None)
+    with pytest.raises(HungError, match=r"0.05 s have passed"):
+        stubborn(limit)
+    assert limit.exceeded
+
+
+def test_another_thread_can_only_be_let_go() -> None:
+    answer, passed = threading.Event(), list[bool]()
+
+    def work() -> None:
+        with TimeLimit(0.05, answer.set) as limit:
+            answer.wait(20)
+        passed.append(limit.exceeded)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert passed == [True]
+
+
+PASSED, FAILED = RunResult("passed"), RunResult("failed", "assert 1 == 2")
+RAISED = RunResult("raised", "ReadError", ("ReadError", "NetworkError", "Exception"))
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[MockServer]:
+    with MockServer() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: MockServer) -> MockServer:
+    running.reset()
+    running.on(tools={"includes": "look"}).reply(tool_calls=[{"name": "look", "arguments": {"at": "it"}}])
+    running.on().reply("Hello to you, friend!")
+    return running
+
+
+def post(server: MockServer, path: str = "chat/completions", **more: Any) -> httpx.Response | None:
+    """One request; None where there is no whole answer to it."""
+    body: dict[str, Any] = {"model": "gpt-4o", **more}
+    body |= {"input": "hello"} if path == "responses" else {"messages": [{"role": "user", "content": "hello"}]}
+    try:
+        return httpx.post(f"{server.base_url()}/{path}", json=body, timeout=0.3)
+    except httpx.HTTPError:
+        return None
+
+
+def verdict(server: MockServer, fault: str, end: RunResult, calls: Callable[[], object]) -> Verdict:
+    probe = FaultSelection((fault,), retry_after=1).cases(Place("test_app.py", 1, 1))[1]
+    assert probe.rule is not None
+    server.override(probe.rule)
+    calls()
+    server.wait_until_idle(5)
+    return judge(probe, end, server.calls)
+
+
+@pytest.mark.parametrize(
+    ("fault", "end", "more", "times", "expected"),
+    [
+        (
+            "cut@after_tokens=1",
+            PASSED,
+            {"stream": True},
+            1,
+            "accepted a truncated answer, cut short after 2",
+        ),
+        (
+            "cut@after_tokens=1",
+            FAILED,
+            {"stream": True},
+            1,
+            "accepted a truncated answer, cut short after 2",
+        ),
+        ("cut@after_tokens=1", RAISED, {"stream": True}, 1, "raised ReadError"),
+        ("cut@after_tokens=1", RAISED, {"stream": True}, 3, "raised ReadError, 2 retries"),
+        ("cut@after_tokens=1", PASSED, {"stream": True}, 2, "recovered, 1 retry"),
+        ("cut@after_tokens=1", FAILED, {"stream": True}, 2, "failed: assert 1 == 2, 1 retry"),
+        ("cut@after_tokens=1", RunResult("passed", same=True), {"stream": True}, 1, "recovered"),
+        ("cut@before_done", PASSED, {"stream": True}, 1, "recovered"),
+        (
+            "cut@before_done",
+            PASSED,
+            {"stream": True, "path": "responses"},
+            1,
+            "accepted a truncated answer,",
+        ),
+        ("cut@before_done", PASSED, {}, 1, "accepted a truncated answer, cut short after"),
+        ("cut@after_tokens=500", PASSED, {"stream": True}, 1, "unaffected: the answer ends before that"),
+        ("malformed_json", PASSED, {}, 1, "accepted a malformed answer"),
+        ("error_event", PASSED, {}, 1, "accepted a truncated answer, cut short after"),
+        ("error_event", PASSED, {"stream": True}, 1, "accepted a truncated answer, cut short after 3"),
+        ("duplicate", FAILED, {"stream": True}, 1, "failed: assert 1 == 2"),
+        ("keepalive", PASSED, {"stream": True}, 1, "recovered"),
+        (
+            "stall@after_tokens=1",
+            FAILED,
+            {"stream": True},
+            1,
+            "accepted a truncated answer, abandoned after 2",
+        ),
+        (
+            "stall@after_tokens=1",
+            PASSED,
+            {"stream": True},
+            1,
+            "accepted a truncated answer, abandoned after 2",
+        ),
+        ("stall@after_tokens=1", PASSED, {}, 1, "recovered"),
+        ("stall@at_start", FAILED, {"stream": True}, 1, "failed: assert 1 == 2"),
+        ("unknown_tool", PASSED, {}, 1, "unaffected: the answer has no tool call"),
+        ("unknown_tool", PASSED, {"tools": [{"type": "function", "function": {"name": "look"}}]}, 1, "recovered"),
+        ("cut@in_tool_arguments", PASSED, {}, 1, "unaffected: the answer ends before that"),
+        ("crlf", PASSED, {}, 0, "unaffected: no calls received"),
+        ("error=503", PASSED, {}, 2, "recovered, 1 retry"),
+        ("error=503", RunResult("passed", hung="still waiting"), {}, 1, "hung: still waiting"),
+    ],
+)
+def test_outcomes(
+    server: MockServer, fault: str, end: RunResult, more: dict[str, Any], times: int, expected: str
+) -> None:
+    found = verdict(server, fault, end, lambda: [post(server, **more) for _ in range(times)])
+    assert found.told.startswith(expected)
+    assert found.told.startswith(found.outcome) or found.outcome == "truncated"
+    assert found.asked == ("" if not times else "stream" if "stream" in more else "plain")
+    assert found.also == {}
+
+
+def test_a_retry_that_is_sooner_than_the_end_of_what_was_given_up(server: MockServer) -> None:
+    def both() -> None:
+        post(server, stream=True)
+        post(server)
+
+    found = verdict(server, "stall@at_start", PASSED, both)
+    assert (found.told, found.also) == ("recovered, 1 retry", {})
+
+
+def test_a_client_that_has_enough_goes_at_once(server: MockServer) -> None:
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+
+    def first_line() -> None:
+        with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body) as answer:
+            next(answer.iter_lines())
+
+    assert verdict(server, "stall@after_tokens=1", PASSED, first_line).told == "recovered"
+
+
+def test_another_question_is_no_retry(server: MockServer) -> None:
+    def both() -> None:
+        post(server, stream=True)
+        post(server, stream=True, messages=[{"role": "user", "content": "and now?"}])
+
+    assert verdict(server, "cut@after_tokens=1", PASSED, both).outcome == "recovered"
+    server.reset()
+
+
+def test_another_model_is_asked_instead(server: MockServer) -> None:
+    def both() -> None:
+        post(server, stream=True)
+        post(server, model="gpt-4o-mini")
+
+    assert verdict(server, "cut@after_tokens=1", PASSED, both).told == "recovered, 1 retry"
+
+
+def test_retry_after(server: MockServer) -> None:
+    found = verdict(server, "error=429", PASSED, lambda: [post(server), post(server)])
+    assert (found.outcome, [*found.also]) == ("recovered", ["ignored_retry_after"])
+    assert found.also["ignored_retry_after"] == "ignored Retry-After: retried at once, not after 1 s"
+    server.reset()
+    server.on().reply("Hi")
+    assert verdict(server, "error=429", RAISED, lambda: post(server)).also == {}
+
+
+def test_a_stream_that_is_left_open(server: MockServer) -> None:
+    probe = FaultSelection(("stall@after_tokens=1",)).cases(Place("test_app.py", 1, 1))[1]
+    assert probe.rule is not None
+    server.override(probe.rule)
+    body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+    with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body):
+        assert judge(probe, PASSED, server.calls).also == {"left_open": "left the stream of call 1 open"}
+        assert judge(probe, RunResult("passed", hung="still"), server.calls).also == {}
+
+
+def test_no_rule_answered(server: MockServer) -> None:
+    server.reset()
+    found = verdict(server, "crlf", RAISED, lambda: post(server))
+    assert found.outcome == "failed"
+    assert found.told == 'failed: no rule answered call 1: chat gpt-4o "hello" -> unmatched'
+    server.reset()
+
+
+CUT = FaultCase("cut@after_tokens=3", "cut", {})
+
+
+@pytest.mark.parametrize(
+    ("standard", "found", "told", "bad"),
+    [
+        (Criteria(), Verdict("recovered", "recovered"), "recovered", False),
+        (Criteria(), Verdict("hung", "hung: here"), "hung: here", True),
+        (Criteria(allow=("hung",)), Verdict("hung", "hung: here"), "hung: here", False),
+        (Criteria({"cut": ("hung",)}), Verdict("hung", "hung: here"), "hung: here", False),
+        (Criteria({"cut": ("raised",)}), Verdict("unaffected", "unaffected: why"), "unaffected: why", False),
+        (
+            Criteria({"cut": ("recovered", "hung")}),
+            Verdict("raised", "raised ReadError", names=("ReadError", "Exception")),
+            "raised ReadError; expected recovered or hung",
+            True,
+        ),
+        (Criteria({"cut": ("Exception",)}), Verdict("raised", "raised X", names=("X", "Exception")), "raised X", False),
+        (
+            Criteria({"cut": ("hung",), "cut@after_tokens=3": ("recovered",)}),
+            Verdict("recovered", "recovered", also={"left_open": "left it open"}),
+            "recovered; left it open",
+            True,
+        ),
+        (
+            Criteria(allow=("left_open",)),
+            Verdict("recovered", "recovered", also={"left_open": "left it open"}),
+            "recovered; left it open",
+            False,
+        ),
+    ],
+)
+def test_what_is_held_against_it(standard: Criteria, found: Verdict, told: str, bad: bool) -> None:
+    row = standard.row("test_x", CUT, found)
+    assert (row.test, row.fault, row.told, row.bad) == ("test_x", CUT.name, told, bad)
+
+
+ROWS = (
+    FaultRow(
+        "test_app.py::test_b", "cut@after_tokens=1", "stream", "truncated", "took a truncated answer", bad=True, at=2
+    ),
+    FaultRow("test_app.py::test_b", "intact", "", "recovered", "passes", bad=False),
+    FaultRow("test_app.py::test_b", "crlf", "plain", "recovered", "recovered", bad=False, at=1),
+    FaultRow("test_app.py::test_a", "crlf", "", "unaffected", "unaffected: no calls received", bad=False, at=1),
+)
+
+
+def test_the_table_is_in_order_whatever_came_first() -> None:
+    assert list(matrix_table(ROWS)) == [
+        "test_app.py::test_a",
+        "  ok   crlf                        unaffected: no calls received",
+        "test_app.py::test_b",
+        "  ok   intact                      passes",
+        "  ok   crlf                plain   recovered",
+        "  BAD  cut@after_tokens=1  stream  took a truncated answer",
+        "4 runs: 2 recovered, 1 unaffected, 1 truncated; 1 bad",
+    ]
+
+
+def test_a_line_and_a_summary() -> None:
+    assert list(fault_lines([ROWS[2]], 6)) == ["  ok   crlf    plain   recovered"]
+    assert fault_totals(ROWS[2:3]) == "1 run: 1 recovered; none bad"
+
+
+def test_what_is_bad_is_an_outcome() -> None:
+    assert {*BAD} < {*OUTCOMES}

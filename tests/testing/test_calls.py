@@ -1,10 +1,16 @@
-"""What came, as a test sees it."""
+"""Received calls as a test sees them, and assertions on them."""
+
+from collections.abc import Callable
 
 import httpx
 import pytest
 
+from mockserver.config.errors import ConfigError
+from mockserver.core.call import Call as Request
+from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Usage
 from mockserver.testing import Call, MockServer
+from mockserver.testing.calls import expectation
 
 CHAT = "/openai/v1/chat/completions"
 MESSAGES = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hello"}]
@@ -68,7 +74,7 @@ def test_the_calls_are_a_sequence(server: MockServer, came: tuple[Call, ...]) ->
     with pytest.raises(IndexError, match=r"there is no call \[5\]; 5 calls received:\n  call 1: chat gpt-4o"):
         calls[5]
     server.reset()
-    with pytest.raises(IndexError, match=r"there is no call \[0\]; no call came"):
+    with pytest.raises(IndexError, match=r"there is no call \[0\]; no calls received"):
         _ = server.calls[0]
     assert repr(server.calls) == "<no calls>"
 
@@ -80,3 +86,90 @@ def test_the_same_request_again_is_another_attempt(server: MockServer) -> None:
         httpx.post(server.url + CHAT, json=BODY)
     assert [call.attempt for call in server.calls] == [1, 2]
     assert len(server.calls.where(attempt=2)) == 1
+
+
+@pytest.fixture
+def asked(server: MockServer) -> MockServer:
+    """A server that was asked three times."""
+    server.on().reply("ok")
+    for model, text in (("gpt-4o", "plan"), ("gpt-4o", "act"), ("o3", "check")):
+        body = {"model": model, "messages": [{"role": "user", "content": text}]}
+        httpx.post(f"{server.url}/v1/chat/completions", json=body)
+    return server
+
+
+def test_what_holds(asked: MockServer) -> None:
+    asked.assert_called()
+    asked.assert_called(last_user="pl*")
+    asked.assert_called_once(model="o3")
+    asked.assert_called_times(2, model="gpt-4o")
+    asked.assert_not_called(model="gpt-5")
+    asked.assert_sequence("plan", {"last_user": "act", "model": "gpt-4o"}, {"model": "o3"})
+    asked.calls.where(model="o3").assert_called_once_with(last_user="check")
+
+
+def why(assertion: Callable[[], None]) -> str:
+    with pytest.raises(AssertionError) as error:
+        assertion()
+    return str(error.value)
+
+
+def test_what_does_not(asked: MockServer) -> None:
+    assert why(lambda: asked.assert_called(last_user="acts")).splitlines()[:5] == [
+        'expected at least 1 call with last_user="acts", got 0',
+        f'  call 2: chat gpt-4o "act" -> {asked.calls[0].source}',
+        '    MISS  last_user equals "acts"',
+        '          got              "act"',
+        "                               ^",
+    ]
+    assert why(lambda: asked.assert_called_times(3, model="gpt-4o")).startswith("expected 3 calls with model=")
+    assert "2 calls received" in why(lambda: asked.assert_called_once(model="gpt-4o"))
+    assert "3 calls received" in why(lambda: asked.assert_called_once_with(model="o3"))
+    assert 'call 3: chat o3 "check"' in why(lambda: asked.assert_not_called(model="o3"))
+    assert why(asked.calls[:0].assert_called).startswith(
+        "expected at least 1 call, got 0\nno calls received; is the client"
+    )
+
+
+def test_a_sequence_is_told_step_by_step(asked: MockServer) -> None:
+    told = why(lambda: asked.assert_sequence("plan", "act now", "check", "report"))
+    source = asked.calls[0].source
+    assert told.splitlines() == [
+        'wrong sequence at step 2: expected last_user="act now", got "act" (call 2)',
+        "expected 4 calls, received 3:",
+        f'  ok    1. call 1: chat gpt-4o "plan" -> {source}',
+        f'  MISS  2. call 2: chat gpt-4o "act" -> {source}',
+        '          MISS  last_user equals "act now"',
+        '                got              "act"',
+        "                                     ^",
+        f'  ok    3. call 3: chat o3 "check" -> {source}',
+        '  MISS  4. last_user="report": no call',
+    ]
+    assert "MISS  unexpected: call 2" in why(lambda: asked.assert_sequence("plan"))
+
+
+def test_a_mistake_is_none_of_the_calls(asked: MockServer) -> None:
+    with pytest.raises(ConfigError, match=r'test_calls.py:\d+:\d+: unknown field "modle"; did you mean "model"'):
+        asked.assert_not_called(modle="o3")
+
+
+CALL = Request("openai", "chat", "gpt-4o", HttpRequest("POST", "/v1/chat/completions"), {})
+
+
+def test_keywords_are_a_condition() -> None:
+    asked = expectation({"model": "gpt*", "not_": {"stream": True}})
+    assert asked.matches(CALL)
+    assert not asked.matches(None)
+    assert not expectation({"model": "o3"}).matches(CALL)
+    assert asked.when == {"model": "gpt*", "not": {"stream": True}}
+    assert [finding.ok for finding in expectation({"model": "o3", "stream": False}).results(CALL)] == [False, True]
+
+
+def test_without_any_every_call_fits() -> None:
+    assert expectation({}).matches(CALL)
+
+
+def test_mistakes_stand_in_the_line_of_the_caller() -> None:
+    line = test_mistakes_stand_in_the_line_of_the_caller.__code__.co_firstlineno + 3
+    with pytest.raises(ConfigError, match=rf"tests/testing/test_calls.py:{line}:9: .*turn"):
+        expectation({"turn": {"contains": "x"}})

@@ -1,9 +1,25 @@
-"""The options that editors know are those that there are."""
+"""Options as types, names of cassettes, and the place of the calling test."""
 
+from pathlib import Path
+
+import pytest
+
+from mockserver.cassettes.store import named
 from mockserver.config.settings import Settings
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.schema import ErrorSpec, ThenSpec
-from mockserver.testing.options import FAMILIES, Details, Options, Then, When, table
+from mockserver.testing.options import (
+    FAMILIES,
+    Details,
+    Options,
+    Then,
+    When,
+    caller,
+    cassette_name,
+    relative,
+    relative_to_caller,
+    table,
+)
 
 OURS = {"host", "port", "cors", "allowed_hosts", "control_token", "reload", "log", "stored_bytes", "journal_bytes"}
 
@@ -31,3 +47,69 @@ def test_a_table_as_rules_files_have_it() -> None:
     stated = {"model": "x", "param": {"n": 2, "a.b": 1}, "header": {"x-a": None}, "not_": {"turn": 0}}
     assert table(stated) == {"model": "x", "param.n": 2, "param.a.b": 1, "header.x-a": None, "not": {"turn": 0}}
     assert table({"param": 3}) == {"param": 3}  # which is then told to be a mistake
+
+
+SAME = ["test_app", "TestChat.test_greets", "test_greets[gpt-4o-0.5]", "test_größe", "test_a[x=1, y=[2]]", "[x]"]
+OTHER = {
+    "test_a[b/c]": "test_a[b-c]~",
+    "test_a[b:c]": "test_a[b-c]~",
+    "test_a[GPT]": "test_a[GPT]~",
+    "test_a[a\\xe9\n]": "test_a[a-xe9-]~",
+    "../up": "up~",
+    ".": "_~",
+    "": "_~",
+    "-x": "x~",
+    "x. ": "x~",
+    "x.yaml": "x.yaml~",
+    "x" * 500: "x" * 150 + "~",
+    "ö" * 500: "ö" * 75 + "~",
+    "a\ud800": "a-~",
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_a_disk_takes_stays(name: str, tmp_path: Path) -> None:
+    assert cassette_name([name]) == name
+    assert named(tmp_path, cassette_name(["test_it", name])).parent == tmp_path / "test_it"
+
+
+@pytest.mark.parametrize(("name", "start"), OTHER.items(), ids=map(ascii, OTHER))
+def test_what_it_may_not_take_ends_in_a_mark(name: str, start: str, tmp_path: Path) -> None:
+    made = cassette_name([name])
+    assert made[:-8] == start
+    assert len(made.encode()) < 200
+    named(tmp_path, cassette_name(["test_it", name]))
+
+
+def test_two_tests_have_two_names() -> None:
+    names = ["test_a[b/c]", "test_a[b:c]", "test_a[b-c]", "test_a[B-c]", "x" * 500, "x" * 501]
+    assert len({cassette_name([name]).lower() for name in names}) == len(names)
+
+
+def test_the_line_that_is_at_work() -> None:
+    place = caller()
+    line = test_the_line_that_is_at_work.__code__.co_firstlineno + 1
+    assert (place.where, place.column, place.text) == (
+        f"tests/testing/test_options.py:{line}",
+        5,
+        "    place = caller()",
+    )
+
+
+def test_a_file_elsewhere_is_named_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert caller().file == __file__
+    assert relative(tmp_path / "a" / "b.yaml") == "a/b.yaml"
+
+
+def test_a_file_beside_the_test_comes_before_one_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert relative_to_caller("test_options.py") == Path(__file__)
+    assert relative_to_caller("elsewhere.yaml") == Path("elsewhere.yaml")
+    assert relative_to_caller(tmp_path / "x.yaml") == tmp_path / "x.yaml"
+
+
+def test_what_stands_in_no_file() -> None:
+    scope: dict[str, object] = {"caller": caller}
+    exec("place = caller()", scope)
+    assert str(scope["place"]) == "<string>:1:1"

@@ -1,12 +1,15 @@
-"""What a test wants of its server."""
+"""The configuration of a test's server, its cassette, and answers left open."""
 
 import os
 from pathlib import Path
 
+import httpx
 import pytest
 
 from mockserver.config.errors import ConfigError, MockserverError
-from mockserver.testing.setup import Composer, MockServerWarning, Setup, load_rules
+from mockserver.reports.failures import PlayedCassette
+from mockserver.testing import MockServer, MockServerWarning, Setup
+from mockserver.testing.setup import Composer, left_open, load_rules
 
 
 def test_timing_is_a_switch_or_a_setting() -> None:
@@ -69,3 +72,68 @@ def test_settings_of_one_more_file_do_not_count(tmp_path: Path) -> None:
     with pytest.warns(MockServerWarning, match=r"the settings of .*more\.yaml are ignored: the server has its own"):
         [rule] = load_rules(file, None)
     assert rule.name == "more"
+
+
+def asked(server: MockServer, text: str) -> int:
+    body = {"model": "m", "messages": [{"role": "user", "content": text}]}
+    return httpx.post(server.base_url() + "/chat/completions", json=body).status_code
+
+
+def test_what_was_there_and_what_was_played(server: MockServer, tmp_path: Path) -> None:
+    upstream = MockServer(unmatched="generate").start()
+    where = {"upstream": {"openai": upstream.base_url()}, "cassettes": str(tmp_path), "cassette": "in/one.yaml"}
+    server.reset(Setup.of(**where, record="once"))
+    assert server.played_cassette() == PlayedCassette(
+        str(tmp_path / "in" / "one.yaml"), 0, ()
+    )  # all of it is to be recorded
+    assert [asked(server, text) for text in "abc"] == [200] * 3
+    upstream.stop()
+    server.reset(Setup.of(**where))
+    assert [asked(server, text) for text in "caa"] == [200] * 3
+    assert server.played_cassette() == PlayedCassette(str(tmp_path / "in" / "one.yaml"), 3, (1, 3))
+    server.reset(Setup.of(**where, record="all"))
+    assert server.played_cassette() is None
+    server.reset()
+    assert server.played_cassette() is None
+
+
+def test_an_answer_that_is_left_open_is_named(server: MockServer) -> None:
+    server.reset(Setup.of(timing=True))
+    rule = server.on("slow").reply("a b c d", timing={"first_token": "1ms", "per_token": "30s"})
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    with httpx.stream("POST", server.base_url() + "/chat/completions", json=body):
+        [warning] = left_open(server.close_open())
+    assert isinstance(warning, MockServerWarning)
+    assert str(warning).startswith(f'the test left an answer open, call 1: chat m "x" -> rule {rule.where} slow: read')
+    assert list(left_open(server.close_open())) == []
+
+
+def test_without_a_socket_it_is_broken_off_too() -> None:
+    server = MockServer()  # which never runs
+    server.on().stream(["one ", "two ", "three"])
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    with (
+        httpx.Client(transport=server.transport()) as client,
+        client.stream("POST", "https://api.openai.com/v1/chat/completions", json=body) as response,
+    ):
+        pieces = response.iter_raw()
+        assert b"assistant" in next(pieces)
+        [left] = server.close_open()
+        assert left.ended == "client left after 1 frame"
+        with pytest.raises(httpx.ReadError, match="reset by peer"):
+            list(pieces)
+    assert len(server.close_open()) == 0
+
+
+def leave(client: httpx.Client) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "x"}], "stream": True}
+    with MockServer(timing=True) as server:
+        server.on().reply("a b c d", timing={"per_token": "30s"})
+        client.send(client.build_request("POST", server.base_url() + "/chat/completions", json=body), stream=True)
+
+
+def test_it_is_told_at_the_end_of_a_block() -> None:
+    with httpx.Client() as client:
+        with pytest.warns(MockServerWarning, match="left an answer open, call 1: chat m") as told:
+            leave(client)
+        assert told[0].filename == __file__

@@ -1,4 +1,4 @@
-"""Over a transport comes what comes over a socket, to the byte: every dialect's cases, every fault."""
+"""Over a transport, every dialect's cases and every fault are the same as over a socket, byte for byte."""
 
 from pathlib import Path
 

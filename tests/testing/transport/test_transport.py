@@ -1,11 +1,13 @@
-"""Calls without a socket: official clients, streams, time, limits, threads and loops."""
+"""Clients of httpx and httpx2 without a socket: official clients, streams, time, limits, threads and loops."""
 
 import asyncio
 import gc
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -20,6 +22,7 @@ from tzafon import Lightcone
 from mockserver.config.errors import ConfigError
 from mockserver.core.call import Call
 from mockserver.testing import MockServer, Setup
+from mockserver.testing.transport import ProviderHosts, library_of
 from mockserver.testing.transport.in_process import EndlessError
 
 HI: Any = [{"role": "user", "content": "hi"}]
@@ -286,3 +289,105 @@ def test_one_transport_serves_many_clients_and_any_reset(mock: MockServer) -> No
         mock.on().reply(text)
         with httpx.Client(transport=mock.transport()) as client:
             assert client.post(CHAT, json=body()).json()["choices"][0]["message"]["content"] == text
+
+
+@pytest.fixture(scope="module")
+def hosts() -> ProviderHosts:
+    return ProviderHosts()
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "leads"),
+    [
+        ("api.openai.com", "/v1/chat/completions", "/openai/v1/chat/completions"),
+        ("api.fireworks.ai", "/inference/v1/chat/completions", "/fireworks/inference/v1/chat/completions"),
+        ("api.tzafon.ai", "/v1/chat/completions", "/tzafon/v1/chat/completions"),
+        ("models.inference.ai.azure.com", "/chat/completions", "/azure/chat/completions"),
+        ("x.services.ai.azure.com", "/models/chat/completions", "/azure/models/chat/completions"),
+        ("x.openai.azure.com", "/openai/deployments/d/embeddings", "/azure-openai/openai/deployments/d/embeddings"),
+        ("api.openai.com", "/v1/nothing/here", "/v1/nothing/here"),
+        ("127.0.0.1", "/fireworks/v1/chat/completions", "/fireworks/v1/chat/completions"),
+        ("localhost", "/v1/models", "/v1/models"),
+        ("llm.example.com", "/v1/chat/completions", "/v1/chat/completions"),
+        ("", "/v1/models", "/v1/models"),
+    ],
+)
+def test_where_it_leads(hosts: ProviderHosts, host: str, path: str, leads: str) -> None:
+    method = "GET" if path.endswith("models") else "POST"
+    assert hosts.path(method, host, path) == leads
+
+
+class Pieces:
+    """A body of two pieces."""
+
+    def __init__(self) -> None:
+        self._pieces = [b"one ", b"two"]
+        self.closed = 0
+
+    def next(self) -> bytes | None:
+        return self._pieces.pop(0) if self._pieces else None
+
+    async def next_async(self) -> bytes | None:
+        return self.next()
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize("module", [httpx, httpx2])
+async def test_each_gets_its_own(module: Any) -> None:
+    library, pieces = library_of(module.Request("GET", "http://x")), Pieces()
+    response = library.response(201, [(b"a", b"b")], pieces)
+    assert isinstance(response, module.Response)
+    assert (response.status_code, response.headers["a"]) == (201, "b")
+    assert response.read() == b"one two"
+    assert pieces.closed == 1
+    assert await library.response(200, [], Pieces()).aread() == b"one two"
+
+
+@pytest.mark.parametrize("module", [httpx, httpx2])
+@pytest.mark.parametrize("name", ["ReadTimeout", "ReadError", "RemoteProtocolError"])
+def test_errors_are_those_of_the_library(module: Any, name: str) -> None:
+    request = module.Request("GET", "http://x")
+    error: Any = library_of(request).error(name, "why", request)
+    assert type(error) is getattr(module, name)
+    assert (str(error), error.request) == ("why", request)
+
+
+def test_a_class_of_ones_own_will_do() -> None:
+    class Request(httpx.Request):
+        """One of httpx's."""
+
+    assert library_of(Request("GET", "http://x")) is library_of(httpx.Request("GET", "http://x"))
+
+
+BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}]}
+
+
+@pytest.fixture
+def restless() -> Iterator[None]:
+    """Threads take turns all the time."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("restless")
+def test_hanging_up_while_others_ask() -> None:
+    transport, over = MockServer(unmatched="generate").transport(), threading.Event()
+
+    def ask() -> None:
+        with httpx.Client(transport=transport) as client:
+            while not over.is_set():
+                with suppress(httpx.ReadError):
+                    client.post(CHAT, json=BODY)
+
+    with ThreadPoolExecutor(2) as pool:
+        asking = [pool.submit(ask) for _ in range(2)]
+        try:
+            for _ in range(20_000):
+                transport.hang_up()
+        finally:
+            over.set()
+    assert [each.result() for each in asking] == [None, None]

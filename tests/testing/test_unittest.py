@@ -205,5 +205,5 @@ def test_runners_do_not_look_for_the_server() -> None:
 def test_what_cannot_be_decorated() -> None:
     with pytest.raises(ConfigError, match=r"write @mocked\(\)"):
         mocked(ran)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="a class of tests derives from MockServerTestCase"):
+    with pytest.raises(ConfigError, match="derive a class of tests from MockServerTestCase"):
         mocked()(Sync)

@@ -13,7 +13,7 @@ from tests.kit.guides import EXAMPLES
 from tests.kit.nested import LIGHT
 
 PREVIOUS = Path(sys.prefix) / "previous"
-FILES = [file for file in sorted(Path(__file__).parent.glob("test_pytest_*.py")) if file != Path(__file__)]
+FILES = [file for file in sorted(Path(__file__).parent.glob("test_*.py")) if file != Path(__file__)]
 
 
 def passes(folder: Path, *arguments: str) -> None:

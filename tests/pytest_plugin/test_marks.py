@@ -1,8 +1,88 @@
-"""What marks say of a test, and what is said of mistakes in them."""
+"""The mark: tests that do not request the fixture, which mark wins, and mistakes in marks."""
 
 import pytest
 
 from tests.kit.nested import BROKEN, RULES, ini, ran
+
+pytest_plugins = ["pytester"]
+
+
+def test_a_mark_is_enough(pytester: pytest.Pytester) -> None:
+    tests = """
+import os
+import pytest
+
+@pytest.fixture
+def asked():
+    return greet()
+
+@pytest.mark.mockserver(rules="rules.yaml")
+class TestMarked:
+    def test_marked(self, asked):
+        assert asked == "from the file"
+
+    def test_takes_it_too(self, mockserver):
+        assert greet() == "from the file"
+        assert len(mockserver.calls) == 1
+
+@pytest.mark.mockserver
+def test_unmatched():
+    greet()
+
+def test_unmarked():
+    assert "MOCKSERVER_URL" not in os.environ
+"""
+    result = ran(pytester, tests, files={"rules.yaml": RULES})
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["no rule answered *"])
+
+
+def test_a_mark_brings_the_server_to_its_own_test_alone(pytester: pytest.Pytester) -> None:
+    conftest = """
+import os
+import pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def found():
+    return os.environ.get("MOCKSERVER_URL")
+"""
+    tests = """
+import os
+import pytest
+
+@pytest.mark.parametrize("led", [False, pytest.param(True, marks=pytest.mark.mockserver), False])
+def test_parameters(led):
+    assert ("MOCKSERVER_URL" in os.environ) is led
+
+@pytest.mark.mockserver
+def test_fixtures_that_last_longer_come_first(found):
+    assert found is None
+"""
+    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(passed=4)
+
+
+def test_a_mark_brings_the_server_beside_the_one_of_the_session(pytester: pytest.Pytester) -> None:
+    conftest = """
+import pytest
+
+@pytest.fixture(scope="session", autouse=True)
+def standing(mockserver_session):
+    mockserver_session.on().reply("as ever")
+"""
+    tests = """
+import pytest
+
+@pytest.mark.mockserver
+@pytest.mark.parametrize("time", [1, 2])
+def test_marked(time):
+    assert greet() == "as ever"
+
+@pytest.mark.mockserver_faults("cut@after_tokens=1", errors=[])
+def test_under_faults():
+    greet()
+"""
+    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(passed=4)
+
 
 pytest_plugins = ["pytester"]
 
@@ -12,7 +92,7 @@ MARKS = [
     ("colour=1", '@pytest.mark.mockserver takes no "colour"; it takes rules, verify, unmatched, *'),
     ("'rules.yaml'", "@pytest.mark.mockserver takes keywords, such as rules='rules.yaml'"),
     ("rules=3", "@pytest.mark.mockserver(rules=...) takes a file or a list of files, not 3"),
-    ("rules='none.yaml'", "there is no none.yaml in *"),
+    ("rules='none.yaml'", "none.yaml not found in *"),
     ("rules='broken.yaml'", 'broken.yaml:2:12: *"last_usr"*'),
     ("seed='many'", 'seed must be a whole number, not "many"'),
     ("verify='no'", "@pytest.mark.mockserver(verify=...) takes True, False, not 'no'"),
@@ -105,5 +185,5 @@ class TestCase(MockServerTestCase):
     else:
         result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines(
-            ["@pytest.mark.mockserver is not for a MockServerTestCase: it has a server of its*"]
+            ["@pytest.mark.mockserver is not for a MockServerTestCase: configure its server with *"]
         )

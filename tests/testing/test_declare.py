@@ -1,4 +1,4 @@
-"""Rules that are declared in Python: what they answer, and what is said of those that cannot be."""
+"""Rules declared in Python."""
 
 import json
 from collections.abc import Callable
@@ -9,7 +9,9 @@ import pytest
 from openai import APIStatusError, RateLimitError
 
 from mockserver.config.errors import ConfigError, RuleError
+from mockserver.rules.templates import Templates
 from mockserver.testing import Asked, Declared, MockServer
+from mockserver.testing.declare import literal
 
 
 def asked(server: MockServer, text: str = "hello", **more: Any) -> Any:
@@ -81,7 +83,7 @@ def test_fail_twice_then_succeed(server: MockServer) -> None:
 @pytest.mark.parametrize("name", [None, "letter"])
 def test_rules_of_one_line_and_of_one_name_are_counted_apart(server: MockServer, name: str | None) -> None:
     [standing] = [server.on(name, last_user=text).reply("standing") for text in "z"]
-    server.keep()
+    server.keep_declared()
     server.reset()
     rules = [server.on(name, last_user=text).reply(text).times(1) for text in "abc"]
     assert [asked(server, text).choices[0].message.content for text in "ab"] == ["a", "b"]
@@ -148,12 +150,12 @@ def test_mistakes_stand_where_the_test_has_them(server: MockServer) -> None:
     assert 'unknown reason "teapot"' in said(lambda: server.on().fail("teapot"))
     assert "this template cannot be read" in said(lambda: server.on().reply("{{ x"))
     assert "times takes a whole number of at least 1, not 0" in said(lambda: server.on().reply("x").times(0))
-    assert "stream takes the pieces of a text, ['Hello'], or" in said(lambda: server.on().stream("Hello"))
-    assert "steps takes one text or table for each turn, one after another, not [" in said(
+    assert "stream takes a list of pieces, such as ['Hello']; for" in said(lambda: server.on().stream("Hello"))
+    assert "steps takes a text or a table for each turn, not [" in said(
         lambda: server.on().steps(["a", "b"])  # type: ignore[arg-type]
     )
     assert 'on takes a name and keywords, on("name", last_user="..."), not {' in said(lambda: server.on({"a": 1}))  # type: ignore[arg-type]
-    assert "already has an answer; declare another with on(...)" in said(lambda: server.on().reply("x").reply("y"))
+    assert "already has an answer; declare another rule with on(...)" in said(lambda: server.on().reply("x").reply("y"))
     assert all(one.rule is not None for one in declared(server)), "a mistaken one is not declared"
 
 
@@ -162,3 +164,25 @@ def declared(server: MockServer) -> list[Declared]:
 
 
 BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hello"}]}
+
+
+@pytest.mark.parametrize("value", ["plain", 7, None, {"a": ["b", {"c": True}]}, 'say "hi" {', "é\n"])
+def test_what_holds_no_template_stays(value: object) -> None:
+    assert literal(value) == value
+
+
+class Origin:
+    rule, label, groups = "r", "text", frozenset[str]()
+
+    def refuse_line(self, message: str, line: int) -> None:
+        raise AssertionError(message)
+
+    def where(self) -> object:
+        return str
+
+
+@pytest.mark.parametrize("text", ["{{ x }}", "{% raw %}{{", '{# \n "q" \'\\ #} 😀 é', "}} {{", "{{ '{% endraw %}' }}"])
+def test_a_template_comes_out_as_it_was(text: str) -> None:
+    made = Templates().compile(literal(text), Origin())  # type: ignore[arg-type]
+    assert made.make(None) == text  # type: ignore[arg-type]
+    assert literal((text, {"k": text})) == [literal(text), {"k": literal(text)}]

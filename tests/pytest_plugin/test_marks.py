@@ -84,9 +84,6 @@ def test_under_faults():
     ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(passed=4)
 
 
-pytest_plugins = ["pytester"]
-
-
 MARKS = [
     ("rulez='a.yaml'", '@pytest.mark.mockserver takes no "rulez"; did you mean "rules"?'),
     ("colour=1", '@pytest.mark.mockserver takes no "colour"; it takes rules, verify, unmatched, *'),

@@ -292,8 +292,6 @@ def test_it(mockserver):
     pytester.runpytest_subprocess(*QUICK, *options).assert_outcomes(passed=1)
 
 
-pytest_plugins = ["pytester"]
-
 COMPANY = {
     "all": (),
     "without xdist": ("-p", "no:xdist"),

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.kit.came import rules
 
 from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core.call import Call, Message, Prompt
@@ -13,6 +12,7 @@ from mockserver.reports.suggest import change, suggestion
 from mockserver.rules.match.parse import compile_when
 from mockserver.rules.nearest import nearest
 from tests.kit.calls import Web, call, told
+from tests.kit.received import rules
 
 NONE = Secrets()
 LONG = "Summarise the following text for me. " * 5 + "It was a dark night."

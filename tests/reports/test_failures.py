@@ -92,7 +92,7 @@ def fails(words: str) -> Exception:
 def test_a_function_that_failed() -> None:
     lines = function_raised("t.py:3", [fails("not\nso"), fails("x")]).text.splitlines()
     assert lines[0] == "ValueError: not\\nso in the function of t.py:3, 2 times"
-    assert lines[1].startswith("  tests/reports/test_problems.py:")
+    assert lines[1].startswith("  tests/reports/test_failures.py:")
     assert lines[2:] == ["    raise ValueError(words)", "  ValueError: not", "  so"]
     assert function_raised("t.py:3", [KeyError()]).headline == "KeyError in the function of t.py:3"
 
@@ -173,7 +173,7 @@ def test_a_report_has_problems_then_rejected_calls_then_all_calls() -> None:
         "budget",
         "",
         "call 1: chat -> invalid (400)",
-        "  No sk-...(masked).\\n",
+        "  No sk-t...(masked).\\n",
         'call 1: chat gpt-4o "hello" -> rule t.py:1 (500)',
         "  its template failed",
         "",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.redaction.mask import Secrets
+from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core.call import Message, ToolCall
 from mockserver.core.exchange import ConditionResult
 from mockserver.reports.diff import by_closeness, condition_lines, is_secret, loosened, request_lines, result_lines

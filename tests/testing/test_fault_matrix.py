@@ -102,7 +102,7 @@ def test_the_rule_of_a_probe() -> None:
         (["cut"], {"positions": ["after_token=3"]}, 'unknown key "after_token"; did you mean "after_tokens"?'),
         (["error_event@after_bytes=3"], {}, '"after_bytes" cannot apply to error_event; it takes '),
         ([{}], {}, 'a fault is a name, "cut@after_tokens=3" or {"cut": {"after_tokens": 3}}, not {}'),
-        ([], {"errors": [999]}, "999 is the status of no error; write 400 to 599"),
+        ([], {"errors": [999]}, "999 is not an error status; write 400 to 599"),
         (["cut"], {"when": {"modl": "x"}}, 'unknown field "modl"; did you mean "model"?'),
         (["cut"], {"times": 0}, '"times" expects at least 1, not 0'),
     ],
@@ -160,7 +160,7 @@ def test_one_alone_stands_for_a_list() -> None:
         ({"expect": "raised"}, "expect must be a table, not 'raised'"),
         ({"when": ["hello"]}, "when must be a table, not ['hello']"),
         ({"limit": 0}, "limit must be more than 0 s"),
-        ({"errors": 99}, "99 is the status of no error; write 400 to 599, or a table with a status and a message"),
+        ({"errors": 99}, "99 is not an error status; write 400 to 599, or a table with a status and a message"),
         (
             {"allow": 5},
             'allow: "5" is not one of the bad outcomes: hung, truncated, failed, left_open, ignored_retry_after',

@@ -156,7 +156,7 @@ def test_one_alone_stands_for_a_list() -> None:
         ({"limit": "soon"}, '"soon" is not a duration; write 300ms, 2s, 1m or a number of seconds'),
         ({"expect": {"cutt": "raised"}}, 'expect: the matrix has no fault "cutt"; did you mean "cut"?'),
         ({"expect": {"cut": "raise"}}, 'expect: there is no outcome "raise"; did you mean "raised"?'),
-        ({"expect": {"cut": 42}}, "expect: expect takes an outcome or an error, not 42"),
+        ({"expect": {"cut": 42}}, "expect takes an outcome or an error, not 42"),
         ({"expect": "raised"}, "expect must be a table, not 'raised'"),
         ({"when": ["hello"]}, "when must be a table, not ['hello']"),
         ({"limit": 0}, "limit must be more than 0 s"),
@@ -189,7 +189,7 @@ def test_what_waits_for_an_answer_goes_on_when_it_is_let_go() -> None:
     with TimeLimit(0.05, answer.set) as limit:
         assert answer.wait(20)
     assert limit.exceeded
-    assert limit.where.startswith("tests/testing/faults/test_limit.py:")
+    assert limit.where.startswith("tests/testing/test_fault_matrix.py:")
 
 
 def stubborn(limit: TimeLimit) -> None:

@@ -235,7 +235,7 @@ def test_what_was_asked_as_text(server: MockServer) -> None:
 
 def test_rules_that_are_laid_over_all_others(server: MockServer) -> None:
     server.on().reply("Hello")
-    server.lay(server.compiled({"name": "busy", "times": 1, "then": {"error": 503}}, Place("here.py", 1, 1)))
+    server.override(server.compiled({"name": "busy", "times": 1, "then": {"error": 503}}, Place("here.py", 1, 1)))
     assert [posted(server).status_code, posted(server).status_code] == [503, 200]
     assert server.calls[0].source == "rule here.py:1 busy"
     server.reset()
@@ -247,7 +247,7 @@ def test_what_goes_out_is_waited_for_as_long_as_somebody_takes_it(server: MockSe
     server.on().reply("Hello", faults=[{"stall": {"after_tokens": 1}}])
     body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
     with httpx.stream("POST", server.url + CHAT, json=body):
-        server.quieten(0.05)
+        server.wait_until_idle(0.05)
         assert server.calls[0].ended == "open"
-    server.quieten(20)
+    server.wait_until_idle(20)
     assert server.calls[0].ended.startswith("client left after 2 frames")

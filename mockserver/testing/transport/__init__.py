@@ -95,7 +95,7 @@ def library_of(request: Any) -> HttpLibrary:
 @cache
 def _library(kind: type) -> HttpLibrary:
     base = next(base for base in reversed(kind.__mro__) if base.__name__ == "Request")
-    return HttpLibrary(sys.modules[base.__module__.partition(".")[0]])
+    return _library(base) if base is not kind else HttpLibrary(sys.modules[base.__module__.partition(".")[0]])
 
 
 ERRORS = ("ReadTimeout", "ReadError", "RemoteProtocolError")
@@ -125,13 +125,13 @@ class Transport(_Base):
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
         library = library_of(request)
-        answer = self._answer(request, request.read(), library, in_asyncio=False)
+        answer = self._answer(request, request.read(), library, patient=False)
         return _response(request, answer.next(), answer, library)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
         library = library_of(request)
-        answer = self._answer(request, await request.aread(), library, in_asyncio=_in_asyncio())
+        answer = self._answer(request, await request.aread(), library, patient=_in_asyncio())
         return _response(request, await answer.next_async(), answer, library)
 
     def hang_up(self) -> None:
@@ -156,7 +156,7 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
-    def _answer(self, request: Any, body: bytes, library: HttpLibrary, *, in_asyncio: bool) -> Answer:
+    def _answer(self, request: Any, body: bytes, library: HttpLibrary, *, patient: bool) -> Answer:
         """The answer to a request, not started yet."""
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
@@ -169,7 +169,7 @@ class Transport(_Base):
             "query_string": query,
             "headers": [(name.lower(), value) for name, value in request.headers.raw],
         }
-        steps = Steps(self._gate, scope, body, in_asyncio=in_asyncio)
+        steps = Steps(self._gate, scope, body, patient=patient)
         read_timeout = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
         answer = Answer(steps, self._clock, lambda name, message: library.error(name, message, request), read_timeout)
         with self._gate.lock:

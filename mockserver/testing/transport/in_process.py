@@ -168,10 +168,10 @@ class Gate:
 
 
 class Steps:
-    """The steps of one request; with `in_asyncio` it can wait for others. It performs the application's actions."""
+    """The steps of one request; if it is `patient` it can wait for others. It performs the application's actions."""
 
-    def __init__(self, gate: Gate, scope: Scope, body: bytes, *, in_asyncio: bool) -> None:
-        self.in_asyncio, self.over = in_asyncio, False
+    def __init__(self, gate: Gate, scope: Scope, body: bytes, *, patient: bool) -> None:
+        self.patient, self.over = patient, False
         self._lock = gate.lock
         self._note: Note | None = None
         self._body: bytes | None = body

@@ -31,7 +31,7 @@ class Acting:
 
 def steps(app: ASGIApp, body: bytes = b"") -> Steps:
     """The steps of a request to an application."""
-    return Steps(Gate(app), {"type": "http"}, body, in_asyncio=False)
+    return Steps(Gate(app), {"type": "http"}, body, patient=False)
 
 
 def doing(work: Callable[[Any, Any], Any]) -> ASGIApp:

@@ -297,7 +297,7 @@ def test_one_step_at_a_time_is_made() -> None:
     gate = Gate(doing(working))
 
     def walk() -> None:
-        stepped = Steps(gate, {"type": "http"}, b"", in_asyncio=False)
+        stepped = Steps(gate, {"type": "http"}, b"", patient=False)
         while stepped.next() is not END:
             pass
 

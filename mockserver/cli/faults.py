@@ -114,7 +114,9 @@ class _Bench:
             if case.rule is None:
                 intact = ran.out
                 _check_without_faults(ran, calls, self.matrix.limit)
-                yield FaultRow(name, case.name, "stream" if calls[0].stream else "plain", "recovered", "passes", bad=False)
+                yield FaultRow(
+                    name, case.name, "stream" if calls[0].stream else "plain", "recovered", "passes", bad=False
+                )
             else:
                 verdict = judge(case, self._result(ran, intact), calls)
                 yield self.matrix.criteria.row(name, case, _with_output(verdict, ran, intact))

@@ -4,9 +4,9 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Protocol, Self, Unpack
 
-from mockserver.config.errors import ConfigError, MockserverError
+from mockserver.config.errors import ConfigError, MockserverError, Place
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
 from mockserver.core.json import Json
@@ -17,9 +17,6 @@ from mockserver.rules.load import Rule
 from mockserver.rules.templates import is_template
 from mockserver.testing.calls import Calls
 from mockserver.testing.options import Details, Then, When, caller, table
-
-if TYPE_CHECKING:
-    from mockserver.testing.server import MockServer
 
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
@@ -84,13 +81,35 @@ class UniqueNames:
         return found
 
 
+class RuleServer(Protocol):
+    """The part of MockServer that a declared rule uses."""
+
+    names: UniqueNames
+
+    def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
+        """A rule declared at a place of a program. Raises RuleError."""
+
+    def update_rules(self) -> None:
+        """Use the rules that are declared now."""
+
+    def remove_rule(self, declared: "Declared") -> None:
+        """Remove a declared rule."""
+
+    def function_failed(self, declared: "Declared", error: Exception) -> None:
+        """Note that a reply function raised."""
+
+    @property
+    def calls(self) -> Calls:
+        """All calls so far."""
+
+
 class Declared:
     """A rule that `on(...)` declared; call one of its methods to give it an answer.
 
     Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
     """
 
-    def __init__(self, server: "MockServer", name: str | None, when: When) -> None:
+    def __init__(self, server: RuleServer, name: str | None, when: When) -> None:
         self.place = caller()
         if name is not None and not isinstance(name, str):
             raise ConfigError(

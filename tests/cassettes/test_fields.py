@@ -101,7 +101,7 @@ reply:
             ", sha256: unknown",
             "",
             '5:8: the "sha256" of the body is missing: was the file cut off? '
-            "Of a reply written by hand, say sha256: unknown  [reply: {status: 200}]",
+            "In a reply written by hand, use sha256: unknown  [reply: {status: 200}]",
         ),
     ],
 )

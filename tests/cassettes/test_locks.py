@@ -19,7 +19,7 @@ def test_what_is_held_is_read_and_written(tmp_path: Path) -> None:
         assert (held.read(0), held.read(8), held.read(-1), held.read(99)) == (b"0123456789", b"89", b"0123456789", b"")
         held.write(8, b"xyz")
         assert held.status.st_size == 11
-        held.cut(9)
+        held.truncate(9)
         held.close()
         held.close()
     assert path.read_bytes() == b"01234567x"
@@ -77,7 +77,7 @@ def test_a_file_that_went_away_while_one_waited(tmp_path: Path) -> None:
 def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    for name, words in (("pipe", "a cassette is a file, and this is none"), ("folder", "cannot be written: Is a")):
+    for name, words in (("pipe", "not a regular file, as a cassette must be"), ("folder", "cannot be written: Is a")):
         with pytest.raises(CassetteError, match=f"{name}: {words}"), locked(tmp_path / name, alone=True):
             pass
     with pytest.raises(CassetteError, match="a cassette is a file"), locked(tmp_path / "folder", alone=False):
@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_locked_can_be_read(tmp_path: Path, monkeypatch: p
     path.write_bytes(b"old")
     with locked(path, alone=False) as held:
         assert held.read(0) == b"old"
-    words = "a: cannot be locked: No locks available; what was there before is unharmed"
+    words = "a: cannot be locked: No locks available; its content is unchanged"
     with pytest.raises(CassetteError, match=words), locked(path, alone=True):
         pass
 
@@ -113,8 +113,8 @@ def test_who_never_lets_go_hinders_nobody_for_ever(
 ) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"x")
-    monkeypatch.setattr(store, "PATIENCE", 0.02)
-    told = r"a: another program holds it locked for 0.02 s; let that go on, or end it"
+    monkeypatch.setattr(store, "LOCK_TIMEOUT", 0.02)
+    told = r"a: another program has locked it for over 0.02 s; wait for it, or stop it"
     with locked(path, alone=True), pytest.raises(CassetteError, match=told), locked(path, alone=alone):
         pass
     with locked(path, alone=alone) as held:

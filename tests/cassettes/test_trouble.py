@@ -65,9 +65,9 @@ def test_a_folder_that_may_not_be_written(own: Path) -> None:
         cassette.append(samples.plain(1))
         own.chmod(0o500)
         assert complaint(fresh.append, samples.plain(2)) == (
-            f"{own}/b.yaml: cannot be begun: Permission denied; what was there before is unharmed"
+            f"{own}/b.yaml: cannot be created: Permission denied; its content is unchanged"
         )
-        words = f"{own}/a.yaml: cannot be written: Permission denied; what was there before is unharmed"
+        words = f"{own}/a.yaml: cannot be written: Permission denied; its content is unchanged"
         assert complaint(cassette.append, samples.plain(2)) == words
         assert complaint(cassette.rewrite, lambda episodes: ()) == words.replace("written", "replaced")
         assert complaint(CassetteFile(own / "c" / "d.yaml").append, samples.plain(2)).startswith(
@@ -115,9 +115,9 @@ def test_a_full_disk_harms_nothing(cassette: CassetteFile) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     told_by = subprocess.run(child, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert told_by.stdout.split("\n") == [
-        "chat.yaml: cannot be written: File too large; what was there before is unharmed",
-        "chat.yaml: cannot be written: File too large; what was there before is unharmed",
-        "chat.yaml: cannot be replaced: File too large; what was there before is unharmed",
+        "chat.yaml: cannot be written: File too large; its content is unchanged",
+        "chat.yaml: cannot be written: File too large; its content is unchanged",
+        "chat.yaml: cannot be replaced: File too large; its content is unchanged",
         "2",
         "",
     ]
@@ -141,11 +141,11 @@ def test_a_file_that_is_too_large(cassette: CassetteFile) -> None:
 
 def test_a_folder_in_its_place(cassette: CassetteFile) -> None:
     cassette.path.mkdir(parents=True)
-    assert complaint(cassette.load) == f"{cassette.path}: a cassette is a file, and this is none"
+    assert complaint(cassette.load) == f"{cassette.path}: not a regular file, as a cassette must be"
     assert complaint(cassette.append, samples.plain()).startswith(f"{cassette.path}: cannot be written: Is a directory")
     other = CassetteFile(cassette.path.parent / "file" / "b.yaml")
     (cassette.path.parent / "file").write_text("")
-    assert complaint(other.append, samples.plain()).startswith(f"{other.path}: cannot be begun: ")
+    assert complaint(other.append, samples.plain()).startswith(f"{other.path}: cannot be created: ")
 
 
 def test_a_file_system_without_links(cassette: CassetteFile, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,8 +186,8 @@ def test_names(tmp_path: Path, name: str, path: str) -> None:
 )
 def test_names_that_are_none(tmp_path: Path, name: str) -> None:
     assert complaint(named, tmp_path, name) == (
-        f"{name[:100]!a} is no name of a cassette: it has letters, digits and signs such as - _ . [ ], "
-        f"and / for a folder within {tmp_path}"
+        f"{name[:100]!a} is not a valid cassette name: use letters, digits and characters such as - _ . [ ], "
+        f"and / for folders within {tmp_path}"
     )
 
 
@@ -200,7 +200,7 @@ def test_links_lead_nowhere_else(tmp_path: Path) -> None:
     (folder / "real.yaml").write_text(HEAD)
     (folder / "alias.yaml").symlink_to("real.yaml")
     for name in ("out/a", "passwd"):
-        assert "a link leads out of" in complaint(named, folder, name)
+        assert "this link leads out of" in complaint(named, folder, name)
     with pytest.raises(CassetteError):
         CassetteFile(named(folder, "loop/a")).append(samples.plain())
     cassette = CassetteFile(named(folder, "alias"))

@@ -104,7 +104,7 @@ def test_a_file_that_cannot_be_written_hinders_no_answer(up: Upstream, tmp_path:
     with recording(folder, base(up, "plain")) as port:
         folder.write_text("no folder")
         assert ask(port, "hi").body == ANSWER
-        assert "tapes/chat.yaml: cannot be begun: " in noted(port)["unrecorded"]
+        assert "tapes/chat.yaml: cannot be created: " in noted(port)["unrecorded"]
 
 
 def test_all_is_recorded_anew_in_each_run(up: Upstream, tmp_path: Path) -> None:

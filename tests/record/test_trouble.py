@@ -18,7 +18,7 @@ from tests.kit.scripts import ANSWER, EVENTS, HI, STREAM, base
 from tests.kit.served import served
 from tests.kit.upstream import Upstream
 
-UNHARMED = "; what was there before is unharmed"
+UNHARMED = "; its content is unchanged"
 
 
 def in_the_way(folder: Path) -> None:
@@ -52,12 +52,12 @@ def led_away(folder: Path) -> None:
 
 
 HINDRANCES: dict[str, tuple[Callable[[Path], None], str]] = {
-    "a file in the folder's place": (in_the_way, "cannot be begun: "),
+    "a file in the folder's place": (in_the_way, "cannot be created: "),
     "a folder in the cassette's place": (in_its_place, "cannot be written: Is a directory"),
     "a file that is no cassette": (foreign, "chat.yaml:1:1: "),
     "a cassette that was cut off": (torn, "chat.yaml:3:"),
     "a file of 100 MB": (immense, "100,000,000 bytes are more than a cassette may have"),
-    "a link to elsewhere": (led_away, "a link leads out of"),
+    "a link to elsewhere": (led_away, "this link leads out of"),
 }
 
 

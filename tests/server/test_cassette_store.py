@@ -136,7 +136,7 @@ def test_a_name_that_cannot_be_is_told_where_it_stands() -> None:
 
     with pytest.raises(MockserverError) as refused:
         check(loaded("rules: [{then: {cassette: ../a}}]"), folder().store())
-    assert str(refused.value).startswith("r.yaml:1:9: '../a' is no name of a cassette")
+    assert str(refused.value).startswith("r.yaml:1:9: '../a' is not a valid cassette name")
 
 
 ONE, TWO, THREE = (episode(chat(text), text) for text in "abc")

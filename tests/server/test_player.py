@@ -152,7 +152,7 @@ def test_a_named_cassette_is_looked_into_alone_and_never_recorded() -> None:
     assert got(two) == "2"
 
 
-@pytest.mark.parametrize(("name", "said"), [("none", 'there is no cassette "none"'), ("../up", "is no name")])
+@pytest.mark.parametrize(("name", "said"), [("none", 'there is no cassette "none"'), ("../up", "is not a valid")])
 def test_a_named_cassette_that_cannot_be_played_is_told(name: str, said: str) -> None:
     (found,) = played(player(folder(), name=None), asked("one"), cassette=name)
     assert said in got(found)

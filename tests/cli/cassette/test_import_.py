@@ -88,7 +88,7 @@ def test_a_dialect_that_is_none(place: Place) -> None:
 def test_a_name_that_leads_out(place: Place) -> None:
     ran = place.run("import", vcr(interaction()), "--into", "../x")
     assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-    assert "no name of a cassette" in ran.err
+    assert "not a valid cassette name" in ran.err
 
 
 def test_what_is_no_recording_at_all(place: Place) -> None:

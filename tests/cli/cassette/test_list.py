@@ -55,7 +55,7 @@ def test_a_folder_or_a_cassette_that_is_not_there(place: Place) -> None:
     for name in ("../chat", "/etc/passwd"):
         ran = place.run("list", name)
         assert (ran.code, len(ran.err.splitlines())) == (2, 1)
-        assert "no name of a cassette" in ran.err
+        assert "not a valid cassette name" in ran.err
 
 
 def test_another_folder(place: Place) -> None:

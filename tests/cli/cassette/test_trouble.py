@@ -49,7 +49,7 @@ def call(place: Place, command: tuple[str, ...], name: str) -> Ran:
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_a_name_that_none_can_have(place: Place, command: tuple[str, ...], name: str) -> None:
-    assert " is no name of a cassette: " in told(call(place, command, name))
+    assert " is not a valid cassette name: " in told(call(place, command, name))
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -72,9 +72,9 @@ def test_what_is_too_large_or_no_file(place: Place, command: tuple[str, ...]) ->
     (place.folder / "away.yaml").symlink_to("/etc/hostname")
     (place.folder / "round.yaml").symlink_to("round.yaml")
     assert "100,000,000 bytes are more than a cassette may have" in told(call(place, command, "large"))
-    assert "a cassette is a file, and this is none" in told(call(place, command, "folder"))
-    assert "a cassette is a file, and this is none" in told(call(place, command, "pipe"))
-    assert "a link leads out of cassettes" in told(call(place, command, "away"))
+    assert "not a regular file, as a cassette must be" in told(call(place, command, "folder"))
+    assert "not a regular file, as a cassette must be" in told(call(place, command, "pipe"))
+    assert "this link leads out of cassettes" in told(call(place, command, "away"))
     assert "cassettes/round.yaml: " in told(call(place, command, "round"))
 
 
@@ -113,7 +113,7 @@ def test_a_file_that_nobody_may_write(own: Place) -> None:
         taken = own.run("import", "other.har", "--into", "chat")
         assert own.run("list", "chat").code == 0
     assert taken.code == 2 or taken.out.endswith("1 already there\n")
-    assert "chat.yaml: cannot be written: Permission denied; what was there before is unharmed" in taken.err
+    assert "chat.yaml: cannot be written: Permission denied; its content is unchanged" in taken.err
     assert file.read_bytes() == before
 
 

@@ -174,7 +174,7 @@ def test_an_added_rule_must_name_a_cassette_that_is_there() -> None:
     watched = server(folder(other=[TWO]))
     for body, error in (
         ({"name": "a", "then": {"cassette": "none"}}, 'rule "a": there is no cassette "none" in'),
-        ({"name": "a", "then": {"steps": [{"cassette": "../up"}]}}, "'../up' is no name of a cassette"),
+        ({"name": "a", "then": {"steps": [{"cassette": "../up"}]}}, "'../up' is not a valid cassette name"),
     ):
         refused = watched.api("rules?namespace=mine", {"rules": [rule("first", "1"), body]})
         assert refused.status == 400

@@ -196,7 +196,7 @@ def test_a_cassette_that_comes_or_goes_is_a_change(store: CassetteStore, files: 
 def test_a_broken_cassette_is_a_change_until_it_has_been_read(store: CassetteStore, files: Folder) -> None:
     files.file("chat").path.write_text("hello\n")
     store.refresh("chat")
-    with pytest.raises(CassetteError, match="no cassette"):
+    with pytest.raises(CassetteError, match="not a cassette"):
         store.load("chat")
     assert not store.changed()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.cassettes.importing.kit import ANSWER, interaction
+from tests.cassettes.convert.kit import ANSWER, interaction
 from tests.cli.cassette.conftest import Place
 
 

@@ -102,7 +102,7 @@ def test_a_reload_reads_what_namespaces_play(tmp_path: Path) -> None:
     watched.post("rules?namespace=mine", {"name": "a", "when": {"last_user": "two"}, "then": {"cassette": "other"}})
     (tmp_path / "other.yaml").write_text("hello\n")
     refused = watched.api("reload", b"")
-    assert (refused.status, "other.yaml:1:1: no cassette" in refused.json["error"]) == (400, True)
+    assert (refused.status, "other.yaml:1:1: not a cassette" in refused.json["error"]) == (400, True)
     assert watched.chat("one", namespace="mine").source == "cassette chat.yaml#1"
     (tmp_path / "other.yaml").unlink()
     (tmp_path / "third.yaml").unlink()

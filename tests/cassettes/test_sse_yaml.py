@@ -1,19 +1,29 @@
-"""Events of a stream as lines, read by the swift way exactly as by the slow one."""
+"""Events of a stream as lines of YAML, read by the fast way exactly as by the slow one."""
+
+from textwrap import dedent
 
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mockserver.cassettes.bodies import Style
+from mockserver.cassettes.bodies import Style, Verbatim
 from mockserver.cassettes.nodes import Refused, parse
 from mockserver.cassettes.sse_yaml import (
     Layout,
+    data_of,
     event_line,
+    flow,
     layout_of,
     milliseconds,
+    quoted,
     read_event,
     read_events_fast,
+    scalar,
     seconds_of,
+    with_data,
+    word,
+    yaml_lines,
 )
 from mockserver.core.episode import RecordedEvent
 from tests.cassettes import hostile
@@ -165,3 +175,115 @@ def test_times_stay_as_they_are_once_written(at: float) -> None:
 
 def test_times_are_short() -> None:
     assert [milliseconds(at) for at in (0, 1, 0.0123, 0.0123456, -5)] == ["0", "1000", "12.3", "12.346", "0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("What is the weather in Oslo?", "What is the weather in Oslo?"),
+        ("/v1/chat", "/v1/chat"),
+        ("a:b c#d", "a:b c#d"),
+        ("été", "été"),
+        ("a: b", '"a: b"'),
+        ("a #b", '"a #b"'),
+        ("a ", '"a "'),
+        ("a:", '"a:"'),
+        ("12", '"12"'),
+        ("yes", '"yes"'),
+        ("No", '"No"'),
+        ("null", '"null"'),
+        ("", '""'),
+        ('say "a: b"', "'say \"a: b\"'"),
+        ('it\'s "a: b"', "'it''s \"a: b\"'"),
+        ('say: "a\\b"', '"say: \\"a\\\\b\\""'),
+        ("a\u2028b", '"a\\u2028b"'),
+        ("- a", '"- a"'),
+    ],
+)
+def test_scalars(text: str, shown: str) -> None:
+    assert scalar(text) == shown
+    assert yaml.safe_load(f"a: {shown}") == {"a": text}
+
+
+def test_words_stand_without_quotes_in_a_flow_too() -> None:
+    assert [word(text) for text in ("a.b-c_d", "on", "a b", "a}", "é")] == ["a.b-c_d", '"on"', '"a b"', '"a}"', '"é"']
+
+
+def test_a_flow_is_one_line() -> None:
+    assert flow({"a": ["b\n", Verbatim("1.50"), None, True, "\x85"]}) == '{"a": ["b\\n", 1.50, null, true, "\\u0085"]}'
+
+
+@pytest.mark.parametrize("text", hostile.HOSTILE)
+def test_quotes_hold_anything(text: str) -> None:
+    assert yaml.safe_load(f"a: {quoted(text)}") == {"a": text}
+    assert quoted(text).isprintable() or not text.isprintable()
+
+
+def test_tables_and_lists() -> None:
+    shown = {
+        "a": {"b": {}, "c": [], "d": [Verbatim("1"), Verbatim("2.0")]},
+        "e": [{"f": "g", "h": ["i"]}, ["j", ["k"]], "l\nm", None],
+        "n": "o\n\n",
+        "p": "  q\nr",
+        "s": "\n\n",
+        "t": "u\r\nv",
+    }
+    assert "\n".join(yaml_lines(shown)) + "\n" == dedent(
+        """\
+        a:
+          b: {}
+          c: []
+          d: [1, 2.0]
+        e:
+          - f: g
+            h:
+              - i
+          -
+            - j
+            -
+              - k
+          - |-
+            l
+            m
+          - null
+        "n": |+
+          o
+
+        p: |2-
+            q
+          r
+        s: "\\n\\n"
+        t: "u\\r\\nv"
+        """
+    )
+    assert yaml.safe_load("\n".join(yaml_lines(shown)))["e"] == [{"f": "g", "h": ["i"]}, ["j", ["k"]], "l\nm", None]
+
+
+EVENTS = [
+    (b'data: {"a":1}\n\n', '{"a":1}', b"data: X\n\n"),
+    (b'event: b\r\ndata:{"a":1}\r\nid: 3\r\n\r\n', '{"a":1}', b"event: b\r\ndata:X\r\nid: 3\r\n\r\n"),
+    (b"data: [DONE]\n\n", "[DONE]", b"data: X\n\n"),
+    (b"data:\n\n", "", b"data:X\n\n"),
+    (b"data: a\rdata: b\r\r", "a\nb", b"data: X\rdata: \r\r"),
+    (b"data: \xff\n\n", "\udcff", b"data: X\n\n"),
+]
+
+
+@pytest.mark.parametrize(("event", "data", "changed"), EVENTS)
+def test_the_data_of_an_event(event: bytes, data: str, changed: bytes) -> None:
+    assert data_of(event) == data
+    assert with_data(event, data) == event
+    assert with_data(event, "X") == changed
+
+
+def test_data_of_several_lines_stay_where_they_were() -> None:
+    event = b'data: {\ndata:   "a": 1\nid: 7\ndata: }\n\n'
+    data = data_of(event)
+    assert data == '{\n  "a": 1\n}'
+    assert with_data(event, data.replace("1", "2")) == event.replace(b"1", b"2")
+
+
+@pytest.mark.parametrize("event", [b": ping\n\n", b"event: end\n\n", b"", b"metadata: 1\n\n"])
+def test_an_event_without_data(event: bytes) -> None:
+    assert data_of(event) is None
+    assert with_data(event, "x") == event

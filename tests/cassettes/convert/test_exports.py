@@ -9,7 +9,7 @@ from mockserver.cassettes.convert.imports import import_file
 from mockserver.cassettes.convert.providers import ADDRESSES
 from mockserver.core.episode import Recorded
 from mockserver.dialects import discover
-from tests.cassettes.importing.kit import KNOWN
+from tests.cassettes.convert.kit import KNOWN
 from tests.kit.episodes import AT, chat, episode
 from tests.kit.local import local
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mockserver.cassettes.convert.providers import dialect_of, local_target
-from tests.cassettes.importing.kit import KNOWN
+from tests.cassettes.convert.kit import KNOWN
 
 PLACES = [
     ("https://api.openai.com/v1/chat/completions", "openai", "/openai/v1/chat/completions", "chat"),

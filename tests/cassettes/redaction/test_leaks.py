@@ -1,18 +1,56 @@
-"""What looks like a secret stops the write: the report says where, shows little, and tells how to allow it."""
+"""What looks like a secret is reported with its place, unless it is allowed."""
 
 import json
 from base64 import b64encode
+from hashlib import sha256
 from pathlib import Path
 from time import process_time
 
 import pytest
 
-from mockserver.cassettes.redaction.leaks import MAX_LEAKS, Leak, leaks
+from mockserver.cassettes.redaction.leaks import MAX_LEAKS, Leak, allowed, entry_of, leaks
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, Recorded, Sent
 
-TESTS = Path(__file__).parents[1]
-KEY = "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"
+KEY = "sk-proj-0a1B2c3D4e5F"
+
+
+@pytest.mark.parametrize(
+    "entry", [KEY, "sk-proj-*", "*4e5F", "*1B*3D*", "*", entry_of(KEY), "sha256:" + sha256(KEY.encode()).hexdigest()]
+)
+def test_an_entry_that_allows(entry: str) -> None:
+    assert KEY in allowed(("other", entry))
+
+
+@pytest.mark.parametrize(
+    "entry", ["sk-proj-", "*4e5", "*3D*1B*", "sk-proj-0a1B2c3D4e5F*F", "\\*", entry_of("other"), "sk-proj-\\*"]
+)
+def test_an_entry_that_does_not(entry: str) -> None:
+    assert KEY not in allowed((entry,))
+
+
+def test_a_star_can_be_meant() -> None:
+    assert "a*b" in allowed(("a\\*b",))
+
+
+def test_nothing_is_allowed_unless_it_is_said() -> None:
+    assert KEY not in allowed(())
+
+
+@pytest.mark.parametrize("entry", ["sha256:", "sha256:1234567", "sha256:nothexadecimal", "sha256:" + "0" * 65])
+def test_a_hash_that_is_none(entry: str) -> None:
+    with pytest.raises(
+        ConfigError, match=f"^allow_secrets: {entry} must have 8 to 64 hexadecimal digits after sha256:"
+    ):
+        allowed((entry,))
+
+
+def test_an_entry_tells_nothing_of_its_value() -> None:
+    assert entry_of(KEY) == "sha256:" + sha256(KEY.encode()).hexdigest()[:16]
+
+
+TESTS = Path(__file__).parents[2]
+LEAK = "sk-proj-8fK2qLmN0pR4sT6vX9zB1dF3"
 
 
 def asked(path: str = "/v1/chat/completions", query: str = "", body: object = None, accept: str = "*/*") -> Episode:
@@ -33,42 +71,48 @@ def event(text: str) -> bytes:
     return b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}).encode() + b"\n\n"
 
 
-CHAT = {"messages": [{"role": "system", "content": "é 一"}, {"role": "user", "content": f"my key is {KEY}, ok?"}]}
+CHAT = {"messages": [{"role": "system", "content": "é 一"}, {"role": "user", "content": f"my key is {LEAK}, ok?"}]}
 WHERE = [
-    (asked(f"/v1/files/{KEY}"), "request, path"),
-    (asked(query=f"a=1&b={KEY}"), "request, query"),
-    (asked(query=f"a=1&b={KEY.replace('-', '%2D')}"), "request, query"),
-    (asked(accept=KEY), "request, header accept"),
+    (asked(f"/v1/files/{LEAK}"), "request, path"),
+    (asked(query=f"a=1&b={LEAK}"), "request, query"),
+    (asked(query=f"a=1&b={LEAK.replace('-', '%2D')}"), "request, query"),
+    (asked(accept=LEAK), "request, header accept"),
     (asked(body=CHAT), "request, body, $.messages[1].content"),
-    (asked(body={"a b": [{KEY: 1}]}), 'request, body, $["a b"][0]'),
-    (asked(body={"a": json.dumps({"b": KEY})}), "request, body, $.a"),
-    (answered(request_id=KEY), "answer, header x-request-id"),
-    (answered(json.dumps({"a": [0, KEY]}).encode()), "answer, body, $.a[1]"),
-    (answered(json.dumps({"ü": 1, "a": [0, KEY]}).encode()), "answer, body, $.a[1]"),
-    (answered(f"<html>\n<p>{KEY}</p>".encode()), "answer, body, line 2"),
-    (answered(b"\xff\xfe " + KEY.encode()), "answer, body, line 1"),
-    (answered(b'{"a":["' + KEY.replace("-", "\\u002d").encode() + b'"]}'), "answer, body, $.a[0]"),
-    (answered(b"", (b": ping\n\n", event("a"), event(f"say {KEY}"))), "answer, event 3, $.choices[0].delta.content"),
+    (asked(body={"a b": [{LEAK: 1}]}), 'request, body, $["a b"][0]'),
+    (asked(body={"a": json.dumps({"b": LEAK})}), "request, body, $.a"),
+    (answered(request_id=LEAK), "answer, header x-request-id"),
+    (answered(json.dumps({"a": [0, LEAK]}).encode()), "answer, body, $.a[1]"),
+    (answered(json.dumps({"ü": 1, "a": [0, LEAK]}).encode()), "answer, body, $.a[1]"),
+    (answered(f"<html>\n<p>{LEAK}</p>".encode()), "answer, body, line 2"),
+    (answered(b"\xff\xfe " + LEAK.encode()), "answer, body, line 1"),
+    (answered(b'{"a":["' + LEAK.replace("-", "\\u002d").encode() + b'"]}'), "answer, body, $.a[0]"),
     (
-        answered(b"", (b"event: x\r\nid: 1\r\ndata:" + json.dumps([KEY]).encode() + b"\r\n\r\n",)),
+        answered(b"", (b": ping\n\n", event("a"), event(f"say {LEAK}"))),
+        "answer, event 3, $.choices[0].delta.content",
+    ),
+    (
+        answered(b"", (b"event: x\r\nid: 1\r\ndata:" + json.dumps([LEAK]).encode() + b"\r\n\r\n",)),
         "answer, event 1, $[0]",
     ),
-    (answered(b"", (b"data: \\u0041\\u0041\\u0041\n\n", event(KEY))), "answer, event 2, $.choices[0].delta.content"),
-    (answered(b"", (b"id: " + KEY.encode() + b"\ndata: 1\n\n",)), "answer, event 1"),
-    (answered(b"", (b"data: no JSON " + KEY.encode() + b"\n\n",)), "answer, event 1"),
     (
-        answered(b"", (event("a "), event(KEY[:9]), event(KEY[9:20]), event(KEY[20:]))),
+        answered(b"", (b"data: \\u0041\\u0041\\u0041\n\n", event(LEAK))),
+        "answer, event 2, $.choices[0].delta.content",
+    ),
+    (answered(b"", (b"id: " + LEAK.encode() + b"\ndata: 1\n\n",)), "answer, event 1"),
+    (answered(b"", (b"data: no JSON " + LEAK.encode() + b"\n\n",)), "answer, event 1"),
+    (
+        answered(b"", (event("a "), event(LEAK[:9]), event(LEAK[9:20]), event(LEAK[20:]))),
         "answer, in pieces, events 1 to 4",
     ),
     (
         answered(
             json.dumps(
-                {"logprobs": {"content": [{"token": KEY[:9]}, {"token": KEY[9:20]}, {"token": KEY[20:]}]}}
+                {"logprobs": {"content": [{"token": LEAK[:9]}, {"token": LEAK[9:20]}, {"token": LEAK[20:]}]}}
             ).encode()
         ),
         "answer, body, in pieces",
     ),
-    (Episode("openai", "chat", f"ft:{KEY}", Sent("POST", "/"), Recorded(200)), "model"),
+    (Episode("openai", "chat", f"ft:{LEAK}", Sent("POST", "/"), Recorded(200)), "model"),
 ]
 
 
@@ -79,19 +123,19 @@ def test_where_it_stands(episode: Episode, where: str) -> None:
 
 
 def test_the_report_says_how_to_allow_it_and_tells_nothing() -> None:
-    (leak,) = leaks(asked(body=[KEY]))
+    (leak,) = leaks(asked(body=[LEAK]))
     assert str(leak) == (
         "request, body, $[0]: sk-p...(masked) looks like a secret (OpenAI key); if it is not one, allow it: "
         'allow_secrets: ["sha256:f49b3c6b56972f76"]'
     )
-    assert KEY[5:] not in repr(leak)
+    assert LEAK[5:] not in repr(leak)
     assert leak == Leak(leak.kind, leak.where, leak.shown, leak.how)
 
 
-@pytest.mark.parametrize("allow", [KEY, "sk-proj-8fK2*", "sha256:f49b3c6b56972f76", "sha256:f49b3c6b"])
+@pytest.mark.parametrize("allow", [LEAK, "sk-proj-8fK2*", "sha256:f49b3c6b56972f76", "sha256:f49b3c6b"])
 def test_what_is_allowed_is_no_leak(allow: str) -> None:
-    assert leaks(asked(body=[KEY]), (allow,)) == ()
-    assert leaks(asked(body=[KEY + "x"]), (allow.replace("*", ""),))
+    assert leaks(asked(body=[LEAK]), (allow,)) == ()
+    assert leaks(asked(body=[LEAK + "x"]), (allow.replace("*", ""),))
 
 
 def test_what_cannot_be_allowed_is_an_error() -> None:
@@ -100,7 +144,7 @@ def test_what_cannot_be_allowed_is_an_error() -> None:
 
 
 def test_a_value_is_told_once_and_not_too_many_are() -> None:
-    assert len(leaks(asked(body=[KEY, KEY, {"a": KEY}]))) == 1
+    assert len(leaks(asked(body=[LEAK, LEAK, {"a": LEAK}]))) == 1
     many = [f"ghp_8fK2qLmN0pR4sT6vX9zB1dF3hJ5kM7{number:06}" for number in range(100, 200)]
     assert len(leaks(asked(body=many))) == MAX_LEAKS
 
@@ -145,8 +189,8 @@ EVIL = {
 def spent(data: bytes) -> float:
     """Seconds of work for an answer, whole and as events."""
     start = process_time()
-    leaks(answered(data + KEY.encode()))
-    leaks(answered(b"", (b"data: " + data + KEY.encode() + b"\n\n",)))
+    leaks(answered(data + LEAK.encode()))
+    leaks(answered(b"", (b"data: " + data + LEAK.encode() + b"\n\n",)))
     leaks(answered(b"", (event("a"),) * (len(data) // 100)))
     return process_time() - start
 

@@ -1,15 +1,16 @@
-"""Cassettes on disk: what was appended stays, from whatever side trouble comes."""
+"""Cassettes on disk: appended, rewritten, locked and repaired."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from mockserver.cassettes import store
 from mockserver.cassettes.format import HEAD, document
-from mockserver.cassettes.store import CassetteFile, PendingAppend, absent, names
+from mockserver.cassettes.store import CassetteFile, PendingAppend, absent, locked, names
 from mockserver.config.errors import CassetteError
 from mockserver.core.episode import Episode
 from tests.cassettes import samples
@@ -217,8 +218,8 @@ def test_a_change_that_fails_changes_nothing(cassette: CassetteFile) -> None:
     with pytest.raises(FileNotFoundError):
         cassette.rewrite(fails)
     bad = replace(samples.plain(), request=replace(samples.plain().request, path="/\udcff"))
-    assert "cannot be kept" in complaint(cassette.rewrite, lambda episodes: (bad,))
-    assert "cannot be kept" in complaint(cassette.append, bad)
+    assert "cannot be recorded" in complaint(cassette.rewrite, lambda episodes: (bad,))
+    assert "cannot be recorded" in complaint(cassette.append, bad)
     assert cassette.path.read_bytes() == before
 
 
@@ -236,3 +237,172 @@ def test_which_there_are(tmp_path: Path) -> None:
     assert absent(tmp_path, "zzz").endswith("; there are a/tools, chat")
     for name in ("caht", f"{tmp_path}/chat.yaml"):
         assert absent(tmp_path, name).endswith('; did you mean "chat"?')
+
+
+NOTE = PendingAppend(4, b"---\nabcdef\n")
+
+
+@pytest.mark.parametrize("count", range(len(NOTE.document)))
+def test_half_an_append_is_taken_away(count: int) -> None:
+    assert NOTE.whole(b"old\n" + NOTE.document[:count]) == b"old\n"
+    assert NOTE.whole(b"old\n" + NOTE.document[:count] + b"\0" * (len(NOTE.document) - count)) == b"old\n"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"old\n" + NOTE.document,
+        b"old\n" + NOTE.document + b"---\nnext\n",
+        b"old\n---\nabcdeX",
+        b"old\n---\nother\n",
+        b"old\nabc",
+        b"old",
+        b"",
+        b"old\n" + NOTE.document + b"\0",
+    ],
+)
+def test_all_else_stays(data: bytes) -> None:
+    assert NOTE.whole(data) == data
+
+
+def test_a_note_is_found_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    assert store.read_note(path) is None
+    store.write_note(path, NOTE)
+    assert store.note_path(path).stat().st_mode & 0o777 == 0o600
+    assert store.read_note(path) == NOTE
+    store.drop_note(path)
+    store.drop_note(path)
+    assert store.read_note(path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_half_a_note_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    store.write_note(path, NOTE)
+    whole = store.note_path(path).read_bytes()
+    for count in range(len(whole)):
+        store.note_path(path).write_bytes(whole[:count])
+        assert store.read_note(path) is None
+    for other in (whole + b"x", whole.replace(b"abc", b"abd"), b"[1]\n---\n", b"{}\n", b"\xff\n"):
+        store.note_path(path).write_bytes(other)
+        assert store.read_note(path) is None
+
+
+def test_a_note_is_written_over_no_link(tmp_path: Path) -> None:
+    aim = tmp_path / "aim"
+    aim.write_text("mine")
+    path = tmp_path / "a.yaml"
+    store.note_path(path).symlink_to(aim)
+    with pytest.raises(OSError, match="symbolic links"):
+        store.write_note(path, NOTE)
+    assert aim.read_text() == "mine"
+
+
+def test_what_is_held_is_read_and_written(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"0123456789")
+    with locked(path, alone=True) as held:
+        assert (held.read(0), held.read(8), held.read(-1), held.read(99)) == (b"0123456789", b"89", b"0123456789", b"")
+        held.write(8, b"xyz")
+        assert held.status.st_size == 11
+        held.truncate(9)
+        held.close()
+        held.close()
+    assert path.read_bytes() == b"01234567x"
+
+
+def test_readers_go_together_and_a_writer_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"")
+    inside = Event()
+
+    def write() -> None:
+        with locked(path, alone=True):
+            inside.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        with locked(path, alone=False), locked(path, alone=False):
+            waiting = pool.submit(write)
+            assert not inside.wait(0.05)
+        waiting.result(10)
+    assert inside.is_set()
+
+
+def test_who_waited_gets_the_file_that_took_the_place(tmp_path: Path) -> None:
+    path, fresh = tmp_path / "a", tmp_path / "b"
+    path.write_bytes(b"old")
+    fresh.write_bytes(b"new")
+
+    def read() -> bytes:
+        with locked(path, alone=True) as held:
+            return held.read(0)
+
+    with ThreadPoolExecutor(1) as pool:
+        with locked(path, alone=True):
+            waiting = pool.submit(read)
+            os.replace(fresh, path)
+        assert waiting.result(10) == b"new"
+
+
+def test_a_file_that_went_away_while_one_waited(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+
+    def read() -> None:
+        with locked(path, alone=True):
+            pass
+
+    with ThreadPoolExecutor(1) as pool:
+        with locked(path, alone=True):
+            waiting = pool.submit(read)
+            path.unlink()
+        with pytest.raises(CassetteError, match=r"a: there is no such cassette"):
+            waiting.result(10)
+
+
+def test_what_is_no_file_is_told_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name, words in (("pipe", "not a regular file, as a cassette must be"), ("folder", "cannot be written: Is a")):
+        with pytest.raises(CassetteError, match=f"{name}: {words}"), locked(tmp_path / name, alone=True):
+            pass
+    with pytest.raises(CassetteError, match="not a regular file"), locked(tmp_path / "folder", alone=False):
+        pass
+
+
+def test_a_system_without_locks_does_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "fcntl", None)
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    with locked(path, alone=True) as held, locked(path, alone=True):
+        held.write(0, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_a_file_that_cannot_be_locked_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(descriptor: int, how: int) -> None:
+        raise OSError(37, "No locks available")
+
+    monkeypatch.setattr(store.fcntl, "flock", refuses)
+    path = tmp_path / "a"
+    path.write_bytes(b"old")
+    with locked(path, alone=False) as held:
+        assert held.read(0) == b"old"
+    words = "a: cannot be locked: No locks available; its content is unchanged"
+    with pytest.raises(CassetteError, match=words), locked(path, alone=True):
+        pass
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_who_never_lets_go_hinders_nobody_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: bool
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x")
+    monkeypatch.setattr(store, "LOCK_TIMEOUT", 0.02)
+    told = r"a: another program has locked it for over 0.02 s; wait for it, or stop it"
+    with locked(path, alone=True), pytest.raises(CassetteError, match=told), locked(path, alone=alone):
+        pass
+    with locked(path, alone=alone) as held:
+        assert held.read(0) == b"x"

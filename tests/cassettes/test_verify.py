@@ -1,4 +1,4 @@
-"""What is doubtful of episodes is found, told with its place and what to do; good ones are left in peace."""
+"""Doubtful episodes are found, with what to do; good ones pass."""
 
 import json
 from dataclasses import replace
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.cassettes.verify import DAY, Checks, findings
+from mockserver.cassettes.verify import DAY, Checks, Retired, findings, retired
 from mockserver.core.episode import Episode, Recorded
 from tests.kit.episodes import AT, chat, episode
 from tests.kit.local import local
@@ -133,3 +133,22 @@ def test_age_model_bytes_leaks_and_use() -> None:
         "was not played; to remove all such episodes: mockserver cassette prune NAME --unplayed URL",
     ]
     assert words(replace(old, at=0.0, model="m"), Checks(now=AT, max_age=1)) == []
+
+
+IN_2024, IN_2026 = 1_710_000_000.0, 1_770_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("dialect", "model", "now", "found"),
+    [
+        ("openai", "text-davinci-003", IN_2024, Retired("2024-01-04", "gpt-3.5-turbo-instruct")),
+        ("openai", "gpt-4-32k", IN_2024, None),
+        ("openai", "gpt-4-32k", IN_2026, Retired("2025-06-06", "gpt-4o")),
+        ("openai", "text-search-ada-doc-001", IN_2026, Retired("2024-01-04", "text-embedding-3-small")),
+        ("openai", "gpt-4o", IN_2026, None),
+        ("openai", "", IN_2026, None),
+        ("azure_openai", "text-davinci-003", IN_2026, None),
+    ],
+)
+def test_models_are_retired_from_their_day_on(dialect: str, model: str, now: float, found: Retired | None) -> None:
+    assert retired(dialect, model, now) == found

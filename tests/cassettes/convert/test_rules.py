@@ -1,0 +1,479 @@
+"""Rules made from episodes answer what was recorded, plain and streamed, as it was answered."""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mockserver.cassettes.convert.rules import (
+    Generalised,
+    RecordedCall,
+    RuleDraft,
+    UnsupportedError,
+    exact,
+    generalise,
+    literal,
+    make_rules,
+    rules_file,
+    then_of,
+    with_conditions,
+)
+from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, ParsedResponse, ParsedToolCall, parse_response
+from mockserver.cli.cassette.convert import recorded_calls
+from mockserver.config.source import read
+from mockserver.core.episode import Episode
+from mockserver.dialects import discover
+from tests.kit.episodes import chat, chats, episode
+from tests.kit.local import Local, local
+
+TEXT = ParsedPart("text", "a")
+SAFE = {"hate": {"filtered": False, "severity": "safe"}}
+TRIPPED = {"violence": {"filtered": True, "severity": "high"}, "hate": {"filtered": False, "severity": "low"}}
+
+ANSWERS: list[tuple[ParsedResponse, Any]] = [
+    (ParsedResponse((ParsedChoice((TEXT,), "stop"),)), {"text": "a"}),
+    (ParsedResponse((ParsedChoice((TEXT,), "length"),)), {"text": "a", "finish": "length"}),
+    (ParsedResponse((ParsedChoice((), "stop"),)), {"text": ""}),
+    (ParsedResponse((ParsedChoice((ParsedPart("reasoning", "r"), TEXT)),)), {"reasoning": "r", "text": "a"}),
+    (
+        ParsedResponse((ParsedChoice((TEXT, ParsedPart("reasoning", "r"))),)),
+        {"parts": [{"text": "a"}, {"reasoning": "r"}]},
+    ),
+    (ParsedResponse((ParsedChoice((TEXT, TEXT)),)), {"parts": [{"text": "a"}, {"text": "a"}]}),
+    (
+        ParsedResponse(
+            (
+                ParsedChoice(
+                    (
+                        ParsedPart("call", call=ParsedToolCall("f", '{"a":1}')),
+                        ParsedPart("call", call=ParsedToolCall("g", '{"a": 1}')),
+                    ),
+                    "tool_calls",
+                ),
+            )
+        ),
+        {"tool_calls": [{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": '{"a": 1}'}]},
+    ),
+    (
+        ParsedResponse((ParsedChoice((ParsedPart("call", call=ParsedToolCall("f", "x", custom=True)),)),)),
+        {"tool_calls": [{"name": "f", "input": "x"}]},
+    ),
+    (
+        ParsedResponse(
+            (ParsedChoice((ParsedPart("item", item={"type": "web_search_call", "id": "ws_1", "query": "{{"}), TEXT)),)
+        ),
+        {"items": [{"type": "web_search_call", "query": '{{ "{" }}{'}], "text": "a"},
+    ),
+    (
+        ParsedResponse((ParsedChoice((TEXT,)), ParsedChoice((TEXT,), "length"))),
+        {"choices": [{"text": "a"}, {"text": "a", "finish": "length"}]},
+    ),
+    (
+        ParsedResponse((ParsedChoice((TEXT,), "content_filter", filters=TRIPPED),), prompt_filters=SAFE),
+        {
+            "text": "a",
+            "content_filter": {"on": "completion", "category": "violence", "severity": "high"},
+            "annotate": {"completion": {"hate": "low"}},
+        },
+    ),
+    (ParsedResponse((ParsedChoice((TEXT,), "error"),)), {"text": "a", "finish": "content_filter"}),
+    (
+        ParsedResponse((ParsedChoice((TEXT,)),), error={"code": "c", "message": "m"}, broken=True),
+        {"text": "a", "failed": {"code": "c", "message": "m"}},
+    ),
+    (ParsedResponse((ParsedChoice((TEXT,)),), error="no", broken=True), {"text": "a", "failed": True}),
+    (
+        ParsedResponse(status=429, error={"message": "{{ a", "type": None, "code": 3}),
+        {"error": {"status": 429, "message": '{{ "{" }}{ a', "code": 3}},
+    ),
+    (ParsedResponse(status=502, error="<html>", body="<html>"), {"raw": {"status": 502, "body": "<html>"}}),
+    (
+        ParsedResponse(status=400, error={"message": "m", "innererror": {"content_filter_result": TRIPPED}}),
+        {"content_filter": {"on": "prompt", "category": "violence", "severity": "high"}},
+    ),
+]
+
+
+@pytest.mark.parametrize(("said", "made"), ANSWERS, ids=range(len(ANSWERS)))
+def test_what_is_said_becomes_then(said: ParsedResponse, made: Any) -> None:
+    assert then_of(said) == made
+
+
+def test_when_to_come_back() -> None:
+    busy = ParsedResponse(status=429, error={"message": "m"})
+    assert then_of(busy, "2")["retry_after"] == "2s"
+    assert "retry_after" not in then_of(busy, "Thu, 09 Oct 2025 08:53:20 GMT")
+    assert then_of(ParsedResponse(status=429, error="no", body="no"), "2")["raw"]["headers"] == {"retry-after": "2"}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (ParsedResponse(), "its answer has no content that a rule can give"),
+        (ParsedResponse((ParsedChoice((TEXT,)),), complete=False), "its stream breaks off"),
+        (ParsedResponse((ParsedChoice((TEXT,), "bored"),)), "no rule can end with the reason bored"),
+        (
+            ParsedResponse((ParsedChoice((ParsedPart("call", call=ParsedToolCall("", "{}")),)),)),
+            "it calls a tool without a name",
+        ),
+    ],
+)
+def test_what_no_rule_gives(said: ParsedResponse, why: str) -> None:
+    with pytest.raises(UnsupportedError, match=why):
+        then_of(said)
+
+
+def test_what_would_open_a_tag_is_given_as_text() -> None:
+    assert literal("{a} {{b}} {%c%} {#d#}") == '{a} {{ "{" }}{b}} {{ "{" }}%c%} {{ "{" }}#d#}'
+
+
+def asked(then: str, **fields: Any) -> tuple[RecordedCall, Any]:
+    return RecordedCall(f"#{then}", "openai", {"operation": "chat", **fields}, ParsedResponse()), {"text": then}
+
+
+def whens(*fit: Any) -> list[Any]:
+    return [dict(rule.when) for rule in with_conditions(fit)]
+
+
+def test_what_was_said_last_is_enough() -> None:
+    assert whens(asked("1", last_user="a", model="m"), asked("2", last_user="b", model="n")) == [
+        {"operation": "chat", "last_user": "a"},
+        {"operation": "chat", "last_user": "b"},
+    ]
+
+
+def test_one_field_that_settles_it_comes_first() -> None:
+    one, two = asked("1", last_user="a", model="m", turn=0), asked("2", last_user="a", model="n", turn=0)
+    three = asked("2", last_user="a", model="n", turn=1)
+    assert [when["model"] for when in whens(one, two, three)] == ["m", "n"]
+
+
+def test_a_field_that_only_some_have() -> None:
+    assert whens(asked("1", last_user="a", system="s"), asked("2", last_user="a")) == [
+        {"operation": "chat", "last_user": "a", "system": "s"},
+        {"operation": "chat", "last_user": "a"},
+    ]
+
+
+def test_parameters_and_then_how_it_was_asked() -> None:
+    hot, cold = {"param.temperature": 1, "param.messages": [1]}, {"param.temperature": 0, "param.messages": [2]}
+    assert [when.get("param.temperature") for when in whens(asked("1", **hot), asked("2", **cold))] == [1, 0]
+    assert [when.get("stream") for when in whens(asked("1", stream=True), asked("2", stream=False))] == [True, False]
+
+
+def test_tools_that_answered() -> None:
+    named = {"last_user": "a", "tool_result.name": "f", "tool_result.text": "x"}
+    assert whens(asked("1", **named), asked("2", **{**named, "tool_result.text": "y"})) == [
+        {"operation": "chat", "last_user": "a", "tool_result": {"name": "f", "text": "x"}},
+        {"operation": "chat", "last_user": "a", "tool_result": {"name": "f", "text": "y"}},
+    ]
+    assert whens(asked("1", **{"last_message": "x", "tool_result.text": "x"})) == [
+        {"operation": "chat", "last_message": "x", "tool_result": {"text": "x"}}
+    ]
+
+
+def test_nothing_tells_them_apart() -> None:
+    made = with_conditions([asked("1", last_user="a"), asked("1", last_user="a"), asked("2", last_user="a")])
+    assert [(rule.times, rule.then) for rule in made] == [(2, {"text": "1"}), (None, {"text": "2"})]
+
+
+@pytest.mark.parametrize(
+    ("value", "condition"),
+    [
+        ("a", "a"),
+        (1, 1),
+        (True, True),
+        ("a*", {"equals": "a*"}),
+        ("a\\", {"equals": "a\\"}),
+        (["a"], {"equals": ["a"]}),
+    ],
+)
+def test_a_condition_holds_for_its_value_alone(value: Any, condition: Any) -> None:
+    assert exact(value) == condition
+
+
+CASES = Path(__file__).parents[2] / "dialects" / "cases"
+
+
+def learned(*episodes: Episode) -> Generalised:
+    return make_rules(one for at, episode in enumerate(episodes, 1) for one in recorded_calls(episode, f"a.yaml#{at}"))
+
+
+def server(*episodes: Episode) -> Local:
+    made = learned(*episodes)
+    assert made.skipped == ()
+    return local(rules_file(made.rules), unmatched="error")
+
+
+def says(answering: Local, text: str, **body: Any) -> str:
+    whole = {"model": "gpt-4o", "messages": [{"role": "user", "content": text}], **body}
+    choice = answering.ask("/v1/chat/completions", whole).json["choices"][0]
+    used = choice["message"].get("tool_calls") or []
+    return choice["message"]["content"] or " ".join(json.dumps(call["function"]) for call in used)
+
+
+def essence(said: ParsedResponse, like: ParsedResponse) -> Any:
+    """What of an answer a rule has to give back: ids and the provider's own items are made anew, and so is what an
+
+    error did not say.
+    """
+    error = said.error
+    if isinstance(error, dict) and isinstance(like.error, dict):
+        error = {key: value for key, value in error.items() if key != "request_id" and like.error.get(key) is not None}
+    parts = [[part for part in choice.parts if part.kind != "item"] for choice in said.choices]
+    beside = [(choice.finish, choice.filters) for choice in said.choices]
+    return said.status, parts, beside, error, said.prompt_filters
+
+
+def recorded_cases() -> Iterator[Any]:
+    """The requests of the dialects' own cases, each with rules and settings."""
+    for file in sorted(CASES.rglob("*.yaml")):
+        case = yaml.safe_load(file.read_text(encoding="utf-8"))
+        request = case.get("request") or {}
+        if "requests" not in case and isinstance(request.get("body"), dict) and "raw" not in file.stem:
+            yield pytest.param(file.parent.name, case, id=f"{file.parent.name}/{file.stem}")
+
+
+def path_of(dialect: str, request: Any) -> str:
+    spoken = discover()[dialect]
+    wanted = request.get("operation") or "chat"
+    operation = next(one for one in spoken.operations if one.name == wanted)
+    front = spoken.mounts[0] + ("/openai" if dialect == "azure_openai" else "")
+    path = front + request["path"].removeprefix("/openai") if "path" in request else spoken.mounts[0] + operation.path
+    query = {**operation.query, **(request.get("query") or {})}
+    return path + "?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else path
+
+
+@pytest.mark.parametrize(("dialect", "case"), list(recorded_cases()))
+def test_the_cases_of_every_dialect_are_answered_alike(dialect: str, case: Any) -> None:
+    request, path = case["request"], path_of(dialect, case["request"])
+    headers = {name: str(value) for name, value in (request.get("headers") or {}).items()}
+    given = {"rules": case.get("rules") or [], "settings": case.get("settings") or {}}
+    recorded = episode(local(json.dumps(given)), path, request["body"], headers=headers)
+    made = learned(recorded)
+    if recorded.operation not in ("chat", "completions", "responses") or not made.rules:
+        return
+    again = local(rules_file(made.rules), unmatched="error", strict=bool(given["settings"].get("strict")))
+    kept = {key: value for key, value in request["body"].items() if key not in ("stream", "stream_options", "best_of")}
+    for stream in (False, True):
+        answer = episode(again, path, {**kept, **({"stream": True} if stream else {})}, headers=headers)
+        came, said = parse_response(answer.reply, answer.operation), parse_response(recorded.reply, recorded.operation)
+        assert essence(came, said) == essence(said, said)
+
+
+def test_equal_answers_to_equal_questions_are_one_rule() -> None:
+    made = learned(*chats(("Hi", "Hello")), *chats(("Hi", "Hello"), stream=True))
+    assert [rule.sources for rule in made.rules] == [("a.yaml#1", "a.yaml#2")]
+
+
+def test_what_differs_in_a_span_that_the_answer_repeats_is_a_pattern() -> None:
+    recorded = [
+        chat(f"What is the weather in {city}?", {"tool_calls": [{"name": "get", "arguments": {"city": city}}]})
+        for city in ("Oslo", "New York", "Rio de Janeiro")
+    ]
+    made = learned(*recorded)
+    assert len(made.rules) == 1
+    answering = local(rules_file(made.rules), unmatched="error")
+    assert '\\"Bern\\"' in says(answering, "What is the weather in Bern?")
+    assert '\\"New York\\"' in says(answering, "What is the weather in New York?")
+
+
+def test_what_differs_in_a_span_and_is_answered_alike_is_a_wildcard() -> None:
+    made = learned(*chats(("Is *order* 12 on its way?", "Yes."), ("Is *order* 77 on its way?", "Yes.")))
+    assert [rule.when["last_user"] for rule in made.rules] == [r"Is \*order\* * on its way?"]
+    assert says(local(rules_file(made.rules)), "Is *order* 9 on its way?") == "Yes."
+
+
+def test_what_is_hardly_alike_stays_apart() -> None:
+    made = learned(*chats(("Say hi", "OK"), ("Delete it", "OK"), ("Who are you?", "Ada"), ("Who am I?", "Bob")))
+    assert len(made.rules) == 4
+
+
+def test_a_conversation_is_told_apart_by_what_differs() -> None:
+    tools = [{"type": "function", "function": {"name": "get", "parameters": {}}}]
+    call = {"id": "c", "type": "function", "function": {"name": "get", "arguments": "{}"}}
+
+    def after(result: str) -> list[Any]:
+        user: Any = {"role": "user", "content": "Weather?"}
+        return [
+            user,
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": result},
+        ]
+
+    answering = server(
+        chat("Weather?", {"tool_calls": [{"name": "get", "arguments": {}}]}, tools=tools),
+        chat("", {"text": "It rains."}, tools=tools, messages=after("rain")),
+        chat("", {"text": "It snows."}, tools=tools, messages=after("snow")),
+        chat("Weather?", {"text": "I cannot know."}),
+        chat("Weather?", {"text": "Mini does not know."}, model="gpt-4o-mini"),
+    )
+    assert says(answering, "Weather?", tools=tools) == '{"name": "get", "arguments": "{}"}'
+    assert says(answering, "", messages=after("rain"), tools=tools) == "It rains."
+    assert says(answering, "", messages=after("snow"), tools=tools) == "It snows."
+    assert says(answering, "Weather?") == "I cannot know."
+    assert says(answering, "Weather?", model="gpt-4o-mini") == "Mini does not know."
+
+
+def test_what_nothing_tells_apart_is_answered_in_turn() -> None:
+    answering = server(*chats(("Roll!", "1"), ("Roll!", "4"), ("Roll!", "4"), ("Roll!", "6")))
+    assert [says(answering, "Roll!") for _ in range(6)] == ["1", "4", "4", "6", "6", "6"]
+
+
+def test_texts_that_look_like_templates_or_yaml_stay_texts() -> None:
+    odd: Sequence[str] = (
+        "{{ call.model }}",
+        "{% if %}",
+        "{# a #}",
+        "a: b\n- c",
+        "no",
+        "1e3",
+        "*a",
+        "\\*",
+        "é\u2028\x7f",
+        " ",
+    )
+    answering = server(*(chat(text, {"echo": True}) for text in odd))
+    for text in odd:
+        assert says(answering, text) == text
+
+
+def test_what_no_rule_can_say_is_left() -> None:
+    cut = chat("a", {"text": "b"}, stream=True)
+    frames = (cut.reply.frames or ())[:-1]
+    vectors = episode(local(), "/openai/v1/embeddings", {"model": "m", "input": "a"})
+    half = chat("a", {"text": "half"})
+    half = replace(half, reply=replace(half.reply, body=half.reply.body.replace(b"half", b"\\ud800")))
+    made = learned(replace(cut, reply=replace(cut.reply, frames=frames)), vectors, half)
+    assert made.rules == ()
+    assert made.skipped == (
+        ("a.yaml#1", "its stream breaks off"),
+        ("a.yaml#2", "embeddings cannot become a rule; keep the cassette"),
+        ("a.yaml#3", "it contains half of a character"),
+    )
+
+
+def rules(*said: tuple[str, Any]) -> list[RuleDraft]:
+    made = [
+        RuleDraft((f"#{at}",), {"operation": "chat", "last_user": text}, then)
+        for at, (text, then) in enumerate(said, 1)
+    ]
+    return generalise(made, "last_user")
+
+
+def test_a_span_that_the_answer_repeats() -> None:
+    (made,) = rules(("Greet Ada.", {"text": "Hi Ada!"}), ("Greet Jean-Luc Picard.", {"text": "Hi Jean-Luc Picard!"}))
+    assert made.sources == ("#1", "#2")
+    assert made.when == {"operation": "chat", "last_user": {"regex": r"^Greet (?P<value>.+?)\.$"}}
+    assert made.then == {"text": "Hi {{ match.value }}!"}
+
+
+def test_a_span_that_changes_nothing() -> None:
+    (made,) = rules(("Is order 1 there?", {"text": "Yes."}), ("Is order 22 there?", {"text": "Yes."}))
+    assert made.when["last_user"] == "Is order * there?"
+    (odd,) = rules(("Is \\ order 1 there?", {"text": "Yes."}), ("Is \\ order 22 there?", {"text": "Yes."}))
+    assert odd.when["last_user"] == {"regex": r"^Is \\ order (?P<value>.+?) there\?$"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [("Greet Ada", {"text": "Hi"}), ("Shun Bob", {"text": "Hi"})],
+        [("Greet Ada", {"text": "Hi"}), ("Greet Bob", {"text": "Hi"})],
+        [("Greet Ada now please", {"text": "Hi"}), ("Greet Bob now please", {"text": "Ho"})],
+        [("Greet Ada", {"tool_calls": [{"name": "Ada"}]}), ("Greet Bob", {"tool_calls": [{"name": "Bob"}]})],
+        [("Ada", {"text": "Ada"}), ("Bob", {"text": "Bob"})],
+        [("Greet Ada", {"text": "Adam"}), ("Greet Bob", {"text": "Bobm"})],
+    ],
+)
+def test_what_is_no_sign_of_a_pattern(said: Any) -> None:
+    assert len(rules(*said)) == 2
+
+
+def test_the_pattern_that_fits_most_wins() -> None:
+    said = [(f"Weather in {city} today?", {"text": f"{city}: sunny"}) for city in ("Oslo", "Rome", "Bern")]
+    made = rules(*said, ("Weather in Oslo tomorrow?", {"text": "Oslo: sunny"}))
+    assert [rule.sources for rule in made] == [("#4",), ("#1", "#2", "#3")]
+
+
+def test_answers_in_turn_stay_as_they_are() -> None:
+    first = RuleDraft(("#1",), {"last_user": "Is order 1 there?"}, {"text": "Yes."}, times=1)
+    second = RuleDraft(("#2",), {"last_user": "Is order 2 there?"}, {"text": "Yes."})
+    assert generalise([first, second], "last_user") == [first, second]
+
+
+def test_a_thousand_rules_take_no_time() -> None:
+    said = [
+        (f"Tell me all that there is to know of number {at} in words", {"text": f"It is {at}."}) for at in range(1000)
+    ]
+    began = time.perf_counter()
+    assert len(rules(*said)) == 1
+    assert time.perf_counter() - began < 20
+
+
+TEXTS = (
+    *("", " ", "a", "no", "on", "1e3", "0x1f", "12:30", "~", "null", "- a", "a: b", "a #b", "'", '"', "a\nb", "a\nb\n"),
+    *(
+        "a\n\n",
+        " a\nb",
+        "a \nb",
+        "\ta\nb",
+        "\n",
+        "\r\n",
+        "a\r\nb",
+        "é",
+        "日本",
+        "\u2028",
+        "\x7f",
+        "\x00",
+        "😀",
+        "{{ x }}",
+    ),
+    *("&a", "*a", "!a", "%a", "@a", "`a", "---", "a" * 500, "x\n" * 50, "?", "=", "<<"),
+)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
+def test_every_text_is_read_as_it_is(text: str) -> None:
+    rule = RuleDraft(("a.yaml#1",), {"last_user": text}, {"text": text, "parts": [{"text": text}]})
+    (made,) = read(rules_file([rule]), "rules.yaml").data["rules"]
+    assert (made["when"]["last_user"], made["then"]["text"], made["then"]["parts"]) == (text, text, [{"text": text}])
+
+
+def test_it_reads_well() -> None:
+    rules = [
+        RuleDraft(("a.yaml#1", "a.yaml#2"), {"operation": "chat", "last_user": "Hi"}, {"text": "Two\nlines"}),
+        RuleDraft(("a.yaml#3",), {"operation": "chat"}, {"text": "x"}, times=2),
+        RuleDraft(("a.yaml#3",), {"operation": "chat"}, {"text": "y" * 120}),
+    ]
+    assert rules_file(rules) == (
+        "version: 1\n"
+        "rules:\n"
+        "  - name: a.yaml#1, a.yaml#2\n"
+        "    when: {operation: chat, last_user: Hi}\n"
+        "    then:\n"
+        "      text: |-\n"
+        "        Two\n"
+        "        lines\n"
+        "  - name: a.yaml#3\n"
+        "    when: {operation: chat}\n"
+        "    times: 2\n"
+        "    then: {text: x}\n"
+        "  - name: a.yaml#3 (2)\n"
+        "    when: {operation: chat}\n"
+        "    then:\n"
+        f"      text: {'y' * 120}\n"
+    )
+
+
+def test_numbers_and_names() -> None:
+    values: Any = [1, 1.5, 1e300, True, None, [], {}]
+    many = tuple(f"chat.yaml#{at}" for at in range(1, 60))
+    (made,) = read(rules_file([RuleDraft(many, {"param.x": {"equals": values}}, {"text": "a"})]), "a").data["rules"]
+    assert made["when"]["param.x"]["equals"] == values
+    assert made["name"] == "chat.yaml#1 and 58 more"

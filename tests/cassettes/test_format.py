@@ -1,0 +1,448 @@
+"""Episodes are read exactly as they were written; mistakes are reported with their place."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.cassettes.format import (
+    HEAD,
+    ReadPosition,
+    document,
+    document_of,
+    entries,
+    episodes,
+    following,
+    rounded,
+    summary,
+)
+from mockserver.config.errors import CassetteError, Mistake
+from mockserver.core.episode import Episode, Recorded, Sent
+from mockserver.core.json import Json
+from tests.cassettes import hostile, samples
+from tests.fuzz.amount import thrown
+
+DOCUMENTS = [document(samples.plain(1)), document(samples.stream(2)), document(samples.plain(3, text="a\n---\nb\n"))]
+WHOLE = (HEAD + "".join(DOCUMENTS)).encode()
+BEGIN = 'a cassette begins with "version: 1"'
+
+
+def complaint(data: bytes | str) -> str:
+    with pytest.raises(CassetteError) as caught:
+        episodes(data if isinstance(data, bytes) else data.encode(), "c.yaml")
+    return str(caught.value)
+
+
+def test_episodes_know_where_they_come_from() -> None:
+    found = episodes(WHOLE, "cassettes/c.yaml")
+    assert found == (samples.plain(1), samples.stream(2), samples.plain(3, text="a\n---\nb\n"))
+    assert [each.reply.source for each in found] == [f"cassette c.yaml#{number}" for number in (1, 2, 3)]
+
+
+def test_entries_have_their_documents() -> None:
+    found = entries(WHOLE, "c.yaml")
+    assert [entry.text for entry in found] == DOCUMENTS
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "version: 1\n",
+        "# mine\n---\nversion: 1\n",
+        "---\nversion: 1\n",
+        "\n# a\n\n--- # b\nversion: 1\n",
+        "\ufeffversion: 1\n",
+    ],
+)
+def test_heads(head: str) -> None:
+    assert len(episodes((head + "".join(DOCUMENTS)).encode(), "c.yaml")) == 3
+    assert episodes(head.encode(), "c.yaml") == ()
+    assert episodes(head.strip("\n").encode(), "c.yaml") == ()
+
+
+def test_lines_may_end_as_windows_ends_them() -> None:
+    assert episodes(WHOLE.replace(b"\n", b"\r\n"), "c.yaml") == episodes(WHOLE, "c.yaml")
+
+
+def test_the_last_line_need_not_end() -> None:
+    assert episodes(WHOLE.removesuffix(b"\n"), "c.yaml") == episodes(WHOLE, "c.yaml")
+
+
+def test_comments_may_stand_anywhere() -> None:
+    text = (
+        WHOLE.decode()
+        .replace("\nrequest:", "\n# a comment\nrequest:  # and one more")
+        .replace("  frames:", "  # x\n  frames:")
+    )
+    assert episodes(text.encode(), "c.yaml") == episodes(WHOLE, "c.yaml")
+
+
+def test_events_may_be_edited_in_any_way_yaml_has() -> None:
+    text = WHOLE.decode().replace('    - {at: 2000, data: "[DONE]"}', "    - at: 2000\n      data: '[DONE]'")
+    text = text.replace("- {at: 300, data: {", "- {at: 300,\n       data: {")
+    assert text != WHOLE.decode()
+    assert episodes(text.encode(), "c.yaml") == episodes(WHOLE, "c.yaml")
+
+
+def test_a_text_that_looks_like_events_is_a_text() -> None:
+    odd = (
+        "version: 1\n---\ncall: |\n  frames:\n    - {at: 1, data: {}}\n"
+        + DOCUMENTS[1].partition("\n")[2].partition("\n")[2]
+    )
+    assert episodes(odd.encode(), "c.yaml") == (samples.stream(2),)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("", f"c.yaml:1:1: not a cassette: the file is empty; {BEGIN}"),
+        ("\n# only this\n", f"c.yaml:1:1: not a cassette: the file is empty; {BEGIN}"),
+        ("---\n", f"c.yaml:1:1: not a cassette: the file is empty; {BEGIN}"),
+        ("hello", f"c.yaml:1:1: not a cassette: {BEGIN}, and then ---  [hello]"),
+        ("- 1\n", f"c.yaml:1:1: not a cassette: {BEGIN}, and then ---  [- 1]"),
+        ("version: 1\nsettings: {}\nrules: []\n", f"c.yaml:1:1: not a cassette: {BEGIN}, and then ---  [version: 1]"),
+        ("interactions:\n- request:\n", f"c.yaml:1:1: not a cassette: {BEGIN}, and then ---  [interactions:]"),
+        ("version: 2\n", "c.yaml:1:10: this cassette has version 2; this server reads version 1  [version: 2]"),
+        ("version: '1.0'", "c.yaml:1:10: this cassette has version 1.0; this server reads version 1  [version: '1.0']"),
+        ("version: {a: 1}", "c.yaml:1:10: this cassette has version a table; this server reads version 1  [version: {"),
+        ("version: &a 1", "c.yaml:1:10: anchors (&) are not allowed in a cassette; remove it  [version: &a 1]"),
+        (b"\x89PNG\r\n\x1a\n\x00", "c.yaml:1:1: not a cassette: the byte 0x89 is not UTF-8"),
+        (HEAD.encode() + "é\n ö\xff".encode("latin-1"), "c.yaml:3:1: not a cassette: the byte 0xe9 is not UTF-8"),
+        ("\x00\x01\x02", "c.yaml:1:1: the character U+0000 may not stand in YAML; write"),
+        ("version: 1\n---\nhello", "c.yaml:3:1: an episode must be a table  [hello]"),
+        (
+            "version: 1\n---\n",
+            "c.yaml:2:1: an episode is missing here: was the file cut off?  [---]",
+        ),
+        (
+            "version: 1\n---",
+            "c.yaml:2:1: an episode is missing here: was the file cut off?  [---]",
+        ),
+        (
+            "version: 1\n---\na: &a [*a, *a]",
+            "c.yaml:3:4: anchors (&) are not allowed in a cassette; remove it  [a: &a",
+        ),
+        (
+            "version: 1\n---\na: !!python/name:os.system",
+            "c.yaml:3:4: tags (!) are not allowed in a cassette; remove it",
+        ),
+    ],
+)
+def test_other_files_are_refused(data: bytes | str, words: str) -> None:
+    assert complaint(data).startswith(words)
+
+
+def test_all_mistakes_are_told_at_once_up_to_a_number() -> None:
+    text = WHOLE.decode().replace("status: 200", "status: ok")
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if "status: ok" in line]
+    assert complaint(text).split("\n") == [
+        f"c.yaml:{line}:11: write a status from 200 to 599 here  [status: ok]" for line in lines
+    ]
+    assert complaint(HEAD + "---\na: 1\n" * 100).count("\n") == 19
+
+
+def test_the_place_is_right_within_a_later_document() -> None:
+    text = WHOLE.decode().replace("at: 2000, data", "at: 2000, dada")
+    line = next(number for number, line in enumerate(text.split("\n"), 1) if "dada" in line)
+    assert (
+        complaint(text)
+        == f'c.yaml:{line}:7: an event has one of data, raw and base64  [- {{at: 2000, dada: "[DONE]"}}]'
+    )
+
+
+@given(st.integers(len(HEAD) + 1, len(WHOLE) - 2))
+@thrown(300)
+def test_a_file_that_was_cut_off_is_an_error_but_between_documents(at: int) -> None:
+    ends = {len((HEAD + "".join(DOCUMENTS[:count])).encode()) - less for count in (0, 1, 2) for less in (0, 1)}
+    if at in ends:
+        assert len(episodes(WHOLE[:at], "c.yaml")) < 3
+    else:
+        assert complaint(WHOLE[:at]).startswith("c.yaml:")
+
+
+@given(st.binary(max_size=60), st.integers(0, len(WHOLE)), st.integers(0, 30))
+@thrown(200)
+def test_rubbish_is_told_or_read_but_never_else(more: bytes, at: int, less: int) -> None:
+    mistakes: tuple[Mistake, ...] = ()
+    try:
+        episodes(WHOLE[:at] + more + WHOLE[at + less :], "c.yaml")
+    except CassetteError as error:
+        mistakes = error.mistakes
+    assert all(mistake.place and mistake.place.line >= 1 for mistake in mistakes)
+
+
+def test_the_rest_of_a_file_goes_on_where_it_was_left() -> None:
+    first = (HEAD + DOCUMENTS[0]).encode()
+    rest = WHOLE[len(first) :]
+    found = following(rest, "c.yaml", ReadPosition(1, first.count(b"\n")))
+    assert [entry.episode.reply.source for entry in found] == ["cassette c.yaml#2", "cassette c.yaml#3"]
+
+
+def edited(text: str) -> list[bool]:
+    return [entry.is_edited for entry in entries(text.encode(), "c.yaml")]
+
+
+def test_edited_answers_are_found() -> None:
+    text = WHOLE.decode()
+    assert edited(text) == [False] * 3
+    assert edited(text.replace("Rain.", "Snow.", 1).replace("wörd2", "wörd3")) == [True, True, False]
+
+
+def test_an_answer_written_by_hand_has_no_hash() -> None:
+    hashed = DOCUMENTS[0].rpartition("sha256: ")[0] + "sha256: unknown\n"
+    assert edited(HEAD + hashed.replace("Rain.", "Snow.")) == [False]
+
+
+START = "version: 1\n---\n"
+LEAST = """\
+dialect: openai
+request: {method: GET, path: /v1/models}
+reply: {status: 200, sha256: unknown}
+"""
+
+
+def read(text: str) -> Episode:
+    (entry,) = entries((START + text).encode(), "c.yaml")
+    return entry.episode
+
+
+def test_little_is_needed() -> None:
+    assert read(LEAST) == Episode("openai", "", "", Sent("GET", "/v1/models"), Recorded(200))
+
+
+def test_all_that_may_stand_there() -> None:
+    text = """\
+call: what people read
+at: 2026-01-31T13:00:00.5+01:00
+dialect: openai
+operation: chat
+model: 4.50
+request:
+  method: POST
+  path: /v1/x
+  query: a=b
+  headers: {x: 1, y: yes}
+  body: {json: {a: 1.0}, style: spaced}
+reply:
+  status: 429
+  headers: [[a, 1], [a, 2]]
+  took: 12.5
+  body: {text: "x"}
+  style: spaced
+  ends: crlf
+  frames:
+    - {at: 1, data: {a: 1}}
+  sha256: unknown
+"""
+    assert read(text) == Episode(
+        "openai",
+        "chat",
+        "4.50",
+        Sent("POST", "/v1/x", "a=b", (("x", "1"), ("y", "yes")), b'{"a": 1.0}'),
+        Recorded(429, (("a", "1"), ("a", "2")), b"x", ((0.001, b'data: {"a": 1}\r\n\r\n'),), 0.0125),
+        1_769_860_800.5,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("dialect: openai\n", "", '3:1: an episode needs "dialect"; was the file cut off?  [request: {'),
+        ("dialect", "dialekt", '3:1: an episode has no "dialekt"; did you mean "dialect"?  [dialekt: openai]'),
+        ("openai", "[a]", "3:10: write a text here  [dialect: [a]]"),
+        (
+            "openai\n",
+            "openai\nat: soon\n",
+            "4:5: write a time in UTC here, such as 2026-01-31T12:00:00Z  [at: soon]",
+        ),
+        (
+            "openai\n",
+            "openai\nat: 2026-01-31\n",
+            "4:5: write a time in UTC here, such as 2026-01-31T12:00:00Z  [at",
+        ),
+        ("{method: GET, path: /v1/models}", "a", "4:10: a request must be a table  [request: a]"),
+        ("method: GET, ", "", '4:10: a request needs "method"; was the file cut off?  [request: {path: /v1/models}]'),
+        ("method: GET", "method: GET, body: a", "4:30: a body is one of json, text and base64  [request: {me"),
+        ("method: GET", "method: GET, headers: a", "4:33: headers are a table, or a list of [name, value]  [req"),
+        ("method: GET", "method: GET, headers: [[a]]", "4:34: headers are a table, or a list of [name, value]  [req"),
+        ("200", "20", "5:17: write a status from 200 to 599 here  [reply: {status: 20, sha256: unknown}]"),
+        ("200", "[200]", "5:17: write a status from 200 to 599 here  [reply: {status: [200], sha256: unknown}]"),
+        ("200", "101", "5:17: write a status from 200 to 599 here  [reply: {status: 101, sha256: unknown}]"),
+        ("200", "600", "5:17: write a status from 200 to 599 here  [reply: {status: 600, sha256: unknown}]"),
+        ("200", '200, headers: {"a\\nb": c}', "5:32: no header can have the name 'a\\nb'  [reply: {"),
+        ("200", "200, headers: [[é, c]]", "5:33: no header can have the name '\\xe9'  [reply: {"),
+        ("200", '200, headers: {a: "b\\r\\nc: d"}', "5:35: a header is one line of Latin-1 characters  [re"),
+        ("200", "200, headers: {a: ☃}", "5:35: a header is one line of Latin-1 characters  [re"),
+        ("200", "200, headers: {a: [b]}", "5:35: write a text here  [reply: {"),
+        ("200", "200, took: -1", "5:28: write milliseconds here, such as 12 or 12.5  [reply: {"),
+        ("200", "200, frames: a", "5:30: write a list of events here  [reply: {"),
+        ("200", "200, frames: [0]", "5:31: an event has one of data, raw and base64  [reply: {"),
+        ("200", "200, ends: cr", "5:28: lines end with lf or crlf  [reply: {"),
+        ("200", "200, frames: [], ends: cr", "5:40: lines end with lf or crlf  [reply: {"),
+        (
+            "sha256: unknown",
+            "sha256: 12ab",
+            "5:30: write 64 hex digits here, or unknown; was the file cut off?  [re",
+        ),
+        (
+            ", sha256: unknown",
+            "",
+            '5:8: the "sha256" of the body is missing: was the file cut off? '
+            "In a reply written by hand, use sha256: unknown  [reply: {status: 200}]",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_told_where_it_stands(old: str, new: str, told: str) -> None:
+    assert LEAST.replace(old, new) != LEAST
+    with pytest.raises(CassetteError) as caught:
+        read(LEAST.replace(old, new))
+    assert str(caught.value).startswith(f"c.yaml:{told}")
+
+
+def test_placeholders_are_known_by_their_place_only() -> None:
+    text = LEAST.replace("{status: 200, sha256: unknown}", "\n  status: 200\n  frames:\n    - 0\n  sha256: unknown")
+    with pytest.raises(CassetteError, match=r"c\.yaml:8:7: an event has one of data, raw and base64"):
+        read(text)
+
+
+@given(hostile.episodes)
+@thrown(300)
+def test_what_was_written_is_read_to_the_byte(episode: Episode) -> None:
+    text = document(episode)
+    kept = rounded(episode)
+    assert document_of(text) == kept
+    assert episodes((HEAD + text).encode(), "x.yaml") == (kept,)
+    assert document(kept) == text
+    assert not entries((HEAD + text).encode(), "x.yaml")[0].is_edited
+
+
+@given(hostile.episodes)
+@thrown(50)
+def test_other_readers_of_yaml_can_read_it(episode: Episode) -> None:
+    assert len(list(yaml.safe_load_all(HEAD + document(episode)))) == 2
+
+
+@pytest.mark.parametrize("text", hostile.HOSTILE)
+def test_a_hostile_text_is_the_same_wherever_it_stands(text: str) -> None:
+    body = json.dumps({text: [text, {"a": text}], "b": text}, ensure_ascii=False).encode()
+    episode = samples.plain()
+    request = replace(episode.request, path=text, query=text, headers=(("x", hostile.fit(text)),), body=body)
+    frames = ((1.0, f"data: {text}\n\n".encode()), (2.0, b"data: " + body + b"\n\n"), (3.0, text.encode()))
+    reply = replace(episode.reply, body=text.encode(), frames=frames)
+    episode = replace(episode, model=text, request=request, reply=reply)
+    assert document_of(document(episode)) == rounded(episode)
+    assert episodes((HEAD + document(episode)).encode(), "x.yaml") == (rounded(episode),)
+
+
+SHOWN = """\
+---
+call: 'openai chat gpt-4o, streamed: "Tell: a tale" -> 200, 3 events'
+at: 2026-09-21T14:13:20.123Z
+dialect: openai
+operation: chat
+model: gpt-4o
+request:
+  method: POST
+  path: /v1/chat/completions
+  query: a=b&c
+  headers:
+    content-type: application/json
+  body:
+    json:
+      model: gpt-4o
+      messages:
+        - role: user
+          content: |
+            Tell:
+
+              a tale
+      top_p: 1.5
+      stop: []
+    style: spaced
+reply:
+  status: 200
+  headers:
+    - ["content-type", "text/event-stream"]
+    - ["set-cookie", "a"]
+    - ["set-cookie", "b"]
+  took: 2250
+  frames:
+    - {at: 300, data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "choices": [{"index": 0, "delta": {"content": " wörd0"}, "logprobs": null, "finish_reason": null}]}}
+    - {at: 312.5, data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1700000000, "choices": [{"index": 0, "delta": {"content": " wörd1"}, "logprobs": null, "finish_reason": null}]}}
+    - {at: 2000, data: "[DONE]"}
+  sha256: 0
+"""  # noqa: E501  # events take a line each
+
+
+def test_how_a_document_looks() -> None:
+    asked = {
+        "model": "gpt-4o",
+        "messages": [{"role": "user", "content": "Tell:\n\n  a tale\n"}],
+        "top_p": 1.50,
+        "stop": [],
+    }
+    episode = samples.stream(events=2)
+    episode = replace(episode, request=replace(episode.request, body=json.dumps(asked).encode()))
+    hashed = document(episode).splitlines()[-1].strip()
+    assert document(episode) == SHOWN.replace("sha256: 0", hashed)
+
+
+def test_times_are_kept_as_far_as_anybody_reads_them() -> None:
+    episode = replace(samples.stream(), at=1_790_000_000.98765)
+    episode = replace(episode, reply=replace(episode.reply, took=0.123456789, frames=((0.0000004, b"x"), (-1.0, b"y"))))
+    kept = rounded(episode)
+    assert (kept.at, kept.reply.took) == (1_790_000_000.988, 0.123457)
+    assert kept.reply.frames == ((0.0, b"x"), (0.0, b"y"))
+    assert rounded(kept) == kept
+
+
+def test_a_head_that_is_no_text_is_refused() -> None:
+    episode = replace(samples.plain(), request=replace(samples.plain().request, path="/\ud800"))
+    with pytest.raises(CassetteError) as caught:
+        document(episode)
+    assert str(caught.value).startswith("a call to openai cannot be recorded: its path, query or headers are")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"messages": [{"role": "user", "content": "One"}, {"role": "assistant", "content": "Two"}]}, '"One"'),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text", "text": "A"}, {"x": 1}, {"text": "B"}]}]},
+            '"A B"',
+        ),
+        ({"messages": [{"role": "system", "content": "S"}]}, "POST /v1/chat/completions"),
+        ({"input": "An input"}, '"An input"'),
+        ({"input": ["one", "two"]}, '"one two"'),
+        ({"input": [{"role": "user", "content": "In"}, {"type": "function_call_output"}]}, '"In"'),
+        ({"prompt": "Once"}, '"Once"'),
+        ({"prompt": [1, 2]}, "POST /v1/chat/completions"),
+        ({"prompt": "a\n\t b\x00\x1b[31m\u2028c"}, '"a b [31m c"'),
+        ({"prompt": "x" * 200}, '"' + "x" * 79 + '…"'),
+        ({"prompt": "x" * 79 + " " * 400}, '"' + "x" * 79 + '…"'),
+        ({"messages": {"role": "user"}}, "POST /v1/chat/completions"),
+        ([1], "POST /v1/chat/completions"),
+        ("no object", "POST /v1/chat/completions"),
+    ],
+)
+def test_what_the_user_said_last(body: Json, said: str) -> None:
+    episode = samples.plain()
+    episode = replace(episode, request=replace(episode.request, body=json.dumps(body).encode()))
+    assert summary(episode) == f"openai chat gpt-4o: {said} -> 200"
+
+
+def test_calls_without_a_body_say_their_path() -> None:
+    episode = samples.plain()
+    request = replace(episode.request, method="GET", path="/v1/models", body=b"\xff")
+    episode = replace(episode, operation="models", model="", request=request)
+    assert summary(episode) == "openai models: GET /v1/models -> 200"
+
+
+def test_streams_say_how_many_events_came() -> None:
+    assert summary(samples.stream(events=11)) == (
+        'openai chat gpt-4o, streamed: "What is the weather in Oslo?" -> 200, 12 events'
+    )
+    assert summary(samples.stream(events=0)).endswith("-> 200, 1 event")

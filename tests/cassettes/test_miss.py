@@ -277,7 +277,7 @@ def test_long_texts_are_cut_around_what_differs() -> None:
 
 def test_a_long_difference_is_cut() -> None:
     (found,) = differences({"prompt": "a" * 500}, {"prompt": "b" * 500})
-    assert max(map(len, (found.recorded or "", found.asked or ""))) < 70
+    assert max(map(len, (found.recorded or "", found.requested or ""))) < 70
 
 
 def test_no_request_writes_a_line_of_its_own() -> None:

@@ -105,7 +105,7 @@ _NAMED = re.compile(
     r"(?:the )?square root of (?P<root>\d{1,12})|"
     r"(?P<base>\d{1,6})(?: (?P<named>squared|cubed)|\s?(?:\^|\*\*| to the power of )\s?(?P<power>\d{1,2})))(?![\w%])"
 )
-_SUPERFLUOUS = re.compile(r",|(?<![\d.])0+(?=\d)")
+_SUPERFLUOUS = re.compile(r",|(?<![\d.,])0+(?=\d)")
 _SPACED = re.compile(r"[+*]|\s[-/]\s")
 _CUE = re.compile(
     r"(?i)(?:what(?:'s| is| are| does)|how much is|calculate|compute|evaluate|solve|result of|value of|"

@@ -18,7 +18,7 @@ from mockserver.model.vocabulary import excerpt
 
 
 def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Return an instance of `options["schema"]`, or of the request's schema, as JSON text."""
+    """An instance of `options["schema"]`, or of the request's schema, as JSON text."""
     requested = options.get("schema", call.schema)
     if requested is None and (found := _described(call, anyway=True)) is not None:
         return _text(_instance(found.schema, call, seed, found.rest))
@@ -26,7 +26,7 @@ def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 
 
 def json(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
-    """Return an object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
+    """An object as JSON text: with the schema, shape or keys that the prompt describes, or any object."""
     found = _described(call, anyway=True)
     if found is None:
         return _text(_some_object(call, seed.stream("json")))

@@ -18,7 +18,7 @@ import vcr
 from load import Cost, free_port, measure, server
 from vcr.cassette import Cassette
 
-from mockserver.config.cassettes import Match
+from mockserver.config.recording import Match
 from mockserver.server.cassette_store import Libraries, Reels, in_folder
 
 EPISODES, STEP, TURNS = 1_000, 100, 5

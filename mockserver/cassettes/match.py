@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from zlib import crc32
 
-from mockserver.config.cassettes import Match
+from mockserver.config.recording import Match
 from mockserver.core.call import Call, fingerprint
 from mockserver.core.episode import Episode, Recorded
 from mockserver.core.json import Json

@@ -1,4 +1,4 @@
-"""Mistakes of our own user: what is wrong, where, and what to do next."""
+"""Errors in what the user wrote: what is wrong, where, and what to do next."""
 
 from dataclasses import dataclass
 
@@ -23,20 +23,20 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing to mend, and the place where it stands, if it stands in a file."""
+    """One mistake, and its place if it is in a file."""
 
     message: str
     place: Place | None = None
 
     def __str__(self) -> str:
-        """One line: where, what, and the text that stands there."""
+        """One line: where, what, and the text of the line."""
         if self.place is None:
             return self.message
         shown = self.place.text.strip()
         return f"{self.place}: {self.message}" + (f"  [{shown}]" if shown else "")
 
     def shown(self) -> str:
-        """The same with the line of the file below it and a caret under the column."""
+        """The message, the line of the file below it, and a caret under the column."""
         if self.place is None or not self.place.text:
             return str(self)
         gutter = f"{self.place.line:>5} | "
@@ -45,7 +45,7 @@ class Mistake:
 
 
 class MockserverError(Exception):
-    """Something that our user can mend; `mistakes` lists all that was found at once."""
+    """An error that the user can fix; `mistakes` lists everything that was found."""
 
     def __init__(self, *mistakes: Mistake | str) -> None:
         self.mistakes = tuple(Mistake(m) if isinstance(m, str) else m for m in mistakes)
@@ -53,12 +53,12 @@ class MockserverError(Exception):
 
 
 class ConfigError(MockserverError):
-    """A setting, flag or environment variable that cannot be."""
+    """An invalid setting, flag or environment variable."""
 
 
 class RuleError(MockserverError):
-    """A rules file that cannot be loaded, or a rule that fails while it is tried."""
+    """A rules file that cannot be loaded, or a rule that fails while it is matched."""
 
 
 class CassetteError(MockserverError):
-    """A cassette that cannot be read, written or named so."""
+    """A cassette that cannot be read or written, or an invalid name of one."""

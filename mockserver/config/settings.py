@@ -1,8 +1,5 @@
 # size: one long list of settings
-"""One frozen value for all that can be set, put together from flags, environment, rules files and defaults.
-
-Knows the names, kinds and bounds of settings, not what anybody does with them.
-"""
+"""All settings as one frozen value, assembled from flags, environment, rules files and defaults."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,9 +9,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
-from mockserver.config.access import Key, Keys, LimitsSetting, LimitsTable, Model, Models, RatesTable
-from mockserver.config.cassettes import UPSTREAM_KEY, Match, Scrub, Scrubs, Upstreams
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.models_and_limits import Key, Keys, LimitsSetting, LimitsTable, Model, Models, RatesTable
+from mockserver.config.recording import UPSTREAM_KEY, Match, Scrub, Scrubs, Upstreams
 from mockserver.config.source import Document, Path, did_you_mean, read
 from mockserver.config.timing import PROFILES, Profiles, ProfileSettings, TimingSetting, TimingTable
 from mockserver.config.types import Hosts, Instant, Origins, Several, Size, Token
@@ -137,7 +134,7 @@ class Settings(BaseModel):
 
 
 class Keywords(dict[str, Json]):
-    """Flags that are written in Python: what is wrong with one is told of `seed`, not of `--seed`."""
+    """Settings passed as Python keywords: errors name `seed`, not `--seed`."""
 
 
 def assemble(
@@ -147,9 +144,9 @@ def assemble(
     *,
     dialects: Collection[str] = (),
 ) -> Settings:
-    """The settings: flags win over `MOCKSERVER_*` variables, these over the files, of which the last wins.
+    """The settings: flags win over `MOCKSERVER_*` variables, these over files, later files over earlier ones.
 
-    Where `dialects` are given, no other dialect will do. Raises ConfigError with every mistake and where it was made.
+    If `dialects` are given, no other is accepted. Raises ConfigError with every mistake and its place.
     """
     settings, mistakes = Settings(), list[Mistake]()
     flagged = _Layer(flags, str if isinstance(flags, Keywords) else flag)
@@ -171,7 +168,7 @@ def settings_schema() -> dict[str, Json]:
 
 
 def flag(name: str) -> str:
-    """How a setting is written on the command line."""
+    """The flag of a setting."""
     return "--" + name.replace("_", "-")
 
 
@@ -182,19 +179,19 @@ def variable(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Layer:
-    """Settings from one origin: how their names are written there, and the file if it is one."""
+    """Settings from one origin: their values, how names are spelled there, and the file, if any."""
 
     values: Json
     written: Callable[[str], str] = str
     document: Document | None = None
 
     def mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
-        """What is wrong with a setting, or with something within it."""
+        """A mistake in a setting, or within one."""
         place = self.document.place(("settings", *path), key=key) if self.document else None
         return Mistake(words, place)
 
     def name(self, path: Path) -> str:
-        """The name of a setting, or of something within it, as it is written in this origin."""
+        """The name of a setting, or of something within it, as spelled in this origin."""
         if not path:
             return "settings"
         within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
@@ -207,7 +204,7 @@ def _of_document(document: Document) -> _Layer:
 
 
 def _of_environ(environ: Mapping[str, str]) -> _Layer:
-    """What stands in `MOCKSERVER_*`. A name that is none of ours may be another program's, unless it is nearly ours."""
+    """The variables `MOCKSERVER_*`. Unknown names are ignored unless they look like a misspelt setting."""
     named = {name.removeprefix(_PREFIX).lower(): text for name, text in environ.items() if _is_ours(name)}
     known = Settings.model_fields
     return _Layer(
@@ -216,12 +213,12 @@ def _of_environ(environ: Mapping[str, str]) -> _Layer:
 
 
 def _is_ours(variable: str) -> bool:
-    """Whether a variable is a setting's: the keys of upstreams are none, and stand nowhere else."""
+    """Whether a variable names a setting. Those of upstream keys do not."""
     return variable.startswith(_PREFIX) and not variable.startswith(UPSTREAM_KEY)
 
 
 def _profiles(layers: Sequence[_Layer]) -> Profiles | None:
-    """All that timings may refer to, wherever they stand; None where these are mistaken, which is told in its place."""
+    """The profiles of all layers; None if they have mistakes, which are reported with their layer."""
     stated = [layer for layer in layers if isinstance(layer.values, Mapping) and "profiles" in layer.values]
     if not stated:
         return PROFILES
@@ -233,16 +230,16 @@ def _profiles(layers: Sequence[_Layer]) -> Profiles | None:
 
 
 def _values(layer: _Layer) -> Json:
-    """What a layer states; what stands outside a file is text, whatever it means."""
+    """The values of a layer; outside files, texts in braces are parsed."""
     return (
         layer.values
         if layer.document
-        else {name: _unfolded(layer, name, value) for name, value in layer.values.items()}
+        else {name: _parse_braces(layer, name, value) for name, value in layer.values.items()}
     )
 
 
 def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
-    """The settings that a layer states, as `Settings` holds them. Raises ConfigError."""
+    """The validated settings of a layer. Raises ConfigError."""
     try:
         # In a file "8000" is no number.
         strict, context = layer.document is not None, {"profiles": profiles}
@@ -257,10 +254,10 @@ def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None
     return {name: getattr(settings, name) for name in settings.model_fields_set}
 
 
-def _unfolded(layer: _Layer, name: str, value: Json) -> Json:
-    """A value from outside a file; text in braces is a table in YAML's short form."""
+def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:
+    """A value from outside a file; text in braces is a YAML table."""
     if isinstance(value, list):
-        return [_unfolded(layer, name, each) for each in value]
+        return [_parse_braces(layer, name, each) for each in value]
     if isinstance(value, str) and _SURROGATE.search(value):  # bytes of the environment that are no UTF-8 come as these
         raise ConfigError(layer.mistake((name,), f"{layer.written(name)} must be text in UTF-8, not {value!a}"))
     if isinstance(value, str) and value.lstrip().startswith("{"):
@@ -269,7 +266,7 @@ def _unfolded(layer: _Layer, name: str, value: Json) -> Json:
 
 
 def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
-    """What pydantic found, in words for the person who wrote it."""
+    """An error of pydantic in plain words."""
     path, value, kind = details["loc"], details["input"], details["type"]
     name, context = layer.name(path), details.get("ctx", {})
     match kind:
@@ -296,7 +293,7 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
 
 
 def _unknown(layer: _Layer, path: Path) -> str:
-    """What to say of a name that is none: the one that is nearly so, or all that its table takes, if that is small."""
+    """The error message for an unknown name, with the nearest known one, or all that the table takes."""
     if len(path) == 1:
         word = layer.name(path)
         return f"unknown setting {shown(word)}{did_you_mean(word, map(layer.written, Settings.model_fields))}"
@@ -306,7 +303,7 @@ def _unknown(layer: _Layer, path: Path) -> str:
 
 
 def _table(path: Path) -> type[BaseModel]:
-    """The table in which a path ends."""
+    """The model of the table that holds a path."""
     match path:
         case ("timing", _) | ("profiles", _, _) | ("models", _, "timing", _):
             return TimingTable

@@ -1,7 +1,4 @@
-"""Files that keep file, line and column, so that every mistake in them can be shown where it stands.
-
-It must not know what a file is about: rules, settings and cassettes all come through here.
-"""
+"""YAML documents that remember the line and column of every value, so that mistakes can point to it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,7 +17,7 @@ _SHOWN = 160  # characters of a line that a mistake shows
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a file says, and where it says it."""
+    """The data of a file, and the place of every value in it."""
 
     data: Json
     file: str
@@ -30,16 +27,16 @@ class Document:
 
     @classmethod
     def of(cls, data: Json, file: str) -> "Document":
-        """A document that never stood in a file: `place` gives None."""
+        """A document that is not from a file: `place` returns None."""
         return cls(data, file)
 
     @classmethod
     def at(cls, data: Json, place: Place) -> "Document":
-        """A document that a program states at this place: all of it stands there."""
+        """A document written in a program: everything in it has this place."""
         return cls(data, place.file, _within=place)
 
     def place(self, path: Path, *, key: bool = False) -> Place | None:
-        """The place of the value at `path`, or of its key; of the nearest ancestor where the path leads nowhere."""
+        """The place of the value at `path`, or of its key; of the nearest ancestor if the path does not exist."""
         if self._lines is None:
             return self._within
         line, column, inner = self._root
@@ -53,7 +50,7 @@ class Document:
         return _place(self.file, self._lines, line, column)
 
     def inside(self, path: Path, line: int) -> Place | None:
-        """The place of one line (from 1) of the text at `path`, where it is a block of lines; else of the text."""
+        """The place of a line (from 1) of the text at `path` if it is a block text, else of the whole text."""
         place = self.place(path)
         if place is None or self._lines is None or not place.text[place.column - 1 :].startswith("|"):
             return place
@@ -63,9 +60,9 @@ class Document:
 
 
 def read(text: str | bytes, file: str) -> Document:
-    """The one YAML document in `text`; an empty one has the data None.
+    """The YAML document in `text`; an empty one has the data None.
 
-    Raises MockserverError for everything that is no plain YAML: syntax, duplicate keys, unknown tags, alias bombs.
+    Raises MockserverError with every mistake: syntax, duplicate keys, unknown tags, alias bombs.
     """
     text, problem = _decoded(text)
     lines = tuple(text.splitlines()) or ("",)
@@ -79,7 +76,7 @@ def read(text: str | bytes, file: str) -> Document:
 
 
 class Mistakes:
-    """Collects what is wrong with a document, so that its author hears of everything at once."""
+    """Collects the mistakes of a document, to report all of them at once."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -99,7 +96,7 @@ class Mistakes:
 
     @property
     def full(self) -> bool:
-        """Whether there are more than anybody would read: looking for further ones is no use."""
+        """Whether there are too many to report more."""
         return len(self.found) >= MAX_MISTAKES
 
     def raise_if_any(self, error: type[MockserverError]) -> None:
@@ -128,7 +125,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
-    """Where the key of one item stands, and the spot of its value; an item of a list is its own key."""
+    """Line and column of an item's key, and the spot of its value; an item of a list is its own key."""
     match inner:
         case dict():
             return inner.get(str(step))
@@ -139,7 +136,7 @@ def _step(inner: Inner, step: str | int) -> tuple[int, int, Spot] | None:
 
 
 def _place(file: str, lines: tuple[str, ...], line: int, column: int) -> Place:
-    """A place from 0-based numbers; a line too long to show is cut, or left out when cutting would lose the column."""
+    """A place from 0-based numbers; a long line is cut, or left out if the cut would lose the column."""
     line = min(line, len(lines) - 1)
     text = lines[line]
     if len(text) > _SHOWN:
@@ -156,7 +153,7 @@ def _in_file(mistake: Mistake) -> tuple[int, int]:
 
 
 def _decoded(text: str | bytes) -> tuple[str, Problem | None]:
-    """The text without a byte order mark; what is wrong with it, when bytes are no UTF-8."""
+    """The text without a byte order mark, and the problem if it is not UTF-8."""
     if isinstance(text, str):
         return text.removeprefix("\ufeff"), None
     try:

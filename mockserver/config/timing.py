@@ -1,7 +1,4 @@
-"""How people write when answers go out: a table, the name of a profile, or both together; and what that comes to.
-
-The one definition of `timing`, for settings and rules alike. Knows neither of them, nothing of files and no clock.
-"""
+"""The type of `timing` in settings and rules: a table, the name of a profile, or a table that starts from a profile."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -30,7 +27,7 @@ Profiles = dict[str, Timing]
 
 
 class Jitter(NamedTuple):
-    """How far a wait strays, as a share of it, and how that is spread."""
+    """How much a delay varies, as a share of it, and the distribution."""
 
     share: float
     distribution: Distribution = "uniform"
@@ -93,19 +90,19 @@ class TimingTable(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Json]:
-        """A name will do in place of a table."""
+        """The schema accepts a name in place of a table."""
         table = handler.resolve_ref_schema(handler(schema))
         about: dict[str, Json] = {key: table.pop(key) for key in ("title", "description") if key in table}
         return {**about, "anyOf": [{"type": "string", "minLength": 1}, table]}
 
 
 def both_speeds(table: TimingTable) -> bool:
-    """Whether a table says twice how fast tokens are."""
+    """Whether a table sets per_token and tokens_per_second."""
     return table.per_token is not None and table.tokens_per_second is not None
 
 
 def compiled(table: TimingTable, profiles: Profiles) -> Timing:
-    """What a table comes to; a profile that nobody knows is as if it were not named."""
+    """The timing that a table describes. An unknown profile is ignored."""
     speed = table.tokens_per_second
     stated = {
         "first_token": table.first_token,
@@ -120,12 +117,12 @@ def compiled(table: TimingTable, profiles: Profiles) -> Timing:
 
 
 def unknown_profile(name: str, known: Iterable[str]) -> str:
-    """What to say of a profile that nobody knows."""
-    return f'unknown profile "{name}"' + (did_you_mean(name, known) or f"; there are {', '.join(known)}")
+    """The error message for an unknown profile."""
+    return f'unknown profile "{name}"' + (did_you_mean(name, known) or f"; choose one of {', '.join(known)}")
 
 
 def in_settings(table: TimingTable, info: ValidationInfo) -> Timing:
-    """What a table of the settings comes to, by the profiles of the context. Raises what pydantic reports."""
+    """The timing of a table in settings, with the profiles of the context. Raises what pydantic reports."""
     if both_speeds(table):
         raise PydanticCustomError("excludes", "give per_token or tokens_per_second, not both")
     profiles: Profiles | None = (info.context or {"profiles": PROFILES})["profiles"]
@@ -140,7 +137,7 @@ def _unknown(path: tuple[str | int, ...], name: str, known: Iterable[str]) -> Va
 
 
 def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
-    """What these profiles come to; each may start from another, or from the built-in one whose name it takes.
+    """The timings of these profiles; each may start from another, or from the built-in one of its own name.
 
     Raises ValidationError.
     """
@@ -151,13 +148,13 @@ def profiles_of(tables: Mapping[str, TimingTable]) -> Profiles:
 
 
 def _resolve(name: str, tables: Mapping[str, TimingTable], found: dict[str, Timing]) -> None:
-    """Compile a profile after those that it starts from; none may start from itself in a circle."""
+    """Compile a profile after those that it starts from. Raises ValidationError for a cycle."""
     chain = [name]
     while (start := tables[chain[-1]].profile) is not None and start in tables and start != chain[-1]:
         if start in found:
             break
         if start in chain:
-            raise _circle(name, tables)
+            raise _cycle(name, tables)
         chain.append(start)
     for each in reversed(chain):
         table = tables[each]
@@ -167,7 +164,7 @@ def _resolve(name: str, tables: Mapping[str, TimingTable], found: dict[str, Timi
         found[each] = compiled(table, known)
 
 
-def _circle(name: str, tables: Mapping[str, TimingTable]) -> ValidationError:
+def _cycle(name: str, tables: Mapping[str, TimingTable]) -> ValidationError:
     mistake = PydanticCustomError("unknown", "{why}", {"why": f'profile "{name}" starts from itself'})
     place = InitErrorDetails(type=mistake, loc=(name, "profile"), input=tables[name].profile)
     return ValidationError.from_exception_data("profiles", [place])
@@ -186,7 +183,7 @@ ProfileSettings = Annotated[
     ),
 ]
 
-# What there is without being written: paces as users of real models see them.
+# The built-in profiles, as users of real models see them.
 PROFILES: Profiles = {
     "instant": Timing(),
     "fast": Timing(first_token=0.15, per_token=1 / 150, jitter=0.2),

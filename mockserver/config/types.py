@@ -1,4 +1,4 @@
-"""Texts and lists of texts as settings take them: names, hosts, origins, a token."""
+"""The types of values in settings and rules: amounts with units, times, lists of texts, JSONPaths."""
 
 import json
 import math
@@ -18,8 +18,6 @@ from mockserver.core.seed import FROZEN_AT
 from mockserver.core.text import shown
 
 _AMOUNT = re.compile(r"\s*(\d+(?:_\d+)*(?:\.\d+)?|\.\d+)\s*([A-Za-z%]*)\s*")
-
-
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BYTES = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _SHARES = {"%": 0.01}
@@ -42,7 +40,7 @@ def size(value: Any) -> int:
 
 
 def share(value: Any) -> float:
-    """A part of a whole, from 0 to 1: `20%` or `0.2`."""
+    """A share from 0 to 1: `20%` or `0.2`."""
     amount = _amount(value, _SHARES)
     if amount is None or amount > 1:
         raise ValueError(f"{shown(value)} is not a share; write 20% or 0.2, at most 100%")
@@ -50,14 +48,14 @@ def share(value: Any) -> float:
 
 
 def _amount(value: Any, units: dict[str, Any]) -> float | None:
-    """The number times its unit, or None for what is no finite amount of at least zero."""
+    """The number times its unit, or None if that is not finite and at least zero."""
     if isinstance(value, str):
         found = _AMOUNT.fullmatch(value)
         if found is None:
             return None
         digits, unit = found.groups()
         scale = units.get(unit.lower()) if unit else 1
-        # Rounded, because 0.1 * 3 is not 0.3: an amount is what was written.
+        # Rounded, because 0.1 * 3 is not 0.3.
         amount = math.inf if scale is None else round(float(digits) * scale, 9)
     elif isinstance(value, int | float) and not isinstance(value, bool) and value < 1e15:
         amount = float(value)
@@ -66,7 +64,7 @@ def _amount(value: Any, units: dict[str, Any]) -> float | None:
     return amount if 0 <= amount < math.inf else None
 
 
-def _amounts_amount(read: Callable[[Any], float], expected: LiteralString) -> BeforeValidator:
+def _amount_validator(read: Callable[[Any], float], expected: LiteralString) -> BeforeValidator:
     def parse(value: Json) -> float:
         try:
             return read(value)
@@ -80,7 +78,7 @@ _LAST_INSTANT = 253_402_300_799  # the end of the year 9999
 
 
 def _instant(value: Json) -> int | None:
-    """Unix seconds; None stands for the real clock."""
+    """Unix seconds, or None for the real clock."""
     try:
         match value:
             case "frozen":
@@ -99,25 +97,25 @@ def _instant(value: Json) -> int | None:
     raise PydanticCustomError("wants", "frozen, real, Unix seconds or a time such as 2024-05-01T12:00:00Z")
 
 
-_AMOUNTS_AMOUNT = {"type": "string", "pattern": r"^\s*[0-9_]*\.?[0-9]+\s*[A-Za-z%]*\s*$"}
+_AMOUNT_SCHEMA = {"type": "string", "pattern": r"^\s*[0-9_]*\.?[0-9]+\s*[A-Za-z%]*\s*$"}
 _NUMBER = {"type": "number", "minimum": 0}
 _INSTANT = {"anyOf": [{"enum": ["frozen", "real"]}, {"type": "integer", "minimum": 0}, {"type": "string"}]}
-SHARE = {"anyOf": [{**_NUMBER, "maximum": 1}, _AMOUNTS_AMOUNT]}  # the JSON Schema of a share
+SHARE = {"anyOf": [{**_NUMBER, "maximum": 1}, _AMOUNT_SCHEMA]}  # the JSON Schema of a share
 
 Duration = Annotated[
     float,
-    _amounts_amount(seconds, "a duration such as 300ms, 2s or 1m"),
-    WithJsonSchema({"anyOf": [_NUMBER, _AMOUNTS_AMOUNT]}),
+    _amount_validator(seconds, "a duration such as 300ms, 2s or 1m"),
+    WithJsonSchema({"anyOf": [_NUMBER, _AMOUNT_SCHEMA]}),
 ]
-Share = Annotated[float, _amounts_amount(share, "a share such as 20% or 0.2"), WithJsonSchema(SHARE)]
+Share = Annotated[float, _amount_validator(share, "a share such as 20% or 0.2"), WithJsonSchema(SHARE)]
 Size = Annotated[
-    int, BeforeValidator(size), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNTS_AMOUNT]})
+    int, BeforeValidator(size), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _AMOUNT_SCHEMA]})
 ]
 Instant = Annotated[int | None, BeforeValidator(_instant), WithJsonSchema(_INSTANT)]
 
 
 def texts(value: Json) -> tuple[str, ...]:
-    """The texts of a list; one text holds several with commas between. Raises what pydantic reports."""
+    """The texts of a list, or of one text that separates them by commas. Raises what pydantic reports."""
     if isinstance(value, str):
         return tuple(name for part in value.split(",") if (name := part.strip()))
     if not isinstance(value, list | tuple):
@@ -130,7 +128,7 @@ def texts(value: Json) -> tuple[str, ...]:
 
 
 def _hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Names and addresses without ports; `*` and `*.example.com` may stand among them."""
+    """Names and addresses without ports; `*` and `*.example.com` are allowed."""
     found = tuple(name.lower().strip("[]") for name in names or ())
     for name in found:
         bare = name.removeprefix("*.")
@@ -140,7 +138,7 @@ def _hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def _origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Origins as browsers send them; `*` stands for all."""
+    """Origins as browsers send them; `*` allows all."""
     found = tuple("*" if text == "*" else origin(text.removesuffix("/")) for text in listed or ())
     if None in found:
         raise PydanticCustomError("wants", "a list of origins, such as https://app.example, or *")
@@ -148,14 +146,14 @@ def _origins(listed: tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def _token(text: str | None) -> str | None:
-    """A token as a header can carry it. What is wrong is told without the token."""
+    """A token that a header can carry. The error does not show the token."""
     if text is not None and not (text and text.isascii() and text.isprintable() and " " not in text):
         raise ValueError("must be printable ASCII without spaces")
     return text
 
 
 def _several(value: Json) -> Json:
-    """A list as a tuple; a text alone is one of one."""
+    """A list as a tuple; one text as a tuple of one."""
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else value
 
 
@@ -173,9 +171,9 @@ Token = Annotated[str | None, AfterValidator(_token), WithJsonSchema({"type": "s
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """From a value to some within it: by name, by number (from the end, where negative), or to all (None).
+    """One step of a JSONPath: to a name, to an index (negative: from the end), or to all values (None).
 
-    `deep`: not only directly within it, but at any depth.
+    `deep`: at any depth.
     """
 
     key: str | int | None
@@ -210,7 +208,7 @@ def _step(found: re.Match[str]) -> Step:
 
 
 def _unquoted(text: str) -> str:
-    """A name in quotes; within them, a backslash means what it means in JSON."""
+    """The name in quotes; backslashes escape as in JSON."""
     inner = text[1:-1].replace("\\'", "'")
     if text[0] == "'":
         inner = _BARE_QUOTE.sub(r'\1\\"', inner)

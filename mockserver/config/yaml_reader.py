@@ -1,7 +1,7 @@
-"""YAML text to values and the spots where they stand, straight from the parser's events.
+"""Parse YAML into values and their positions, from the parser's events.
 
-No tree of nodes is composed, so neither depth nor aliases can exhaust the machine. It must not know files or errors:
-what is wrong comes back as problems.
+It builds no tree of nodes, so neither depth nor aliases can exhaust memory. It raises no errors of ours, but returns
+problems.
 """
 
 import gc
@@ -43,7 +43,7 @@ def resolve(text: str) -> Json:
 
 
 def as_float(value: int) -> float:
-    """A whole number as a decimal; beyond these, as `1e999` is read."""
+    """An integer as a float; infinite beyond the range of floats, as `1e999`."""
     try:
         return float(value)
     except OverflowError:
@@ -65,14 +65,16 @@ _WORDS: dict[str, Json] = {
 }
 
 
-BARE_STAR = 'a text that starts with "*" must stand in quotes'
-BARE_BRACES = 'a text that starts with "{{" must stand in quotes'
+BARE_STAR = 'a text that starts with "*" needs quotes'
+BARE_BRACES = 'a text that starts with "{{" needs quotes'
 
 
 def explain(error: Any, text: str) -> tuple[str, int, int]:
-    """Plain words for a MarkedYAMLError, and the line and column (from 0) that they are about."""
+    """A MarkedYAMLError in plain words, with the line and column (from 0) to point at."""
     complaint = f"{error.context}: {error.problem}"
-    about, words = next((rule[1:] for rule in _PHRASES if rule[0] in complaint), (_here, f"no YAML: {error.problem}"))
+    about, words = next(
+        (rule[1:] for rule in _PHRASES if rule[0] in complaint), (_here, f"invalid YAML: {error.problem}")
+    )
     mark = about(error)
     lines = text.splitlines()
     if mark.line >= len(lines) or (mark.line == len(lines) - 1 and mark.column >= len(lines[-1])):
@@ -85,7 +87,7 @@ def explain(error: Any, text: str) -> tuple[str, int, int]:
 
 
 def _end(error: Any, lines: list[str]) -> tuple[str, int, int]:
-    """The file ends too early; what is still open matters more than the end."""
+    """The file ends too early: point at what is still open."""
     mark = _opening(error)
     if mark.line >= len(lines):
         return "the file ends in the middle of something", len(lines) - 1, len(lines[-1])
@@ -103,22 +105,22 @@ def _opening(error: Any) -> Any:
 def _start(before: str, after: str) -> str:
     if after.startswith("\t"):
         return _TAB
-    return f'a text that starts with "{after[:1]}" must stand in quotes'
+    return f'a text that starts with "{after[:1]}" needs quotes'
 
 
 def _open_table(before: str, after: str) -> str:
-    """A table in braces that goes on where it should not."""
+    """A table in braces that is not closed."""
     if "{{" in before or after.startswith("{{"):
-        return "a text with {{ }} must stand in quotes here, inside the braces of a table"
+        return "a text with {{ }} needs quotes inside the braces of a table"
     return 'a "," or "}" is missing before this, for the "{" of LINE'
 
 
 def _misfit(before: str, after: str) -> str:
-    """Something stands where a key, or the end of the table, should."""
+    """Something other than a key or the end of the table."""
     if "{{" in before and "}" in before:
         return BARE_BRACES
     if before.rstrip().endswith(('"', "'")):
-        return "text behind a closing quote; put the whole value in one pair of quotes"
+        return "text after a closing quote; put the whole value in one pair of quotes"
     if after.startswith(("]", "}")):
         return f'this "{after[0]}" closes nothing'
     if not before.strip():
@@ -126,18 +128,18 @@ def _misfit(before: str, after: str) -> str:
     return "this does not fit here; look at the quotes and the indentation of this line and the one above"
 
 
-_TAB = "a tab stands where only spaces may: YAML is indented with spaces"
-_COLON = 'this ":" does not fit here: put a text that holds ": " in quotes, or mend the indentation'
+_TAB = "a tab is not allowed here: indent YAML with spaces"
+_COLON = 'this ":" does not fit here: put a text that holds ": " in quotes, or fix the indentation'
 _INDENT = 'this line is not indented like the "-" above it'
 
-# What the complaint holds, the mark that matters, and the words: the first that fits.
+# Part of the parser's message, the mark to point at, and our words; the first match wins.
 _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]], ...] = (
     ("scanning an alias", _opening, BARE_STAR),
-    ("scanning an anchor", _opening, 'a text that starts with "&" must stand in quotes'),
-    ("scanning a tag", _opening, 'a text that starts with "!" must stand in quotes'),
-    ("parsing a tag", _opening, 'a text that starts with "!" must stand in quotes'),
-    ("undefined tag handle", _opening, 'a text that starts with "!" must stand in quotes'),
-    ("scanning a directive", _opening, 'a text that starts with "%" must stand in quotes'),
+    ("scanning an anchor", _opening, 'a text that starts with "&" needs quotes'),
+    ("scanning a tag", _opening, 'a text that starts with "!" needs quotes'),
+    ("parsing a tag", _opening, 'a text that starts with "!" needs quotes'),
+    ("undefined tag handle", _opening, 'a text that starts with "!" needs quotes'),
+    ("scanning a directive", _opening, 'a text that starts with "%" needs quotes'),
     ("incompatible YAML document", _here, "only YAML 1.1 and 1.2 can be read"),
     ("tab character", _here, _TAB),
     ("cannot start any token", _here, _start),
@@ -147,10 +149,10 @@ _PHRASES: tuple[tuple[str, Callable[[Any], Any], str | Callable[[str, str], str]
     ("parsing a flow mapping", _here, _open_table),
     ("unexpected end of stream", _opening, "this quote is never closed"),
     ("unexpected document", _opening, "this quote is never closed"),
-    ("escape", _here, 'no escape that YAML knows; write "\\\\" for a backslash, or use single quotes'),
-    ("scanning a block scalar", _opening, 'behind "|" or ">" the line must end; the text begins on the next line'),
-    ("scanning a simple key", _opening, 'this line is no "key: value"; is a ":" missing?'),
-    ("node content", _here, "a value is missing before this; a text that starts with this must stand in quotes"),
+    ("escape", _here, 'unknown escape; write "\\\\" for a backslash, or use single quotes'),
+    ("scanning a block scalar", _opening, 'the line must end after "|" or ">"; start the text on the next line'),
+    ("scanning a simple key", _opening, 'this line is not "key: value"; is a ":" missing?'),
+    ("node content", _here, "a value is missing before this; a text that starts with this needs quotes"),
     ("parsing a block mapping", _here, _misfit),
     ("parsing a block collection", _here, _INDENT),
     ("document start", _here, "this line is not indented like the first one"),
@@ -171,9 +173,9 @@ _Keys = dict[str, tuple[int, int, Spot]]
 
 
 def parse(text: str, *, binary: bool = False) -> tuple[Json, Spot, Sequence[Problem]]:
-    """The value of the one document in `text`, where its parts stand, and everything that is wrong with it.
+    """The value of the document in `text`, the position of every part, and every problem.
 
-    `binary`: the tag of that name may stand in it, and gives bytes.
+    `binary`: accept the tag `!!binary`, which gives bytes.
     """
     if problem := unprintable(text):
         return None, NOWHERE, (problem,)
@@ -184,7 +186,7 @@ def parse(text: str, *, binary: bool = False) -> tuple[Json, Spot, Sequence[Prob
 
 
 def unprintable(text: str) -> Problem | None:
-    """The first character that may not stand in YAML, if there is one."""
+    """The first character that YAML does not allow, if any."""
     if (found := _FORBIDDEN.search(text)) is None:
         return None
     lines = (text[: found.start()] + "|").splitlines()
@@ -193,7 +195,7 @@ def unprintable(text: str) -> Problem | None:
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Without garbage collection, which would walk what grows again and again: longer than the work itself."""
+    """Pause garbage collection, which would walk the growing data again and again."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -204,7 +206,7 @@ def collector_at_rest() -> Iterator[None]:
 
 
 class _Stop(Exception):  # noqa: N818  # a signal
-    """Reading on makes no sense."""
+    """Stop parsing."""
 
 
 class _Parser:
@@ -236,7 +238,7 @@ class _Parser:
             self.refuse("a second document starts here; a file holds one: join the two, or make two files", event)
 
     def complain(self, problem: Problem) -> None:
-        """Syntax that breaks where something is wrong already is one mistake, not two."""
+        """Add a syntax error, unless the line has a problem already."""
         if all(line != problem[1] for _, line, _ in self.problems):
             self.problems.append(problem)
 
@@ -256,7 +258,7 @@ class _Parser:
         if type(event) is ScalarEvent:
             return self.scalar(event)
         if depth >= MAX_DEPTH:
-            self.refuse(f"this stands more than {MAX_DEPTH} levels deep; make it flatter", event)
+            self.refuse(f"this is nested more than {MAX_DEPTH} levels deep; make it flatter", event)
             raise _Stop
         if type(event) is MappingStartEvent:
             return self.mapping(event, depth + 1)
@@ -266,7 +268,7 @@ class _Parser:
         name = event.anchor
         anchored = self.anchors.get(name)
         if anchored is None:
-            self.refuse(BARE_STAR if name not in self.anchors else f'"*{name}" stands inside "&{name}" itself', event)
+            self.refuse(BARE_STAR if name not in self.anchors else f'"*{name}" is inside "&{name}" itself', event)
             return None, NOWHERE
         value, spot, size = anchored
         self.values += size
@@ -340,7 +342,7 @@ class _Parser:
         return str(value)
 
     def merged(self, event: Any, value: Json, spot: Spot) -> Sequence[_Found]:
-        """The tables that `<<` pulls in, the strongest first."""
+        """The tables that `<<` merges; earlier ones win."""
         if isinstance(value, dict):
             return ((value, spot),)
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
@@ -367,7 +369,7 @@ def _unfit(tag: str) -> str:
 
 
 def _decoded(text: str) -> bytes | None:
-    """The bytes that a text has in base64; None where it is none."""
+    """The bytes of a base64 text, or None if it is invalid."""
     try:
         return a2b_base64("".join(text.split()))
     except ValueError:
@@ -377,10 +379,10 @@ def _decoded(text: str) -> bytes | None:
 def _forbidden(character: str) -> str:
     code = ord(character)
     escape = f"\\U{code:08x}" if code > 0xFFFF else f"\\u{code:04x}"
-    return f'the character U+{code:04X} may not stand in YAML; write "{escape}" in double quotes'
+    return f'the character U+{code:04X} is not allowed in YAML; write "{escape}" in double quotes'
 
 
-LOADER = getattr(yaml, "CLoader", yaml.Loader)  # libyaml where it is there, ten times the speed
+LOADER = getattr(yaml, "CLoader", yaml.Loader)  # libyaml, if installed, is ten times as fast
 _TAG = "tag:yaml.org,2002:"
 _SCALARS = {_TAG + "null": type(None), _TAG + "bool": bool, _TAG + "int": int, _TAG + "float": float}
 # What YAML 1.2 calls not printable.

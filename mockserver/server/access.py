@@ -12,7 +12,7 @@ from hmac import compare_digest
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mockserver.config.access import Key
+from mockserver.config.models_and_limits import Key
 from mockserver.core.http import host_of, is_address, is_everywhere, is_loopback, matches, origin
 from mockserver.core.plan import Failure
 from mockserver.delivery.drive import FAST_PATH

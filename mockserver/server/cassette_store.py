@@ -9,8 +9,8 @@ from threading import RLock
 
 from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.store import SUFFIX, CassetteFile, absent, named
-from mockserver.config.cassettes import Match
 from mockserver.config.errors import CassetteError, Mistake, RuleError
+from mockserver.config.recording import Match
 from mockserver.core.episode import Episode
 from mockserver.core.json import Json
 from mockserver.rules.load import Rule

@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.types import Receive
 
-from mockserver.config.access import Key
+from mockserver.config.models_and_limits import Key
 from mockserver.core.call import fingerprint
 from mockserver.core.http import Headers
 from mockserver.core.plan import Answer, Embeddings, Failure, Outcome, Raw

@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from mockserver.config.access import Model as ModelSetting
 from mockserver.config.errors import ConfigError, Mistake, MockserverError
+from mockserver.config.models_and_limits import Model as ModelSetting
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES, Profiles

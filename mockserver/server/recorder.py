@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from mockserver.cassettes.redaction.find import environment_secrets
 from mockserver.cassettes.redaction.leaks import leaks
 from mockserver.cassettes.redaction.redact import Redactor
-from mockserver.config.cassettes import UPSTREAM_KEY
 from mockserver.config.errors import CassetteError
+from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent

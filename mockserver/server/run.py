@@ -17,8 +17,8 @@ import uvicorn
 from starlette.routing import Router
 from starlette.types import Lifespan
 
-from mockserver.config.cassettes import UPSTREAM_KEY
 from mockserver.config.errors import ConfigError
+from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Settings
 from mockserver.core.http import is_everywhere
 from mockserver.dialects import discover

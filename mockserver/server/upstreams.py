@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from mockserver.config.cassettes import UPSTREAM_KEY
+from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.core.http import HttpRequest
 from mockserver.core.plan import Failure
 from mockserver.core.seed import token

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
-from mockserver.config.cassettes import UPSTREAM_KEY
+from mockserver.config.recording import UPSTREAM_KEY
 from mockserver.config.settings import Keywords, Settings
 from mockserver.config.timing import Profiles
 from mockserver.core.json import Json

@@ -111,7 +111,7 @@ def test_a_text_that_looks_like_events_is_a_text() -> None:
         ("version: &a 1", "c.yaml:1:10: anchors (&) are not allowed in a cassette; remove it  [version: &a 1]"),
         (b"\x89PNG\r\n\x1a\n\x00", "c.yaml:1:1: not a cassette: the byte 0x89 is not UTF-8"),
         (HEAD.encode() + "é\n ö\xff".encode("latin-1"), "c.yaml:3:1: not a cassette: the byte 0xe9 is not UTF-8"),
-        ("\x00\x01\x02", "c.yaml:1:1: the character U+0000 may not stand in YAML; write"),
+        ("\x00\x01\x02", "c.yaml:1:1: the character U+0000 is not allowed in YAML; write"),
         ("version: 1\n---\nhello", "c.yaml:3:1: an episode must be a table  [hello]"),
         (
             "version: 1\n---\n",

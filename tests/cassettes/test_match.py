@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mockserver.cassettes.match import EpisodeIndex, alike, key, traits, view
-from mockserver.config.cassettes import Match
+from mockserver.config.recording import Match
 from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.server.parse_recorded import parse_episode, parse_sent

@@ -12,7 +12,7 @@ import pytest
 
 from mockserver.cassettes.match import EpisodeIndex
 from mockserver.cassettes.miss import MAX_LINES, SHOWN, Difference, differences, lines, miss_report, varying_pattern
-from mockserver.config.cassettes import Match
+from mockserver.config.recording import Match
 from mockserver.core.episode import Episode
 from mockserver.core.text import shown
 from mockserver.server.parse_recorded import parse_episode, parse_sent

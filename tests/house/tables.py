@@ -13,8 +13,8 @@ from pydantic import BaseModel
 
 from mockserver.cli import COMMANDS
 from mockserver.cli.serve import command as serve
-from mockserver.config.access import Key, LimitsTable, Model
 from mockserver.config.errors import RuleError
+from mockserver.config.models_and_limits import Key, LimitsTable, Model
 from mockserver.config.settings import Settings, flag, variable
 from mockserver.config.source import Document
 from mockserver.core.http import HttpRequest, Reply

@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.config.cassettes import Match
+from mockserver.config.recording import Match
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.server.cassette_store import CassetteStore
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from mockserver.config.access import LimitsSetting
+from mockserver.config.models_and_limits import LimitsSetting
 from mockserver.core.http import HttpRequest
 from mockserver.dialects import discover
 from mockserver.server.handler import Handler

@@ -131,7 +131,7 @@ BAD = {
     "{generate: {kind: prose, schema: {}}}": '25: "schema" does not go with kind: prose; write kind: schema',
     "{text: a, timing: slwo}": '18: unknown profile "slwo"; did you mean "slow"?',
     "{text: a, timing: {profile: qqq}}": (
-        '28: unknown profile "qqq"; there are instant, fast, typical, slow, reasoning'
+        '28: unknown profile "qqq"; choose one of instant, fast, typical, slow, reasoning'
     ),
     "{text: a, timing: 3}": '18: "timing" expects a table or the name of a profile, not 3',
     "{text: a, timing: {per_token: 1, tokens_per_second: 3}}": ('33: use "tokens_per_second" or "per_token", not both'),

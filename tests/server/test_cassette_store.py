@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.config.cassettes import Match
 from mockserver.config.errors import CassetteError, MockserverError
+from mockserver.config.recording import Match
 from mockserver.server.cassette_store import CassetteStore
 from mockserver.server.live import Sources, start
 from tests.kit.reels import Folder, chat, episode, folder

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.config.access import Key
+from mockserver.config.models_and_limits import Key
 from mockserver.core.plan import Failure
 from mockserver.engine.catalogue import Catalogue, Model
 from mockserver.server.access import admit, permit

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.cassettes.store import CassetteFile
-from mockserver.config.access import Key
 from mockserver.config.errors import MockserverError
+from mockserver.config.models_and_limits import Key
 from mockserver.core.episode import Recorded
 from mockserver.server.live import EVERY, Live, Sources, reload, start, watch
 from mockserver.server.parse_recorded import parse_sent

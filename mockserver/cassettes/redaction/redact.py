@@ -35,8 +35,8 @@ from mockserver.cassettes.redaction.json_spans import (
 )
 from mockserver.cassettes.redaction.leaks import AllowedSecrets, allowed
 from mockserver.cassettes.sse_yaml import data_of, with_data
-from mockserver.config.cassettes import Scrub
 from mockserver.config.errors import CassetteError
+from mockserver.config.recording import Scrub
 from mockserver.config.types import JsonPath, steps
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers

@@ -52,7 +52,7 @@ BAD: list[tuple[bytes, str]] = [
     (b'[{"a": 1}]', f"a: {NONE}"),
     (b"hello", f"a: {NONE}"),
     (b"[" * 100_000, "a: cannot be imported: its JSON is nested too deep"),
-    (b"- " * 5_000 + b"a", "a:1:201: this stands more than 100 levels deep; make it flatter"),
+    (b"- " * 5_000 + b"a", "a:1:201: this is nested more than 100 levels deep; make it flatter"),
     (b'{"log": {"entries": 3}}', f"a: {NONE}"),
     (b"!!python/object/apply:os.system ['touch /tmp/x']", 'the tag "!!python/object/apply:os.system" does not fit'),
 ]

@@ -17,8 +17,8 @@ from mockserver.cassettes.redaction.redact import (
     RedactionRules,
     redact_reply,
 )
-from mockserver.config.cassettes import Scrub
 from mockserver.config.errors import CassetteError
+from mockserver.config.recording import Scrub
 from mockserver.core.episode import Recorded
 
 SENT = {

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from mockserver.cassettes.redaction.find import MAX_LETTERS
 from mockserver.cassettes.redaction.redact import Redactor
-from mockserver.config.cassettes import Scrub
 from mockserver.config.errors import CassetteError
+from mockserver.config.recording import Scrub
 from mockserver.core.episode import Episode, Recorded, Sent
 
 KEY, FAKE = "sk-proj-0a1B2c/3+4=", "sk-fake"

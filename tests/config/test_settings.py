@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mockserver.config.access import Key, Model
-from mockserver.config.cassettes import Match
 from mockserver.config.errors import ConfigError
+from mockserver.config.models_and_limits import Key, Model
+from mockserver.config.recording import Match
 from mockserver.config.settings import Keywords, Settings, assemble, flag, variable
 from mockserver.config.source import Document, read
 from mockserver.config.timing import PROFILES
@@ -220,11 +220,11 @@ def test_names_as_they_are_written_elsewhere() -> None:
         ),
         (
             "models: {a: {aliases: [c, b]}, b: }",
-            '29: models.a.aliases[1] is the name of a model already: "b"',
+            '29: models.a.aliases[1] is already the name of a model: "b"',
         ),
         (
             "models: {a: {aliases: [c]}, b: {aliases: [c]}}",
-            '45: models.b.aliases[0] is an alias of "a" already: "c"',
+            '45: models.b.aliases[0] is already an alias of "a": "c"',
         ),
         ("models: 7", "11: models must be a list of texts, not 7"),
         (

@@ -1,4 +1,4 @@
-"""What settings say of cassettes: the provider's own servers, what makes two requests equal, what is scrubbed."""
+"""The settings `upstream`, `match` and `scrub`: where to record from, which requests are equal, what to remove."""
 
 from collections.abc import Mapping
 from typing import Annotated, Self
@@ -12,7 +12,7 @@ from mockserver.core.json import Json
 
 
 class Match(BaseModel):
-    """What makes a request equal to one that was recorded, beside its meaning."""
+    """Which parts of a request to ignore, or to compare as well, when looking for a recording."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="match")
 
@@ -57,12 +57,12 @@ class Scrub(BaseModel):
     @model_validator(mode="after")
     def _one(self) -> Self:
         if (self.path is None) == (self.regex is None):
-            raise PydanticCustomError("excludes", "give path or regex, one of them")
+            raise PydanticCustomError("excludes", "give either path or regex")
         return self
 
 
 def _tables(value: Json) -> Json:
-    """A list of tables; one alone is a list of one."""
+    """A list of tables; one table as a list of one."""
     if isinstance(value, Mapping):
         return (value,)
     if not isinstance(value, list | tuple):
@@ -71,7 +71,7 @@ def _tables(value: Json) -> Json:
 
 
 def _upstreams(value: Json) -> Json:
-    """A table as it is; texts `dialect=URL`, in a list or with commas between, as a table."""
+    """A table as it is; texts `dialect=URL`, listed or separated by commas, as a table."""
     if isinstance(value, Mapping):
         return value
     pairs = [text.partition("=") for each in texts(value) for text in texts(each)]
@@ -88,7 +88,7 @@ def _addresses(upstreams: Mapping[str, str]) -> Mapping[str, str]:
     return {name: url.rstrip("/") for name, url in upstreams.items()}
 
 
-UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # and a dialect: the variable of the key that its upstream gets
+UPSTREAM_KEY = "MOCKSERVER_UPSTREAM_KEY_"  # plus a dialect: the variable of the key to send upstream
 
 Upstreams = Annotated[
     Mapping[str, str],

@@ -1,4 +1,4 @@
-"""What settings say of models: a list of names, or a table that gives each its properties."""
+"""The settings `models`, `keys` and `limits`: which models exist, which API keys are accepted, and rate limits."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Literal
@@ -24,7 +24,7 @@ _Many = Annotated[int, Field(ge=1)]
 
 
 class RatesTable(BaseModel):
-    """How much may be asked for in a time."""
+    """Rate limits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="rates")
 
@@ -37,7 +37,7 @@ class RatesTable(BaseModel):
 
 
 class LimitsTable(RatesTable):
-    """How much may be asked for in a time, and at once."""
+    """Rate limits and concurrency limits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="limits")
 
@@ -49,10 +49,10 @@ class LimitsTable(RatesTable):
 
 
 def _rates(table: RatesTable) -> Rates:
-    """The rates that a table states; null states that there is none."""
+    """The rates that a table sets; null lifts a rate."""
     return tuple(
         Rate(kind, window, getattr(table, name) or UNLIMITED)
-        for name, (kind, window) in _NAMED.items()
+        for name, (kind, window) in _RATES.items()
         if name in table.model_fields_set
     )
 
@@ -61,7 +61,7 @@ def _limits(table: LimitsTable) -> Limits:
     if table.concurrent_requests is None:
         for name in ("queue", "queue_timeout"):
             if name in table.model_fields_set:
-                raise PydanticCustomError("excludes", "{name} needs concurrent_requests beside it", {"name": name})
+                raise PydanticCustomError("excludes", "{name} requires concurrent_requests", {"name": name})
     return Limits(_rates(table), table.concurrent_requests, table.queue, table.queue_timeout)
 
 
@@ -75,8 +75,7 @@ LimitsSetting = Annotated[
 ]
 
 
-# What each name of a rate means.
-_NAMED: Mapping[str, tuple[Kind, Window]] = {
+_RATES: Mapping[str, tuple[Kind, Window]] = {
     "requests_per_minute": ("requests", "minute"),
     "requests_per_day": ("requests", "day"),
     "tokens_per_minute": ("tokens", "minute"),
@@ -85,7 +84,7 @@ _NAMED: Mapping[str, tuple[Kind, Window]] = {
 
 
 class Key(BaseModel):
-    """What a key may do."""
+    """What an API key may do."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="key")
 
@@ -97,7 +96,7 @@ class Key(BaseModel):
 
 
 def _keys(value: Json) -> Json:
-    """A table as it is; the keys of a list, or of one text with commas between, may do anything."""
+    """A table as it is. Keys in a list, or in one text separated by commas, may do anything."""
     if not isinstance(value, Mapping):
         return {name: {} for name in texts(value)}
     wants = PydanticCustomError("wants", "a table of what it may do, such as {} or {allowed: false}")
@@ -126,7 +125,7 @@ Keys = Annotated[
 
 
 class Model(BaseModel):
-    """What is known of a model."""
+    """The properties of a model."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, title="model")
 
@@ -153,7 +152,7 @@ class Model(BaseModel):
 
 
 def _models(value: Json) -> Json:
-    """A table as it is; the names of a list without properties."""
+    """A table as it is; listed names get no properties."""
     if not isinstance(value, Mapping):
         return {name: {} for name in texts(value)}
     if not all(isinstance(properties, Mapping | None) for properties in value.values()):
@@ -161,35 +160,39 @@ def _models(value: Json) -> Json:
     return {str(name): properties or {} for name, properties in value.items()}
 
 
-def _told_apart(models: Mapping[str, Model] | None) -> Mapping[str, Model] | None:
-    """The models, none of which has a name that is another's. Raises ValidationError at each that has."""
+def _unique_names(models: Mapping[str, Model] | None) -> Mapping[str, Model] | None:
+    """The models. Raises ValidationError for every alias that is taken."""
     owners: dict[str, str] = {}
-    errors = [found for name, model in (models or {}).items() for found in _taken(name, model, owners, models or {})]
+    errors = [
+        found for name, model in (models or {}).items() for found in _alias_errors(name, model, owners, models or {})
+    ]
     if errors:
         raise ValidationError.from_exception_data("models", errors)
     return models
 
 
-def _taken(name: str, model: Model, owners: dict[str, str], models: Collection[str]) -> Iterator[InitErrorDetails]:
-    """What cannot be among a model's other names; `owners` learns whose they are."""
+def _alias_errors(
+    name: str, model: Model, owners: dict[str, str], models: Collection[str]
+) -> Iterator[InitErrorDetails]:
+    """What is wrong with the names of a model. Adds its aliases to `owners`."""
     if model.resolved is not None and "*" in model.resolved:
-        yield _mistake((name, "resolved"), "must be a name without *", model.resolved)
+        yield _error((name, "resolved"), "must be a name without *", model.resolved)
     for at, alias in enumerate(model.aliases):
         if "*" in alias:
             why = "must be a name without *"
         elif "*" in name:
             why = "cannot be an alias of a pattern, only of a name"
         elif alias in models:
-            why = "is the name of a model already"
+            why = "is already the name of a model"
         elif alias in owners:
-            why = f'is an alias of "{owners[alias]}" already'
+            why = f'is already an alias of "{owners[alias]}"'
         else:
             owners[alias] = name
             continue
-        yield _mistake((name, "aliases", at), why, alias)
+        yield _error((name, "aliases", at), why, alias)
 
 
-def _mistake(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetails:
+def _error(path: tuple[str | int, ...], why: str, value: str) -> InitErrorDetails:
     return InitErrorDetails(type=PydanticCustomError("cannot", "{why}", {"why": why}), loc=path, input=value)
 
 
@@ -197,7 +200,7 @@ _PROPERTIES = Model.model_json_schema()
 Models = Annotated[
     Mapping[str, Model] | None,
     BeforeValidator(_models),
-    AfterValidator(_told_apart),
+    AfterValidator(_unique_names),
     WithJsonSchema(
         {
             "anyOf": [

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from mockserver.config.access import LimitsSetting
 from mockserver.config.errors import ConfigError
+from mockserver.config.models_and_limits import LimitsSetting
 from mockserver.config.settings import assemble, settings_schema
 from mockserver.config.source import Document, read
 from mockserver.core.rates import UNLIMITED, Limits, Rate
@@ -30,7 +30,7 @@ def test_limits() -> None:
             "limits: {concurent_requests: 1}",
             '12: unknown setting "concurent_requests"; did you mean "concurrent_requests"?',
         ),
-        ("limits: {queue: 3}", "11: limits: queue needs concurrent_requests beside it"),
+        ("limits: {queue: 3}", "11: limits: queue requires concurrent_requests"),
         (
             "limits: {concurrent_requests: 1, queue_timeout: soon}",
             '51: limits.queue_timeout must be a duration such as 300ms, 2s or 1m, not "soon"',

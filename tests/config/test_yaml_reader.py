@@ -36,8 +36,8 @@ BAD = {
     "a: 1\nb: 2\na: 3": '3:1: duplicate key "a"; line 1 has it already',
     "1: x\n'1': y": '2:1: duplicate key "1"; line 1 has it already',
     "a: 1\n---\nb: 2": "2:1: a second document starts here; a file holds one: join the two, or make two files",
-    "a: &x [*x]": '1:8: "*x" stands inside "&x" itself',
-    "a: &x {b: {c: *x}}": '1:15: "*x" stands inside "&x" itself',
+    "a: &x [*x]": '1:8: "*x" is inside "&x" itself',
+    "a: &x {b: {c: *x}}": '1:15: "*x" is inside "&x" itself',
     "a: !python/object:os.system x": '1:4: the tag "!python/object:os.system" does not fit here; leave it out',
     "a: !!python/name:x y": '1:4: the tag "!!python/name:x" does not fit here; leave it out',
     "a: !!int x": '1:4: the tag "!!int" does not fit here; leave it out',
@@ -45,15 +45,15 @@ BAD = {
     "a: !!set {b, c}": '1:4: the tag "!!set" does not fit here; leave it out',
     "a: !!map [b]": '1:4: the tag "!!map" does not fit here; leave it out',
     "[a, b]: c": "1:1: a key must be a text",
-    "{a: b}: c": '1:1: a text that starts with "{{" must stand in quotes',
+    "{a: b}: c": '1:1: a text that starts with "{{" needs quotes',
     "a: {<<: 1}": '1:5: "<<" takes a table, or a list of tables',
     "a: {<<: [1]}": '1:5: "<<" takes a table, or a list of tables',
-    "a: b\x07": '1:5: the character U+0007 may not stand in YAML; write "\\u0007" in double quotes',
-    "a: b\n  \ud800": '2:3: the character U+D800 may not stand in YAML; write "\\ud800" in double quotes',
-    "a: b \x1b[0m": '1:6: the character U+001B may not stand in YAML; write "\\u001b" in double quotes',
+    "a: b\x07": '1:5: the character U+0007 is not allowed in YAML; write "\\u0007" in double quotes',
+    "a: b\n  \ud800": '2:3: the character U+D800 is not allowed in YAML; write "\\ud800" in double quotes',
+    "a: b \x1b[0m": '1:6: the character U+001B is not allowed in YAML; write "\\u001b" in double quotes',
     f"a: {'9' * 5000}": "1:4: this number has too many digits; put it in quotes if it is a text",
     f"a: 0x{'f' * 5000}": "1:4: this number has too many digits; put it in quotes if it is a text",
-    "[" * 101 + "]" * 101: "1:101: this stands more than 100 levels deep; make it flatter",
+    "[" * 101 + "]" * 101: "1:101: this is nested more than 100 levels deep; make it flatter",
 }
 
 
@@ -82,7 +82,7 @@ def test_all_mistakes_come_at_once_and_in_order():
     assert mistakes("a: 1\na: !x 2\nb: *c") == [
         '2:1: duplicate key "a"; line 1 has it already',
         '2:4: the tag "!x" does not fit here; leave it out',
-        '3:4: a text that starts with "*" must stand in quotes',
+        '3:4: a text that starts with "*" needs quotes',
     ]
 
 

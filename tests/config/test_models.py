@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mockserver.config.access import Model, Models
+from mockserver.config.models_and_limits import Model, Models
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_models(written: Any, models: Any) -> None:
         ([3], "valid string"),
         ({"a": 3}, "a table that gives each name a table of properties"),
         ({"a": {"window": 3}}, "Extra inputs are not permitted"),
-        ({"a": {"aliases": "b"}, "b": None}, "is the name of a model already"),
+        ({"a": {"aliases": "b"}, "b": None}, "is already the name of a model"),
     ],
 )
 def test_what_are_no_models(written: Any, complaint: str) -> None:

@@ -100,7 +100,7 @@ def test_where_profiles_are_mistaken_any_name_will_do() -> None:
 
 def test_an_unknown_profile_is_told_with_what_there_is() -> None:
     assert unknown_profile("fsat", PROFILES) == 'unknown profile "fsat"; did you mean "fast"?'
-    assert unknown_profile("x", {"a": Timing(), "b": Timing()}) == 'unknown profile "x"; there are a, b'
+    assert unknown_profile("x", {"a": Timing(), "b": Timing()}) == 'unknown profile "x"; choose one of a, b'
 
 
 def test_built_in_profiles_go_from_nothing_to_a_lot() -> None:
@@ -142,7 +142,7 @@ def test_a_timing_may_refer_to_a_profile_of_any_other_origin() -> None:
         ("models: {a: {timing: fats}}", '24: unknown profile "fats"; did you mean "fast"?'),
         (
             "profiles: {mine: {profile: qqq}}",
-            '30: unknown profile "qqq"; there are instant, fast, typical, slow, reasoning, mine',
+            '30: unknown profile "qqq"; choose one of instant, fast, typical, slow, reasoning, mine',
         ),
         ("profiles: {a: {profile: b}, b: {profile: a}}", '27: profile "a" starts from itself'),
         ("profiles: {mine: {frist_token: 1s}}", '21: unknown setting "frist_token"; did you mean "first_token"?'),

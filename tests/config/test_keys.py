@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from mockserver.config.access import Key, Keys
 from mockserver.config.errors import ConfigError
+from mockserver.config.models_and_limits import Key, Keys
 from mockserver.config.settings import assemble, settings_schema
 from mockserver.config.source import Document, read
 

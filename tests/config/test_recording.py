@@ -2,8 +2,8 @@
 
 import pytest
 
-from mockserver.config.cassettes import Match, Scrub
 from mockserver.config.errors import ConfigError
+from mockserver.config.recording import Match, Scrub
 from mockserver.config.settings import Settings, assemble
 from mockserver.config.source import Document, read
 
@@ -65,8 +65,8 @@ def test_flags_that_were_given_several_times() -> None:
     [
         ("scrub: 7", "2:10: scrub must be a list of tables, such as {path: $.user}, not 7"),
         ("scrub: [7]", "2:11: scrub[0] must be a table, not 7"),
-        ("scrub: [{}]", "2:11: scrub[0]: give path or regex, one of them"),
-        ("scrub: [{path: $.a, regex: a}]", "2:11: scrub[0]: give path or regex, one of them"),
+        ("scrub: [{}]", "2:11: scrub[0]: give either path or regex"),
+        ("scrub: [{path: $.a, regex: a}]", "2:11: scrub[0]: give either path or regex"),
         ("scrub: [{pth: $.a}]", '2:12: unknown setting "pth"; did you mean "path"?'),
         ("scrub: [{path: 7}]", "2:18: scrub[0].path must be text (in quotes, if it looks like a number), not 7"),
         ("scrub: [{path: a}]", "2:18: scrub[0].path cannot be read as JSONPath: it must begin with $, as in $.user: "),

@@ -1,0 +1,44 @@
+"""docs/design.md lists the types that a reader needs to follow one request: at most twenty, each where it says."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "mockserver"
+MOST = 20
+_ROW = re.compile(r"^\| `(\w+)` \| `([\w/]+\.py)` \|", re.MULTILINE)
+
+
+def listed() -> dict[str, str]:
+    """Return the types of the page, each with its module."""
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    return dict(_ROW.findall(page[page.index("<!-- types -->") :]))
+
+
+def classes(module: Path) -> dict[str, ast.ClassDef]:
+    """Return the classes of a module."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    return {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def annotated(node: ast.ClassDef) -> set[str]:
+    """Return the names in the signatures of a class's methods."""
+    functions = [each for each in node.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    annotations = [each.returns for each in functions]
+    annotations += [arg.annotation for each in functions for arg in (*each.args.args, *each.args.kwonlyargs)]
+    return {name.id for each in annotations if each for name in ast.walk(each) if isinstance(name, ast.Name)}
+
+
+def test_there_are_few_and_each_is_where_the_page_says() -> None:
+    types = listed()
+    assert 0 < len(types) <= MOST
+    missing = [f"{name} in {module}" for name, module in types.items() if name not in classes(PACKAGE / module)]
+    assert not missing
+
+
+def test_the_handler_needs_no_other() -> None:
+    known = {name for path in PACKAGE.rglob("*.py") for name in classes(path)}
+    needed = annotated(classes(PACKAGE / "server" / "handler.py")["Handler"]) & known
+    assert len(needed) >= 8
+    assert needed <= set(listed())

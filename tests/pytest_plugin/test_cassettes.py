@@ -20,7 +20,7 @@ def at_home(monkeypatch: pytest.MonkeyPatch) -> None:
 def provider() -> Iterator[MockServer]:
     server = MockServer().start()
     server.on().reply("{{ last_user }} to you!")
-    server.keep()
+    server.keep_declared()
     yield server
     server.stop()
 

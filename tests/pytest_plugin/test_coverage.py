@@ -180,7 +180,7 @@ def test_a_report_that_cannot_be_written_is_told_of(run, pytester):
     (pytester.path / "taken").write_text("")
     done = run("--mockserver-coverage=json:taken/rules.json")
     assert done.ret == 0
-    done.stdout.fnmatch_lines(["rule coverage cannot be written to *taken/rules.json: *"])
+    done.stdout.fnmatch_lines(["cannot write rule coverage to *taken/rules.json: *"])
 
 
 @pytest.mark.parametrize("said", ["xml", "term:file"])

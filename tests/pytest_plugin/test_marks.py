@@ -159,7 +159,9 @@ class TestCase(unittest.TestCase):
 """
     result = ran(pytester, tests)
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["@pytest.mark.mockserver_faults is for functions and plain classes: *"])
+    result.stdout.fnmatch_lines(
+        ["@pytest.mark.mockserver_faults is for functions and plain classes, not for a TestCase"]
+    )
 
 
 @pytest.mark.parametrize("on", ["class", "test", "module"])

@@ -113,7 +113,7 @@ def test_without():
     result = ran(pytester, tests, "--tb=short")
     result.assert_outcomes(failed=5, errors=1)
     told = result.stdout.str()
-    assert "no calls received; is the client to the server's address?" in told
+    assert "no calls received; is the client using the mock's base URL?" in told
     assert 'call 1: chat gpt-4o "hello" -> rule test_it.py:6 greeting' in told
     assert "test_it.py:7 answered 0 of 1 expected call" in told
     assert 'no rule answered "too early" (call 1)' in told
@@ -241,7 +241,7 @@ def test_an_option_that_another_plugin_has(pytester: pytest.Pytester) -> None:
     told = result.stderr.str()
     assert "argument --mockserver-seed: conflicting option string" in told
     assert "mockserver: another plugin has an option of the same name, argument" in told
-    assert "keep one of them out: -p no:NAME" in told
+    assert "disable one of them: -p no:NAME" in told
     result = ran(pytester, "def test_a(): pass", "-p", "other", "-p", "no:mockserver")
     result.assert_outcomes(passed=1)
     others = "def pytest_addoption(parser): [parser.getgroup(name).addoption('--theirs') for name in 'ab']"

@@ -1,4 +1,4 @@
-"""Hosts and origins as HTTP writes them: taken apart, and told apart. Knows no request and no setting."""
+"""Requests, replies and stream frames, and how to parse hosts and origins."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ def host_of(authority: str) -> str | None:
 
 
 def is_address(host: str) -> bool:
-    """Whether a host is an IP address, which no name server can make another one."""
+    """Whether a host is an IP address, which DNS rebinding cannot change."""
     return _address(host) is not None
 
 
@@ -29,21 +29,21 @@ def is_loopback(host: str) -> bool:
 
 
 def is_everywhere(host: str) -> bool:
-    """Whether to listen on this host is to listen on every address of the machine."""
+    """Whether listening on this host means listening on every address of the machine."""
     address = _address(host)
     return address is not None and address.is_unspecified
 
 
 def matches(host: str, pattern: str) -> bool:
-    """Whether a host is an entry of a list: a name, an address, `*.example.com` for all below it, `*` for all."""
+    """Whether a host matches a name, an address, `*.example.com` (all subdomains) or `*` (all)."""
     pattern = pattern.lower()
     return pattern in ("*", host) or (pattern.startswith("*.") and host.endswith(pattern[1:]))
 
 
 def origin(text: str) -> str | None:
-    """An origin as browsers send it: `https://app.example`, in lower case, without the port that goes without saying.
+    """An origin as browsers send it: `https://app.example`, in lower case, without a default port.
 
-    None where the text is no origin, or says more than that, such as a path.
+    None if the text is not an origin, or has more, such as a path.
     """
     text = text.lower()
     return _STANDARD.sub(r"\1\2", text) if _ORIGIN.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""JSON as text: written without blanks, read without raising."""
+"""JSON text: encode it compactly, parse it without raising."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
 def parsed(text: str, otherwise: Json = None) -> Json:
-    """The JSON of a text; `otherwise` where it is none."""
+    """The JSON value of a text, or `otherwise` if it is invalid."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,7 +1,4 @@
-"""How much a client may ask for in a time, how it stands with that, and how many requests may be at work at once.
-
-Knows neither who counts nor how a provider tells of it.
-"""
+"""Rate and concurrency limits, and what is left of them."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -16,7 +13,7 @@ UNLIMITED = 0
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """So many requests or tokens in a window, which refills continuously; UNLIMITED lifts what is said elsewhere."""
+    """A number of requests or tokens per window, refilled continuously; UNLIMITED lifts an inherited limit."""
 
     kind: Kind
     window: Window
@@ -28,11 +25,11 @@ class Rate:
         return SECONDS[self.window]
 
     def refill(self, amount: int) -> float:
-        """The seconds in which so much comes back."""
+        """The seconds that it takes to refill an amount."""
         return amount * SECONDS[self.window] / self.limit
 
     def standing(self, until_full: float) -> "Standing":
-        """How one stands with it whose seconds until all is there again are these: whole ones are left, or none."""
+        """What is left, in whole units, `until_full` seconds before everything is refilled."""
         # A hair more, because 3 times a third of a minute is not always a minute.
         limit = self.limit
         left = int(limit - until_full * limit / SECONDS[self.window] + 1e-6)
@@ -43,14 +40,14 @@ Rates = tuple[Rate, ...]
 
 
 def layered(*layers: Rates) -> Rates:
-    """What holds where several places state rates: the later win over the earlier, each kind and window by itself."""
+    """The rates in force: later layers win over earlier ones, for each kind and window separately."""
     stated = {(rate.kind, rate.window): rate for rate in chain(*layers)}
     return tuple(rate for rate in stated.values() if rate.limit != UNLIMITED)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Rates for every key and model, and how many requests a namespace has at work while how many wait.
+    """Rates for every key and model, and the concurrent and waiting requests of a namespace.
 
     `concurrent`: None is any number. `patience`: the seconds that a request waits; None is as long as its client.
     """
@@ -62,7 +59,7 @@ class Limits:
 
 
 class Standing(NamedTuple):
-    """How a client stands with one rate: what is left of it, and the seconds until all of it is there again."""
+    """What is left of one rate, and the seconds until it is full again."""
 
     limit: int
     left: int
@@ -70,7 +67,7 @@ class Standing(NamedTuple):
 
 
 class Standings(NamedTuple):
-    """How a client stands with requests and tokens; None: they have no limit."""
+    """What is left of requests and tokens; None: no limit."""
 
     requests: Standing | None = None
     tokens: Standing | None = None

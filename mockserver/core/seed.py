@@ -1,15 +1,15 @@
-"""Where all chance and all time come from: labelled random streams, identifiers, clocks.
+"""The source of all randomness and time: labelled random streams, identifiers, clocks.
 
-The only module that may import `random`, `time`, `uuid` or `secrets`; that one rule buys determinism.
+The only module that may import `random`, `time`, `uuid` or `secrets`; this rule keeps everything deterministic.
 """
 
 import secrets
 import time
 from dataclasses import dataclass
 from hashlib import blake2b
-from random import Random as Random  # the type of a stream, for those who may not import chance
+from random import Random as Random  # the type of a stream, for modules that may not import `random`
 
-FROZEN_AT = 1_700_000_000  # 2023-11-14T22:13:20Z: where a frozen clock stands
+FROZEN_AT = 1_700_000_000  # 2023-11-14T22:13:20Z: the time of a frozen clock
 _ALNUM = bytes(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"[i % 62] for i in range(256))
 
 
@@ -51,7 +51,7 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time that answers carry: standing still at `at` (Unix seconds), or real when `at` is None."""
+    """The time in answers: frozen at `at` (Unix seconds), or real if `at` is None."""
 
     at: int | None = FROZEN_AT
 
@@ -61,9 +61,9 @@ class Clock:
 
 
 def token() -> str:
-    """A token that nobody can guess: the one true random."""
+    """A token that cannot be guessed: the only true randomness."""
     return secrets.token_urlsafe(24)
 
 
-monotonic = time.perf_counter  # seconds on a clock that only runs forward, for durations
-wall = time.time  # Unix seconds by the clock on the wall, to tell people when something happened
+monotonic = time.perf_counter  # seconds on a monotonic clock, for durations
+wall = time.time  # Unix seconds by the real clock

@@ -33,8 +33,7 @@ from mockserver.core.plan import (
 )
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import Chunks, Tokenizer, ended
-from mockserver.model.embedding import dimensions_of, embedding
-from mockserver.model.scores import judgement, logprobs
+from mockserver.model.scores import dimensions_of, embedding, judgement, logprobs
 
 Parts = tuple[Part, ...]
 Written = Text | Reasoning | Refusal | ToolUse  # parts written token by token

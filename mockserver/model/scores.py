@@ -1,11 +1,82 @@
-"""Made-up scores: the log probabilities of tokens, and the moderation scores of a text."""
+"""Made-up numbers: embedding vectors, moderation scores, and log probabilities of tokens.
 
-from collections.abc import Mapping
-from math import floor, log
+Each word and each run of three letters adds to a few places of the vector, chosen by its hash; the hash of the whole
+text adds a little to all of them, so that no place is empty. All sums are of integers, followed by one division by one
+square root: the same numbers on every machine.
+"""
 
-from mockserver.core.plan import CATEGORIES, Judgement, Logprob
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from hashlib import shake_256
+from itertools import chain, repeat
+from math import floor, log, sqrt
+from operator import mul, truediv
+
+from mockserver.core.plan import CATEGORIES, Judgement, Logprob, Vector
 from mockserver.core.seed import Random, Seed
 from mockserver.core.tokens import APPROX, Tokenizer
+
+DIMENSIONS = 1536
+_READ = 32_768  # characters of a text: about as many as models take
+_LONGEST = 200  # characters of a word
+_SHORT = 3  # characters of a word that only counts as a whole
+_HASH_WEIGHT = 3_000  # what one hash adds (an even number); the whole text adds up to 127
+
+
+def dimensions_of(model: str) -> int:
+    """Return the length of a model's vectors, by its name."""
+    return next((size for word, size in _SIZES.items() if word in model.lower()), DIMENSIONS)
+
+
+def embedding(text: str, dimensions: int, seed: Seed) -> Vector:
+    """Return the unit vector of a text."""
+    spread = shake_256(seed.digest("embedding", text)).digest(dimensions)
+    sums = array("b", spread.translate(_ODD)).tolist()  # so that none ends up as zero
+    words = _WORD.findall(_lower(text[:_READ]))
+    places = Counter(chain.from_iterable(_places(word, dimensions, seed) for word in words))
+    for place, times in places.items():
+        if place < dimensions:
+            sums[place] += _HASH_WEIGHT * times
+        else:
+            sums[place - dimensions] -= _HASH_WEIGHT * times
+    length = sqrt(sum(map(mul, sums, sums)))
+    return array("d", map(truediv, sums, repeat(length)))
+
+
+@lru_cache(maxsize=16_384)
+def _places(word: str, dimensions: int, seed: Seed) -> tuple[int, ...]:
+    """The places where a word adds to a vector; from places beyond its end (less its length) it subtracts."""
+    return tuple(number % (2 * dimensions) for number in _hashes(word[:_LONGEST], seed))
+
+
+def _hashes(word: str, seed: Seed) -> Iterator[int]:
+    """Numbers for a word and the letters in it; short words, which are in every text, have few."""
+    yield from _numbers("word", word, seed)[: len(word)]
+    if len(word) > _SHORT or not word.isascii():
+        around = f"<{word}>"
+        for at in range(len(around) - 2):
+            yield from _numbers("letters", around[at : at + 3], seed)[:2]
+
+
+@lru_cache(maxsize=16_384)
+def _numbers(what: str, text: str, seed: Seed) -> tuple[int, ...]:
+    digest = seed.digest(what, text)
+    return tuple(int.from_bytes(digest[at : at + 8], "big") for at in (0, 8, 16, 24))
+
+
+def _lower(text: str) -> str:
+    """The text in lower case, for letters that every Python's Unicode lowers alike."""
+    return text.lower() if text.isascii() else text.translate(_SMALL)
+
+
+_ODD = bytes(byte | 1 for byte in range(256))
+_SMALL = {code: small for code in range(0x530) if len(small := chr(code).lower()) == 1 and small != chr(code)}
+_WORD = re.compile(r"[^\s!-/:-@\[-`{-~\u00a1-\u00bf\u2000-\u206f\u3000-\u303f\uff00-\uff0f]+")
+# Sizes by a word in the model's name.
+_SIZES = {"3-large": 3072, "cohere": 1024, "embed-v3": 1024}
 
 
 def logprobs(tokens: tuple[str, ...], rng: Random, top: int, tokenizer: Tokenizer = APPROX) -> tuple[Logprob, ...]:

@@ -25,8 +25,7 @@ from mockserver.core.plan import (
 from mockserver.core.seed import Clock, Seed
 from mockserver.core.tokens import APPROX, split
 from mockserver.engine.answer import Author, answer, counted, document, singles
-from mockserver.model.embedding import embedding
-from mockserver.model.scores import judgement
+from mockserver.model.scores import embedding, judgement
 from mockserver.tokenizers import named
 from tests.kit.calls import call
 from tests.kit.local import Answered, Local, local

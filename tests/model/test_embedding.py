@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.seed import Seed
-from mockserver.model.embedding import dimensions_of, embedding
+from mockserver.model.scores import dimensions_of, embedding
 
 SEED = Seed()
 

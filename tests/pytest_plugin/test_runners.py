@@ -207,7 +207,7 @@ def pytest_unconfigure():
     assert "INTERNALERROR" not in result.stdout.str()
     addresses = [file.read_text() for file in pytester.path.glob("*.address")]
     assert len({*addresses}) == 2
-    result.stdout.fnmatch_lines(["FAILED test_*.py::test_unmatched - Failed: test_*.py:14 was to *"])
+    result.stdout.fnmatch_lines(["FAILED test_*.py::test_unmatched - Failed: test_*.py:14 answered *of*"])
 
 
 def test_processes_that_a_test_starts(pytester: pytest.Pytester) -> None:
@@ -256,7 +256,7 @@ def test_options_of_pytest(pytester: pytest.Pytester) -> None:
     shown = ran(pytester, tests, "--setup-show").stdout
     shown.fnmatch_lines(["*SETUP    S mockserver_session*", "*SETUP    F mockserver*"])
     ran(pytester, tests, "--setup-plan").assert_outcomes()
-    ran(pytester, tests, "--fixtures").stdout.fnmatch_lines(["mockserver -- *", "*A stand-in for LLM APIs*"])
+    ran(pytester, tests, "--fixtures").stdout.fnmatch_lines(["mockserver -- *", "*A mock server for LLM APIs*"])
     ran(pytester, tests, "--markers").stdout.fnmatch_lines(["@pytest.mark.mockserver(*"])
     result = ran(pytester, tests, "-p", "no:mockserver")
     result.assert_outcomes(errors=1)

@@ -19,7 +19,7 @@ from load import Cost, free_port, measure, server
 from vcr.cassette import Cassette
 
 from mockserver.config.recording import Match
-from mockserver.server.cassette_store import Libraries, Reels, in_folder
+from mockserver.server.cassette_store import CassetteStore
 
 EPISODES, STEP, TURNS = 1_000, 100, 5
 PATH = "/v1/chat/completions"
@@ -44,7 +44,7 @@ class Tapes:
 
     def load(self) -> None:
         """Read ours, until everything is there to be played."""
-        size = Libraries(Reels(in_folder(self.folder)), Match()).load("tape").size
+        size = CassetteStore(self.folder, Match()).load("tape").size
         if size != EPISODES:
             raise RuntimeError(f"{size} episodes were loaded, not {EPISODES}")
 

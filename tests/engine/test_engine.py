@@ -344,40 +344,40 @@ def replayed(answered: Answered) -> str:
     return text
 
 
-def test_rules_come_first(local: Local) -> None:
-    assert replayed(local.ask(CHAT, chat("ruled"))) == "by a rule"
+def test_rules_come_first(with_cassettes: Local) -> None:
+    assert replayed(with_cassettes.ask(CHAT, chat("ruled"))) == "by a rule"
 
 
-def test_what_no_rule_answers_the_cassette_does(local: Local) -> None:
-    answered = local.ask(CHAT, chat("hello"))
+def test_what_no_rule_answers_the_cassette_does(with_cassettes: Local) -> None:
+    answered = with_cassettes.ask(CHAT, chat("hello"))
     assert (answered.source, answered.body) == ("cassette chat.yaml#2", b'{"from":"chat"}')
 
 
-def test_a_rule_plays_another_cassette(local: Local) -> None:
-    answered = local.ask(CHAT, chat("other"))
+def test_a_rule_plays_another_cassette(with_cassettes: Local) -> None:
+    answered = with_cassettes.ask(CHAT, chat("other"))
     assert (answered.source, answered.body) == ("cassette other.yaml#1", b'{"from":"other"}')
-    missed = local.ask(CHAT, chat("another one"))
+    missed = with_cassettes.ask(CHAT, chat("another one"))
     assert (missed.status, missed.source) == (404, "unmatched")
     assert missed.json["error"]["message"].startswith("no episode of other.yaml answers this request; the nearest:")
 
 
-def test_a_rule_that_has_had_its_times_leaves_the_call_to_the_cassette(local: Local) -> None:
-    assert local.ask(CHAT, chat("counted")).source == "cassette other.yaml#2"
-    assert local.ask(CHAT, chat("counted")).source == "unmatched"
+def test_a_rule_that_has_had_its_times_leaves_the_call_to_the_cassette(with_cassettes: Local) -> None:
+    assert with_cassettes.ask(CHAT, chat("counted")).source == "cassette other.yaml#2"
+    assert with_cassettes.ask(CHAT, chat("counted")).source == "unmatched"
 
 
-def test_a_rule_forwards(local: Local) -> None:
-    assert local.ask(CHAT, chat("go away")).source == "forwarded"
+def test_a_rule_forwards(with_cassettes: Local) -> None:
+    assert with_cassettes.ask(CHAT, chat("go away")).source == "forwarded"
 
 
-def test_a_step_plays_a_cassette(local: Local) -> None:
-    assert replayed(local.ask(CHAT, chat("steps"))) == "first"
+def test_a_step_plays_a_cassette(with_cassettes: Local) -> None:
+    assert replayed(with_cassettes.ask(CHAT, chat("steps"))) == "first"
     messages = [
         {"role": "user", "content": "a"},
         {"role": "assistant", "content": "b"},
         {"role": "user", "content": "steps"},
     ]
-    assert local.ask(CHAT, {"model": "m", "messages": messages}).source == "unmatched"
+    assert with_cassettes.ask(CHAT, {"model": "m", "messages": messages}).source == "unmatched"
 
 
 @pytest.mark.parametrize("unmatched", ["generate", "error"])
@@ -395,28 +395,28 @@ def test_a_response_goes_on_from_one_that_only_the_provider_knows(tmp_path: Any,
     assert 'previous_response_id: recorded "resp_up" | request "resp_down"' in missed.json["error"]["message"]
 
 
-def test_several_prompts_are_one_request(local: Local) -> None:
-    answered = local.ask("/v1/completions", {"model": "m", "prompt": ["a", "b"]})
+def test_several_prompts_are_one_request(with_cassettes: Local) -> None:
+    answered = with_cassettes.ask("/v1/completions", {"model": "m", "prompt": ["a", "b"]})
     assert (answered.source, answered.body) == ("cassette chat.yaml#4", b'{"two":2}')
-    assert local.ask("/v1/completions", {"model": "m", "prompt": ["b", "a"]}).source == "unmatched"
+    assert with_cassettes.ask("/v1/completions", {"model": "m", "prompt": ["b", "a"]}).source == "unmatched"
 
 
-def test_look_ups_are_played(local: Local) -> None:
-    assert local.ask("/v1/models", method="GET", body=b"").source == "cassette chat.yaml#5"
-    assert local.ask("/v1/responses/resp_up", method="GET", body=b"").source == "cassette chat.yaml#6"
-    assert local.ask("/v1/responses/resp_no", method="GET", body=b"").status == 404
+def test_look_ups_are_played(with_cassettes: Local) -> None:
+    assert with_cassettes.ask("/v1/models", method="GET", body=b"").source == "cassette chat.yaml#5"
+    assert with_cassettes.ask("/v1/responses/resp_up", method="GET", body=b"").source == "cassette chat.yaml#6"
+    assert with_cassettes.ask("/v1/responses/resp_no", method="GET", body=b"").status == 404
 
 
-def test_what_is_kept_here_is_not_asked_of_the_cassette(local: Local) -> None:
-    kept = local.ask(RESPONSES, {"model": "m", "input": "ruled"})
+def test_what_is_kept_here_is_not_asked_of_the_cassette(with_cassettes: Local) -> None:
+    kept = with_cassettes.ask(RESPONSES, {"model": "m", "input": "ruled"})
     assert kept.source.endswith("ruled")
-    assert local.ask(f"{RESPONSES}/{kept.json['id']}", method="GET", body=b"").source == "stored"
+    assert with_cassettes.ask(f"{RESPONSES}/{kept.json['id']}", method="GET", body=b"").source == "stored"
 
 
-def test_what_is_published_of_a_model_refuses_nothing_that_was_recorded(local: Local) -> None:
+def test_what_is_published_of_a_model_refuses_nothing_that_was_recorded(with_cassettes: Local) -> None:
     body = chat("x " * 20_000, model="gpt-4")
-    assert local.ask(CHAT, body).body == b'{"error":{}}'
-    refused = local.ask(CHAT, chat("y " * 20_000, model="gpt-4"))
+    assert with_cassettes.ask(CHAT, body).body == b'{"error":{}}'
+    refused = with_cassettes.ask(CHAT, chat("y " * 20_000, model="gpt-4"))
     assert (refused.status, refused.source) == (400, "invalid")
 
 

@@ -227,7 +227,7 @@ def test_dates_know_no_today(name, low, high):
 
 def test_the_clock_the_zone_and_the_hash_of_the_machine_do_not_matter():
     program = (
-        "from tests.engine.templates.test_fakes import fake, providers\n"
+        "from tests.rules.test_templates import fake, providers\n"
         "print([(name, fake()[name]) for name in sorted(providers())])"
     )
     told = [

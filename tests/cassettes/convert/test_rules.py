@@ -2,13 +2,11 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-import yaml
 
 from mockserver.cassettes.convert.rules import (
     Generalised,
@@ -27,7 +25,7 @@ from mockserver.cassettes.parse_response import ParsedChoice, ParsedPart, Parsed
 from mockserver.cli.cassette.convert import recorded_calls
 from mockserver.config.source import read
 from mockserver.core.episode import Episode
-from mockserver.dialects import discover
+from tests.dialects.case_files import Case, all_cases
 from tests.kit.episodes import chat, chats, episode
 from tests.kit.local import Local, local
 
@@ -197,9 +195,6 @@ def test_a_condition_holds_for_its_value_alone(value: Any, condition: Any) -> No
     assert exact(value) == condition
 
 
-CASES = Path(__file__).parents[2] / "dialects" / "cases"
-
-
 def learned(*episodes: Episode) -> Generalised:
     return make_rules(one for at, episode in enumerate(episodes, 1) for one in recorded_calls(episode, f"a.yaml#{at}"))
 
@@ -230,40 +225,27 @@ def essence(said: ParsedResponse, like: ParsedResponse) -> Any:
     return said.status, parts, beside, error, said.prompt_filters
 
 
-def recorded_cases() -> Iterator[Any]:
-    """The requests of the dialects' own cases, each with rules and settings."""
-    for file in sorted(CASES.rglob("*.yaml")):
-        case = yaml.safe_load(file.read_text(encoding="utf-8"))
-        request = case.get("request") or {}
-        if "requests" not in case and isinstance(request.get("body"), dict) and "raw" not in file.stem:
-            yield pytest.param(file.parent.name, case, id=f"{file.parent.name}/{file.stem}")
+CASES = [case for case in all_cases() if isinstance(case.body, dict) and "raw" not in case.name]
 
 
-def path_of(dialect: str, request: Any) -> str:
-    spoken = discover()[dialect]
-    wanted = request.get("operation") or "chat"
-    operation = next(one for one in spoken.operations if one.name == wanted)
-    front = spoken.mounts[0] + ("/openai" if dialect == "azure_openai" else "")
-    path = front + request["path"].removeprefix("/openai") if "path" in request else spoken.mounts[0] + operation.path
-    query = {**operation.query, **(request.get("query") or {})}
-    return path + "?" + "&".join(f"{name}={value}" for name, value in query.items()) if query else path
-
-
-@pytest.mark.parametrize(("dialect", "case"), list(recorded_cases()))
-def test_the_cases_of_every_dialect_are_answered_alike(dialect: str, case: Any) -> None:
-    request, path = case["request"], path_of(dialect, case["request"])
-    headers = {name: str(value) for name, value in (request.get("headers") or {}).items()}
-    given = {"rules": case.get("rules") or [], "settings": case.get("settings") or {}}
-    recorded = episode(local(json.dumps(given)), path, request["body"], headers=headers)
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_cases_of_every_dialect_are_answered_alike(case: Case) -> None:
+    body = cast(dict[str, Any], case.body)
+    given = {"rules": case.content.get("rules") or [], "settings": case.settings}
+    recorded = episode(local(json.dumps(given)), case.path, body, headers=case.headers)
     made = learned(recorded)
     if recorded.operation not in ("chat", "completions", "responses") or not made.rules:
         return
-    again = local(rules_file(made.rules), unmatched="error", strict=bool(given["settings"].get("strict")))
-    kept = {key: value for key, value in request["body"].items() if key not in ("stream", "stream_options", "best_of")}
+    again = local(rules_file(made.rules), unmatched="error", strict=bool(case.settings.get("strict")))
+    kept = {key: value for key, value in body.items() if key not in ("stream", "stream_options", "best_of")}
     for stream in (False, True):
-        answer = episode(again, path, {**kept, **({"stream": True} if stream else {})}, headers=headers)
+        answer = episode(again, case.path, {**kept, **({"stream": True} if stream else {})}, headers=case.headers)
         came, said = parse_response(answer.reply, answer.operation), parse_response(recorded.reply, recorded.operation)
         assert essence(came, said) == essence(said, said)
+
+
+def test_there_are_cases_to_learn_from() -> None:
+    assert len(CASES) > 400
 
 
 def test_equal_answers_to_equal_questions_are_one_rule() -> None:

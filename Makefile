@@ -1,17 +1,17 @@
 # Needs GNU make and Python 3.11 or newer. Another interpreter: rm -rf .venv && make setup PYTHON=python3.12
 PYTHON ?= python3
-# How many tests run at once: twice the processors, as many of them wait for something most of their time.
+# How many tests run at once: twice the processors, as many tests mostly wait.
 WORKERS ?= $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 1))')
 BIN := .venv/bin
 FRAMEWORKS := .venv-frameworks/bin
-unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes, which need not compile everything anew
+unexport PYTHONDONTWRITEBYTECODE  # tests start hundreds of processes: compile once
 
-.PHONY: setup serve fmt check test frameworks fuzz crash cover bench tour lock lock-frameworks
+.PHONY: setup serve fmt check test quick frameworks fuzz crash cover bench tour lock lock-frameworks
 
 setup: .venv/ready
 
 .venv/ready: pyproject.toml constraints.txt tests/previous.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; choose one: make PYTHON=python3.12")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --require-hashes --requirement constraints.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
@@ -34,16 +34,22 @@ fmt: setup
 check: setup
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/pytest -q -n auto tests/house
 
-test: setup  # the house is looked over by make check
+test: setup  # tests/house is part of make check
+	@echo "All tests but tests/house: about eight minutes on two cores."
 	$(BIN)/pytest -n $(WORKERS) --ignore tests/house
 
-frameworks: .venv-frameworks/ready  # agents of public frameworks; what those leave unclosed is their own affair
+QUICK := core config wire state rules engine delivery reports dialects/test_cases.py dialects/test_requests.py
+quick: setup  # what to run while working: nearly all of it starts no process
+	@echo "The tests of the packages and of what dialects answer: about a minute on two cores."
+	$(BIN)/pytest -q -n $(WORKERS) $(addprefix tests/,$(QUICK))
+
+frameworks: .venv-frameworks/ready  # agents of public frameworks; resources that those leave open are not ours
 	$(FRAMEWORKS)/python -m pytest -q -W default -p no:unraisableexception --disable-warnings tests/frameworks
 
-fuzz: setup  # longer than the suite does, and with other inputs each time
+fuzz: setup  # longer than in the suite, with new inputs each time
 	FUZZ=$(or $(TIMES),20) $(BIN)/pytest -n auto tests/fuzz
 
-crash: setup  # processes killed while they record, many more times than the suite does
+crash: setup  # kill processes while they record, more often than the suite does
 	ROUNDS=$(or $(TIMES),100) $(BIN)/pytest -q -n auto tests/cassettes/test_crash.py
 
 cover: setup
@@ -52,10 +58,10 @@ cover: setup
 bench: setup
 	$(BIN)/python benchmarks/run.py
 
-tour: setup  # cassettes/tour.yaml anew, after a change of rules.yaml or of what a dialect answers
+tour: setup  # record cassettes/tour.yaml again, after a change of rules.yaml or of an answer
 	$(BIN)/python -m tests.record.tour
 
-lock: setup  # the newest versions of everything, with hashes
+lock: setup  # the newest version of everything, with hashes
 	CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes --strip-extras \
 	  --all-extras --all-build-deps --allow-unsafe --no-annotate --no-emit-options \
 	  --output-file constraints.txt pyproject.toml

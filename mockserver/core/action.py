@@ -1,4 +1,4 @@
-"""How faults are described: the options that each takes, and the positions in an answer where one can befall it.
+"""Actions of delivery, and how faults are described: their options, and the positions in an answer where they apply.
 
 The words of rules files are here, so that those who read the files need not know what a fault does.
 """
@@ -17,7 +17,7 @@ Faults = Mapping[str, Any]  # the class of each fault, a dataclass, by name
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place in an answer; `count` is how many frames, tokens or bytes stand before it."""
+    """A position in an answer; `count` is the number of frames, tokens or bytes before it."""
 
     where: Where
     count: int = 0
@@ -25,7 +25,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What can be said of a fault: the kind of value, what it means, and the words or positions that it may be."""
+    """An option of a fault: its kind of value, its meaning, and the words or positions it accepts."""
 
     field: str
     name: str
@@ -36,17 +36,17 @@ class Option:
 
 
 def option(default: Any, kind: Kind, about: str, *, among: tuple[str, ...] = ()) -> Any:
-    """A field of a fault that rules may set; one whose name Python keeps for itself ends in an underscore."""
+    """Declare a field that rules may set; a name that Python reserves ends in an underscore."""
     return field(default=default, metadata={"option": (kind, about, among)})
 
 
 def position(where: Where, count: int = 0, *, among: tuple[str, ...] = ()) -> Any:
-    """The field of a fault that says where it befalls an answer, if rules do not say so; at first all can be told."""
+    """Declare the field that says where the fault applies by default; all positions are accepted unless named."""
     return option(Position(where, count), "position", "", among=among or tuple(POSITIONS))
 
 
 def options(fault: type[Any]) -> tuple[Option, ...]:
-    """What can be said of a fault, in the order in which its fields stand."""
+    """Return the options of a fault, in the order of its fields."""
     stated = [(each, each.metadata["option"]) for each in fields(fault) if "option" in each.metadata]
     return tuple(
         Option(each.name, each.name.rstrip("_"), kind, about, each.default, among)
@@ -55,11 +55,11 @@ def options(fault: type[Any]) -> tuple[Option, ...]:
 
 
 def counts(where: str) -> bool:
-    """Whether a position is said with a number."""
+    """Return whether a position takes a number."""
     return where.startswith("after_")
 
 
-# Where a fault can befall an answer.
+# Where a fault can apply.
 POSITIONS: Mapping[str, str] = {
     "after_tokens": "after this many tokens; in a plain body, at the same share of the bytes",
     "after_frames": "after this many events of a stream; a plain body counts as one",
@@ -80,7 +80,7 @@ class Head:
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen, as every frame makes one
 class Write:
-    """Bytes of the body and their weight in tokens; `frame`: the one event of a stream that they carry."""
+    """Bytes of the body and their weight in tokens; `frame`: the event of a stream that they carry."""
 
     data: bytes
     tokens: int = field(default=0, compare=False)
@@ -89,32 +89,32 @@ class Write:
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen, as every frame makes one
 class Wait:
-    """Seconds to let pass before the next action; infinite: until the client leaves or the server stops."""
+    """Seconds to wait before the next action; infinite: until the client leaves or the server stops."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The end, here and now: of the message as if it were whole, or of the connection, closed or reset (TCP RST)."""
+    """End at once: the message as if it were complete, or the connection, closed or reset (TCP RST)."""
 
     how: Literal["end", "close", "reset"]
 
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """What was written leaves now, apart from what follows."""
+    """Send what was written now, separate from what follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawWrite:
-    """Bytes on the connection past all framing, after those that HTTP knows of."""
+    """Bytes on the connection outside HTTP framing, after the message."""
 
     data: bytes
 
 
 Action = Head | Write | Wait | Flush | RawWrite | Cut
-ErrorFrame = Callable[[str, int], Frame]  # a reason to fail, and how many frames went before
+ErrorFrame = Callable[[str, int], Frame]  # takes a reason and the number of frames sent before
 
 
 @dataclass(frozen=True, slots=True)

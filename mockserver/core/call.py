@@ -1,4 +1,4 @@
-"""What a request asks, in no provider's shape: the Call that rules match and generators answer."""
+"""Call: what a request asks, in no provider's shape. Rules match it, generators answer it."""
 
 import json
 from base64 import b64decode
@@ -12,7 +12,7 @@ from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, Tokenizer
 
-# Calls of the provider's own tools that the client carries out: the tool's name, and the key of what it is asked.
+# Hosted tools whose calls the client carries out: the tool's name, and the key of its input.
 CARRIED_OUT: Mapping[str, tuple[str, str]] = {
     "computer_call": ("computer_use_preview", "action"),
     "local_shell_call": ("local_shell", "action"),
@@ -23,7 +23,7 @@ CARRIED_OUT: Mapping[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of a tool; `arguments` stays the string that the wire carries."""
+    """A tool call; `arguments` is the string on the wire."""
 
     id: str
     name: str
@@ -45,30 +45,30 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the client offers; `parameters` is a JSON Schema, or None when it takes nothing."""
+    """An offered tool; `parameters` is a JSON Schema, or None if it takes nothing."""
 
     name: str
     description: str = ""
     parameters: Json = None
-    kind: str = "function"  # or "custom", which takes free text, or the type of one of the provider's own
+    kind: str = "function"  # or "custom", which takes free text, or the type of a hosted tool
     strict: bool = False
-    grammar: tuple[str, str] | None = None  # of a custom tool's text: syntax (lark or regex) and definition
-    options: Mapping[str, Json] = field(default_factory=dict)  # how the client describes one of the provider's own
+    grammar: tuple[str, str] | None = None  # of a custom tool's input: syntax (lark or regex) and definition
+    options: Mapping[str, Json] = field(default_factory=dict)  # how the client configures a hosted tool
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A text to go on from, to embed or to judge; `numbers` are its tokens, where the client sent these instead."""
+    """A text to complete, embed or moderate; `numbers` are its token ids, if the client sent those instead."""
 
     text: str
     numbers: tuple[int, ...] | None = None
 
     def tokens(self, tokenizer: Tokenizer) -> tuple[str, ...]:
-        """The tokens of the prompt."""
+        """Return the tokens of the prompt."""
         return tokenizer.split(self.text) if self.numbers is None else tokenizer.read(self.numbers)
 
     def count(self, tokenizer: Tokenizer) -> int:
-        """How many tokens the prompt has."""
+        """Return the token count of the prompt."""
         return tokenizer.count(self.text) if self.numbers is None else len(self.numbers)
 
 
@@ -77,14 +77,14 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """At most `limit` entries, those that follow the one named `after`; `backwards`: the last entry comes first."""
+    """At most `limit` entries after the one named `after`; `backwards`: newest first."""
 
     after: str | None = None
     limit: int = 20
     backwards: bool = False
 
     def of(self, entries: Sequence[Entry], name: Callable[[Entry], str]) -> tuple[tuple[Entry, ...], bool]:
-        """The entries of this page, and whether others follow. Nothing follows a name that is not there."""
+        """Return the entries of this page, and whether others follow. Nothing follows an unknown name."""
         ordered = entries[::-1] if self.backwards else entries
         start = 0
         if self.after is not None:
@@ -96,14 +96,14 @@ class Page:
 FIRST_PAGE = Page()
 
 
-IMAGES = ("image_url", "input_image", "image")  # types of the parts of a message that show one
-_READ = 65_536  # bytes that are looked at: a header stands near the start
+IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image
+_READ = 65_536  # bytes that are read: the header is near the start
 
 Size = tuple[int, int]  # width and height in pixels
 
 
 def size_of(url: str) -> Size | None:
-    """The size of the PNG, JPEG, GIF or WebP in a data URL, or None where it is none or cannot be told."""
+    """Return the size of the PNG, JPEG, GIF or WebP in a data URL, or None if unknown."""
     head, comma, _ = url[:_READ].partition(",")
     if not comma or not head.startswith("data:") or not head.endswith(";base64"):
         return None
@@ -126,7 +126,7 @@ def _gif(read: bytes) -> Size | None:
 
 
 def _jpeg(read: bytes) -> Size | None:
-    """The size in the frame header: each segment before it tells how long it is."""
+    """Return the size in the frame header, found by skipping the segments before it."""
     at = 2
     while at + 9 <= len(read) and read[at] == 0xFF:
         marker, length = read[at + 1], _big(read[at + 2 : at + 4])
@@ -161,7 +161,7 @@ def _little(octets: bytes) -> int:
     return int.from_bytes(octets, "little")
 
 
-# How a file of each kind begins.
+# The first bytes of each file format.
 _KINDS: Mapping[bytes, Callable[[bytes], Size | None]] = {
     b"\x89PNG\r\n\x1a\n": _png,
     b"GIF8": _gif,
@@ -171,14 +171,14 @@ _KINDS: Mapping[bytes, Callable[[bytes], Size | None]] = {
 
 
 _PER_MESSAGE, _PRIMING, _NAMED = 3, 3, 1
-_TOOLS, _SHARED, _PER_PART = 9, 4, 85  # tools stand in the system message, and need none of their own where it is
+_TOOLS, _SHARED, _PER_PART = 9, 4, 85  # tools share the system message if there is one
 _IMAGE, _TILE, _SIDE, _SHORTEST, _LONGEST = 85, 170, 512, 768, 2048  # tokens, tokens, then pixels
-_USUAL_IMAGE = (1024, 1024)  # of one that is only linked to
-_DEEPEST = 8  # levels of a tool's parameters; below them an object is an object
+_USUAL_IMAGE = (1024, 1024)  # assumed for images given by URL
+_DEEPEST = 8  # levels of a tool's parameters that are rendered
 
 
 def prompt_tokens(messages: tuple[Message, ...], tools: tuple[Tool, ...], tokenizer: Tokenizer) -> int:
-    """How many tokens a conversation and its tools have."""
+    """Return the token count of a conversation and its tools."""
     tokens = _PRIMING + sum(_of_message(message, tokenizer) for message in messages)
     if not tools:
         return tokens
@@ -190,12 +190,12 @@ def _of_message(message: Message, tokenizer: Tokenizer) -> int:
     calls = sum(tokenizer.count(call.name) + tokenizer.count(call.arguments) for call in message.tool_calls)
     name = _NAMED + tokenizer.count(message.name) if message.name else 0
     parts = sum(map(part_tokens, message.parts))
-    role = tokenizer.count(message.role) if tokenizer.exact else 0  # the estimate leaves it out
+    role = tokenizer.count(message.role) if tokenizer.exact else 0  # the estimate ignores it
     return _PER_MESSAGE + role + tokenizer.count(message.text) + name + calls + parts
 
 
 def part_tokens(part: Mapping[str, Json]) -> int:
-    """What a part of a message costs that is no text: an image by its size, anything else a fixed price."""
+    """Return the tokens of a non-text part: an image by its size, anything else a fixed number."""
     image = part.get("image_url")
     if not isinstance(image, Mapping):
         return _PER_PART
@@ -206,7 +206,7 @@ def part_tokens(part: Mapping[str, Json]) -> int:
 
 
 def image_tokens(width: int, height: int) -> int:
-    """The price of an image in detail: scaled into a square of 2048, then to a shorter side of 768, then by tiles."""
+    """Return the tokens of a detailed image: scaled to 2048, then to a shorter side of 768, then in tiles."""
     longest = max(width, height, 1)
     if longest > _LONGEST:
         width, height = width * _LONGEST // longest, height * _LONGEST // longest
@@ -217,7 +217,7 @@ def image_tokens(width: int, height: int) -> int:
 
 
 def declared(tools: tuple[Tool, ...]) -> str:
-    """The tools as the model reads them: a namespace of functions in TypeScript."""
+    """Render the tools as the model reads them: a TypeScript namespace of functions."""
     lines = [line for tool in tools for line in _function(tool)]
     return "\n".join(("namespace functions {", "", *lines, "} // namespace functions"))
 
@@ -252,7 +252,7 @@ def _members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
 
 
 def _type(schema: Json, depth: int) -> str:
-    """The TypeScript of a schema; what has no word there is `any`."""
+    """Render a schema as TypeScript; what TypeScript cannot express is `any`."""
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return "any"
     if isinstance(choices := schema.get("enum"), list):
@@ -262,7 +262,8 @@ def _type(schema: Json, depth: int) -> str:
             return " | ".join(_type(one, depth + 1) for one in several)
     kind = schema.get("type")
     if isinstance(kind, list):
-        kinds = dict.fromkeys(one for one in kind if isinstance(one, str))  # each once, or hostile ones take forever
+        # Without duplicates, which hostile schemas repeat.
+        kinds = dict.fromkeys(one for one in kind if isinstance(one, str))
         return " | ".join(_type({**schema, "type": one}, depth) for one in kinds)
     match kind:
         case "array":
@@ -278,7 +279,7 @@ _WORDS = {"string": "string", "integer": "number", "number": "number", "boolean"
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """How free the model is: `mode` is none, auto, required or named; `names` are the tools allowed then.
+    """The tool choice: `mode` is none, auto, required or named; `names` are the allowed tools.
 
     Of MCP servers, which all have one name, `servers` tells the labels of those allowed (none: all), each with the
     name of the one tool that is meant (empty: any).
@@ -291,7 +292,7 @@ class ToolChoice:
 
 @dataclass(frozen=True, slots=True)
 class IdShape:
-    """How a provider's ids look: a prefix, then so many letters and digits (`alnum`) or hex digits (`hex`)."""
+    """The shape of a provider's ids: a prefix and a number of letters and digits (`alnum`) or hex digits (`hex`)."""
 
     prefix: str = "chatcmpl-"
     length: int = 29
@@ -300,7 +301,7 @@ class IdShape:
 
 @dataclass(frozen=True)
 class Call:
-    """One operation that a client asks for, whatever the dialect.
+    """One operation that a client asks for, in any dialect.
 
     `meaning` holds every field that would change what a model answers; `fingerprint` hashes it.
     `raw` is the whole parsed body, `http` the request it came in.
@@ -313,46 +314,46 @@ class Call:
     meaning: Json
     raw: Mapping[str, Json] = field(default_factory=dict)
     messages: tuple[Message, ...] = ()
-    prompts: tuple[Prompt, ...] = ()  # where there is no conversation: each is answered by itself
-    instructions: bool = False  # whether the first message is of this call alone, no part of the conversation
+    prompts: tuple[Prompt, ...] = ()  # without a conversation: each is answered separately
+    instructions: bool = False  # the first message belongs to this call only
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
     parallel_tool_calls: bool = True
-    bare_functions: bool = False  # whether functions are offered as they were before there were tools: one call, no id
+    bare_functions: bool = False  # the legacy `functions` API: one call, no id
     stream: bool = False
     include_usage: bool = False
     n: int = 1
     max_tokens: int | None = None
-    usual_tokens: int | None = None  # the provider's own limit, for text that no rule gives; None: the client set one
-    max_tool_calls: int | None = None  # how many of the provider's own tools may be called
-    overflow: str = "error"  # when a prompt is too long for its model: error, or truncate what is asked for
-    ignore_eos: bool = False  # go on to the last token that is allowed
-    echo: int = 0  # how many of the prompt's last tokens the answer repeats first
+    usual_tokens: int | None = None  # the provider's default limit; None: the client set one
+    max_tool_calls: int | None = None  # how many hosted tool calls are allowed
+    overflow: str = "error"  # for too long prompts: error, or truncate
+    ignore_eos: bool = False  # generate up to the token limit
+    echo: int = 0  # how many of the prompt's last tokens to repeat
     stop: tuple[str, ...] = ()
-    logprobs: int | None = None  # how many alternatives for each token; None: no log probabilities are asked for
-    dimensions: int | None = None  # how many numbers a vector is to have
+    logprobs: int | None = None  # alternatives per token; None: no log probabilities
+    dimensions: int | None = None  # of an embedding
     seed: int | None = None
-    effort: str | None = None  # how hard the model is to think (none, minimal, low, medium, high...); None: unasked
-    verbosity: str | None = None  # how much it is to say: low, medium, high
+    effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
+    verbosity: str | None = None  # low, medium or high
     response_format: str = "text"
     schema: Json = None  # the JSON Schema that the answer's text must satisfy
     ids: IdShape = IdShape()
-    id: str = ""  # of the answer, where the client names it: one that is looked up, for instance
-    previous: str | None = None  # id of the answer that this call goes on from
-    store: bool = False  # whether the answer is kept, to be looked up later
-    background: bool = False  # whether the answer is made while the client waits elsewhere
-    page: Page = FIRST_PAGE  # which part of a list is wanted
-    tokenizer: Tokenizer = APPROX  # of the model, as the engine knows it
+    id: str = ""  # of an answer to look up
+    previous: str | None = None  # id of the response that this call continues
+    store: bool = False  # keep the answer for later look-ups
+    background: bool = False  # a background response
+    page: Page = FIRST_PAGE  # the requested part of a list
+    tokenizer: Tokenizer = APPROX  # of the model
     attempt: int = 1
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of the meaning: 32 hex digits, equal for equal meaning on every machine and Python."""
+        """Return a hash of the meaning: 32 hex digits, the same on every machine and Python."""
         return fingerprint(self.dialect, self.operation, self.meaning)
 
     @cached_property
     def occasion(self) -> str:
-        """A hash of the meaning without its schemas and tools: a property more shifts no other value that is made."""
+        """Return a hash of the meaning without schemas and tools, so that a new property changes no other value."""
         if not isinstance(self.meaning, Mapping) or _SHAPING.isdisjoint(self.meaning):
             return self.fingerprint
         kept = {key: value for key, value in self.meaning.items() if key not in _SHAPING}
@@ -360,23 +361,23 @@ class Call:
 
     @cached_property
     def last_user(self) -> str:
-        """The text of the last user message, or an empty string."""
+        """Return the text of the last user message, or an empty string."""
         return next((m.text for m in reversed(self.messages) if m.role == "user"), "")
 
     @cached_property
     def since_user(self) -> tuple[Message, ...]:
-        """The messages after the last one of the user: all, where the user has said nothing."""
+        """Return the messages after the last user message, or all if there is none."""
         said = (at for at in range(len(self.messages), 0, -1) if self.messages[at - 1].role == "user")
         return self.messages[next(said, 0) :]
 
     @cached_property
     def turn(self) -> int:
-        """How many messages the assistant has written so far."""
+        """Return the number of assistant messages so far."""
         return sum(m.role == "assistant" for m in self.messages)
 
     @cached_property
     def opening(self) -> str:
-        """A hash of the conversation up to its first user message: what a conversation keeps while it grows."""
+        """Return a hash of the conversation up to its first user message, which does not change as it grows."""
         spoken = self.spoken
         first = next((i for i, m in enumerate(spoken) if m.role == "user"), len(spoken) - 1)
         said = [[m.role, m.text] for m in spoken[: first + 1]]
@@ -384,27 +385,27 @@ class Call:
 
     @cached_property
     def prompt_tokens(self) -> int:
-        """How many tokens the prompt has: texts, tool calls, tools and images, each with what frames it."""
+        """Return the prompt's token count: texts, tool calls, tools and images, with their overhead."""
         if self.prompts:
             return sum(prompt.count(self.tokenizer) for prompt in self.prompts)
         return prompt_tokens(self.messages, self.tools, self.tokenizer)
 
     @property
     def spoken(self) -> tuple[Message, ...]:
-        """The conversation that a later call goes on from: all but this call's own instructions."""
+        """Return the conversation that a later call continues, without this call's instructions."""
         return self.messages[1:] if self.instructions else self.messages
 
     def tool(self, name: str) -> Tool | None:
-        """The offered tool of that name, or None."""
+        """Return the offered tool of that name, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
 
-# What of a meaning says which shape an answer has, rather than what it is about.
+# The keys of the meaning that decide the shape of an answer, rather than its content.
 _SHAPING = frozenset({"tools", "tool_choice", "functions", "function_call", "response_format", "text"})
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def fingerprint(*parts: Json) -> str:
-    """32 hex digits that name these JSON values, whatever the order of their keys."""
+    """Return 32 hex digits that identify JSON values, regardless of key order."""
     return blake2b(_canonical(parts).encode("ascii"), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""One served request, why it was answered so, and what left of the answer when."""
+"""A row of the journal: one request, its plan, and what was sent when."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,12 +11,12 @@ from mockserver.core.plan import Plan, Rendered, Usage
 from mockserver.core.seed import monotonic, wall
 from mockserver.core.text import plural
 
-Piece = tuple[float, bytes]  # when bytes left, and these
+Piece = tuple[float, bytes]  # the time, and the bytes sent then
 
 
 @dataclass(frozen=True, slots=True)
 class SentFrame:
-    """A frame as it was sent: when its last byte left, its bytes without the blank line that ends it.
+    """A frame as it was sent: the time of its last byte, and its bytes without the final blank line.
 
     `whole`: that line was sent as well.
     """
@@ -27,12 +27,12 @@ class SentFrame:
 
     @property
     def event(self) -> str | None:
-        """The name of the event, where it has one."""
+        """Return the name of the event, or None."""
         return next((line[6:].strip().decode(errors="replace") for line in self._lines if line[:6] == b"event:"), None)
 
     @property
     def text(self) -> str:
-        """What its data say; of a comment, the comment."""
+        """Return its data, or its comment."""
         texts = [line[5:].removeprefix(b" ") for line in self._lines if line[:5] == b"data:"]
         return (b"\n".join(texts) if texts else self.raw).decode("utf-8", "replace")
 
@@ -42,12 +42,12 @@ class SentFrame:
 
 
 def frames(pieces: Sequence[Piece]) -> tuple[SentFrame, ...]:
-    """The frames in the pieces of a stream; what follows the last blank line is a frame that is not whole."""
+    """Return the frames in the pieces of a stream; bytes after the last blank line are an incomplete frame."""
     return tuple(_frames(b"".join([data for _, data in pieces]), pieces))
 
 
 def count(data: bytes) -> int:
-    """How many frames end in these bytes, about."""
+    """Return roughly how many frames end in these bytes."""
     return data.count(b"\n\n") + data.count(b"\r\n\r\n")
 
 
@@ -67,14 +67,14 @@ _LINE = re.compile(rb"\r\n|\n|\r")
 _BLANK = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 
 
-MOST_KEPT = 1_000_000  # bytes of a request's body, and of an answer's, that an exchange keeps
-PIECE = 120  # bytes that a piece takes besides its own
-UNWEIGHED = 8_192  # bytes that an open exchange may keep before its book hears of them
+MOST_KEPT = 1_000_000  # bytes kept of a request's body, and of an answer's
+PIECE = 120  # overhead of a piece in bytes
+UNWEIGHED = 8_192  # bytes that an open exchange may keep before the journal counts them
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionResult:
-    """One condition of a rule held against a request: what was wanted, what stood there, whether it held.
+    """One condition of a rule applied to a request: what was expected, the actual value, whether it held.
 
     `ignoring` is what does not matter then: `ignore_case`, `ignore_space`.
     """
@@ -88,18 +88,18 @@ class ConditionResult:
 
 
 class Book(Protocol):
-    """Where an exchange is written down, which answers for the room that it takes."""
+    """The journal as an exchange sees it: it counts the memory that exchanges take."""
 
     def weigh(self, exchange: "Exchange") -> None:
-        """Count the bytes that are kept and not yet weighed."""
+        """Count the kept bytes that are not counted yet."""
 
     def close(self, exchange: "Exchange") -> None:
-        """Count the bytes that are kept of one that is over, and who has answered it."""
+        """Count the bytes kept of a finished exchange, and its source."""
 
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """A row of the journal, filled while the request is answered; of one that is not `kept` no more than the counts.
+    """A row of the journal, filled while the request is answered; unless `kept`, only its counts.
 
     `at` is the wall's time, `began` a time of the monotonic clock, as are those of the pieces in `sent`; `first` and
     `elapsed` are seconds since then. `rules` are those that were tried. `received` and `size` count bytes of the whole
@@ -118,61 +118,61 @@ class Exchange:
     headers: Sequence[tuple[bytes, bytes]] = ()
     body: bytes = b""
     received: int = 0
-    call: Call | None = None  # until it is closed, unless its journal keeps calls
+    call: Call | None = None  # dropped when closed, unless the journal keeps calls
     operation: str = ""
     model: str = ""
     plan: Plan | None = None  # without its outcome, once there is a reply
     rules: Sequence[object] = ()
     status: int = 0
     reply_headers: Headers = ()
-    recorded: str = ""  # where the answer was put that its provider gave: `cassette chat.yaml#3`
-    unrecorded: str = ""  # why it was not, where it should have been
-    asked: float | None = None  # when the request was whole, on the clock of `monotonic`
+    recorded: str = ""  # where the provider's answer was recorded: `cassette chat.yaml#3`
+    unrecorded: str = ""  # why it was not recorded although it should be
+    asked: float | None = None  # when the request was complete, by `monotonic`
     sent: list[Piece] = field(default_factory=list)
     size: int = 0
-    unkept: int = 0  # frames that have left and are not kept
-    first: float = 0.0  # 0: nothing of the body has left
-    ended: str = ""  # complete | client left | server stopped | cut short | disconnected | reset; "": it is still open
+    unkept: int = 0  # frames sent but not kept
+    first: float = 0.0  # 0: nothing of the body was sent
+    ended: str = ""  # complete | client left | server stopped | cut short | disconnected | reset; "": still open
     elapsed: float = 0.0
-    unweighed: int = 0  # bytes that are kept and that its book does not count yet
-    weight: int = 0  # those that it does
-    kept: bool = True  # there is room for it in its book
+    unweighed: int = 0  # kept bytes that the journal does not count yet
+    weight: int = 0  # kept bytes that it counts
+    kept: bool = True  # the journal has room for it
 
     @property
     def source(self) -> str:
-        """What answered: `rule rules.yaml:14 weather`, `generated`, `invalid`...; empty until that is decided."""
+        """Return what answered: `rule rules.yaml:14 weather`, `generated`, `invalid`...; empty until decided."""
         return "" if self.plan is None else self.plan.source
 
     @property
     def modified_by(self) -> tuple[str, ...]:
-        """The rules that did not answer, and changed how the answer is delivered."""
+        """Return the rules that changed the delivery without answering."""
         return () if self.plan is None else self.plan.modified_by
 
     @property
     def trace(self) -> tuple[str, ...]:
-        """The steps, branches and faults of rules that made the answer."""
+        """Return the steps, branches and faults of rules that made the answer."""
         return () if self.plan is None else self.plan.trace
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """The names of the faults that were applied."""
+        """Return the names of the faults that were applied."""
         return () if self.plan is None or not self.plan.faults else tuple([fault.name for fault in self.plan.faults])
 
     @property
     def usage(self) -> Usage | None:
-        """The tokens of the answer, if it states any."""
+        """Return the usage of the answer, or None."""
         outcome = None if self.plan is None else self.plan.outcome
         return outcome.usage if isinstance(outcome, Rendered) else None
 
     def take(self, body: bytes) -> None:
-        """The request's body has come."""
+        """Note the request's body."""
         self.received = len(body)
         if self.kept:
             self.body = body = body if self.received <= MOST_KEPT else body[:MOST_KEPT]
             self._keep(len(body))
 
     def note(self, data: bytes) -> None:
-        """Bytes of the answer's body have left."""
+        """Note bytes of the answer's body that were sent."""
         now = monotonic()
         if not self.size:
             self.first = now - self.began
@@ -187,7 +187,7 @@ class Exchange:
         self._keep(len(kept) + PIECE)
 
     def let_go(self) -> None:
-        """Its book has no more room for it: what is kept of an open one goes."""
+        """Drop what is kept: the journal has no more room."""
         self.kept = False
         if not self.ended:
             self.unkept += sum(count(data) for _, data in self.sent)
@@ -201,12 +201,12 @@ class Exchange:
 
     @property
     def streams(self) -> bool:
-        """Whether the answer is a stream of frames."""
+        """Return whether the answer is a stream of frames."""
         return any(name.lower() == "content-type" and "event-stream" in kind for name, kind in self.reply_headers)
 
     @property
     def ending(self) -> str:
-        """How it ended, and after how much if it did not end well: `client left after 3 frames`."""
+        """Return how it ended, and after how much if it ended early: `client left after 3 frames`."""
         if self.ended in ("", "complete"):
             return self.ended or "open"
         amount, what = (self.unkept + len(frames(self.sent)), "frame") if self.streams else (self.size, "byte")

@@ -17,18 +17,18 @@ REASONS: dict[str, int] = {
     "bad_parameter": 400,
     "content_filter": 400,
     "context_length": 400,
-    "unsupported": 400,  # what the model lacks; `details` name the feature
+    "unsupported": 400,  # a feature that the model lacks; see `details`
     "invalid_key": 401,
     "missing_key": 401,
     "billing": 402,
     "forbidden": 403,
-    "key_not_allowed": 403,  # it is known, but may not ask
-    "model_not_allowed": 403,  # its key may ask others only
+    "key_not_allowed": 403,  # the key is known but disabled
+    "model_not_allowed": 403,  # the key is limited to other models
     "model_not_found": 404,
-    "unknown_model": 404,  # one that the settings do not list: the client's mistake in every dialect
+    "unknown_model": 404,  # not listed in the settings
     "not_found": 404,  # an object, a response id
-    "previous_not_found": 404,  # the answer that a call goes on from
-    "not_cancellable": 400,  # it is over, or was never made in the background
+    "previous_not_found": 404,  # the response that a call continues
+    "not_cancellable": 400,  # it is done, or was never in the background
     "unmatched": 404,  # no rule answers, and generating is off
     "route_not_found": 404,
     "method_not_allowed": 405,
@@ -38,7 +38,7 @@ REASONS: dict[str, int] = {
     "unsupported_media_type": 415,
     "unprocessable": 422,
     "rate_limit": 429,
-    "over_limit": 429,  # more in one request than a limit lets through in all its time
+    "over_limit": 429,  # one request exceeds the whole limit
     "quota": 429,
     "server_error": 500,
     "bad_gateway": 502,
@@ -46,7 +46,7 @@ REASONS: dict[str, int] = {
     "gateway_timeout": 504,
 }
 
-# The reason that a bare status in a rule (`error: 429`) stands for.
+# The reason of a bare status in a rule (`error: 429`).
 REASON_OF_STATUS: dict[int, str] = {
     400: "bad_parameter",
     401: "invalid_key",
@@ -68,7 +68,7 @@ REASON_OF_STATUS: dict[int, str] = {
 
 
 def reason_of(status: int) -> str:
-    """The reason that a bare status stands for; any other 4xx is a bad parameter, any other 5xx a server error."""
+    """Return the reason of a bare status; any other 4xx is a bad parameter, any other 5xx a server error."""
     return REASON_OF_STATUS.get(status, "bad_parameter" if status < 500 else "server_error")
 
 
@@ -77,7 +77,7 @@ Distribution = Literal["uniform", "normal", "lognormal"]
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When tokens go out, in seconds: the first one (None: after as long as any other), each further one, the last.
+    """When tokens are sent, in seconds: the first one (None: like any other), each further one, the last.
 
     `jitter` is the share by which waits stray: by at most so much (uniform), or with this standard deviation.
     """
@@ -86,37 +86,37 @@ class Timing:
     per_token: float = 0.0
     jitter: float = 0.0
     total: float | None = None
-    prompt_per_1k: float = 0.0  # by how much the first token is later for each 1,000 tokens of the prompt
+    prompt_per_1k: float = 0.0  # added delay of the first token per 1,000 prompt tokens
     distribution: Distribution = "uniform"
 
     @property
     def at_once(self) -> bool:
-        """Whether nothing waits at all."""
+        """Return whether there are no waits at all."""
         return not (self.first_token or self.per_token or self.total or self.prompt_per_1k)
 
     def after(self, prompt: int) -> "Timing":
-        """The timing of an answer to a prompt of so many tokens."""
+        """Return the timing for a prompt of so many tokens."""
         if not self.prompt_per_1k:
             return self
         first = self.per_token if self.first_token is None else self.first_token
         return replace(self, first_token=first + self.prompt_per_1k * prompt / 1000, prompt_per_1k=0.0)
 
 
-Vector = Sequence[float]  # an array, where thousands of them must not fill the memory
+Vector = Sequence[float]  # an array, to save memory
 
-# What a moderation looks for.
+# The categories of a moderation.
 CATEGORIES = (
     *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent"),
     *("self-harm", "self-harm/instructions", "self-harm/intent", "sexual", "sexual/minors"),
     *("violence", "violence/graphic"),
 )
 
-DOCUMENTS = ("embeddings", "moderations")  # the operations that are answered so
+DOCUMENTS = ("embeddings", "moderations")  # the operations with such answers
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that exist, or the one that was asked for; each dialect has its own shape for them."""
+    """The models that exist, or the requested one; each dialect has its own shape for them."""
 
     names: tuple[str, ...]
     created: int
@@ -134,7 +134,7 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a moderation found in one prompt; categories that are not named score next to nothing."""
+    """The moderation of one prompt; categories that are not named score near zero."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
     flagged: frozenset[str] = frozenset()
@@ -142,7 +142,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Moderations:
-    """For each prompt a score from 0 to 1 in every category that was seen, and the categories that are flagged."""
+    """The moderation of each prompt: scores from 0 to 1, and the flagged categories."""
 
     id: str
     model: str
@@ -154,7 +154,7 @@ HARMS = ("hate", "self_harm", "sexual", "violence")
 DETECTIONS_OF_PROMPT = ("jailbreak",)
 DETECTIONS_OF_COMPLETION = ("protected_material_code", "protected_material_text")
 
-Tokens = tuple[str, ...] | None  # those that a limit left of a part, whose text might be split otherwise anew
+Tokens = tuple[str, ...] | None  # those left by a limit: splitting the text again might give others
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Text:
     text: str
     chunks: Chunks = "token"
     annotations: tuple[Mapping[str, Json], ...] = ()
-    apart: bool = False  # begins a message of its own, where the text before it is another one
+    apart: bool = False  # begins a message of its own after another text
     tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
@@ -174,7 +174,7 @@ class Reasoning:
 
     text: str
     chunks: Chunks = "token"
-    summary: str | None = None  # what is told of it; None: the text itself, where the client asks for a summary
+    summary: str | None = None  # None: the text itself, if the client asks for a summary
     tokens: Tokens = field(default=None, compare=False, repr=False)
 
 
@@ -198,7 +198,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What one of the provider's own tools was asked and gave: `kind` (`web_search_call`) and the keys of that kind."""
+    """A use of a hosted tool: its `kind` (`web_search_call`) and the keys of that kind."""
 
     kind: str
     body: Mapping[str, Json]
@@ -209,14 +209,14 @@ Part = Text | Reasoning | Refusal | ToolUse | Item
 
 
 def words_of(part: Part) -> str:
-    """What a model writes for this part, token by token."""
+    """Return the text that a model writes for this part."""
     if isinstance(part, Item):
         return ""
     return part.call.arguments if isinstance(part, ToolUse) else part.text
 
 
 def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
-    """The tokens of the part: chunks, usage and log probabilities all come from these."""
+    """Return the tokens of the part, the source of chunks, usage and log probabilities."""
     if isinstance(part, Item) or part.tokens is None:
         return tokenizer.split(words_of(part))
     return part.tokens
@@ -224,7 +224,7 @@ def tokens_of(part: Part, tokenizer: Tokenizer) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a content filter saw in one category: a severity for harms, `detected` for detections."""
+    """A content filter's result in one category: a severity for harms, `detected` for detections."""
 
     category: str
     severity: str = "safe"
@@ -237,7 +237,7 @@ Safety = tuple[Verdict, ...]  # categories that are not named are safe
 
 @dataclass(frozen=True, slots=True)
 class Logprob:
-    """How sure the model was of a token, and the alternatives (token, log probability) that it weighed, best first."""
+    """The log probability of a token, and its alternatives (token, log probability), best first."""
 
     token: str
     logprob: float
@@ -246,18 +246,18 @@ class Logprob:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the `n` alternatives: its parts in wire order and why it ended."""
+    """One of the `n` choices: its parts in wire order and its finish reason."""
 
     parts: tuple[Part, ...]
     finish: str = "stop"  # stop | length | tool_calls | content_filter | function_call
     safety: Safety = ()
-    logprobs: tuple[Logprob, ...] | None = None  # of the tokens of `echo`, then of the text's
-    echo: str = ""  # what is repeated of the prompt, before the parts
+    logprobs: tuple[Logprob, ...] | None = None  # of the tokens of `echo`, then of the text
+    echo: str = ""  # the repeated part of the prompt, before the parts
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens counted; the details are part of the two sums, not beside them."""
+    """Token counts; reasoning and cached tokens are included in the two sums."""
 
     prompt: int = 0
     completion: int = 0
@@ -266,13 +266,13 @@ class Usage:
 
     @property
     def total(self) -> int:
-        """Prompt and completion together."""
+        """Return prompt and completion tokens together."""
         return self.prompt + self.completion
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A success, for every format. `id` is whole, as the call's `ids` shape it.
+    """A success, for every format. `id` has the provider's shape (the call's `ids`).
 
     `written` is how many tokens its parts have, where the usage may state something else.
     `phase` (queued, in_progress, cancelled) says where an answer stands that is not there yet, or never will be;
@@ -294,13 +294,13 @@ class Answer:
 
     @property
     def weight(self) -> int:
-        """How many tokens the answer takes to be written: a stream's frames weigh as much together."""
+        """Return the tokens of the answer: the total weight of a stream's frames."""
         return self.usage.completion if self.written is None else self.written
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """Why an answer broke off: a code and words. `event`: told by a bare error event instead of a failed answer."""
+    """Why an answer broke off. `event`: sent as a bare error event instead of a failed answer."""
 
     code: str = "server_error"
     message: str = "The model failed to generate a response."
@@ -309,26 +309,26 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """An answer that is kept, with the call it is for. `gone`: it has been deleted."""
+    """A stored answer and its call. `gone`: it was deleted."""
 
     call: Call
     answer: Answer
     gone: bool = False
-    polls: int = 0  # how many look-ups will still find it being made
-    size: int = 0  # bytes that it takes, about
+    polls: int = 0  # how many more look-ups find it in progress
+    size: int = 0  # approximate bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Kept answers, as many as were asked for; `more`: there are others after them."""
+    """A page of stored answers; `more`: others follow."""
 
     entries: tuple[Stored, ...]
     more: bool = False
 
 
-@dataclass(eq=True)  # not frozen: Python sets __traceback__ on an exception while it travels
-class Failure(Exception):  # noqa: N818  # it is a value first
-    """What went wrong for the client, as a value and as an exception at once.
+@dataclass(eq=True)  # not frozen: Python sets __traceback__ when it is raised
+class Failure(Exception):  # noqa: N818  # also used as a value
+    """An error for the client, as a value and an exception at once.
 
     `reason` is a key of REASONS; each dialect gives it its own status, type, code and words.
     A field that is not None wins over the dialect's.
@@ -352,7 +352,7 @@ class Failure(Exception):  # noqa: N818  # it is a value first
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Bytes as a rule gives them: a body, or the frames of a stream; a Frame among them is framed as ever."""
+    """Bytes of a rule: a body, or the frames of a stream; a Frame among them is framed as usual."""
 
     status: int
     headers: Headers
@@ -362,14 +362,14 @@ class Raw:
 
 @dataclass(frozen=True, slots=True)
 class Forward:
-    """The provider's own server is to be asked; `cassette` keeps what it answers, None: nobody does."""
+    """Ask the provider's own server; `cassette` names the cassette that records the answer, if any."""
 
     cassette: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What a plan keeps of its outcome once that is rendered to a reply: the tokens of an answer."""
+    """What a plan keeps of its outcome after rendering: the usage of an answer."""
 
     usage: Usage | None = None
 
@@ -380,7 +380,7 @@ Outcome = Success | Failure | Raw | Recorded | Forward | Rendered
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to answer, where that was decided (`rule rules.yaml:14 weather`, `generated`, `stored`), and when.
+    """What to answer, its source (`rule rules.yaml:14 weather`, `generated`, `stored`), timing and faults.
 
     `cacheable` means that nothing was counted and no real clock read: the same request will get the same plan.
     `kept` is what such a plan has left to be looked up: who uses it again without planning must leave that again.
@@ -392,12 +392,12 @@ class Plan:
     cacheable: bool = False
     kept: Stored | None = None
     faults: tuple[Fault, ...] = ()
-    modified_by: tuple[str, ...] = ()  # rules that did not answer, and said how the answer goes out
+    modified_by: tuple[str, ...] = ()  # rules that changed the delivery without answering
     trace: tuple[str, ...] = ()  # steps, branches and faults of rules: `rule rules.yaml:14 weather: steps[1]`
 
     @property
     def rendered(self) -> "Plan":
-        """The plan without what only a reply needs: a journal keeps it, and must not keep whole answers."""
+        """Return the plan without its outcome: the journal keeps it, and must not keep whole answers."""
         usage = self.outcome.usage if isinstance(self.outcome, Answer) else None
         return Plan(
             _NOTHING if usage is None else Rendered(usage),

@@ -1,4 +1,4 @@
-"""What is remembered between requests, behind three small protocols."""
+"""What is remembered between requests: protocols for stores, buckets and cassettes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,45 +12,45 @@ Value = TypeVar("Value")
 
 
 class Store(Protocol):
-    """Counters and values under keys, each namespace on its own; in memory or shared."""
+    """Counters and values under keys, separate for each namespace; in memory or shared."""
 
     async def get(self, namespace: str, key: str) -> str | None:
-        """The value, or None."""
+        """Return the value, or None."""
 
     async def set(self, namespace: str, key: str, value: str) -> None:
         """Keep a value."""
 
     async def incr(self, namespace: str, key: str) -> int:
-        """Add one to a counter that starts at 0; the new value."""
+        """Add one to a counter that starts at 0, and return the new value."""
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
-        """All keys of a namespace and their values."""
+        """Return all keys of a namespace and their values."""
 
     async def clear(self, namespace: str) -> None:
         """Forget all of a namespace."""
 
 
 class Shelf(Protocol[Value]):
-    """Room for so many values and so many bytes in each namespace: of too many the oldest go first."""
+    """Bounded storage for each namespace: the oldest values are evicted first."""
 
     async def get(self, namespace: str, key: str) -> Value | None:
-        """The value, or None."""
+        """Return the value, or None."""
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Keep a value of about so many bytes, as the newest; nothing, where it is larger than all the room."""
+        """Keep a value of about so many bytes as the newest; a value larger than the bound is not kept."""
 
     async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Put another value in the place of one that is kept; nothing, where there is none."""
+        """Replace a kept value; do nothing if there is none."""
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
-        """All that is kept of a namespace, the oldest first."""
+        """Return all values of a namespace, oldest first."""
 
     async def clear(self, namespace: str) -> None:
         """Forget all of a namespace."""
 
 
 class Draw(NamedTuple):
-    """What is drawn from a bucket that an empty one refills in `window` seconds; amounts are the seconds they take.
+    """An amount drawn from a bucket that refills in `window` seconds; amounts are in seconds of refilling.
 
     `needed` must be there for anything to be drawn; `taken` is then taken, which may leave a debt, or is given back
     where it is less than nothing.
@@ -63,21 +63,21 @@ class Draw(NamedTuple):
 
 
 class Buckets(Protocol):
-    """Buckets that start full and refill continuously, each namespace on its own; in memory or shared."""
+    """Buckets that start full and refill continuously, separate for each namespace; in memory or shared."""
 
     async def draw(self, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, Sequence[float]]:
-        """Draw all of them or nothing, as one step that nobody comes between.
+        """Draw all of them or nothing, atomically.
 
         Whether they were drawn, and for each bucket the seconds until it is full.
         """
 
     async def clear(self, namespace: str) -> None:
-        """Forget all of a namespace: its buckets are full."""
+        """Forget a namespace: its buckets are full again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a call gets of a cassette, and where that comes from; `cacheable`: it will get the same again."""
+    """What a cassette has for a call, and its source; `cacheable`: an equal call will get the same."""
 
     outcome: Recorded | Forward | Failure
     source: str
@@ -85,7 +85,7 @@ class Lookup:
 
 
 class CassettePlayer(Protocol):
-    """Cassettes to look calls up in."""
+    """Looks calls up in cassettes."""
 
     async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
         """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was

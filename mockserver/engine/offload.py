@@ -1,4 +1,4 @@
-"""Large work, done on threads of its own: everybody else is served meanwhile.
+"""Runs large work on threads, so that other requests are served meanwhile.
 
 Knows how large a call is, not what the work is. What is done here must not care which thread it is on: whoever keeps
 anything that is changed while it is used keeps one of it for each thread, or a lock.
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 
 async def apart(call: Call, work: Callable[[], T]) -> T:
-    """What some work for a call comes to. A small call's is done at once: handing it over would cost more."""
+    """Do some work for a call: on a thread if the call is large, else at once, which is cheaper."""
     return await aside(work) if is_large(call) else work()
 
 
 async def aside(work: Callable[[], T]) -> T:
-    """What some large work comes to; it keeps nobody waiting."""
+    """Do some work on a thread."""
     if BY_HAND.get():
         done: T = await Work(work)
         return done
@@ -40,12 +40,12 @@ async def aside(work: Callable[[], T]) -> T:
 
 
 def is_large(call: Call) -> bool:
-    """Whether there is so much in a call that it may keep others waiting, in its request or its conversation."""
+    """Return whether a call's request or conversation is large enough to block other requests."""
     return len(call.http.body) > LARGE or sum(len(message.text) for message in call.messages) > LARGE
 
 
 def is_long(call: Call, outcome: Outcome) -> bool:
-    """Whether there is so much to tell that it may keep others waiting, however short the request was."""
+    """Return whether an outcome is large enough to block other requests."""
     match outcome:
         case Answer(usage=usage):
             return usage.completion * (1 + (call.logprobs or 0)) > LONG
@@ -59,7 +59,7 @@ def is_long(call: Call, outcome: Outcome) -> bool:
 
 
 def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
-    """The same of an answer that is not made yet."""
+    """Return whether a draft will become a large answer."""
     if isinstance(draft, DocumentDraft):
         return len(call.prompts) * (call.dimensions or USUAL_DIMENSIONS) > LONG
     if call.n == 1 and call.logprobs is None:
@@ -70,7 +70,7 @@ def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Large work, handed up to whoever steps the coroutine that wants it done."""
+    """Large work, yielded to the code that steps the coroutine by hand."""
 
     work: Callable[[], Any]
 
@@ -80,21 +80,21 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """Work for a thread, and where its result is awaited."""
+    """Work for a thread, and the future for its result."""
 
     work: Callable[[], object]
     loop: AbstractEventLoop
     told: "Future[Any]"
 
     def carry_out(self) -> None:
-        """Do it and tell, if anybody still listens."""
+        """Do the work and set its result."""
         try:
             tell = partial(_settle, self.told, self.work())
         except Exception as error:
             tell = partial(_settle, self.told, None, error)
-        except BaseException as error:  # a panic of what is not written in Python: it must not end the thread
+        except BaseException as error:  # a panic in native code must not end the thread
             tell = partial(_settle, self.told, None, RuntimeError(f"{type(error).__name__}: {error}"))
-        with suppress(RuntimeError):  # the loop is closed: nobody does
+        with suppress(RuntimeError):  # the loop is closed
             self.loop.call_soon_threadsafe(tell)
 
 
@@ -109,7 +109,7 @@ def _settle(told: "Future[Any]", result: object, error: Exception | None = None)
 
 @cache
 def _orders() -> "SimpleQueue[_Order]":
-    """Where the threads take their work from. They end with the process, whatever they are doing."""
+    """Return the queue of the threads, which end with the process."""
     orders: SimpleQueue[_Order] = SimpleQueue()
     for number in range(THREADS):
         Thread(target=_work, args=(orders,), name=f"mockserver-large-{number}", daemon=True).start()
@@ -122,10 +122,10 @@ def _work(orders: "SimpleQueue[_Order]") -> None:
 
 
 if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_orders.cache_clear)  # the threads have stayed behind
-BY_HAND: ContextVar[bool] = ContextVar("by hand", default=False)  # a coroutine is stepped by hand, without a loop
-THREADS = 4  # no faster than one, but a call that takes long leaves the next one its share
+    os.register_at_fork(after_in_child=_orders.cache_clear)  # threads do not survive a fork
+BY_HAND: ContextVar[bool] = ContextVar("by hand", default=False)  # coroutines are stepped by hand, without a loop
+THREADS = 4  # no faster than one, but shares the time fairly
 LARGE = 8_192  # bytes of a request, or characters of a conversation
-LONG = 20_000  # tokens of an answer, with all that is told of each, or numbers of its vectors
-LETTERS = 4  # of a token, about
+LONG = 20_000  # tokens of an answer with their alternatives, or numbers of its vectors
+LETTERS = 4  # per token, roughly
 USUAL_DIMENSIONS = 1536

@@ -1,1 +1,1 @@
-"""How it goes out: a reply becomes actions, faults bend them, one driver performs them."""
+"""How an answer is sent: a reply becomes actions, faults change them, one driver performs them."""

@@ -14,27 +14,27 @@ from mockserver.delivery.script import WITHOUT_BODY
 from mockserver.delivery.timer_wheel import Wheel, shared
 
 WIRE = "mockserver.wire"  # the extension of an ASGI scope in which a connection offers its Wire
-FAST_PATH = "mockserver.short"  # the one in which it lends a Short; whoever changes answers on their way takes it off
-IN_PROCESS = "mockserver.stage"  # the one in which a Stage is lent, where there is no connection
-Note = Callable[[bytes], None]  # is told of bytes of the body as they leave
+FAST_PATH = "mockserver.short"  # the extension for the fast path; middleware that changes answers removes it
+IN_PROCESS = "mockserver.stage"  # the extension of an in-process client, which has no connection
+Note = Callable[[bytes], None]  # called with bytes of the body as they are sent
 
 
 class Wire(Protocol):
-    """The connection beneath an ASGI server, which the door lends: `gone` once the client has left."""
+    """The connection beneath an ASGI server: `gone` once the client has left."""
 
     @property
     def gone(self) -> bool:
-        """Whether the client has left."""
+        """Return whether the client has left."""
 
     @property
     def unsent(self) -> int:
-        """How many bytes were written and have not reached the client."""
+        """Return how many written bytes have not reached the client."""
 
     def write(self, data: bytes) -> None:
-        """Put bytes on the connection past all framing."""
+        """Write bytes to the connection outside HTTP framing."""
 
     def close(self) -> None:
-        """Send what was written, then close, whatever HTTP still expects."""
+        """Send what was written, then close, even if HTTP expects more."""
 
     def reset(self) -> None:
         """End the connection by TCP RST."""
@@ -47,19 +47,19 @@ class Wire(Protocol):
 
 
 class InProcessDriver(Protocol):
-    """Performs answers itself, for a client in the same process: there is no connection, and no time has to pass."""
+    """Performs answers for a client in the same process, without a connection and without waiting."""
 
     @property
     def patient(self) -> bool:
-        """Whether a request can wait for others to be answered."""
+        """Return whether a request can wait for others."""
 
     async def perform(self, actions: Iterable[Action], note: Note) -> str:
-        """Do what the actions say and return how it ended, as the driver does."""
+        """Perform the actions and return how they ended, as the driver does."""
 
 
 @dataclass(slots=True)  # not frozen, as every request makes one
 class Line:
-    """An ASGI connection to one client; without a door there is no wire beneath, and on a stage no connection.
+    """An ASGI connection to one client. Other servers offer no wire; in process there is no connection.
 
     `began` is when the answer begins, on the clock of the wheel; None: once it is driven.
     """
@@ -78,11 +78,11 @@ async def client_left(receive: Receive) -> None:
         pass
 
 
-MAX_WRITE = 1 << 18  # bytes of a body that are handed over at once
+MAX_WRITE = 1 << 18  # bytes of a body written at once
 
 
 class Buffer:
-    """Collects a head and bytes until something has to leave."""
+    """Collects a head and bytes until they have to be sent."""
 
     __slots__ = ("_note", "_pieces", "_short", "head", "size")
 
@@ -93,18 +93,18 @@ class Buffer:
         self.size = 0
 
     def add(self, piece: bytes) -> None:
-        """Put bytes of the body in."""
+        """Add bytes of the body."""
         self._pieces.append(piece)
         self.size += len(piece)
 
     def take(self) -> bytes:
-        """Take all bytes out: they leave now."""
+        """Take all bytes out, to be sent now."""
         body = self._joined()
         self._let_go(body)
         return body
 
     def left(self) -> bool:
-        """Whether nothing is in it, if need be since it could leave by the short way."""
+        """Return whether it is empty, after sending what the fast path can send."""
         if self.head is not None:
             return False
         if not self._pieces:
@@ -128,11 +128,11 @@ class Buffer:
 
 
 class Departed:
-    """Nobody is there any more for whom something could be done."""
+    """The client has left."""
 
 
 class Schedule:
-    """Performs what nobody has to wait for: bytes that leave by the short way, and what lies between two moments.
+    """Performs actions that need no waiting: bytes on the fast path, and what lies between two waits.
 
     So a stream in good order costs no more than its wheel's turn; what is to be awaited is handed to the driver.
     """
@@ -148,7 +148,7 @@ class Schedule:
         self._watch: asyncio.Task[None] | None = None
 
     async def next(self) -> "Handed":
-        """The next action that has to be awaited, once its time has come; None at the end."""
+        """Return the next action that must be awaited, when it is due; None at the end."""
         action = self._rest() if self._rests else self._go()
         if not isinstance(action, Wait):
             return action
@@ -156,7 +156,7 @@ class Schedule:
         return await self._handed
 
     def wake(self) -> None:
-        """Go on, as the moment has come."""
+        """Go on: the wait is over."""
         handed = self._handed
         if handed is None or handed.done():
             return
@@ -170,14 +170,14 @@ class Schedule:
                 handed.set_result(action)
 
     def stop(self) -> None:
-        """Wait for nothing any longer."""
+        """Cancel the wait."""
         self._wheel.leave(self, self._due)
         if self._watch is not None:
             self._watch.remove_done_callback(self._depart)
             self._watch.cancel()
 
     def _go(self) -> "Handed | Wait":
-        """Perform actions until there is one to be awaited, or a Wait, which has begun."""
+        """Perform actions up to one that must be awaited, or a Wait, which it begins."""
         outbox = self.outbox
         for action in self._actions:
             if isinstance(action, Write) and outbox.size <= MAX_WRITE:
@@ -193,12 +193,12 @@ class Schedule:
         return None
 
     def _begun(self) -> Flush:
-        """Have the driver bring out what the wait is to follow."""
+        """Have the driver send what precedes the wait."""
         self._rests = True
         return _FLUSH
 
     def _rest(self) -> "Departed | Wait":
-        """Sleep until the moment that is due."""
+        """Sleep until the next action is due."""
         if self._watch is None:
             self._watch = asyncio.get_running_loop().create_task(client_left(self._line.receive))
             self._watch.add_done_callback(self._depart)
@@ -221,11 +221,11 @@ _LEFT, _FLUSH, _WAIT = Departed(), Flush(), Wait(0.0)
 COMPLETE, CLIENT_LEFT, STOPPED = "complete", "client left", "server stopped"
 CUT: Mapping[str, str] = {"end": "cut short", "close": "disconnected", "reset": "reset"}
 
-_LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how often a client is given time to take what was sent before a reset
+_LOOKS, _BETWEEN_LOOKS = 1000, 0.003  # how long a client may take to read what precedes a reset
 
 
 async def drive(actions: Iterable[Action], line: Line, note: Note | None = None, *, wheel: Wheel | None = None) -> str:
-    """Send what the actions say and return how it ended: `complete`, `client left`, or how it was cut.
+    """Perform the actions and return how they ended: `complete`, `client left`, or how they were cut.
 
     What stands between two waits leaves in one send, if it is not very much, and so does what is late already. Waits
     run on an absolute schedule, so lateness never adds up; a client that leaves ends them at once.
@@ -237,7 +237,7 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
             match action:
                 case Write():
                     await _flush(outbox, line)
-                    await asyncio.sleep(0)  # the others' turn
+                    await asyncio.sleep(0)  # let other requests run
                     outbox.add(action.data)
                 case Flush():
                     await _flush(outbox, line)
@@ -260,7 +260,7 @@ async def drive(actions: Iterable[Action], line: Line, note: Note | None = None,
 
 
 async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
-    """Send a plain reply and more headers at once, as `drive` would its script, by a shorter way."""
+    """Send a plain reply at once: what `drive` would do with its script, but faster."""
     body = reply.body
     if body:
         note(body)
@@ -272,7 +272,7 @@ async def hand_over(reply: Reply, more: Headers, line: Line, note: Note) -> str:
 
 
 def _handed(short: Wire, reply: Reply, more: Headers) -> bool:
-    """Whether a reply went out whole: if its length is told, and its lines are lines."""
+    """Return whether a reply was sent on the fast path: its length is known and its header lines are valid."""
     head, length = _lines(reply.headers)
     if length != len(reply.body):
         return False
@@ -285,12 +285,12 @@ def _handed(short: Wire, reply: Reply, more: Headers) -> bool:
 
 
 def fits(reply: Reply) -> bool:
-    """Whether a reply is one to `hand_over`: plain, not too large, and not of a status that allows no body."""
+    """Return whether `hand_over` can send a reply: plain, not too large, with a status that allows a body."""
     return reply.frames is None and len(reply.body) <= MAX_WRITE and reply.status not in WITHOUT_BODY
 
 
 async def _delivered(wire: Wire) -> None:
-    """Return when the client has what was written, or will not take it: a reset throws away what is on its way."""
+    """Return when the client has read what was written, or stopped reading: a reset discards unread bytes."""
     for _ in range(_LOOKS):
         if wire.gone or not wire.unsent:
             return
@@ -298,7 +298,7 @@ async def _delivered(wire: Wire) -> None:
 
 
 def _cut(wire: Wire | None, cut: Cut) -> None:
-    """End the connection; without a wire the ASGI server will, as the answer is not complete."""
+    """End the connection; without a wire the ASGI server does, because the answer is incomplete."""
     if wire is not None and cut.how == "close":
         wire.close()
     elif wire is not None and cut.how == "reset":
@@ -306,7 +306,7 @@ def _cut(wire: Wire | None, cut: Cut) -> None:
 
 
 async def _flush(outbox: Buffer, line: Line, *, last: bool = False) -> None:
-    """Send what is in an outbox, and that it was the last of it if it was."""
+    """Send the content of an outbox."""
     if outbox.head is not None:
         await line.send(_start(outbox.head))
         outbox.head = None
@@ -317,7 +317,7 @@ async def _flush(outbox: Buffer, line: Line, *, last: bool = False) -> None:
         mouthful = body[swallowed : swallowed + MAX_WRITE]
         await line.send({"type": "http.response.body", "body": mouthful, "more_body": True})
         swallowed += MAX_WRITE
-        await asyncio.sleep(0)  # the others' turn
+        await asyncio.sleep(0)  # let other requests run
     rest = body[swallowed:] if swallowed else body
     await line.send({"type": "http.response.body", "body": rest, "more_body": not last})
 
@@ -326,17 +326,17 @@ def _start(head: Head) -> Message:
     return {"type": "http.response.start", "status": head.status, "headers": list(map(encoded, head.headers))}
 
 
-@lru_cache(maxsize=256)  # a reply that is remembered has the same ones each time
+@lru_cache(maxsize=256)  # remembered replies repeat the same headers
 def _lines(headers: Headers) -> tuple[bytes, int]:
-    """The lines of a head, and the length that they tell; -1 if they tell none, or are none."""
+    """Return the header lines and the content length; -1 if it is missing or a line is invalid."""
     fields = list(map(encoded, headers))
     lengths = [int(value) for name, value in fields if name == b"content-length"]
     clear = len(lengths) == 1 and not any(byte in part for field in fields for part in field for byte in b"\r\n\0")
     return b"".join([b"%b: %b\r\n" % field for field in fields]), lengths[0] if clear else -1
 
 
-@lru_cache(maxsize=4096)  # most headers of an answer stand in the next one too
+@lru_cache(maxsize=4096)  # most headers repeat
 def encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
-    """A header as ASGI wants it."""
+    """Return a header as ASGI expects it."""
     name, value = header
     return name.lower().encode("latin-1"), value.encode("latin-1")

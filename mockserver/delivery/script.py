@@ -16,22 +16,22 @@ from mockserver.core.seed import Random, Seed
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """A timing, and the seed of its jitter: equal ones wait alike, whenever and in whatever order they are asked."""
+    """A timing and the seed of its jitter: equal paces give equal waits, in any order."""
 
     timing: Timing = Timing()
     seed: Seed = Seed()
 
     @property
     def at_once(self) -> bool:
-        """Whether nothing waits at all."""
+        """Return whether there are no waits."""
         return self.timing.at_once
 
     def duration(self, tokens: int) -> float:
-        """Seconds for a whole answer of so many tokens."""
+        """Return the seconds for a whole answer of so many tokens."""
         return self.fitted(tokens).moments().of(tokens)
 
     def fitted(self, tokens: int) -> "Pace":
-        """The pace at which the last of so many tokens comes after `total` seconds, where there is such a promise."""
+        """Return the pace at which the last of so many tokens is sent after `total` seconds, if that is set."""
         total = self.timing.total
         if total is None:
             return self
@@ -45,12 +45,12 @@ class Pace:
         return replace(self, timing=replace(even, per_token=(total - first) / weight, jitter=self.timing.jitter))
 
     def moments(self) -> "Moments":
-        """When each token comes, from the first one on."""
+        """Return when each token is sent, starting with the first."""
         return Moments(self.timing, _factors(self.timing, self.seed))
 
 
 class Moments:
-    """When the tokens of one answer come, in seconds from its start. Asked in order, as it only counts forward."""
+    """When the tokens of one answer are sent, in seconds from its start; ask in ascending order."""
 
     def __init__(self, timing: Timing, factors: Iterator[float]) -> None:
         self._per_token, self._factors, self._token = timing.per_token, factors, 1
@@ -59,7 +59,7 @@ class Moments:
         self._at = (timing.per_token if first is None else first) * (1.0 if exact else factor)
 
     def of(self, token: int) -> float:
-        """When token number `token` comes; what stands before the first one comes with it."""
+        """Return when token number `token` is sent; what precedes the first one is sent with it."""
         further = token - self._token
         if further > 0:
             self._token = token
@@ -71,7 +71,7 @@ class Moments:
 
 
 def _factors(timing: Timing, seed: Seed) -> Iterator[float]:
-    """By what the wait for each token is multiplied: 1 on average, never below 0."""
+    """Yield the factor of each token's wait: 1 on average, never below 0."""
     if not timing.jitter:
         return repeat(1.0)
     return _drawn(_DRAWS[timing.distribution], timing.jitter, seed.stream("jitter"))
@@ -87,7 +87,7 @@ def _uniform(random: Random, share: float) -> float:
 
 
 def _normal(random: Random, share: float) -> float:
-    """Cut off on both sides alike, so that the average stays."""
+    """Clip both sides equally, which keeps the average."""
     return 1 + max(-1.0, min(random.gauss(0.0, share), 1.0))
 
 
@@ -106,7 +106,7 @@ AT_ONCE = Pace()
 
 
 def script(reply: Reply, pace: Pace, more: Headers = (), *, apart: bool = False) -> Iterable[Action]:
-    """Actions that put a reply on the wire. Without timing, frames leave together: all of them, or many at once.
+    """Yield the actions that send a reply. Without timing, many frames are sent together.
 
     A plain body waits as long as its stream would; what was recorded keeps its own beat. `more` are headers that go out
     after the reply's own; `apart` wants one Write for each frame, as faults do. A status that HTTP allows no body gets
@@ -126,7 +126,7 @@ def script(reply: Reply, pace: Pace, more: Headers = (), *, apart: bool = False)
 
 
 def joined(reply: Reply) -> Reply:
-    """The same reply, its frames as bytes, for one between which nothing will stand, if they are not too many."""
+    """Return the reply with its frames joined to bytes, if no wait or fault comes between them and they are few."""
     if reply.frames is None:
         return reply
     batches = _batches(reply.frames)
@@ -137,7 +137,7 @@ def joined(reply: Reply) -> Reply:
 
 
 class ReplayedFrames:
-    """Frames that are made once, when the first reader comes to them; whoever reads them later gets the same."""
+    """Frames that are rendered once, by the first reader, and replayed to later ones."""
 
     def __init__(self, frames: Iterable[Frame | bytes]) -> None:
         self._source, self._made = iter(frames), list[Frame | bytes]()
@@ -167,12 +167,12 @@ def sse(frame: Frame | bytes) -> bytes:
 
 
 def comment(words: str) -> bytes:
-    """What clients of server-sent events are to pass over."""
+    """Return a comment, which SSE clients ignore."""
     return b": " + words.encode() + b"\n\n"
 
 
 def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
-    """Frames on the wire, many at once: all of a huge stream together would fill the memory."""
+    """Yield frames as bytes, many at once but not all: a huge stream would fill the memory."""
     pieces, size = list[bytes](), 0
     for frame in frames:
         pieces.append(sse(frame))
@@ -184,12 +184,12 @@ def _batches(frames: Iterable[Frame | bytes]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
-_BATCH = 1 << 16  # bytes, which take about a millisecond to make
+_BATCH = 1 << 16  # bytes, about a millisecond of work
 WITHOUT_BODY = (204, 304)  # statuses
 
 
 def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[Action]:
-    """The frame that ends the n-th token goes out when that token comes; what weighs nothing, with the one before."""
+    """Send the frame that ends the n-th token at that token's time; a frame without tokens follows the one before."""
     if pace.timing.total is not None:
         frames = tuple(frames)
         pace = pace.fitted(sum(map(_tokens, frames)))
@@ -206,7 +206,7 @@ def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[
 
 
 def _beaten(head: Head, reply: Reply) -> Iterator[Action]:
-    """Each frame goes out at its beat, counted from the start, so that lateness never adds up; so does a plain body."""
+    """Send each frame, or a plain body, at its recorded time from the start, so that delays never add up."""
     now = 0.0
     if reply.frames is None:
         yield from (Wait(reply.beats[0]), head, Write(reply.body, reply.tokens))

@@ -1,1 +1,1 @@
-"""What is remembered: values and counters under keys, and the journal. Knows no rule and no chat."""
+"""What is remembered: values and counters under keys, and the journal. Knows no rules and no chats."""

@@ -13,14 +13,14 @@ from mockserver.core.exchange import Exchange
 from mockserver.core.seed import monotonic
 from mockserver.state.memory import MAX_NAMESPACES
 
-# Upper bounds of the buckets of durations, in seconds; one more is without bound.
+# Upper bounds of the histogram buckets, in seconds; one more bucket is unbounded.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
-MOST_SOURCES = 1000  # rules that are told apart
+MOST_SOURCES = 1000  # sources counted separately
 OTHER = "rule (others)"
 
 
 class Way(NamedTuple):
-    """What is alike in many requests: who spoke, what was asked, what came of it."""
+    """The labels of a tally: dialect, operation, model, source and the like."""
 
     dialect: str
     operation: str
@@ -31,7 +31,7 @@ class Way(NamedTuple):
 
 @dataclass(slots=True)
 class Sums:
-    """How many went this way, how long they took until the first byte and in all, and their tokens."""
+    """The sums of a tally: requests, seconds to the first byte and in all, tokens."""
 
     count: int = 0
     elapsed: float = 0.0
@@ -42,7 +42,7 @@ class Sums:
     firsts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
 
     def add(self, exchange: Exchange) -> None:
-        """One more."""
+        """Count one more."""
         self.count += 1
         self.elapsed += exchange.elapsed
         self.durations[bisect_left(BOUNDS, exchange.elapsed)] += 1
@@ -55,7 +55,7 @@ class Sums:
 
 
 class Tally:
-    """All that was served since the start. `open`: exchanges that have begun and not ended."""
+    """Tallies of all requests since the start. `open`: exchanges in progress."""
 
     def __init__(self) -> None:
         self.open = 0
@@ -64,10 +64,10 @@ class Tally:
         self._sources: set[str] = set()
 
     def add(self, exchange: Exchange) -> None:
-        """An exchange is over."""
+        """Count a finished exchange."""
         self.open -= 1
         key = (exchange.dialect, exchange.operation, exchange.status, exchange.source, exchange.ended)
-        sums = self._ways.get(key)  # a bare tuple is found as the Way that it equals, and made much faster
+        sums = self._ways.get(key)  # a plain tuple equals the named one, and is much faster to make
         if sums is None:
             way = Way(*key)._replace(source=self._known(exchange.source))
             sums = self._ways.setdefault(way, Sums())
@@ -77,11 +77,11 @@ class Tally:
 
     @property
     def ways(self) -> dict[Way, Sums]:
-        """Every way that a request has gone, and its sums."""
+        """Return every tally with its sums."""
         return {Way(*key): sums for key, sums in self._ways.items()}
 
     def _known(self, source: str) -> str:
-        """The source, without the number of an episode; of too many, as rules come and go, one that stands for many."""
+        """Return the source without the episode's number; beyond the maximum, a single source for all others."""
         if source[:9] == "cassette ":
             return source.partition("#")[0]
         if source not in self._sources and len(self._sources) >= MOST_SOURCES:
@@ -92,12 +92,12 @@ class Tally:
 
 MAX_EXCHANGES = 1000
 MAX_BYTES = 50_000_000
-PAGES_IN_FULL = 4  # as much as these have room for when full, all namespaces have together
+PAGES_IN_FULL = 4  # all namespaces together may take as much as these when full
 BARE = 2_500  # bytes of an exchange without bodies and headers
 
 
 class Journal:
-    """Opens an exchange when a request arrives and closes it when the answer has gone out.
+    """Opens an exchange when a request arrives and closes it when the answer was sent.
 
     A namespace keeps so many rows of so many bytes, the oldest go first. All together have room for a few namespaces in
     full, and there are only so many of them: the longest idle give way. `on_close` is told of each closed exchange: a
@@ -115,12 +115,12 @@ class Journal:
         self._pages: OrderedDict[str, Page] = OrderedDict()
         self._last = 0
         self.count, self.room, self._max_namespaces = count, size, max_namespaces
-        self.size = 0  # bytes that all rows take, about
+        self.size = 0  # approximate bytes of all rows
         self.on_close, self.keeps_calls = on_close, False
         self.tally = Tally()
 
     def open(self, method: str, path: str, dialect: str, namespace: str) -> Exchange:
-        """A new row with the next number, the first being 1."""
+        """Open a row with the next number, starting at 1."""
         self._last += 1
         self.tally.open += 1
         page = self._pages.get(namespace)
@@ -148,46 +148,46 @@ class Journal:
             exchange.call = None
 
     def rows(self, namespace: str) -> tuple[Exchange, ...]:
-        """What is kept of a namespace, the oldest first."""
+        """Return the rows of a namespace, oldest first."""
         page = self._pages.get(namespace)
         return () if page is None else tuple(page.rows)
 
     def hits(self, namespace: str) -> Counter[str]:
-        """How often each rule and each episode was of use in a namespace."""
+        """Return how often each rule and episode was used in a namespace."""
         page = self._pages.get(namespace)
         return Counter() if page is None else page.hits
 
     def find(self, number: int) -> Exchange | None:
-        """The exchange of this number, in whatever namespace, if it is still kept."""
+        """Return the exchange with this number in any namespace, or None."""
         return next((row for page in self._pages.values() for row in page.rows if row.seq == number), None)
 
     def clear(self, namespace: str) -> None:
-        """Forget the rows of a namespace, and what is counted of it."""
+        """Forget the rows and counts of a namespace."""
         self.forget_calls(namespace)
         self._pages.pop(namespace, None)
 
     def forget_calls(self, namespace: str) -> int:
-        """Forget the rows of a namespace; how many there were."""
+        """Forget the rows of a namespace, and return how many there were."""
         rows = self.rows(namespace)
         for _ in rows:
             self._pages[namespace].drop()
         return len(rows)
 
     def make_room(self) -> None:
-        """Where all namespaces together take too much, the rows of those that are idle the longest go."""
+        """Evict rows of the longest idle namespaces if all together take too much."""
         for page in self._pages.values():
             while page.rows and self.size > self.room * PAGES_IN_FULL:
                 page.drop()
 
     def _new_page(self, namespace: str) -> "Page":
-        """An empty page; of too many the longest idle goes, but never the default one."""
+        """Add an empty page; evict the longest idle one if there are too many, but never the default."""
         page = self._pages[namespace] = Page(self)
         if len(self._pages) > self._max_namespaces:
             self.clear(next(name for name in self._pages if name not in (namespace, "default")))
         return page
 
     def __iter__(self) -> Iterator[Exchange]:
-        """All rows of all namespaces, in order of arrival."""
+        """Return all rows of all namespaces, in order of arrival."""
         return iter(sorted((row for page in self._pages.values() for row in page.rows), key=lambda row: row.seq))
 
     def __len__(self) -> int:
@@ -195,7 +195,7 @@ class Journal:
 
 
 class Page:
-    """What is written down of one namespace: the latest rows, the bytes that they take, and what each rule answered."""
+    """One namespace: its latest rows, their bytes, and how often each rule answered."""
 
     __slots__ = ("_journal", "hits", "rows", "size")
 
@@ -206,7 +206,7 @@ class Page:
         self.hits: Counter[str] = Counter()
 
     def weigh(self, exchange: Exchange) -> None:
-        """Count what an exchange keeps by now; where that is too much, the oldest rows go."""
+        """Count what an exchange keeps; evict the oldest rows if that is too much."""
         journal, more = self._journal, exchange.unweighed
         exchange.unweighed = 0
         exchange.weight += more
@@ -237,7 +237,7 @@ class Page:
             self.weigh(exchange)
 
     def drop(self) -> None:
-        """Let the oldest row go."""
+        """Evict the oldest row."""
         row = self.rows.popleft()
         self.size -= row.weight
         self._journal.size -= row.weight

@@ -16,14 +16,14 @@ MAX_KEYS = 10_000  # for each namespace
 
 
 class MemoryStore:
-    """Values and counters of each namespace; of too many the longest idle are forgotten."""
+    """Values and counters of each namespace; the longest idle namespaces are evicted."""
 
     def __init__(self, *, max_namespaces: int = MAX_NAMESPACES, max_keys: int = MAX_KEYS) -> None:
         self._spaces: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
         self._max_namespaces, self._max_keys = max_namespaces, max_keys
 
     async def get(self, namespace: str, key: str) -> str | None:
-        """The value, or None."""
+        """Return the value, or None."""
         return self._space(namespace).get(key) if namespace in self._spaces else None
 
     async def set(self, namespace: str, key: str, value: str) -> None:
@@ -31,14 +31,14 @@ class MemoryStore:
         self._keep(self._space(namespace), key, value)
 
     async def incr(self, namespace: str, key: str) -> int:
-        """Add one to a counter that starts at 0; the new value."""
+        """Add one to a counter that starts at 0, and return the new value."""
         space = self._space(namespace)
         value = int(space.get(key, "0")) + 1
         self._keep(space, key, str(value))
         return value
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
-        """All keys of a namespace and their values."""
+        """Return all keys of a namespace and their values."""
         return dict(self._spaces.get(namespace, {}))
 
     async def clear(self, namespace: str) -> None:
@@ -60,11 +60,11 @@ class MemoryStore:
 
 
 MAX_BUCKETS = 10_000  # for each namespace
-_HAIR = 1e-6  # seconds: whoever comes at the very moment is not too early
+_HAIR = 1e-6  # seconds of tolerance: a request exactly on time is not too early
 
 
 class MemoryBuckets:
-    """Buckets of each namespace; of too many the oldest are taken for full again, those first that are."""
+    """Buckets of each namespace; if there are too many, full ones and then the oldest are dropped."""
 
     def __init__(
         self,
@@ -78,12 +78,12 @@ class MemoryBuckets:
         self._max_namespaces, self._max_buckets = max_namespaces, max_buckets
 
     async def draw(self, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, list[float]]:
-        """Draw all of them or nothing; whether they were drawn, and the seconds until each bucket is full."""
+        """Draw all or nothing; return whether they were drawn, and the seconds until each bucket is full."""
         now, space = self._now(), self._spaces.get(namespace)
         if space is None:
             space = self._opened(namespace)
         soon = now + _HAIR
-        waits: list[float] = []  # spelled so, as `list[float]()` takes ten times as long
+        waits: list[float] = []  # annotated: `list[float]()` is ten times slower
         drawn: dict[str, float] = {}
         for bucket, window, needed, taken in draws:
             full = space.get(bucket, now)
@@ -100,35 +100,35 @@ class MemoryBuckets:
         return True, waits
 
     async def clear(self, namespace: str) -> None:
-        """Forget all of a namespace: its buckets are full."""
+        """Forget a namespace: its buckets are full again."""
         self._spaces.pop(namespace, None)
 
     def _opened(self, namespace: str) -> dict[str, float]:
-        """Room for another namespace, in place of the oldest where there are too many."""
+        """Add a namespace; drop the oldest if there are too many."""
         if len(self._spaces) >= self._max_namespaces:
             del self._spaces[next(iter(self._spaces))]
         return self._spaces.setdefault(namespace, {})
 
     def _tidy(self, space: dict[str, float], now: float) -> None:
-        """Make room: what is full needs none, and of the others a tenth goes, so that this is done seldom."""
+        """Drop full buckets and a tenth of the others, so that this happens rarely."""
         for bucket in [bucket for bucket, full in space.items() if full <= now]:
             del space[bucket]
         for bucket in list(space)[: max(0, len(space) - self._max_buckets * 9 // 10)]:
             del space[bucket]
 
 
-NAMESPACES_IN_FULL = 10  # as many bytes as these would have when full, all namespaces have together
+NAMESPACES_IN_FULL = 10  # all namespaces together may take as much as these when full
 
 
 @dataclass(slots=True)
 class _Space(Generic[Value]):
-    """The values of one namespace, the oldest first, each with its weight in bytes."""
+    """The values of one namespace, oldest first, each with its size in bytes."""
 
     entries: OrderedDict[str, tuple[Value, int]] = field(default_factory=OrderedDict)
     size: int = 0
 
     def put(self, key: str, value: Value, size: int) -> None:
-        """Keep a value in the place of what has this key, else as the newest."""
+        """Replace the value of this key, or add it as the newest."""
         self.size += size - (self.entries[key][1] if key in self.entries else 0)
         self.entries[key] = (value, size)
 
@@ -138,7 +138,7 @@ class _Space(Generic[Value]):
 
 
 class MemoryShelf(Generic[Value]):
-    """Values of each namespace; the oldest go first, and of too many namespaces the longest idle."""
+    """Values of each namespace; the oldest values and the longest idle namespaces are evicted."""
 
     def __init__(self, *, count: int, size: int, max_namespaces: int = MAX_NAMESPACES) -> None:
         self._spaces: OrderedDict[str, _Space[Value]] = OrderedDict()
@@ -146,12 +146,12 @@ class MemoryShelf(Generic[Value]):
         self._whole = 0  # bytes of all namespaces
 
     async def get(self, namespace: str, key: str) -> Value | None:
-        """The value, or None."""
+        """Return the value, or None."""
         entry = self._space(namespace).entries.get(key) if namespace in self._spaces else None
         return None if entry is None else entry[0]
 
     async def put(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Keep a value of about so many bytes, as the newest; nothing, where it is larger than all the room."""
+        """Keep a value of about so many bytes as the newest; a value larger than the bound is not kept."""
         space = self._space(namespace)
         self._whole -= space.size
         space.drop(key)
@@ -160,14 +160,14 @@ class MemoryShelf(Generic[Value]):
         self._within_bounds(space)
 
     async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Put another value in the place of one that is kept; nothing, where there is none."""
+        """Replace a kept value; do nothing if there is none."""
         if namespace in self._spaces and key in (space := self._space(namespace)).entries:
             self._whole -= space.size
             space.put(key, value, size)
             self._within_bounds(space)
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
-        """All that is kept of a namespace, the oldest first."""
+        """Return all values of a namespace, oldest first."""
         if namespace not in self._spaces:
             return ()
         return tuple(value for value, _ in self._space(namespace).entries.values())
@@ -198,14 +198,14 @@ class MemoryShelf(Generic[Value]):
 
 
 class OverlayStore:
-    """Values and counters over those of another store, which never changes."""
+    """Values and counters on top of another store, which is not changed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._own: dict[tuple[str, str], str] = {}
 
     async def get(self, namespace: str, key: str) -> str | None:
-        """The value, or None."""
+        """Return the value, or None."""
         own = self._own.get((namespace, key))
         return await self._store.get(namespace, key) if own is None else own
 
@@ -214,13 +214,13 @@ class OverlayStore:
         self._own[namespace, key] = value
 
     async def incr(self, namespace: str, key: str) -> int:
-        """Add one to a counter, here only; the new value."""
+        """Add one to a counter, here only, and return the new value."""
         value = int(await self.get(namespace, key) or 0) + 1
         self._own[namespace, key] = str(value)
         return value
 
     async def entries(self, namespace: str) -> Mapping[str, str]:
-        """All keys of a namespace and their values."""
+        """Return all keys of a namespace and their values."""
         own = {key: value for (space, key), value in self._own.items() if space == namespace}
         return {**await self._store.entries(namespace), **own}
 
@@ -230,14 +230,14 @@ class OverlayStore:
 
 
 class OverlayShelf(Generic[Value]):
-    """Values over those of another shelf, which never changes."""
+    """Values on top of another shelf, which is not changed."""
 
     def __init__(self, shelf: Shelf[Value]) -> None:
         self._shelf = shelf
         self._own: dict[tuple[str, str], Value] = {}
 
     async def get(self, namespace: str, key: str) -> Value | None:
-        """The value, or None."""
+        """Return the value, or None."""
         own = self._own.get((namespace, key))
         return await self._shelf.get(namespace, key) if own is None else own
 
@@ -246,12 +246,12 @@ class OverlayShelf(Generic[Value]):
         self._own[namespace, key] = value
 
     async def change(self, namespace: str, key: str, value: Value, *, size: int) -> None:
-        """Put another value in the place of one that is kept, here only."""
+        """Replace a kept value, here only."""
         if await self.get(namespace, key) is not None:
             self._own[namespace, key] = value
 
     async def values(self, namespace: str) -> tuple[Value, ...]:
-        """All that the other shelf keeps of a namespace."""
+        """Return what the other shelf keeps of a namespace."""
         return await self._shelf.values(namespace)
 
     async def clear(self, namespace: str) -> None:

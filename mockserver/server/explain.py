@@ -63,7 +63,7 @@ def read_request(text: str, file: str, dialect: str, path: str | None = None) ->
 def request_file(content: Json, file: str, dialect: str, path: str | None = None) -> RequestFile:
     """The same of JSON that has been read."""
     if not isinstance(content, dict):
-        raise ConfigError(f"{file}: wants a JSON object: the body of a request, or method, path, headers and body")
+        raise ConfigError(f"{file}: expected a JSON object: the body of a request, or method, path, headers and body")
     if not _describes(content):
         content = {"body": content}
     body, headers = content.get("body", {}), content.get("headers")
@@ -116,7 +116,7 @@ def reach(described: RequestFile, dialect: str) -> Reached:
     try:
         url = urlsplit(described.path)
     except ValueError as error:
-        raise ConfigError(f"{described.path} is no path: {error}") from error
+        raise ConfigError(f"invalid path {described.path}: {error}") from error
     known = places(discover(), dialect)
     place, params = _found(described.method, url.path, known)
     operation = operation_for(described.method, place.operations)
@@ -156,7 +156,7 @@ def _found(method: str, path: str, known: tuple[Place, ...]) -> tuple[Place, dic
     found = find(path, known)
     if found is None:
         near = nearest(method, path, known)
-        raise ConfigError(f"nothing stands at {path}" + (f"; the nearest: {near}" if near else ""))
+        raise ConfigError(f"no operation at {path}" + (f"; nearest: {near}" if near else ""))
     return found
 
 
@@ -216,7 +216,7 @@ class Explanation:
         why = f": {self.why}" if self.why else ""
         place = "" if self.call.operation == "chat" else f"  (at {self.call.http.path})"
         yield f"answered by: {self.source}{why}{with_faults(self.faults)}{place}"
-        yield from (f"how it goes out: {source}" for source in self.modified_by)
+        yield from (f"delivery modified by {source}" for source in self.modified_by)
         for at, (prompt, held) in enumerate(self.prompts):
             if len(self.prompts) > 1:
                 yield f"\nprompt {at}: {prompt}"
@@ -239,7 +239,7 @@ async def explain_call(engine: Engine, call: Call) -> Explanation:
 
 def with_faults(faults: Sequence[Fault]) -> str:
     """What goes wrong with an answer that is not sent here, behind where it came from."""
-    return f"; served, it is befallen by {', '.join(fault.name for fault in faults)}" if faults else ""
+    return f"; faults when served: {', '.join(fault.name for fault in faults)}" if faults else ""
 
 
 def _of_cassette(plan: Plan) -> bool:

@@ -161,8 +161,8 @@ def test_counters_are_as_for_a_first_call(matching: Path) -> None:
             {"messages": []},
             "would refuse this request to /openai/v1/chat/completions: Missing required parameter: 'model'.",
         ),
-        ([1], "wants a JSON object: the body of a request, or method, path, headers and body"),
-        ({"path": "/v1/chat", "body": BODY}, "nothing stands at /v1/chat; the nearest: POST /v1/chat/completions"),
+        ([1], "expected a JSON object: the body of a request, or method, path, headers and body"),
+        ({"path": "/v1/chat", "body": BODY}, "no operation at /v1/chat; nearest: POST /v1/chat/completions"),
         ({"method": "PUT", "body": BODY}, "/openai/v1/chat/completions takes POST, GET, not PUT"),
     ],
 )

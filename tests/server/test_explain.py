@@ -101,4 +101,4 @@ def test_a_pattern_that_takes_too_long_fails() -> None:
 def test_faults_are_told_as_nothing_is_sent() -> None:
     faults = (Fault("cut", lambda actions, scene: iter(())), Fault("slow", lambda actions, scene: iter(())))
     explanation = Explanation(call_of("x"), "rule a", "", (), faults)
-    assert explanation.text == "answered by: rule a; served, it is befallen by cut, slow"
+    assert explanation.text == "answered by: rule a; faults when served: cut, slow"

@@ -102,10 +102,10 @@ def test_prompts_are_explained_one_by_one(server: Watched) -> None:
         ({"call": "7"}, 400, 'the body must be {"call": 7}, with the number of a call in the journal'),
         ({"call": 7}, 404, "there is no call 7 in the journal"),
         ({"dialect": "opena", "body": {}}, 400, 'unknown dialect "opena"; known: azure,'),
-        ({"path": "/v1/chat", "body": {}}, 400, "nothing stands at /v1/chat; the nearest: POST /v1/chat/completions"),
+        ({"path": "/v1/chat", "body": {}}, 400, "no operation at /v1/chat; nearest: POST /v1/chat/completions"),
         ({"model": "m"}, 400, "the provider would refuse this request to /openai/v1/chat/completions: "),
         ({"headers": 3, "body": {}}, 400, "the body: headers must be an object of names and values"),
-        ([], 400, "the body: wants a JSON object"),
+        ([], 400, "the body: expected a JSON object"),
     ],
 )
 def test_what_cannot_be_explained(server: Watched, content: object, status: int, error: str) -> None:
@@ -137,7 +137,7 @@ def test_to_explain_leaves_no_call_and_no_answer(server: Watched) -> None:
 def test_a_path_that_is_none_is_refused(server: Watched, path: str) -> None:
     got = server.api("explain", {"method": "POST", "path": path, "body": body("x")})
     assert got.status == 400
-    assert "is no path" in got.json["error"]
+    assert "invalid path" in got.json["error"]
 
 
 def test_half_a_character_in_a_header_does_no_harm(server: Watched) -> None:

@@ -53,14 +53,12 @@ def recording_policy(settings: Settings, environ: Mapping[str, str]) -> Recordin
 
 
 def misconfiguration(reply: Recorded, call: Call) -> str | None:
-    """What such an answer to a call tells, and what next; None: it answers what was asked."""
+    """Return what an answer says about a wrong key or URL and what to do next, or None."""
     status, dialect = reply.status, call.dialect
     if status in (401, 403):
-        return f"a {status} tells of the key: give the client one that the upstream takes, or set {_key(dialect)}{_ALL}"
+        return f"{status}: the upstream rejected the API key; give the client a valid one, or set {_key(dialect)}{_ALL}"
     if status == 404 and not _speaks_of(call, reply.bytes.decode("utf-8", "replace")):
-        return (
-            f"a 404 that names no model tells of the address: is all of it in --upstream {dialect}=URL, as /v1?{_ALL}"
-        )
+        return f"404: the URL in --upstream {dialect}=URL looks wrong (is /v1 missing?){_ALL}"
     return None
 
 

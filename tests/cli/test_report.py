@@ -129,9 +129,14 @@ def test_what_was_recorded_anew_is_of_use() -> None:
 
 def test_what_was_not_recorded_is_told_with_its_reason() -> None:
     rows = [exchange(number, "forwarded") for number in (1, 2, 3)]
-    for row, why in zip(rows, ("a 401 tells of the key", "", "a 401 tells of the key"), strict=True):
+    for row, why in zip(
+        rows, ("401: the upstream rejected the API key", "", "401: the upstream rejected the API key"), strict=True
+    ):
         row.unrecorded = why
-    assert lines(*rows) == ["mockserver: 3 calls: 3 forwarded", "2 answers not recorded: a 401 tells of the key"]
+    assert lines(*rows) == [
+        "mockserver: 3 calls: 3 forwarded",
+        "2 answers not recorded: 401: the upstream rejected the API key",
+    ]
 
 
 def test_an_episode_counts_once_it_is_kept() -> None:

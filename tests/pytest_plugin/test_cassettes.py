@@ -191,7 +191,10 @@ def test_careful(mockserver):
 """
     provider.on().fail("invalid_key")
     nowhere = "--mockserver-upstream=openai=http://127.0.0.1:9/v1"
-    for there, why in (upstream, "a 401 tells of the key"), (nowhere, "127.0.0.1:9, refuses connections"):
+    for there, why in (
+        (upstream, "401: the upstream rejected the API key"),
+        (nowhere, "127.0.0.1:9, refuses connections"),
+    ):
         result = ran(pytester, tests, "--mockserver-record=once", there, "-W", "default")
         result.assert_outcomes(passed=1, failed=1, warnings=1)
         result.stdout.fnmatch_lines(["- mockserver -".center(80, "-"), f"an answer was not recorded, call 1: *{why}*"])

@@ -32,7 +32,7 @@ def test_errors_are_not_recorded_where_that_is_said(up: Upstream) -> None:
     assert relay.episodes == []
 
 
-KEYLESS = "a 401 tells of the key: give the client one that the upstream takes, or set MOCKSERVER_UPSTREAM_KEY_OPENAI"
+KEYLESS = "401: the upstream rejected the API key; give the client a valid one, or set MOCKSERVER_UPSTREAM_KEY_OPENAI"
 
 
 def test_what_tells_of_the_key_is_relayed_and_not_recorded(up: Upstream, caplog: pytest.LogCaptureFixture) -> None:

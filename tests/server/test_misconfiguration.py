@@ -53,8 +53,7 @@ def test_what_answers_what_was_asked(name: str) -> None:
 @pytest.mark.parametrize("name", ASTRAY)
 def test_a_wrong_address(name: str) -> None:
     assert misconfiguration(Recorded(404, (), ASTRAY[name].encode()), call("azure_openai")) == (
-        "a 404 that names no model tells of the address: is all of it in --upstream azure_openai=URL, as /v1? "
-        "(--record-errors records it too)"
+        "404: the URL in --upstream azure_openai=URL looks wrong (is /v1 missing?) (--record-errors records it too)"
     )
 
 
@@ -63,6 +62,6 @@ def test_a_wrong_key(status: int) -> None:
     assert misconfiguration(
         Recorded(status, (), b'{"error": {"message": "no model for this key"}}'), call("azure_openai")
     ) == (
-        f"a {status} tells of the key: give the client one that the upstream takes, or set "
+        f"{status}: the upstream rejected the API key; give the client a valid one, or set "
         "MOCKSERVER_UPSTREAM_KEY_AZURE_OPENAI (--record-errors records it too)"
     )

@@ -1,6 +1,6 @@
 """`mockserver check`, `init` and `schema`: find mistakes in rules files, start one, describe them to editors.
 
-Slow imports stand in the commands that need them, so that `init` starts at once.
+Slow imports are inside the commands that need them, so that `init` starts at once.
 """
 
 import json

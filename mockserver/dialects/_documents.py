@@ -146,7 +146,6 @@ _BOOKKEEPING = ("encoding_format", "user")
 
 
 DEFAULT_MODERATION_MODEL = "omni-moderation-latest"
-MAX_MODERATION_INPUTS = 2048
 
 
 class Address(TypedDict):

@@ -252,7 +252,7 @@ def _flat(choice: ParsedChoice) -> dict[str, Json]:
 def _part(part: ParsedPart) -> Mapping[str, Json]:
     if part.kind == "call":
         return {"tool_call": _call(part.call)}
-    if part.kind == "item":  # a provider's own tool, without what the server makes anew
+    if part.kind == "item":  # a hosted tool, without what the server generates
         kept = {key: value for key, value in (part.item or {}).items() if key not in _MADE and value is not None}
         return {"item": _literals(kept)}
     return {part.kind: literal(part.text)}

@@ -11,9 +11,11 @@ A file holds cases by name. `about`, `request` and `expect` are required:
       overrides:  # what replaces a key of the request for one dialect
         azure: {headers: {extra-parameters: pass-through}}
       expect:
-        openai: {status: 200, json: …}  # or frames; headers: only those named are compared
+        openai: {chat: {id: …, choices: [{message: {content: Hi there!}}], usage: 7 + 3}}
 
-`$model` is the dialect's usual model.
+A reply is written as what differs from the dialect's usual reply of that kind (`usual.yaml`), or whole: `json` or
+`frames`. Either is compared whole, with the order of its keys. `usage: 7 + 3` counts the tokens of prompt and answer.
+`status` is 200 unless stated, and of `headers` only those named are compared. `$model` is the dialect's usual model.
 """
 
 import json
@@ -26,6 +28,7 @@ from typing import Any
 import yaml
 
 from mockserver.dialects import discover
+from tests.dialects.usual import shortened, whole
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 PREFIXES = {"azure_openai": "/openai"}  # of every path
@@ -68,7 +71,7 @@ class Case:
 
     @property
     def expected(self) -> dict[str, Any]:
-        return self.content["expect"][self.dialect] or {}
+        return whole(self.dialect, self.content["expect"][self.dialect] or {})
 
     @property
     def path(self) -> str:
@@ -114,9 +117,14 @@ def all_cases() -> Iterator[Case]:
 def written(cases: Mapping[str, Any]) -> str:
     """The text of a file: what fits in a line is in one, and each frame is."""
     return "\n".join(
-        yaml.dump({name: content}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
+        yaml.dump({name: _shortened(content)}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
         for name, content in cases.items()
     )
+
+
+def _shortened(content: Mapping[str, Any]) -> dict[str, Any]:
+    replies = {dialect: shortened(dialect, whole(dialect, reply or {})) for dialect, reply in content["expect"].items()}
+    return {**content, "expect": replies}
 
 
 def frames_text(frames: list[Any]) -> str:

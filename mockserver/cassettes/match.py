@@ -94,7 +94,7 @@ def _of_meaning(call: Call) -> Iterator[tuple[str, Json]]:
     yield "model", call.model or None
     yield from meaning.items()
     yield PREVIOUS, call.previous  # as sent: replays have the recorded ids
-    yield "background", call.background or None
+    yield "background", call.options.background or None
     if meaning.keys() <= _LOOKED_UP:  # look-ups have all they mean in path, query and few fields
         yield from call.raw.items()
         yield from ((f"query.{name}", value) for name, value in call.http.query.items() if name != _VERSION)

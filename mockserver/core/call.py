@@ -3,7 +3,7 @@
 import json
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from typing import TypeVar
@@ -299,6 +299,32 @@ class IdShape:
     alphabet: str = "alnum"
 
 
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a request asks of its answers besides their content: how many, how long, in which form."""
+
+    parallel_tool_calls: bool = True
+    bare_functions: bool = False  # the legacy `functions` API: one call, no id
+    include_usage: bool = False
+    n: int = 1
+    max_tokens: int | None = None
+    usual_tokens: int | None = None  # the provider's default limit; None: the client set one
+    max_tool_calls: int | None = None  # how many hosted tool calls are allowed
+    overflow: str = "error"  # for too long prompts: error, or truncate
+    ignore_eos: bool = False  # generate up to the token limit
+    echo: int = 0  # how many of the prompt's last tokens to repeat
+    stop: tuple[str, ...] = ()
+    logprobs: int | None = None  # alternatives per token; None: no log probabilities
+    dimensions: int | None = None  # of an embedding
+    seed: int | None = None
+    effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
+    verbosity: str | None = None  # low, medium or high
+    response_format: str = "text"
+    schema: Json = None  # the JSON Schema that the answer's text must satisfy
+    store: bool = False  # keep the answer for later look-ups
+    background: bool = False  # a background response
+
+
 @dataclass(frozen=True)
 class Call:
     """One operation that a client asks for, in any dialect.
@@ -318,30 +344,11 @@ class Call:
     instructions: bool = False  # the first message belongs to this call only
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = ToolChoice("none")
-    parallel_tool_calls: bool = True
-    bare_functions: bool = False  # the legacy `functions` API: one call, no id
     stream: bool = False
-    include_usage: bool = False
-    n: int = 1
-    max_tokens: int | None = None
-    usual_tokens: int | None = None  # the provider's default limit; None: the client set one
-    max_tool_calls: int | None = None  # how many hosted tool calls are allowed
-    overflow: str = "error"  # for too long prompts: error, or truncate
-    ignore_eos: bool = False  # generate up to the token limit
-    echo: int = 0  # how many of the prompt's last tokens to repeat
-    stop: tuple[str, ...] = ()
-    logprobs: int | None = None  # alternatives per token; None: no log probabilities
-    dimensions: int | None = None  # of an embedding
-    seed: int | None = None
-    effort: str | None = None  # reasoning effort (none, minimal, low, medium, high...), if stated
-    verbosity: str | None = None  # low, medium or high
-    response_format: str = "text"
-    schema: Json = None  # the JSON Schema that the answer's text must satisfy
+    options: Options = Options()
     ids: IdShape = IdShape()
     id: str = ""  # of an answer to look up
     previous: str | None = None  # id of the response that this call continues
-    store: bool = False  # keep the answer for later look-ups
-    background: bool = False  # a background response
     page: Page = FIRST_PAGE  # the requested part of a list
     tokenizer: Tokenizer = APPROX  # of the model
     attempt: int = 1
@@ -394,6 +401,10 @@ class Call:
     def spoken(self) -> tuple[Message, ...]:
         """Return the conversation that a later call continues, without this call's instructions."""
         return self.messages[1:] if self.instructions else self.messages
+
+    def limited(self, max_tokens: int) -> "Call":
+        """Return the call with another limit for its answer."""
+        return replace(self, options=replace(self.options, max_tokens=max_tokens))
 
     def tool(self, name: str) -> Tool | None:
         """Return the offered tool of that name, or None."""

@@ -9,7 +9,7 @@ from typing import Annotated, Required
 from pydantic import ConfigDict, Field, Tag, TypeAdapter
 from typing_extensions import TypedDict
 
-from mockserver.core.call import Call, IdShape, Message, Prompt
+from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer
@@ -76,7 +76,7 @@ def parse_completion(http: HttpRequest, body: Body, dialect: str, *, strict: boo
     for found in _conflicts(parsed):
         raise refuse(found)
     call = completion_call(http, body, parsed, dialect=dialect)
-    if call.echo and (message := too_long(call)) is not None:
+    if call.options.echo and (message := too_long(call)) is not None:
         raise refuse(_conflict("echo", message))
     for found in completion_live_only(body) if strict else ():
         raise refuse(found)
@@ -97,14 +97,16 @@ def completion_call(http: HttpRequest, body: Body, parsed: Body, *, dialect: str
         messages=tuple(Message("user", prompt.text) for prompt in prompts),
         prompts=prompts,
         stream=parsed.get("stream") is True,
-        include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
-        n=parsed.get("n") or 1,
-        max_tokens=most,
-        usual_tokens=USUAL_TOKENS if most is None else None,
-        echo=WHOLE_PROMPT if parsed.get("echo") else 0,
-        stop=stop_sequences(parsed.get("stop")),
-        logprobs=parsed.get("logprobs"),
-        seed=parsed.get("seed"),
+        options=Options(
+            include_usage=bool((parsed.get("stream_options") or {}).get("include_usage")),
+            n=parsed.get("n") or 1,
+            max_tokens=most,
+            usual_tokens=USUAL_TOKENS if most is None else None,
+            echo=WHOLE_PROMPT if parsed.get("echo") else 0,
+            stop=stop_sequences(parsed.get("stop")),
+            logprobs=parsed.get("logprobs"),
+            seed=parsed.get("seed"),
+        ),
         ids=IdShape("cmpl-"),
     )
 
@@ -144,7 +146,7 @@ def too_many(parsed: Body) -> str | None:
 
 def too_long(call: Call) -> str | None:
     """What is wrong with prompts that each choice is to repeat."""
-    tokens = call.n * call.prompt_tokens
+    tokens = call.options.n * call.prompt_tokens
     if tokens <= MAX_ECHOED_TOKENS:
         return None
     return f"You requested {tokens} tokens of prompts to be repeated, but at most {MAX_ECHOED_TOKENS} can be at once."
@@ -183,8 +185,8 @@ def _conflict(field: str, message: str) -> Complaint:
 
 def completion_options(call: Call) -> CompletionOptions:
     """What OpenAI's fields ask to be shown."""
-    shape = LogprobsShape("legacy", call.logprobs or 0, null_first=True)
-    return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.include_usage)
+    shape = LogprobsShape("legacy", call.options.logprobs or 0, null_first=True)
+    return CompletionOptions(prompts=call.prompts, logprobs=shape, usage=call.options.include_usage)
 
 
 def text_reply(call: Call, answer: Answer, layout: TextLayout, wanted: CompletionOptions) -> Reply:

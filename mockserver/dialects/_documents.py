@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Required
 from pydantic import ConfigDict, Discriminator, Field, Tag, TypeAdapter
 from typing_extensions import TypedDict
 
-from mockserver.core.call import Call, IdShape, Message, Prompt
+from mockserver.core.call import Call, IdShape, Message, Options, Prompt
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -99,7 +99,7 @@ def embeddings_call(  # size: what was sent, and what of it is valid
         raw=body,
         messages=tuple(Message("user", text) for text in texts),
         prompts=prompts,
-        dimensions=parsed.get("dimensions"),
+        options=Options(dimensions=parsed.get("dimensions")),
     )
     if call.prompt_tokens > MAX_TOKENS:
         message = f"Requested {call.prompt_tokens:,} tokens, max {MAX_TOKENS:,} tokens per request"

@@ -314,7 +314,9 @@ def compacted_items(stored: Stored) -> Iterator[StoredResponse]:
 
 
 def _about(call: Call, operation: str) -> Call:
-    return replace(call, operation=operation, stream=False, store=False, background=False)
+    return replace(
+        call, operation=operation, stream=False, options=replace(call.options, store=False, background=False)
+    )
 
 
 def _stored(outcome: Success) -> Stored:
@@ -324,7 +326,7 @@ def _stored(outcome: Success) -> Stored:
 
 def _was_streamed(made: Call) -> bool:
     """Whether a response was streamed from the background; one without a request may have been."""
-    return (made.background and made.stream) or not made.raw
+    return (made.options.background and made.stream) or not made.raw
 
 
 def _included(http: HttpRequest) -> Iterator[str]:

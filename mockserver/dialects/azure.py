@@ -271,7 +271,11 @@ def _render_chat(call: Call, outcome: Success) -> Reply:
 
 def _parse_embeddings(http: HttpRequest, strict: bool) -> Call:
     call = parse_embeddings(http, dialect=NAME)
-    return call if call.model or call.dimensions else replace(call, dimensions=DIMENSIONS)
+    return (
+        call
+        if call.model or call.options.dimensions
+        else replace(call, options=replace(call.options, dimensions=DIMENSIONS))
+    )
 
 
 def _render_embeddings(call: Call, outcome: Success) -> Reply:

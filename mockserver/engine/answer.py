@@ -57,7 +57,7 @@ def answer(call: Call, draft: Draft, author: Author) -> Answer:
     """Return the answer: the draft within the request's limits, with usage, id and timestamp."""
     identity = call.fingerprint + author.mark
     last = len(draft.choices) - 1
-    limited = [_limited(call, draft.choices[min(i, last)]) for i in range(call.n)]
+    limited = [_limited(call, draft.choices[min(i, last)]) for i in range(call.options.n)]
     choices = tuple(_choice(call, each, author.seed, (identity, str(i))) for i, each in enumerate(limited))
     return Answer(
         id=call.id or author.sign(call.ids, identity),
@@ -93,7 +93,7 @@ class _Limited:
 def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]) -> Choice:
     draft = limited.draft
     signed = tuple(_signed(part, seed, (*identity, str(at))) for at, part in enumerate(limited.parts))
-    asked = call.logprobs is not None or draft.logprobs
+    asked = call.options.logprobs is not None or draft.logprobs
     echo = echoed(call)
     weighed = (*_echo_logprobs(call, echo, seed), *_weighed(call, draft, limited.parts, seed)) if asked else None
     return Choice(
@@ -103,22 +103,22 @@ def _choice(call: Call, limited: _Limited, seed: Seed, identity: tuple[str, str]
 
 def echoed(call: Call) -> tuple[str, ...]:
     """Return the prompt's tokens that `echo` repeats."""
-    return call.prompts[0].tokens(call.tokenizer)[-call.echo :] if call.echo and call.prompts else ()
+    return call.prompts[0].tokens(call.tokenizer)[-call.options.echo :] if call.options.echo and call.prompts else ()
 
 
 def _limited(call: Call, draft: DraftChoice) -> _Limited:
     whole = tuple(map(_written, draft.parts)) if call.prompts else draft.parts
-    whole = _few_items(whole, call.max_tool_calls)
-    whole = whole if call.parallel_tool_calls else _one_call(whole)
-    whole = tuple(map(_bared, whole)) if call.bare_functions else whole
-    parts = _stopped(whole, call.stop) if call.stop else whole
-    tokens, finish, trip, most = weight(parts, call.tokenizer), "stop", draft.filter_after, call.max_tokens
+    whole = _few_items(whole, call.options.max_tool_calls)
+    whole = whole if call.options.parallel_tool_calls else _one_call(whole)
+    whole = tuple(map(_bared, whole)) if call.options.bare_functions else whole
+    parts = _stopped(whole, call.options.stop) if call.options.stop else whole
+    tokens, finish, trip, most = weight(parts, call.tokenizer), "stop", draft.filter_after, call.options.max_tokens
     if trip is not None and not (parts != whole and tokens <= trip) and (most is None or most >= min(trip, tokens)):
         parts, finish, tokens = _shortened(parts, trip, call.tokenizer), "content_filter", min(trip, tokens)
     elif most is not None and tokens > most:
         parts, finish, tokens = _shortened(parts, most, call.tokenizer), "length", most
     if finish == "stop" and any(isinstance(part, ToolUse) for part in parts):
-        finish = "function_call" if call.bare_functions else "tool_calls"
+        finish = "function_call" if call.options.bare_functions else "tool_calls"
     return _Limited(draft, parts, finish, tokens)
 
 
@@ -238,7 +238,7 @@ def _echo_logprobs(call: Call, echo: tuple[str, ...], seed: Seed) -> tuple[Logpr
         return ()
     tokens = call.prompts[0].tokens(call.tokenizer)
     rng = seed.stream("logprobs", "echo", *tokens)
-    return logprobs(tokens, rng, call.logprobs or 0, call.tokenizer)[-len(echo) :]
+    return logprobs(tokens, rng, call.options.logprobs or 0, call.tokenizer)[-len(echo) :]
 
 
 def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[Logprob, ...]:
@@ -247,7 +247,7 @@ def _weighed(call: Call, draft: DraftChoice, parts: Parts, seed: Seed) -> tuple[
     # of each part by itself: some formats separate them
     tokens = tuple(token for text in texts for token in tokens_of(text, call.tokenizer))
     rng = seed.stream("logprobs", call.fingerprint, "".join(text.text for text in texts))
-    seeded = logprobs(tokens, rng, call.logprobs or 0, call.tokenizer)
+    seeded = logprobs(tokens, rng, call.options.logprobs or 0, call.tokenizer)
     stated = draft.logprobs or ()
     return tuple(
         replace(logprob, logprob=stated[at], top=()) if at < len(stated) else logprob
@@ -346,7 +346,7 @@ def document(call: Call, stated: DocumentDraft, author: Author) -> Embeddings | 
 
 
 def _embeddings(call: Call, stated: DocumentDraft, author: Author) -> Embeddings:
-    size = call.dimensions or dimensions_of(call.model)
+    size = call.options.dimensions or dimensions_of(call.model)
     own = stated.document if isinstance(stated.document, tuple) else None
     vectors = tuple(own or embedding(prompt.text, size, author.seed) for prompt in call.prompts)
     tokens = stated.usage.get("prompt", call.prompt_tokens)

@@ -263,12 +263,12 @@ async def drafted(call: Call, seed: Seed) -> Draft | DocumentDraft:
         if index:
             await asyncio.sleep(0)
         choices.append(await apart(call, partial(generate, "auto", {}, index)))
-    return Draft(tuple(choices[index % len(choices)] for index in range(call.n)))
+    return Draft(tuple(choices[index % len(choices)] for index in range(call.options.n)))
 
 
 def _different(call: Call) -> int:
     """Return how many different choices to generate: fewer for a large request, which bounds its time."""
-    return min(call.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
+    return min(call.options.n, max(_FEWEST_CHOICES, _MOST_READ // (len(call.http.body) + 1)))
 
 
 def generator(call: Call, seed: Seed) -> Generate:

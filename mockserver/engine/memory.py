@@ -59,10 +59,10 @@ class Memory:
             return replace(plan, outcome=await self.suppose(call, answer), cacheable=False)
         if call.operation in _OF_CALLS:
             return replace(plan, outcome=Stored(call, answer))
-        if not call.store:
+        if not call.options.store:
             return plan
         stored = await self.keep(call, answer)
-        if call.background and not call.stream:
+        if call.options.background and not call.stream:
             return replace(plan, outcome=replace(answer, phase="queued"), timing=Timing(), cacheable=False)
         return replace(plan, kept=stored if plan.cacheable else None)
 
@@ -74,7 +74,7 @@ class Memory:
         stored = Stored(
             replace(call, http=replace(call.http, headers=(), body=b"")),
             replace(answer, headers=()),
-            polls=self.polls if call.background and not call.stream else 0,
+            polls=self.polls if call.options.background and not call.stream else 0,
             size=_BARE + len(call.http.body) + sum(map(_size, _parts(answer))),
         )
         await self.put(stored)
@@ -93,14 +93,15 @@ class Memory:
             return None
         if stored.gone:
             return Failure("not_found")
-        if call.operation == "cancel_response" and not stored.call.background:
+        if call.operation == "cancel_response" and not stored.call.options.background:
             return Failure("not_cancellable")
         return await self._changed(call, stored)
 
     async def suppose(self, call: Call, answer: Answer) -> Stored | Listing:
         """Perform a look-up on an answer from elsewhere, as if it had been kept."""
         cancelled = call.operation == "cancel_response"
-        asked = replace(call, operation=LOOK_UPS[call.operation], store=True, stream=False, background=cancelled)
+        options = replace(call.options, store=True, background=cancelled)
+        asked = replace(call, operation=LOOK_UPS[call.operation], stream=False, options=options)
         stored = Stored(asked, answer, polls=int(cancelled), size=_BARE)
         if call.operation == "stored_chats":
             return Listing((stored,))

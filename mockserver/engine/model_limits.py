@@ -4,7 +4,6 @@ Knows windows as numbers, not where they are set.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from mockserver.core.call import IMAGES, Call
 from mockserver.core.json import Json
@@ -29,42 +28,44 @@ def fitting(call: Call, refusing: Model, stated: Model) -> Call:
 
 def _asked(call: Call) -> int | None:
     """Return how many tokens the client asks for; the provider's default does not count."""
-    return call.max_tokens if call.usual_tokens is None else None
+    return call.options.max_tokens if call.options.usual_tokens is None else None
 
 
 def _at_most(call: Call, tokens: int) -> Call:
-    return replace(call, max_tokens=tokens if call.max_tokens is None else min(call.max_tokens, tokens))
+    most = call.options.max_tokens
+    return call.limited(tokens if most is None else min(most, tokens))
 
 
 def _within_output(call: Call, limit: int) -> Call:
     asked = _asked(call)
     if asked is None or asked <= limit:
         return call
-    if call.overflow == "error":
+    if call.options.overflow == "error":
         raise Failure("unsupported", details={"feature": "max_output_tokens", "limit": limit, "asked": asked})
     return _at_most(call, limit)
 
 
 def _within_window(call: Call, window: int, *, bounds: bool) -> Call:
     prompt, asked = call.prompt_tokens, _asked(call)
-    if prompt > window and call.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
+    if prompt > window and call.options.overflow == "truncate" and not call.prompts and call.operation in _FORGETFUL:
         return call  # the start of the conversation is dropped
     if prompt >= window and (asked != 0 or prompt > window):
         raise _too_long(call, window, 0)
     room = window - prompt
-    if asked is not None and asked > room and call.overflow == "error":
+    if asked is not None and asked > room and call.options.overflow == "error":
         raise _too_long(call, window, asked)
     return _at_most(call, room) if bounds or (asked is not None and asked > room) else call
 
 
 def unbidden(call: Call) -> Call:
     """Return the call for a generator: up to the provider's default limit, or to the last allowed token."""
-    most = _ENDLESS if call.ignore_eos and call.max_tokens is None else call.max_tokens
-    if call.usual_tokens is not None:
-        most = call.usual_tokens if most is None else min(most, call.usual_tokens)
-    if call.ignore_eos and most is not None:
+    options = call.options
+    most = _ENDLESS if options.ignore_eos and options.max_tokens is None else options.max_tokens
+    if options.usual_tokens is not None:
+        most = options.usual_tokens if most is None else min(most, options.usual_tokens)
+    if options.ignore_eos and most is not None:
         most = min(most, MAX_TEXT_TOKENS - 1)
-    return call if most == call.max_tokens else replace(call, max_tokens=most)
+    return call if most is None or most == options.max_tokens else call.limited(most)
 
 
 def _too_long(call: Call, window: int, asked: int) -> Failure:
@@ -105,11 +106,11 @@ def _vision(call: Call) -> Mapping[str, Json] | None:
 
 
 def _json_schema(call: Call) -> Mapping[str, Json] | None:
-    return {} if call.response_format == "json_schema" else None
+    return {} if call.options.response_format == "json_schema" else None
 
 
 def _reasoning(call: Call) -> Mapping[str, Json] | None:
-    return {} if call.effort not in (None, "none") else None
+    return {} if call.options.effort not in (None, "none") else None
 
 
 def _sampling(call: Call) -> Mapping[str, Json] | None:

@@ -48,7 +48,7 @@ def is_long(call: Call, outcome: Outcome) -> bool:
     """Return whether an outcome is large enough to block other requests."""
     match outcome:
         case Answer(usage=usage):
-            return usage.completion * (1 + (call.logprobs or 0)) > LONG
+            return usage.completion * (1 + (call.options.logprobs or 0)) > LONG
         case Embeddings(vectors=vectors):
             return sum(map(len, vectors)) > LONG
         case Stored(call=kept, answer=answer, size=size):
@@ -61,11 +61,12 @@ def is_long(call: Call, outcome: Outcome) -> bool:
 def makes_long(call: Call, draft: Draft | DocumentDraft) -> bool:
     """Return whether a draft will become a large answer."""
     if isinstance(draft, DocumentDraft):
-        return len(call.prompts) * (call.dimensions or USUAL_DIMENSIONS) > LONG
-    if call.n == 1 and call.logprobs is None:
+        return len(call.prompts) * (call.options.dimensions or USUAL_DIMENSIONS) > LONG
+    n, logprobs = call.options.n, call.options.logprobs
+    if n == 1 and logprobs is None:
         return False
     letters = sum(len(words_of(part)) for choice in draft.choices for part in choice.parts)
-    return letters * max(1, call.n // max(1, len(draft.choices))) * (1 + (call.logprobs or 0)) > LONG * LETTERS
+    return letters * max(1, n // max(1, len(draft.choices))) * (1 + (logprobs or 0)) > LONG * LETTERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def auto(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     uses = tool_uses(left, seed)
     if any(map(waits, uses)):
         return DraftChoice((*thoughts, *uses))
-    answer = _OF_FORMAT.get(call.response_format, reply)(with_earlier_results(left, seed), seed, options)
+    answer = _OF_FORMAT.get(call.options.response_format, reply)(with_earlier_results(left, seed), seed, options)
     return DraftChoice((*thoughts, *uses, *answer.parts))
 
 
@@ -63,7 +63,7 @@ def reply(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
 def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     """The text that the prompt orders; prose if it orders none, or if the length is stated or unlimited."""
     about, rng = topic_of(call), seed.stream("prose")
-    free = "tokens" in options or call.ignore_eos
+    free = "tokens" in options or call.options.ignore_eos
     rules = system(call)
     made = None if free else in_format(about, rules, rng) or passage(call, about) or of_length(about, rules, rng)
     answer = text_on(about, call, rng, options) if made is None else made

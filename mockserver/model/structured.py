@@ -19,7 +19,7 @@ from mockserver.model.vocabulary import excerpt
 
 def schema(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:
     """An instance of `options["schema"]`, or of the request's schema, as JSON text."""
-    requested = options.get("schema", call.schema)
+    requested = options.get("schema", call.options.schema)
     if requested is None and (found := _described(call, anyway=True)) is not None:
         return _text(_instance(found.schema, call, seed, found.rest))
     return _text(_instance(requested, call, seed, call.last_user))

@@ -204,7 +204,7 @@ def _then(call: Call) -> Mapping[str, Json]:
         return {"embedding": [0.1, 0.2, 0.3]}
     if call.operation == "moderations":
         return {"moderation": {"violence": 0.9}}
-    return {"json": {}} if call.response_format in ("json_object", "json_schema") else {"text": "..."}
+    return {"json": {}} if call.options.response_format in ("json_object", "json_schema") else {"text": "..."}
 
 
 _WITH_TOOLS = ("chat", "responses")

@@ -124,6 +124,6 @@ def _is_sound(call: Call) -> None:
     assert call.prompt_tokens > 0
     assert isinstance(call.last_user, str)
     assert all(isinstance(message.text, str) for message in call.messages)
-    assert call.n >= 1
-    assert call.max_tokens is None or call.max_tokens >= 0
-    assert all(isinstance(stop, str) for stop in call.stop)
+    assert call.options.n >= 1
+    assert call.options.max_tokens is None or call.options.max_tokens >= 0
+    assert all(isinstance(stop, str) for stop in call.options.stop)

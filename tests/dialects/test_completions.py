@@ -26,14 +26,34 @@ def parse(**body: Any) -> Call:
 def test_a_call() -> None:
     call = parse(n=2, stop="x", logprobs=3, max_tokens=9, seed=4, echo=True, stream=True)
     assert (call.operation, call.model, call.last_user) == ("completions", "m", "Say it.")
-    assert (call.n, call.stop, call.logprobs, call.max_tokens, call.seed) == (2, ("x",), 3, 9, 4)
-    assert (call.echo, call.stream, call.include_usage, call.usual_tokens) == (WHOLE_PROMPT, True, False, None)
+    options = call.options
+    assert (options.n, options.stop, options.logprobs, options.max_tokens, options.seed) == (
+        2,
+        ("x",),
+        3,
+        9,
+        4,
+    )
+    options = call.options
+    assert (options.echo, call.stream, options.include_usage, options.usual_tokens) == (
+        WHOLE_PROMPT,
+        True,
+        False,
+        None,
+    )
     assert call.prompt_tokens == 3
 
 
 def test_defaults() -> None:
     call = parse(n=None, stop=None, max_tokens=None)
-    assert (call.n, call.stop, call.logprobs, call.max_tokens, call.usual_tokens, call.echo) == (
+    assert (
+        call.options.n,
+        call.options.stop,
+        call.options.logprobs,
+        call.options.max_tokens,
+        call.options.usual_tokens,
+        call.options.echo,
+    ) == (
         1,
         (),
         None,

@@ -47,7 +47,7 @@ def refused(**body: Any) -> Any:
 )
 def test_log_probabilities(body: Any, alternatives: int | None, kind: str) -> None:
     call = parse(**body)
-    assert call.logprobs == alternatives
+    assert call.options.logprobs == alternatives
     assert completion_options(call, ANSWER).logprobs.kind == kind
 
 
@@ -75,8 +75,13 @@ def test_metrics(body: Any, predicted: tuple[int, int] | None) -> None:
 
 def test_a_chat() -> None:
     call = chat(logprobs=3, ignore_eos=True, response_format={"type": "json_schema", "schema": json.dumps(SCHEMA)})
-    assert (call.operation, call.last_user, call.logprobs, call.ignore_eos) == ("chat", "hi", 3, True)
-    assert (call.response_format, call.schema, call.overflow) == ("json_schema", SCHEMA, "truncate")
+    options = call.options
+    assert (call.operation, call.last_user, options.logprobs, options.ignore_eos) == ("chat", "hi", 3, True)
+    assert (options.response_format, options.schema, options.overflow) == (
+        "json_schema",
+        SCHEMA,
+        "truncate",
+    )
     assert call.raw["response_format"]["schema"] == json.dumps(SCHEMA)
 
 
@@ -106,8 +111,8 @@ def test_a_filter_is_an_error_in_a_chat_as_well() -> None:
 )
 def test_prompts_without_end_are_not_repeated(more: Any) -> None:
     huge = [1] * 70_000
-    assert parse(prompt=huge, n=1, **more).n == 1
-    assert parse(prompt=huge, n=2, echo_last=3).echo == 3
+    assert parse(prompt=huge, n=1, **more).options.n == 1
+    assert parse(prompt=huge, n=2, echo_last=3).options.echo == 3
     detail = refused(prompt=huge, n=2, **more)[0]
     assert (detail["loc"], detail["type"]) == (["body", next(iter(more))], "value_error")
     assert "You requested 140000 tokens of prompts to be repeated" in detail["msg"]

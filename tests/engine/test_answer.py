@@ -27,7 +27,7 @@ from mockserver.core.tokens import APPROX, split
 from mockserver.engine.answer import Author, answer, counted, document, singles
 from mockserver.model.scores import embedding, judgement
 from mockserver.tokenizers import named
-from tests.kit.calls import call
+from tests.kit.calls import call, in_options
 from tests.kit.local import Answered, Local, local
 
 AUTHOR = Author(Seed(7), Clock())
@@ -37,7 +37,7 @@ USE = ToolUse(ToolCall("", "look", '{"at":"the stars"}'))
 
 def chat(**more: Any) -> Call:
     http = HttpRequest("POST", "/v1/chat/completions")
-    return Call("openai", "chat", "m", http, meaning=["x"], messages=(Message("user", "Hi"),), **more)
+    return Call("openai", "chat", "m", http, meaning=["x"], messages=(Message("user", "Hi"),), **in_options(more))
 
 
 def draft(*parts: Part, **more: Any) -> Draft:

@@ -26,14 +26,14 @@ def text(tokens: int, **fields: Any) -> Call:
 )
 @pytest.mark.parametrize("overflow", ["error", "truncate"])
 def test_what_fits_is_left_alone(prompt: int, asked: int | None, allowed: int, overflow: str) -> None:
-    assert fitting(text(prompt, max_tokens=asked, overflow=overflow), SMALL, SMALL).max_tokens == allowed
+    assert fitting(text(prompt, max_tokens=asked, overflow=overflow), SMALL, SMALL).options.max_tokens == allowed
 
 
 def test_more_than_fits_is_an_error_or_lowered() -> None:
     with pytest.raises(Failure, match="context_length") as caught:
         fitting(text(15, max_tokens=6), SMALL, SMALL)
     assert caught.value.details == {"limit": 20, "tokens": 21, "prompt": 15, "completion": 6}
-    assert fitting(text(15, max_tokens=6, overflow="truncate"), SMALL, SMALL).max_tokens == 5
+    assert fitting(text(15, max_tokens=6, overflow="truncate"), SMALL, SMALL).options.max_tokens == 5
 
 
 @pytest.mark.parametrize("overflow", ["error", "truncate"])
@@ -63,12 +63,12 @@ def test_a_published_window_refuses_but_bounds_no_answer() -> None:
     assert fitting(unasked, SMALL, UNKNOWN) is unasked
     with pytest.raises(Failure, match="context_length"):
         fitting(text(5, max_tokens=16), SMALL, UNKNOWN)
-    assert fitting(text(5, max_tokens=16, overflow="truncate"), SMALL, UNKNOWN).max_tokens == 15
+    assert fitting(text(5, max_tokens=16, overflow="truncate"), SMALL, UNKNOWN).options.max_tokens == 15
 
 
 def test_what_a_provider_allows_by_itself_is_not_asked_for() -> None:
     usual = text(5, max_tokens=900, usual_tokens=900)
-    assert fitting(usual, SMALL, SMALL).max_tokens == 15
+    assert fitting(usual, SMALL, SMALL).options.max_tokens == 15
     assert fitting(usual, SMALL, UNKNOWN) is usual
 
 
@@ -77,10 +77,10 @@ def test_an_answer_has_a_limit_of_its_own() -> None:
     with pytest.raises(Failure, match="unsupported") as caught:
         fitting(text(1, max_tokens=9), brief, brief)
     assert caught.value.details == {"feature": "max_output_tokens", "limit": 8, "asked": 9}
-    assert fitting(text(1, max_tokens=9, overflow="truncate"), brief, brief).max_tokens == 8
-    assert fitting(text(1, max_tokens=8), brief, brief).max_tokens == 8
-    assert fitting(text(1), brief, brief).max_tokens == 8
-    assert fitting(text(1), brief, UNKNOWN).max_tokens is None
+    assert fitting(text(1, max_tokens=9, overflow="truncate"), brief, brief).options.max_tokens == 8
+    assert fitting(text(1, max_tokens=8), brief, brief).options.max_tokens == 8
+    assert fitting(text(1), brief, brief).options.max_tokens == 8
+    assert fitting(text(1), brief, UNKNOWN).options.max_tokens is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_an_answer_has_a_limit_of_its_own() -> None:
     ],
 )
 def test_what_no_rule_gives(fields: dict[str, Any], most: int | None) -> None:
-    assert unbidden(text(1, **fields)).max_tokens == most
+    assert unbidden(text(1, **fields)).options.max_tokens == most
 
 
 CHAT = {"messages": [{"role": "user", "content": "one two three four five six seven"}]}
@@ -177,7 +177,7 @@ def test_sound_is_no_image_and_neither_is_one_that_the_model_made() -> None:
 
 def test_a_call_is_admitted_as_its_model_takes_it() -> None:
     models = Catalogue({"plain": NOTHING, "small": Model(context_window=10)})
-    assert admitted(call("a", model="small"), models).max_tokens == 3
+    assert admitted(call("a", model="small"), models).options.max_tokens == 3
     with pytest.raises(Failure, match="unsupported"):
         admitted(call("a", tools=["t"], model="plain"), models)
     with pytest.raises(Failure, match="unknown_model"):

@@ -176,15 +176,15 @@ def test_a_process_ends_whatever_its_threads_are_doing() -> None:
     [(1, None, 10**6, False), (1, 0, 100, False), (128, None, 10_000, True), (1, 20, 10_000, True), (2, 5, 100, False)],
 )
 def test_what_will_be_a_long_answer(n: int, logprobs: int | None, letters: int, long: bool) -> None:
-    asked = replace(a_call(), n=n, logprobs=logprobs)
+    asked = replace(a_call(), options=replace(a_call().options, n=n, logprobs=logprobs))
     assert makes_long(asked, Draft((DraftChoice((Text("x" * letters),)),))) is long
 
 
 def test_what_is_a_long_answer() -> None:
     answer = Answer("x", 0, "m", (), Usage(completion=LONG // 2))
     assert not is_long(a_call(), answer)
-    assert is_long(replace(a_call(), logprobs=5), answer)
-    assert is_long(a_call(), Stored(replace(a_call(), logprobs=5), answer))
+    assert is_long(replace(a_call(), options=replace(a_call().options, logprobs=5)), answer)
+    assert is_long(a_call(), Stored(replace(a_call(), options=replace(a_call().options, logprobs=5)), answer))
     assert is_long(a_call(), Listing((Stored(a_call(), answer, size=LARGE + 1),)))
     assert is_long(a_call(), Embeddings("m", ((0.5,) * LONG, (0.5,)), 1))
     assert not is_long(a_call(), Failure("bad_parameter"))

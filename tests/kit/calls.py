@@ -1,10 +1,10 @@
 """Calls as values, without a dialect or a request on the wire."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-from mockserver.core.call import Call, Message, Tool, ToolCall
+from mockserver.core.call import Call, Message, Options, Tool, ToolCall
 from mockserver.core.http import HttpRequest
 
 
@@ -17,7 +17,7 @@ class Web:
     namespace: str = "default"
 
 
-def call(*said: str | Message, tools: Sequence[str] = (), web: Web | None = None, **fields: Any) -> Call:
+def call(*said: str | Message, tools: Sequence[str] = (), web: Web | None = None, **more: Any) -> Call:
     """A chat call; a plain text is a user's message."""
     web = web or Web()
     headers = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in web.headers.items())
@@ -25,7 +25,17 @@ def call(*said: str | Message, tools: Sequence[str] = (), web: Web | None = None
     messages = tuple(Message("user", text) if isinstance(text, str) else text for text in said)
     offered = tuple(Tool(name) for name in tools)
     common = {"dialect": "openai", "operation": "chat", "model": "gpt-4o", "http": request, "meaning": None}
-    return Call(**{**common, "messages": messages, "tools": offered, **fields})
+    return Call(**{**common, "messages": messages, "tools": offered, **in_options(more)})
+
+
+_OPTIONS = frozenset(each.name for each in fields(Options))
+
+
+def in_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields of a call, those of its options among them, as arguments of Call."""
+    options = {name: value for name, value in given.items() if name in _OPTIONS}
+    rest = {name: value for name, value in given.items() if name not in _OPTIONS}
+    return {**rest, "options": Options(**options)} if options else rest
 
 
 def told(result: str, *, name: str = "get_weather") -> tuple[Message, ...]:

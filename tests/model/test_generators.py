@@ -17,6 +17,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text, ToolUse
 from mockserver.core.seed import Seed
 from mockserver.model import GENERATORS
+from tests.kit.calls import in_options
 
 WEATHER = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 HI, TEA = (Message("user", "Hi there"),), (Message("user", "Tell me about green tea"),)
@@ -25,7 +26,7 @@ TOOLS = (Tool("look", parameters=WEATHER), Tool("stop"), Tool("shell", kind="cus
 
 def call(*, messages: tuple[Message, ...] = HI, **more: Any) -> Call:
     http = HttpRequest("POST", "/v1/chat/completions")
-    return Call("openai", "chat", "m", http, meaning=0, messages=messages, tools=TOOLS, **more)
+    return Call("openai", "chat", "m", http, meaning=0, messages=messages, tools=TOOLS, **in_options(more))
 
 
 def made(kind: str, options: Mapping[str, Json] | None = None, seed: int = 0, **more: Any) -> DraftChoice:
@@ -71,7 +72,7 @@ def test_the_stream_decides(kind: str) -> None:
 
 def replied(text: str, *more: Message, **asked: Any) -> str:
     http = HttpRequest("POST", "/v1/chat/completions")
-    said = Call("openai", "chat", "m", http, meaning=0, messages=(Message("user", text), *more), **asked)
+    said = Call("openai", "chat", "m", http, meaning=0, messages=(Message("user", text), *more), **in_options(asked))
     (part,) = GENERATORS["auto"](said, Seed(1), {}).parts
     assert isinstance(part, Text)
     return part.text
@@ -118,13 +119,14 @@ def test_a_custom_tool_gets_free_text() -> None:
 
 
 PROGRAM = """
-from mockserver.core.call import Call, Message
+from mockserver.core.call import Call, Message, Options
 from mockserver.core.http import HttpRequest
 from mockserver.core.seed import Seed
 from mockserver.model import GENERATORS
 from mockserver.model.scores import logprobs
 schema = {"properties": {"name": {}, "tags": {"items": {"enum": ["a", "b", "c"]}}, "at": {"format": "date-time"}}}
-call = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=(Message("user", "Hi"),), schema=schema)
+said = (Message("user", "Hi"),)
+call = Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, messages=said, options=Options(schema=schema))
 for kind in ("auto", "prose", "lorem", "words", "echo", "schema", "json", "markdown"):
     print(GENERATORS[kind](call, Seed(5).branch(kind), {}))
 print(logprobs(("What", " is", " it", "?"), Seed(5).stream("logprobs"), 3))

@@ -19,7 +19,7 @@ from mockserver.reports.calls import (
 )
 from tests.dialects.features import URLS
 from tests.kit.asgi import app
-from tests.kit.calls import call
+from tests.kit.calls import call, in_options
 from tests.kit.received import SECRET, received
 
 
@@ -79,7 +79,7 @@ HTTP = HttpRequest("POST", "/v1/chat/completions")
 
 
 def asked(**fields: object) -> Call:
-    return Call("openai", "chat", "gpt-4o", HTTP, {}, **fields)
+    return Call("openai", "chat", "gpt-4o", HTTP, {}, **in_options(fields))
 
 
 def test_a_conversation_with_tools_and_ids_that_vary() -> None:

@@ -241,8 +241,8 @@ def recorded_calls(episode: Episode, source: str) -> Iterator[RecordedCall]:
 
 def _of_prompt(response: ParsedResponse, at: int, call: Call) -> ParsedResponse:
     """The choices of one prompt, without an echo of it."""
-    own = response.choices[at * call.n : (at + 1) * call.n]
-    if call.echo:
+    own = response.choices[at * call.options.n : (at + 1) * call.options.n]
+    if call.options.echo:
         own = tuple(_without_echo(choice, call.prompts[at].text) for choice in own)
     return replace(response, choices=own)
 

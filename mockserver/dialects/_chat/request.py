@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.http import HttpRequest
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
@@ -40,20 +40,22 @@ def chat_call(http: HttpRequest, body: Body, chat: Body, *, dialect: str) -> Cal
         messages=tuple(map(_message, chat["messages"])),
         tools=tools,
         tool_choice=_tool_choice(chat, tools),
-        parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not _is_deprecated_functions(chat),
-        bare_functions=_is_deprecated_functions(chat),
         stream=chat.get("stream") is True,
-        include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
-        n=chat.get("n") or 1,
-        max_tokens=_max_tokens(chat),
-        stop=stop_sequences(chat.get("stop")),
-        logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
-        seed=chat.get("seed"),
-        effort=chat.get("reasoning_effort"),
-        verbosity=chat.get("verbosity"),
-        response_format=response_format,
-        schema=schema,
-        store=chat.get("store") is True,
+        options=Options(
+            parallel_tool_calls=chat.get("parallel_tool_calls") is not False and not _is_deprecated_functions(chat),
+            bare_functions=_is_deprecated_functions(chat),
+            include_usage=bool((chat.get("stream_options") or {}).get("include_usage")),
+            n=chat.get("n") or 1,
+            max_tokens=_max_tokens(chat),
+            stop=stop_sequences(chat.get("stop")),
+            logprobs=(chat.get("top_logprobs") or 0) if chat.get("logprobs") else None,
+            seed=chat.get("seed"),
+            effort=chat.get("reasoning_effort"),
+            verbosity=chat.get("verbosity"),
+            response_format=response_format,
+            schema=schema,
+            store=chat.get("store") is True,
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import to_json
 
-from mockserver.core.call import Call, IdShape, Message, Tool, ToolChoice
+from mockserver.core.call import Call, IdShape, Message, Options, Tool, ToolChoice
 from mockserver.core.http import Frame, HttpRequest, Reply
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Failure
@@ -71,20 +71,22 @@ def responses_call(http: HttpRequest, body: Body, parsed: Body, spec: ResponsesR
         instructions=bool(parsed.get("instructions")),
         tools=tools,
         tool_choice=_tool_choice(parsed.get("tool_choice"), tools),
-        parallel_tool_calls=parsed.get("parallel_tool_calls") is not False,
         stream=parsed.get("stream") is True,
-        max_tokens=parsed.get("max_output_tokens"),
-        max_tool_calls=parsed.get("max_tool_calls"),
-        overflow="truncate" if parsed.get("truncation") == "auto" else "error",
-        logprobs=(parsed.get("top_logprobs") or 0) if INCLUDE_LOGPROBS in (parsed.get("include") or ()) else None,
-        effort=_effort(parsed.get("reasoning") or {}),
-        verbosity=(parsed.get("text") or {}).get("verbosity"),
-        response_format=form["type"],
-        schema=form.get("schema"),
         ids=spec.ids,
         previous=parsed.get("previous_response_id"),
-        store=parsed.get("store") is not False,
-        background=parsed.get("background") is True,
+        options=Options(
+            parallel_tool_calls=parsed.get("parallel_tool_calls") is not False,
+            max_tokens=parsed.get("max_output_tokens"),
+            max_tool_calls=parsed.get("max_tool_calls"),
+            overflow="truncate" if parsed.get("truncation") == "auto" else "error",
+            logprobs=(parsed.get("top_logprobs") or 0) if INCLUDE_LOGPROBS in (parsed.get("include") or ()) else None,
+            effort=_effort(parsed.get("reasoning") or {}),
+            verbosity=(parsed.get("text") or {}).get("verbosity"),
+            response_format=form["type"],
+            schema=form.get("schema"),
+            store=parsed.get("store") is not False,
+            background=parsed.get("background") is True,
+        ),
     )
 
 
@@ -267,10 +269,10 @@ def request_fields(call: Call, fields: Collection[str]) -> dict[str, Json]:
     body = {key: call.raw[key] for key in fields if key in call.raw}
     shown = {key: body[key] for key in _UNCHANGED_FIELDS if body.get(key) is not None}
     shown |= {key: float(body[key]) for key in ("temperature", "top_p") if body.get(key) is not None}
-    if call.background:
+    if call.options.background:
         shown["background"] = True
-    if call.max_tokens is not None:
-        shown["max_output_tokens"] = call.max_tokens
+    if call.options.max_tokens is not None:
+        shown["max_output_tokens"] = call.options.max_tokens
     return {**shown, **dict(_reshaped_fields(body))}
 
 

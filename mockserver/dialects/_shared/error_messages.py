@@ -138,7 +138,7 @@ def with_schema_message(failure: Failure, call: Call | None, *, coded: bool) -> 
 
 
 def _of_format(call: Call, schema: Json) -> tuple[str, str, str | None] | None:
-    if call.schema is not schema:
+    if call.options.schema is not schema:
         return None
     chat, responses = _within(call.raw, "response_format", "json_schema"), _within(call.raw, "text", "format")
     name = clip(str(chat.get("name") or responses.get("name") or ""))

@@ -66,7 +66,7 @@ def with_headers(reply: Reply, headers: Headers) -> Reply:
 
 
 def _frames(call: Call, answer: Answer, layout: ChatLayout, extra: Extra | None) -> Iterator[Frame]:
-    yield from chunks(answer, layout, extra, include_usage=call.include_usage)
+    yield from chunks(answer, layout, extra, include_usage=call.options.include_usage)
     yield DONE
 
 

@@ -178,13 +178,16 @@ def parse_completion(http: HttpRequest, body: RequestBody, *, dialect: str) -> C
         call,
         messages=messages,
         meaning=_fingerprint_fields(call.meaning, messages, schema),
-        usual_tokens=_max_endless_tokens(parsed, call.n * len(call.prompts)),
-        overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
-        ignore_eos=parsed.get("ignore_eos") is True,
-        echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
-        logprobs=_alternatives(parsed),
-        response_format=response_format,
-        schema=schema,
+        options=replace(
+            call.options,
+            usual_tokens=_max_endless_tokens(parsed, call.options.n * len(call.prompts)),
+            overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
+            ignore_eos=parsed.get("ignore_eos") is True,
+            echo=WHOLE_PROMPT if parsed.get("echo") else max(parsed.get("echo_last") or 0, 0),
+            logprobs=_alternatives(parsed),
+            response_format=response_format,
+            schema=schema,
+        ),
         ids=IdShape("cmpl-", 24, "hex"),
     )
 
@@ -203,11 +206,14 @@ def parse_chat(http: HttpRequest, body: RequestBody, *, dialect: str, strict: bo
     return replace(
         call,
         raw=body,
-        usual_tokens=_max_endless_tokens(parsed, call.n),
-        overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
-        ignore_eos=parsed.get("ignore_eos") is True,
-        logprobs=_alternatives(parsed),
-        effort=_effort(parsed),
+        options=replace(
+            call.options,
+            usual_tokens=_max_endless_tokens(parsed, call.options.n),
+            overflow=parsed.get("context_length_exceeded_behavior", "truncate"),
+            ignore_eos=parsed.get("ignore_eos") is True,
+            logprobs=_alternatives(parsed),
+            effort=_effort(parsed),
+        ),
     )
 
 
@@ -229,7 +235,7 @@ def completion_options(call: Call, answer: Answer) -> CompletionOptions:
     legacy = type(body.get("logprobs")) is not bool
     return CompletionOptions(
         prompts=call.prompts,
-        logprobs=LogprobsShape("legacy" if legacy else "content", call.logprobs or 0, token_ids=True),
+        logprobs=LogprobsShape("legacy" if legacy else "content", call.options.logprobs or 0, token_ids=True),
         token_ids=body.get("return_token_ids") is True,
         raw_output=body.get("raw_output") is True,
         perf_metrics=perf_metrics(call, answer) if body.get("perf_metrics_in_response") is True else None,
@@ -356,8 +362,8 @@ def _as_openai(response_format: str, schema: Json) -> Json:
 
 def _grammar(call: Call) -> str | None:
     """What the answer was held to: a grammar, or a schema as text."""
-    if call.schema is not None:
-        return to_json(call.schema).decode()
+    if call.options.schema is not None:
+        return to_json(call.options.schema).decode()
     answer = call.raw.get("response_format")
     return answer.get("grammar") if isinstance(answer, Mapping) else None
 

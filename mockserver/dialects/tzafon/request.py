@@ -28,9 +28,9 @@ def parse_response(http: HttpRequest, body: Body) -> Call:
         call, messages=(*call.messages[:own], *earlier, *call.messages[own:]), id=body.get("request_id") or ""
     )
     left = max(CONTEXT - call.prompt_tokens, 1)
-    if call.max_tokens is None:
-        return replace(call, max_tokens=left, usual_tokens=left)
-    return replace(call, max_tokens=max(call.max_tokens, 0))
+    if call.options.max_tokens is None:
+        return replace(call, options=replace(call.options, max_tokens=left, usual_tokens=left))
+    return call.limited(max(call.options.max_tokens, 0))
 
 
 def _earlier(given: Iterable[Body]) -> Iterator[Message]:
@@ -62,7 +62,13 @@ def parse_chat(http: HttpRequest, body: Body) -> Call:
         plain["tool_choice"] = {"type": "function", **choice}
     call = chat_call(http, plain, plain, dialect=NAME)
     named = f"chatcmpl-{body['request_id']}" if body.get("request_id") else ""
-    return replace(call, raw=body, ids=_CHAT_IDS, id=named, ignore_eos=body.get("ignore_eos") is True)
+    return replace(
+        call,
+        raw=body,
+        ids=_CHAT_IDS,
+        id=named,
+        options=replace(call.options, ignore_eos=body.get("ignore_eos") is True),
+    )
 
 
 def _plain_message(message: Body, index: int) -> Body:

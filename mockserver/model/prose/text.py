@@ -58,17 +58,17 @@ def reasoning(call: Call, seed: Seed) -> tuple[Reasoning, ...]:
 
     More effort makes it longer, up to half of the tokens that the client allows.
     """
-    length = _MAX_REASONING.get(call.effort or "none", _MAX_REASONING["medium"])
-    most = length if call.max_tokens is None else min(length, call.max_tokens // 2)
+    length = _MAX_REASONING.get(call.options.effort or "none", _MAX_REASONING["medium"])
+    most = length if call.options.max_tokens is None else min(length, call.options.max_tokens // 2)
     return (Reasoning(_thought(call, seed, most)),) if most > 0 else ()
 
 
 def after(call: Call, thoughts: tuple[Part, ...]) -> Call:
     """Return the call with `max_tokens` less what its reasoning has used."""
-    if not thoughts or call.max_tokens is None:
+    if not thoughts or call.options.max_tokens is None:
         return call
     spent = sum(count(part.text) for part in thoughts if isinstance(part, Reasoning))
-    return replace(call, max_tokens=max(call.max_tokens - spent, 0))
+    return call.limited(max(call.options.max_tokens - spent, 0))
 
 
 def topic_of(call: Call) -> Topic:
@@ -101,16 +101,17 @@ def joint(call: Call) -> str:
 
 def _limited(pieces: list[str], call: Call, options: Mapping[str, Json]) -> str:
     """The pieces that the request's limit leaves, unless a length is stated."""
-    if "tokens" in options or call.max_tokens is None or call.ignore_eos:
+    if "tokens" in options or call.options.max_tokens is None or call.options.ignore_eos:
         return "".join(pieces)
-    return "".join(_within(pieces, call.max_tokens))
+    return "".join(_within(pieces, call.options.max_tokens))
 
 
 def _length(call: Call, rng: Random, options: Mapping[str, Json]) -> int:
     """The length of the text in tokens."""
-    natural = int(rng.randrange(20, 80) * _VERBOSITY.get(call.verbosity or "", 1) * _EFFORT.get(call.effort, 1))
-    if call.ignore_eos and call.max_tokens is not None:
-        natural = min(call.max_tokens + 1, MAX_TEXT_TOKENS)  # it does not end, but is cut
+    wanted = call.options
+    natural = int(rng.randrange(20, 80) * _VERBOSITY.get(wanted.verbosity or "", 1) * _EFFORT.get(wanted.effort, 1))
+    if wanted.ignore_eos and wanted.max_tokens is not None:
+        natural = min(wanted.max_tokens + 1, MAX_TEXT_TOKENS)  # it does not end, but is cut
     tokens = options.get("tokens", natural)
     if isinstance(tokens, bool) or not isinstance(tokens, int) or not 0 < tokens <= MAX_TEXT_TOKENS:
         raise Failure("server_error", f"generate: tokens must be a number from 1 to {MAX_TEXT_TOKENS}, not {tokens!r}")

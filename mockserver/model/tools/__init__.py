@@ -38,7 +38,7 @@ def tool_uses(call: Call, seed: Seed) -> tuple[Use, ...]:
     found = () if mode == "named" else tuple(_next(call, pending_calls(call, offered), seed))
     if not found and mode != "auto":
         found = tuple(_demanded(call, offered, seed))
-    return found if call.parallel_tool_calls else tuple(_up_to_one(found))
+    return found if call.options.parallel_tool_calls else tuple(_up_to_one(found))
 
 
 def tool_use(tool: Tool, said: Mentions, seed: Seed) -> ToolUse:

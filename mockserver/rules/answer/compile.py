@@ -202,7 +202,7 @@ def _generated(then: ThenSpec, context: CompileContext) -> _Choices:
         context.at("chunks").refuse("pieces need a text known at load; use token, word, char or {size: 7}")
 
     def make(scope: RenderContext) -> tuple[DraftChoice, ...]:
-        made = (scope.generate(kind, options, index) for index in range(scope.call.n))
+        made = (scope.generate(kind, options, index) for index in range(scope.call.options.n))
         return tuple([replace(choice, parts=tuple([replace(p, chunks=cut) for p in choice.parts])) for choice in made])
 
     ending = finished(then, context, constant(DraftChoice(()))).known[0]

@@ -12,13 +12,14 @@ from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
 from mockserver.model import GENERATORS
 from mockserver.model.prose.text import after, echo, lorem, markdown, prose, reasoning, system, topic_of, words
+from tests.kit.calls import in_options
 
 SENTENCES = re.compile(r"(?:[A-Z][\w,;:?' ]*[.?](?: |\n\n|$))+")
 TEA = (Message("user", "Tell me about green tea"),)
 
 
 def call(**more: Any) -> Call:
-    return Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, **more)
+    return Call("openai", "chat", "m", HttpRequest("POST", "/"), 0, **in_options(more))
 
 
 def written(generator: Any, options: dict[str, Any] | None = None, seed: int = 0, **more: Any) -> str:
@@ -175,7 +176,7 @@ def test_thoughts_take_half_of_the_tokens_at_the_most(most: int) -> None:
     found = reasoning(call(messages=TEA, effort="high", max_tokens=most), SEED)
     assert sum(count(thought.text) for thought in found) <= most // 2
     assert bool(found) == (most > 1)
-    left = after(call(messages=TEA, effort="high", max_tokens=most), found).max_tokens
+    left = after(call(messages=TEA, effort="high", max_tokens=most), found).options.max_tokens
     assert left is not None
     assert left >= most / 2
 

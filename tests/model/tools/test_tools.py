@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mockserver.core.call import Call, Message, Tool, ToolCall, ToolChoice
+from mockserver.core.call import Call, Message, Options, Tool, ToolCall, ToolChoice
 from mockserver.core.json import Json
 from mockserver.core.plan import Item, ToolUse
 from mockserver.core.seed import Seed
@@ -60,7 +60,12 @@ def test_tools_that_are_not_offered_are_not_called() -> None:
 
 
 def test_calls_one_after_another_where_they_may_not_be_parallel() -> None:
-    turn = replace(call(BOTH), tools=OFFERED, tool_choice=ToolChoice("auto"), parallel_tool_calls=False)
+    turn = replace(
+        call(BOTH),
+        tools=OFFERED,
+        tool_choice=ToolChoice("auto"),
+        options=Options(parallel_tool_calls=False),
+    )
     assert [[made.name for made in each] for each in rounds(turn)] == [["get_weather"], ["book_table"]]
 
 
@@ -146,7 +151,7 @@ def turns(draw: st.DrawFn) -> Call:
         said,
         tools=tuple(TOOLS[name] for name in offered),
         tool_choice=ToolChoice(mode, tuple(allowed)),
-        parallel_tool_calls=draw(st.booleans()),
+        options=replace(said.options, parallel_tool_calls=draw(st.booleans())),
     )
 
 
@@ -172,7 +177,7 @@ def test_the_tool_choice_is_obeyed_and_arguments_are_valid(turn: Call, seed: int
     allowed = choice.names or tuple(tool.name for tool in turn.tools)
     assert len(calls) == len(made)
     assert {each.name for each in calls} <= set(allowed)
-    assert turn.parallel_tool_calls or len(calls) <= 1
+    assert turn.options.parallel_tool_calls or len(calls) <= 1
     assert bool(calls) or choice.mode in ("none", "auto")
     assert not calls or choice.mode != "none"
     assert choice.mode != "named" or len(calls) == 1

@@ -1,156 +1,17 @@
 """ChatCompletion: an Answer as one body. `chat_stream.py` yields it as chunks.
 
-The TypedDicts hold every key of the family; a ChatLayout says which of them a provider shows, and in which order.
+The builders make every key of the family; a ChatLayout says which of them a provider shows, and in which order.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Literal
 
 from mockserver.core.call import ToolCall
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text, ToolUse, Usage
-from mockserver.wire.content_filter import (
-    CompletionFilterResults,
-    PromptFilterResults,
-    completion_filter,
-    prompt_filter,
-)
-from mockserver.wire.logprobs import (
-    ContentLogprobs,
-    Logprobs,
-    LogprobsShape,
-    OffsetLogprob,
-    content_logprobs,
-    logprobs_block,
-    offset_logprobs,
-)
-
-
-class FunctionCall(TypedDict):
-    """The function of a tool call; arguments are a JSON string."""
-
-    name: str
-    arguments: str
-
-
-class CustomCall(TypedDict):
-    """A custom tool's name and free-text input."""
-
-    name: str
-    input: str
-
-
-class ToolCallObject(TypedDict):
-    id: str
-    type: Literal["function", "custom"]
-    function: NotRequired[FunctionCall]
-    custom: NotRequired[CustomCall]
-
-
-class ChatMessage(TypedDict):
-    role: Literal["assistant"]
-    content: str | None
-    reasoning_content: NotRequired[str]
-    refusal: NotRequired[str | None]
-    annotations: NotRequired[list[dict[str, Any]]]
-    tool_calls: NotRequired[list[ToolCallObject]]
-    function_call: NotRequired[FunctionCall]
-
-
-class PromptTokensDetails(TypedDict):
-    cached_tokens: int
-    audio_tokens: int
-
-
-class CompletionTokensDetails(TypedDict):
-    reasoning_tokens: int
-    audio_tokens: int
-    accepted_prediction_tokens: int
-    rejected_prediction_tokens: int
-
-
-class ChatUsage(TypedDict):
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    completion_tokens_details: NotRequired[CompletionTokensDetails]
-    prompt_tokens_details: NotRequired[PromptTokensDetails]
-
-
-ChatFinish = Literal["stop", "length", "tool_calls", "content_filter", "function_call"]
-
-
-class ChatChoice(TypedDict):
-    index: int
-    message: ChatMessage
-    finish_reason: ChatFinish
-    logprobs: NotRequired[Logprobs | ContentLogprobs | None]
-    content_filter_results: NotRequired[CompletionFilterResults]
-
-
-class ChatCompletion(TypedDict):
-    id: str
-    object: Literal["chat.completion"]
-    created: int
-    model: str
-    choices: list[ChatChoice]
-    usage: ChatUsage
-    service_tier: NotRequired[str | None]
-    system_fingerprint: NotRequired[str | None]
-    prompt_filter_results: NotRequired[list[PromptFilterResults]]
-
-
-class FunctionDelta(TypedDict):
-    name: NotRequired[str]  # with the first fragment only
-    arguments: str
-
-
-class CustomDelta(TypedDict):
-    name: NotRequired[str]  # with the first fragment only
-    input: str
-
-
-class ToolCallDelta(TypedDict):
-    """A fragment of a tool call; only the first has `id` and `type`."""
-
-    index: int
-    id: NotRequired[str]
-    type: NotRequired[Literal["function", "custom"]]
-    function: NotRequired[FunctionDelta]
-    custom: NotRequired[CustomDelta]
-
-
-class Delta(TypedDict, total=False):
-    role: Literal["assistant"]
-    content: str | None
-    reasoning_content: str
-    refusal: str | None
-    annotations: list[dict[str, Any]]
-    tool_calls: list[ToolCallDelta]
-    function_call: FunctionDelta
-
-
-class ChunkChoice(TypedDict):
-    index: int
-    delta: Delta
-    finish_reason: ChatFinish | None
-    logprobs: NotRequired[Logprobs | ContentLogprobs | None]
-    content_filter_results: NotRequired[CompletionFilterResults]
-
-
-class ChatCompletionChunk(TypedDict):
-    id: str
-    object: Literal["chat.completion.chunk"]
-    created: int
-    model: str
-    choices: list[ChunkChoice]
-    usage: NotRequired[ChatUsage | None]
-    service_tier: NotRequired[str | None]
-    system_fingerprint: NotRequired[str | None]
-    prompt_filter_results: NotRequired[list[PromptFilterResults]]
+from mockserver.wire.content_filter import completion_filter, prompt_filter
+from mockserver.wire.logprobs import LogprobsShape, OffsetLogprob, content_logprobs, logprobs_block, offset_logprobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +38,12 @@ class ChatLayout:
 
 
 Extra = Mapping[str, Json]  # keys of the completion that come from the request, such as service_tier
+Object = dict[str, Json]
 
 
-def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Mapping[str, Json]:
+def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -> Object:
     """Return the body of a plain answer (`wire/openai.md` section 3)."""
-    body: ChatCompletion = {
+    body: Object = {
         "id": answer.id,
         "object": "chat.completion",
         "created": answer.created,
@@ -195,11 +57,11 @@ def completion(answer: Answer, layout: ChatLayout, extra: Extra | None = None) -
     return pick({**body, **(extra or {})}, layout.completion)
 
 
-def _choice(index: int, choice: Choice, layout: ChatLayout) -> Any:
-    full: ChatChoice = {
+def _choice(index: int, choice: Choice, layout: ChatLayout) -> Object:
+    full: Object = {
         "index": index,
         "message": _message(choice, layout),
-        "finish_reason": choice.finish,  # type: ignore[typeddict-item]  # the engine gives known words only
+        "finish_reason": choice.finish,
         "logprobs": (
             content_block(choice, offset_logprobs(choice)) if layout.content_logprobs else logprobs_block(choice)
         ),
@@ -209,18 +71,18 @@ def _choice(index: int, choice: Choice, layout: ChatLayout) -> Any:
     return pick_shown(full, layout.choice, layout)
 
 
-def content_block(choice: Choice, tokens: Sequence[OffsetLogprob]) -> ContentLogprobs | None:
+def content_block(choice: Choice, tokens: Sequence[OffsetLogprob]) -> Object | None:
     """Return some of a choice's log probabilities with ids and offsets, or None when they were not requested."""
     if choice.logprobs is None:
         return None
     return content_logprobs(tokens, LogprobsShape("content", max((len(each.top) for _, each in tokens), default=0)))
 
 
-def _message(choice: Choice, layout: ChatLayout) -> Any:
+def _message(choice: Choice, layout: ChatLayout) -> Object:
     parts = visible_parts(choice.parts, layout)
     texts = [part.text for part in parts if isinstance(part, Text)]
     refusals = [part.text for part in parts if isinstance(part, Refusal)]
-    full: ChatMessage = {
+    full: Object = {
         "role": "assistant",
         "content": "".join(texts) if texts else None,
         "refusal": "".join(refusals) if refusals else None,
@@ -230,7 +92,7 @@ def _message(choice: Choice, layout: ChatLayout) -> Any:
         full["reasoning_content"] = reasoning
     calls = [part.call for part in parts if isinstance(part, ToolUse)]
     if calls and calls[0].kind == "bare":
-        function: FunctionCall = {"name": calls[0].name, "arguments": calls[0].arguments}
+        function = {"name": calls[0].name, "arguments": calls[0].arguments}
         return {**pick_shown(full, layout.message, layout), "function_call": function}
     if calls:
         full["tool_calls"] = [_tool_call(call) for call in calls]
@@ -248,22 +110,21 @@ def visible_parts(parts: Iterable[Part], layout: ChatLayout) -> list[Part]:
     return shown
 
 
-def _tool_call(call: ToolCall) -> ToolCallObject:
-    if call.kind == "custom":
-        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+def _tool_call(call: ToolCall) -> Object:
+    kind, key = ("custom", "input") if call.kind == "custom" else ("function", "arguments")
+    return {"id": call.id, "type": kind, kind: {"name": call.name, key: call.arguments}}
 
 
-def chat_annotation(note: Mapping[str, Json]) -> dict[str, Json]:
+def chat_annotation(note: Mapping[str, Json]) -> Object:
     """Return an annotation as chat shows it: a citation is nested under its type, unlike in Responses."""
     if note.get("type") != "url_citation" or "url_citation" in note:
         return dict(note)
     return {"type": "url_citation", "url_citation": {key: value for key, value in note.items() if key != "type"}}
 
 
-def chat_usage(usage: Usage, layout: ChatLayout) -> ChatUsage:
+def chat_usage(usage: Usage, layout: ChatLayout) -> Object:
     """Return the token counts that the provider shows."""
-    full: ChatUsage = {
+    full: Object = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
         "total_tokens": usage.total,
@@ -275,19 +136,18 @@ def chat_usage(usage: Usage, layout: ChatLayout) -> ChatUsage:
             "rejected_prediction_tokens": 0,
         },
     }
-    return pick(full, layout.usage)  # type: ignore[return-value]  # some of the keys of a ChatUsage
+    return pick(full, layout.usage)
 
 
-def pick(full: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+def pick(full: Mapping[str, Json], keys: Sequence[str]) -> Object:
     """Return the keys that are in `full`, in the order of `keys`."""
     return {key: full[key] for key in keys if key in full}
 
 
-def pick_shown(full: Mapping[str, Any], keys: Sequence[str], layout: ChatLayout) -> dict[str, Any]:
+def pick_shown(full: Mapping[str, Json], keys: Sequence[str], layout: ChatLayout) -> Object:
     """Return the same, without the layout's optional keys where they are empty."""
     return {key: full[key] for key in keys if key in full and (full[key] or key not in layout.optional)}
 
 
 def system_fingerprint(answer: Answer, layout: ChatLayout) -> str | None:
-    """Return the fingerprint as the provider shows it, or None."""
     return f"fp_{answer.system_fingerprint}" if layout.system_fingerprint else None

@@ -12,8 +12,6 @@ from mockserver.core.plan import Answer, Choice, Part, Reasoning, Refusal, Text,
 from mockserver.core.tokens import Tokenizer, cut, weighed
 from mockserver.wire.chat import (
     ChatLayout,
-    ChatUsage,
-    ChunkChoice,
     Extra,
     chat_annotation,
     chat_usage,
@@ -24,7 +22,7 @@ from mockserver.wire.chat import (
     visible_parts,
 )
 from mockserver.wire.content_filter import completion_filter, prompt_filter, prompt_filter_chunk
-from mockserver.wire.logprobs import ContentLogprobs, Logprobs, ending_within, offset_logprobs, spread_logprobs
+from mockserver.wire.logprobs import Block, ending_within, offset_logprobs, spread_logprobs
 
 
 def chunks(answer: Answer, layout: ChatLayout, extra: Extra | None = None, *, include_usage: bool) -> Iterator[Frame]:
@@ -88,10 +86,10 @@ class _ChunkBuilder:
 
     def chunk(self, index: int, step: "_Increment") -> dict[str, Json]:
         layout, answer = self._layout, self._answer
-        choice: ChunkChoice = {
+        choice: dict[str, Json] = {
             "index": index,
-            "delta": dict(step.delta),  # type: ignore[typeddict-item]
-            "finish_reason": step.finish,  # type: ignore[typeddict-item]
+            "delta": dict(step.delta),
+            "finish_reason": step.finish,
             "logprobs": step.logprobs,
         }
         if "content_filter_results" in layout.chunk_choice:
@@ -104,14 +102,11 @@ class _ChunkBuilder:
         if step.finish:
             self._unfinished -= 1
             if layout.stream_usage == "finish" and not self._include_usage and not self._unfinished:
-                more["usage"] = self._usage()
+                more["usage"] = chat_usage(answer.usage, layout)
         return self._picked([pick_shown(choice, layout.chunk_choice, layout)], **more)
 
     def usage_chunk(self) -> dict[str, Json]:
-        return self._picked([], usage=self._usage())
-
-    def _usage(self) -> ChatUsage:
-        return chat_usage(self._answer.usage, self._layout)
+        return self._picked([], usage=chat_usage(self._answer.usage, self._layout))
 
     def _picked(self, choices: list[dict[str, Json]], **more: Json) -> dict[str, Json]:
         return pick({**self._head, "choices": choices, **more}, self._layout.chunk)
@@ -125,7 +120,7 @@ class _Increment:
     part: str = "text"
     tokens: int = 0
     finish: str | None = None
-    logprobs: Logprobs | ContentLogprobs | None = None
+    logprobs: Block | None = None
     opens: bool = False
 
 
@@ -179,7 +174,7 @@ def _part_increments(choice: Choice, layout: ChatLayout, tokenizer: Tokenizer) -
 
 def _logprobs(
     parts: Iterable[tuple[Part, tuple[str, ...]]], choice: Choice, layout: ChatLayout
-) -> Iterator[Logprobs | ContentLogprobs | None]:
+) -> Iterator[Block | None]:
     """Yield the log probabilities of each piece of the choice's texts."""
     if choice.logprobs is None or "logprobs" in layout.not_streamed:
         return repeat(None)

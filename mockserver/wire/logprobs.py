@@ -7,76 +7,29 @@ tokens with ids and offsets (content), which Fireworks uses in chat too.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal, NotRequired
+from typing import Literal
 
-from typing_extensions import TypedDict
-
+from mockserver.core.json import Json
 from mockserver.core.plan import Choice, Logprob
 from mockserver.core.tokens import Token, raw, spans, spelled, token_id
 
-
-class TopLogprob(TypedDict):
-    token: str
-    logprob: float
-    bytes: list[int] | None
+Block = dict[str, Json]
 
 
-class TokenLogprob(TopLogprob):
-    """A generated token with its alternatives."""
-
-    top_logprobs: list[TopLogprob]  # empty when no alternatives were requested
-
-
-class Logprobs(TypedDict):
-    content: list[TokenLogprob] | None
-    refusal: NotRequired[list[TokenLogprob] | None]
-
-
-class LegacyLogprobs(TypedDict):
-    """Arrays of one length."""
-
-    tokens: list[str]
-    token_logprobs: list[float | None]
-    top_logprobs: list[dict[str, float] | None] | None
-    text_offset: list[int]
-    token_ids: NotRequired[list[int] | None]
-
-
-class ContentTopLogprob(TypedDict):
-    token: str
-    logprob: float
-    token_id: int
-    bytes: list[int]
-
-
-class ContentTokenLogprob(TypedDict):
-    token: str
-    logprob: float
-    sampling_logprob: float | None
-    bytes: list[int]
-    top_logprobs: list[ContentTopLogprob]
-    token_id: int
-    text_offset: int
-
-
-class ContentLogprobs(TypedDict):
-    content: list[ContentTokenLogprob]
-
-
-def logprobs_block(choice: Choice) -> Logprobs | None:
+def logprobs_block(choice: Choice) -> Block | None:
     """Return the log probabilities of a whole choice, or None when they were not requested."""
     if choice.logprobs is None:
         return None
     return {"content": [_token_logprob(logprob) for logprob in choice.logprobs], "refusal": None}
 
 
-def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Logprobs]:
+def spread_logprobs(pieces: Sequence[str], logprobs: Sequence[Logprob]) -> Iterator[Block]:
     """Yield for each piece of the text the log probabilities of the tokens that end within it."""
     for span in spans(pieces, [logprob.token for logprob in logprobs]):
         yield {"content": [_token_logprob(logprob) for logprob in logprobs[span]], "refusal": None}
 
 
-def _token_logprob(logprob: Logprob) -> TokenLogprob:
+def _token_logprob(logprob: Logprob) -> Block:
     return {
         "token": spelled(logprob.token),
         "logprob": logprob.logprob,
@@ -112,26 +65,24 @@ def ending_within(pieces: Sequence[str], tokens: Sequence[OffsetLogprob]) -> Ite
     return (list(tokens[span]) for span in spans(pieces, [logprob.token for _, logprob in tokens]))
 
 
-def shaped_logprobs(
-    tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool
-) -> LegacyLogprobs | ContentLogprobs:
+def shaped_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:
     """Return these tokens in a shape; `echoes`: the text begins with the prompt."""
     return _legacy(tokens, shape, echoes=echoes) if shape.kind == "legacy" else content_logprobs(tokens, shape)
 
 
-def content_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape) -> ContentLogprobs:
+def content_logprobs(tokens: Sequence[OffsetLogprob], shape: LogprobsShape) -> Block:
     """Return the list of tokens (`wire/fireworks-completions.md`, logprobs, the new format)."""
     return {"content": [_content_token(offset, logprob, shape) for offset, logprob in tokens]}
 
 
-def _legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> LegacyLogprobs:
+def _legacy(tokens: Sequence[OffsetLogprob], shape: LogprobsShape, *, echoes: bool) -> Block:
     values: list[float | None] = [logprob.logprob for _, logprob in tokens]
     tops: list[dict[str, float] | None] = [
         {_legacy_name(token): value for token, value in _top(logprob).items()} for _, logprob in tokens
     ]
     if shape.null_first and echoes and tokens and tokens[0][0] == 0:
         values[0] = tops[0] = None  # nothing comes before the first token, so it has no probability
-    arrays: LegacyLogprobs = {
+    arrays: Block = {
         "tokens": [_legacy_name(logprob.token) for _, logprob in tokens],
         "token_logprobs": values,
         "top_logprobs": tops if shape.alternatives else None,
@@ -152,7 +103,7 @@ def _top(logprob: Logprob) -> Mapping[str, float]:
     return dict(logprob.top) or {logprob.token: logprob.logprob}
 
 
-def _content_token(offset: int, logprob: Logprob, shape: LogprobsShape) -> ContentTokenLogprob:
+def _content_token(offset: int, logprob: Logprob, shape: LogprobsShape) -> Block:
     top = _top(logprob) if shape.alternatives else {}
     return {
         "token": spelled(logprob.token),

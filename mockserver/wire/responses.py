@@ -3,119 +3,16 @@
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Literal
 
 from mockserver.core.call import fingerprint
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Choice, Item, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.wire.chat import pick
-from mockserver.wire.logprobs import TokenLogprob, spread_logprobs
+from mockserver.wire.logprobs import Block, spread_logprobs
 
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
-
-
-class OutputText(TypedDict):
-    type: Literal["output_text"]
-    text: str
-    annotations: list[dict[str, Any]]
-    logprobs: list[TokenLogprob]  # empty when they were not requested
-
-
-class OutputRefusal(TypedDict):
-    type: Literal["refusal"]
-    refusal: str
-
-
-class OutputMessage(TypedDict):
-    id: str
-    type: Literal["message"]
-    status: ItemStatus
-    role: Literal["assistant"]
-    content: list[OutputText | OutputRefusal]
-
-
-class FunctionCallItem(TypedDict):
-    """A call of the client's function; the next turn refers to `call_id`, never to `id`."""
-
-    id: str
-    type: Literal["function_call"]
-    status: ItemStatus
-    call_id: str
-    name: str
-    arguments: str
-
-
-class CustomToolCallItem(TypedDict):
-    """The same for a tool whose input is free text. It has no status."""
-
-    id: str
-    type: Literal["custom_tool_call"]
-    call_id: str
-    name: str
-    input: str
-
-
-class SummaryText(TypedDict):
-    type: Literal["summary_text"]
-    text: str
-
-
-class ReasoningText(TypedDict):
-    type: Literal["reasoning_text"]
-    text: str
-
-
-class ReasoningItem(TypedDict):
-    id: str
-    type: Literal["reasoning"]
-    status: ItemStatus
-    summary: list[SummaryText]
-    content: NotRequired[list[ReasoningText]]
-    encrypted_content: NotRequired[str]
-
-
-class InputTokensDetails(TypedDict):
-    cached_tokens: int
-    cache_write_tokens: int
-
-
-class OutputTokensDetails(TypedDict):
-    reasoning_tokens: int
-
-
-class ResponseUsage(TypedDict):
-    input_tokens: int
-    output_tokens: int
-    total_tokens: int
-    input_tokens_details: NotRequired[InputTokensDetails]
-    output_tokens_details: NotRequired[OutputTokensDetails]
-
-
-class IncompleteDetails(TypedDict):
-    reason: Literal["max_output_tokens", "content_filter"]
-
-
-class ResponseError(TypedDict):
-    code: str
-    message: str
-
-
-class Response(TypedDict):
-    """The keys that come from the answer; the layout places those that repeat the request among them."""
-
-    id: str
-    object: Literal["response"]
-    created_at: int
-    status: Status
-    completed_at: NotRequired[int | None]
-    error: ResponseError | None
-    incomplete_details: IncompleteDetails | None
-    model: str
-    output: list[dict[str, Any]]
-    usage: ResponseUsage | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +138,7 @@ def response_of_items(
     """Return the body that shows items which are built already."""
     status = status_of(answer, layout)
     ended = status in ("completed", "incomplete")
-    full: Response = {
+    full: dict[str, Json] = {
         "id": answer.id,
         "object": "response",
         "created_at": answer.created,
@@ -276,25 +173,25 @@ def status_of(answer: Answer, layout: ResponseLayout) -> Status:
     return "incomplete" if _is_cut(answer) else "completed"
 
 
-def response_usage(usage: Usage, layout: ResponseLayout) -> ResponseUsage:
+def response_usage(usage: Usage, layout: ResponseLayout) -> dict[str, Json]:
     """Return the token counts that the provider shows."""
-    full: ResponseUsage = {
+    full = {
         "input_tokens": usage.prompt,
         "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
         "output_tokens": usage.completion,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning},
         "total_tokens": usage.total,
     }
-    return pick(full, layout.usage)  # type: ignore[return-value]  # some of the keys of a ResponseUsage
+    return pick(full, layout.usage)
 
 
-def _error(answer: Answer) -> ResponseError | None:
+def _error(answer: Answer) -> dict[str, Json] | None:
     if answer.broken is None:
         return None
     return {"code": answer.broken.code, "message": answer.broken.message}
 
 
-def _incomplete(answer: Answer) -> IncompleteDetails:
+def _incomplete(answer: Answer) -> dict[str, Json]:
     return {"reason": "content_filter" if answer.choices[0].finish == "content_filter" else "max_output_tokens"}
 
 
@@ -344,7 +241,7 @@ def _groups(parts: Iterable[Part]) -> Iterator[tuple[Part, ...]]:
         yield tuple(spoken)
 
 
-def _logprobs_of_texts(choice: Choice) -> Iterator[list[TokenLogprob]] | None:
+def _logprobs_of_texts(choice: Choice) -> Iterator[list[Block]] | None:
     """Yield the log probabilities of each text; None when they were not requested."""
     if choice.logprobs is None:
         return None
@@ -359,7 +256,7 @@ class _ItemBuilder:
     answer_id: str
     layout: ResponseLayout
     options: ResponseOptions
-    logprobs: Iterator[list[TokenLogprob]] | None
+    logprobs: Iterator[list[Block]] | None
 
     def item(self, parts: tuple[Part, ...], status: ItemStatus, before: list[OutputItem]) -> Mapping[str, Json]:
         name = fingerprint(self.answer_id, len(before))
@@ -372,7 +269,7 @@ class _ItemBuilder:
                 return hosted_tool_item(item, self.options, name, _last_call(before))
         return self._message(parts, status, name)
 
-    def _message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> OutputMessage:
+    def _message(self, parts: tuple[Part, ...], status: ItemStatus, name: str) -> dict[str, Json]:
         return {
             "id": f"msg_{name}",
             "type": "message",
@@ -381,7 +278,7 @@ class _ItemBuilder:
             "content": [self._content(part) for part in parts if isinstance(part, Text | Refusal)],
         }
 
-    def _content(self, part: Text | Refusal) -> OutputText | OutputRefusal:
+    def _content(self, part: Text | Refusal) -> dict[str, Json]:
         if isinstance(part, Refusal):
             return {"type": "refusal", "refusal": part.text}
         return {
@@ -391,9 +288,9 @@ class _ItemBuilder:
             "logprobs": next(self.logprobs) if self.logprobs else [],
         }
 
-    def _reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> ReasoningItem:
+    def _reasoning(self, part: Reasoning, status: ItemStatus, name: str) -> dict[str, Json]:
         summary = _summary(part, self.layout, self.options)
-        item: ReasoningItem = {
+        item: dict[str, Json] = {
             "id": f"rs_{name}",
             "type": "reasoning",
             "status": status,
@@ -422,7 +319,7 @@ def _summary(part: Reasoning, layout: ResponseLayout, options: ResponseOptions) 
     return part.summary
 
 
-def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> FunctionCallItem | CustomToolCallItem:
+def _tool_call(use: ToolUse, status: ItemStatus, name: str) -> dict[str, Json]:
     call = use.call
     if call.kind == "custom":
         return {

@@ -11,7 +11,7 @@ from mockserver.core.http import Frame
 from mockserver.core.json import Json
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text, ToolUse, tokens_of, words_of
 from mockserver.core.tokens import APPROX, Chunks, Tokenizer, spans, weighed
-from mockserver.wire.logprobs import TokenLogprob
+from mockserver.wire.logprobs import Block
 from mockserver.wire.responses import (
     OutputItem,
     ResponseLayout,
@@ -196,7 +196,7 @@ def _text(stream: ItemStream, place: Mapping[str, Json], part: Part, content: Ma
     yield stream.event("output_text.done", {**place, "text": content["text"], "logprobs": logprobs})
 
 
-def _without_bytes(logprob: TokenLogprob) -> dict[str, Json]:
+def _without_bytes(logprob: Block) -> dict[str, Json]:
     """Return a log probability as streams show it."""
     top = [{"token": other["token"], "logprob": other["logprob"]} for other in logprob["top_logprobs"]]
     return {"token": logprob["token"], "logprob": logprob["logprob"], "top_logprobs": top}

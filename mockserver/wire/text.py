@@ -1,15 +1,14 @@
 """TextCompletion: an Answer as one body or as the frames of a stream.
 
-The TypedDicts hold every key of the family; a TextLayout says which of them a provider shows, and in which order.
+The builders make every key of the family; a TextLayout says which of them a provider shows, and in which order.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat, zip_longest
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal
 
 from pydantic_core import to_json
-from typing_extensions import TypedDict
 
 from mockserver.core.call import Prompt
 from mockserver.core.http import Frame
@@ -18,16 +17,8 @@ from mockserver.core.plan import Answer, Choice, Text, Usage, tokens_of
 from mockserver.core.tokens import Tokenizer, spans, token_id, weighed
 from mockserver.wire.chat import pick
 from mockserver.wire.chat_stream import ChunkTemplate
-from mockserver.wire.content_filter import (
-    CompletionFilterResults,
-    PromptFilterResults,
-    completion_filter,
-    prompt_filter,
-    prompt_filter_chunk,
-)
+from mockserver.wire.content_filter import completion_filter, prompt_filter, prompt_filter_chunk
 from mockserver.wire.logprobs import (
-    ContentLogprobs,
-    LegacyLogprobs,
     LogprobsShape,
     OffsetLogprob,
     content_logprobs,
@@ -35,56 +26,6 @@ from mockserver.wire.logprobs import (
     offset_logprobs,
     shaped_logprobs,
 )
-
-
-class RawOutput(TypedDict):
-    """The prompt and the completion as tokens, before parsing."""
-
-    prompt_fragments: list[str | int]
-    prompt_token_ids: list[int]
-    completion: str
-    completion_token_ids: list[int] | None
-    completion_logprobs: ContentLogprobs | None
-    images: list[str] | None
-    videos: list[str] | None
-    grammar: str | None
-
-
-class CachedTokens(TypedDict):
-    cached_tokens: int
-
-
-class TextUsage(TypedDict):
-    prompt_tokens: int
-    completion_tokens: int
-    total_tokens: int
-    prompt_tokens_details: NotRequired[CachedTokens]
-
-
-class TextChoice(TypedDict):
-    """One choice, or what a chunk adds to it."""
-
-    text: str
-    index: int
-    logprobs: LegacyLogprobs | ContentLogprobs | None
-    finish_reason: Literal["stop", "length", "content_filter", "error"] | None
-    raw_output: NotRequired[RawOutput]
-    prompt_token_ids: NotRequired[list[int]]
-    token_ids: NotRequired[list[int]]
-    content_filter_results: NotRequired[CompletionFilterResults]
-
-
-class TextCompletion(TypedDict):
-    """The body of a plain answer, and one frame of a streamed one."""
-
-    id: str
-    object: Literal["text_completion"]
-    created: int
-    model: str
-    choices: list[TextChoice]
-    usage: NotRequired[TextUsage | None]
-    perf_metrics: NotRequired[Mapping[str, Any]]
-    prompt_filter_results: NotRequired[list[PromptFilterResults]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +56,9 @@ class CompletionOptions:
     grammar: str | None = None
 
 
-def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> Mapping[str, Json]:
+def text_completion(answer: Answer, layout: TextLayout, options: CompletionOptions) -> dict[str, Json]:
     """Return the body of a plain answer (`wire/openai.md` section 5)."""
-    body: TextCompletion = {
+    body: dict[str, Json] = {
         "id": answer.id,
         "object": "text_completion",
         "created": answer.created,
@@ -157,11 +98,11 @@ def text_chunks(answer: Answer, layout: TextLayout, options: CompletionOptions) 
 
 def _choice(answer: Answer, index: int, layout: TextLayout, options: CompletionOptions) -> Any:
     choice = answer.choices[index]
-    full: TextChoice = {
+    full: dict[str, Json] = {
         "index": index,
         "text": choice.echo + _generated_text(choice),
         "logprobs": _logprobs(choice, offset_logprobs(choice), options),
-        "finish_reason": _finish(choice, layout),  # type: ignore[typeddict-item]  # known words only
+        "finish_reason": _finish(choice, layout),
     }
     if "content_filter_results" in layout.choice:
         full["content_filter_results"] = completion_filter(choice.safety)
@@ -173,7 +114,7 @@ def _choice(answer: Answer, index: int, layout: TextLayout, options: CompletionO
     return pick(full, layout.choice)
 
 
-def _prompt_filters(answer: Answer, options: CompletionOptions) -> list[PromptFilterResults]:
+def _prompt_filters(answer: Answer, options: CompletionOptions) -> list[dict[str, Json]]:
     return [prompt_filter(answer.prompt_safety, index) for index in range(len(options.prompts) or 1)]
 
 
@@ -198,7 +139,7 @@ def _logprobs(choice: Choice, tokens: Sequence[OffsetLogprob], options: Completi
     return None if choice.logprobs is None else shaped_logprobs(tokens, options.logprobs, echoes=bool(choice.echo))
 
 
-def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> RawOutput:
+def _raw_output(answer: Answer, index: int, options: CompletionOptions) -> dict[str, Json]:
     """Return the prompt and the completion; `completion` is without the echoed prompt."""
     choice, prompt = answer.choices[index], _prompt(answer, index, options)
     logprobs = [(offset, token) for offset, token in offset_logprobs(choice) if offset >= len(choice.echo)]
@@ -229,14 +170,14 @@ def _for_prompt(values: Sequence[Any], answer: Answer, index: int) -> Any:
     return values[index * len(values) // len(answer.choices)] if values else None
 
 
-def _usage(usage: Usage, layout: TextLayout) -> TextUsage:
-    full: TextUsage = {
+def _usage(usage: Usage, layout: TextLayout) -> dict[str, Json]:
+    full = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.completion,
         "total_tokens": usage.total,
         "prompt_tokens_details": {"cached_tokens": usage.cached},
     }
-    return pick(full, layout.usage)  # type: ignore[return-value]  # some of the keys of a TextUsage
+    return pick(full, layout.usage)
 
 
 @dataclass(frozen=True, slots=True)

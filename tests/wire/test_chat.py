@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from mockserver.core.call import ToolCall
 from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
-from mockserver.wire.chat import ChatLayout, chat_usage, completion
-from mockserver.wire.content_filter import completion_filter, prompt_filter
+from mockserver.wire.chat import ChatLayout, completion
 
 PLAIN = ChatLayout(
     completion=("id", "object", "created", "model", "choices", "usage"),
@@ -24,20 +23,6 @@ def said(*parts: Part, layout: ChatLayout = PLAIN) -> dict[str, object]:
 
 def answer(*choices: Choice) -> Answer:
     return Answer("0123456789" * 7, 7, "m", choices, Usage(3, 2, 1, 1), "abc", (Verdict("hate", "low"),))
-
-
-def test_keys_stand_in_the_order_of_the_layout() -> None:
-    body = completion(answer(Choice((Text("Hi"),))), PLAIN)
-    assert list(body) == list(PLAIN.completion)
-    assert list(body["choices"][0]) == list(PLAIN.choice)
-    turned = replace(PLAIN, completion=tuple(reversed(PLAIN.completion)))
-    assert list(completion(answer(), turned)) == list(turned.completion)
-
-
-def test_several_choices() -> None:
-    body = completion(answer(Choice((Text("a"),)), Choice((Text("b"),), finish="length")), PLAIN)
-    shown = [(choice["index"], choice["message"]["content"], choice["finish_reason"]) for choice in body["choices"]]
-    assert shown == [(0, "a", "stop"), (1, "b", "length")]
 
 
 def test_texts_are_joined() -> None:
@@ -87,57 +72,3 @@ def test_optional_keys_only_when_they_say_something() -> None:
     weighed = Choice((Text("a"),), logprobs=(Logprob("a", -1.0),))
     assert completion(answer(weighed), layout)["choices"][0]["logprobs"]["refusal"] is None
     assert completion(answer(Choice(())), replace(layout, optional=frozenset()))["choices"][0]["logprobs"] is None
-
-
-def test_filter_results_where_they_are_shown() -> None:
-    layout = replace(PLAIN, completion=("prompt_filter_results", "choices"), choice=("content_filter_results",))
-    body = completion(answer(Choice((), safety=(Verdict("sexual", "high", filtered=True),))), layout)
-    assert body["prompt_filter_results"][0]["content_filter_results"]["hate"]["severity"] == "low"
-    assert body["choices"][0]["content_filter_results"]["sexual"] == {"filtered": True, "severity": "high"}
-
-
-def test_fingerprint_and_what_the_request_adds() -> None:
-    layout = replace(PLAIN, completion=("service_tier", "system_fingerprint"))
-    assert completion(answer(), layout, {"service_tier": "flex", "other": 1}) == {
-        "service_tier": "flex",
-        "system_fingerprint": None,
-    }
-    assert completion(answer(), replace(layout, system_fingerprint=True)) == {"system_fingerprint": "fp_abc"}
-
-
-def test_usage() -> None:
-    assert chat_usage(Usage(3, 2), PLAIN) == {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-    layout = replace(PLAIN, usage=("completion_tokens_details", "prompt_tokens_details"))
-    block = chat_usage(Usage(3, 2, 1, 1), layout)
-    assert list(block) == ["completion_tokens_details", "prompt_tokens_details"]
-    assert (
-        block["completion_tokens_details"]["reasoning_tokens"],
-        block["prompt_tokens_details"]["cached_tokens"],
-    ) == (1, 1)
-
-
-SAFE = {"filtered": False, "severity": "safe"}
-UNSEEN = {"detected": False, "filtered": False}
-
-
-def test_all_is_safe_that_is_not_named() -> None:
-    harms = {"hate": SAFE, "self_harm": SAFE, "sexual": SAFE, "violence": SAFE}
-    completion = completion_filter(())
-    assert completion == {**harms, "protected_material_code": UNSEEN, "protected_material_text": UNSEEN}
-    prompt = prompt_filter(())
-    assert prompt == {"prompt_index": 0, "content_filter_results": {**harms, "jailbreak": UNSEEN}}
-
-
-def test_each_side_shows_its_own_detections() -> None:
-    safety = (
-        Verdict("violence", "medium"),
-        Verdict("jailbreak", detected=True, filtered=True),
-        Verdict("protected_material_text", detected=True),
-    )
-    completion = completion_filter(safety)
-    assert completion["violence"] == {"filtered": False, "severity": "medium"}
-    assert completion["protected_material_text"] == {"detected": True, "filtered": False}
-    assert "jailbreak" not in completion
-    prompt = prompt_filter(safety)["content_filter_results"]
-    assert prompt["jailbreak"] == {"detected": True, "filtered": True}
-    assert "protected_material_text" not in prompt

@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.core.call import ToolCall
 from mockserver.core.http import Frame
-from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage, Verdict
+from mockserver.core.plan import Answer, Choice, Logprob, Part, Reasoning, Refusal, Text, ToolUse, Usage
 from mockserver.wire.chat import ChatLayout
 from mockserver.wire.chat_stream import chunks
 
@@ -78,11 +78,6 @@ def test_sequences(parts: tuple[Part, ...], expected: list[Any]) -> None:
     assert deltas(*parts) == expected
 
 
-def test_finish_stands_on_the_last_chunk_only() -> None:
-    shown = [json.loads(frame.data)["choices"][0]["finish_reason"] for frame in frames(Text("a"), finish="length")]
-    assert shown == [None, None, "length"]
-
-
 def test_parts_and_weights() -> None:
     shown = [(frame.part, frame.tokens) for frame in frames(Text("Hello there"), CALL)]
     arguments = [("arguments", 0), ("arguments", 2), ("arguments", 3)]  # usage has no name among its tokens
@@ -123,13 +118,6 @@ def test_choices_open_in_order_and_take_turns() -> None:
 TOKENS = (Logprob("a", -1.0), Logprob(" b", -2.0), Logprob("c", -3.0))
 
 
-def test_logprobs_go_with_their_text() -> None:
-    told = [json.loads(frame.data)["choices"][0] for frame in frames(Text("a b"), Text("c"), logprobs=TOKENS)]
-    entries = [[entry["token"] for entry in choice["logprobs"]["content"]] for choice in told if "logprobs" in choice]
-    assert entries == [["a"], [" b"], ["c"]]
-    assert ["logprobs" in choice for choice in told] == [False, True, True, True, False]
-
-
 def test_what_is_not_streamed() -> None:
     layout = replace(LAYOUT, not_streamed=frozenset({"logprobs", "annotations"}))
     given = Text("a", annotations=({"n": 1},))
@@ -161,24 +149,6 @@ def test_usage(habit: Any, asked: bool, shown: list[Any]) -> None:
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 
 
-def test_filter_results_on_every_chunk() -> None:
-    layout = replace(
-        LAYOUT,
-        chunk=("choices", "prompt_filter_results"),
-        chunk_choice=("delta", "content_filter_results"),
-        opening=None,
-    )
-    tripped = (Verdict("hate", "high", filtered=True), Verdict("violence", "low"))
-    told = [json.loads(frame.data) for frame in frames(Text("a"), layout=layout, safety=tripped)]
-    seen = [chunk["choices"][0]["content_filter_results"] for chunk in told]
-    assert [(one["hate"]["severity"], one["violence"]["severity"]) for one in seen] == [
-        ("safe", "low"),
-        ("safe", "low"),
-        ("high", "low"),
-    ]
-    assert ["prompt_filter_results" in chunk for chunk in told] == [True, False, False]
-
-
 @pytest.mark.parametrize("model", ['{"\0":0}', '{"\\u0000":0}', 'a"b\\c', "é\u2028😀"])
 def test_odd_names_stay_whole(model: str) -> None:
     given = answer(Choice((Text('x"\n'),)), model=model)
@@ -186,7 +156,3 @@ def test_odd_names_stay_whole(model: str) -> None:
     assert {chunk["model"] for chunk in told} == {model}
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in told) == 'x"\n'
     assert "service_tier" not in told[0]
-
-
-def test_frames_are_one_line() -> None:
-    assert all(b"\n" not in frame.data and b"\r" not in frame.data for frame in frames(Text("a\r\nb\u2028")))

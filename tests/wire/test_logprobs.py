@@ -13,18 +13,12 @@ from mockserver.wire.logprobs import (
     logprobs_block,
     offset_logprobs,
     shaped_logprobs,
-    spread_logprobs,
 )
 
 TOKENS = (Logprob("Hi", -0.5, (("Hi", -0.5), ("Ho", -2.0))), Logprob(" é", -0.25, ((" é", -0.25),)), Logprob("!", -1.0))
 CHOICE = Choice((Text(" é!"),), logprobs=TOKENS, echo="Hi")
 IDS = [token_id(token) for token in ("Hi", " é", "!")]
 LEGACY: dict[str, Any] = {"tokens": ["Hi", " é", "!"], "token_logprobs": [-0.5, -0.25, -1.0], "text_offset": [0, 2, 4]}
-
-
-def test_tokens_have_offsets() -> None:
-    assert [offset for offset, _ in offset_logprobs(CHOICE)] == [0, 2, 4]
-    assert offset_logprobs(Choice(())) == []
 
 
 @pytest.mark.parametrize(
@@ -92,13 +86,6 @@ def test_a_list_of_tokens() -> None:
     assert (second["text_offset"], second["bytes"], second["sampling_logprob"]) == (2, [32, 195, 169], -0.25)
 
 
-def test_without_alternatives_the_list_of_them_is_empty() -> None:
-    assert [
-        entry["top_logprobs"]
-        for entry in content_logprobs(offset_logprobs(CHOICE), LogprobsShape("content"))["content"]
-    ] == [[]] * 3
-
-
 def test_a_token_without_alternatives_is_its_own() -> None:
     last = content_logprobs(offset_logprobs(CHOICE), LogprobsShape("content", 2))["content"][-1]
     assert [top["token"] for top in last["top_logprobs"]] == ["!"]
@@ -121,21 +108,3 @@ def test_logprobs_of_a_choice() -> None:
         "refusal": None,
     }
     assert logprobs_block(Choice((Text("Hé"),))) is None
-
-
-@pytest.mark.parametrize(
-    ("pieces", "shares"),
-    [
-        (("Hé", "llo", " you"), [["Hé"], ["llo"], [" you"]]),
-        (("Héllo you",), [["Hé", "llo", " you"]]),
-        (("H", "éllo ", "you"), [[], ["Hé", "llo"], [" you"]]),
-        ((), []),
-    ],
-)
-def test_tokens_go_with_the_piece_in_which_they_end(pieces: tuple[str, ...], shares: list[list[str]]) -> None:
-    blocks = list(spread_logprobs(pieces, PLAIN_TOKENS))
-    assert [[entry["token"] for entry in block["content"] or ()] for block in blocks] == shares
-
-
-def test_pieces_beyond_the_tokens_have_none() -> None:
-    assert list(spread_logprobs(("Hé", "x"), PLAIN_TOKENS[:1]))[1]["content"] == []

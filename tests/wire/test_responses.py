@@ -1,29 +1,24 @@
 """Response: its keys, its status, and that nothing in it contradicts that status."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from pydantic_core import to_json
 
-from mockserver.core.plan import Answer, Broken, Item, Text, Usage
-from mockserver.wire import responses
+from mockserver.core.plan import Answer, Broken, Item, Text
 from mockserver.wire.responses import (
-    ResponseLayout,
     ResponseOptions,
     response,
     response_in_progress,
-    response_usage,
     status_of,
 )
 from tests.kit.strict_responses import check_event, check_response, check_tzafon
 from tests.wire.answers import BEHIND, EVERYTHING, ITEMS, OPENAI, PLAIN, TZAFON, answer, answers
 
 HI = Text("Hi")
-OWN = replace(OPENAI, response=tuple(responses.Response.__annotations__))
 NOTHING = {"completed_at": None, "error": None, "incomplete_details": None}
 TOO_LONG = {**NOTHING, "incomplete_details": {"reason": "max_output_tokens"}}
 FILTERED = {**NOTHING, "incomplete_details": {"reason": "content_filter"}}
@@ -62,12 +57,6 @@ def test_a_provider_without_a_queue() -> None:
     assert response_in_progress(answer(), OPENAI, BEHIND, queued=True)["status"] == "queued"
 
 
-def test_keys_stand_in_the_order_of_the_layout() -> None:
-    assert list(response(answer(HI), OPENAI, PLAIN)) == list(OPENAI.response)
-    turned = ResponseLayout(tuple(reversed(OPENAI.response)))
-    assert list(response(answer(HI), turned, PLAIN)) == list(turned.response)
-
-
 def test_the_request_is_repeated_but_never_wins() -> None:
     asked = ResponseOptions({"tools": [{"type": "custom"}], "status": "queued", "id": "resp_other", "other": 1})
     body = response(answer(HI), OPENAI, asked)
@@ -76,29 +65,11 @@ def test_the_request_is_repeated_but_never_wins() -> None:
     assert "instructions" not in body
 
 
-def test_numbers_stay_integers() -> None:
-    assert b'"created_at":1700000000,' in to_json(response(answer(HI), OPENAI, PLAIN))
-    assert b'"completed_at":1700000000,' in to_json(response(answer(HI), OPENAI, PLAIN))
-
-
-def test_usage() -> None:
-    assert response_usage(Usage(9, 5, 2, 1), OPENAI) == {
-        "input_tokens": 9,
-        "input_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 0},
-        "output_tokens": 5,
-        "output_tokens_details": {"reasoning_tokens": 2},
-        "total_tokens": 14,
-    }
-    bare = replace(OPENAI, usage=("input_tokens", "output_tokens", "total_tokens"))
-    assert list(response_usage(Usage(9, 5), bare)) == list(bare.usage)
-
-
 @settings(max_examples=100, deadline=None)
 @given(answers())
 def test_clients_accept_every_answer(whole: Answer) -> None:
     for asked in (PLAIN, EVERYTHING):
         check_response(to_json(response(whole, OPENAI, asked)))
-        _check_closed(response(whole, OWN, asked))
         if not any(isinstance(part, Item) and "actions" in part.body for part in whole.choices[0].parts):
             check_tzafon(to_json(response(whole, TZAFON, asked)))  # which knows single actions only
 
@@ -111,30 +82,11 @@ def test_clients_accept_every_kind_of_item(item: Any) -> None:
             check_tzafon(to_json(response(answer(item), TZAFON, asked)))
 
 
-_SHAPES: dict[str, TypeAdapter[Any]] = {
-    "message": TypeAdapter(responses.OutputMessage),
-    "function_call": TypeAdapter(responses.FunctionCallItem),
-    "custom_tool_call": TypeAdapter(responses.CustomToolCallItem),
-    "reasoning": TypeAdapter(responses.ReasoningItem),
-}
-_OBJECT = TypeAdapter(responses.Response)
-
-
-def _check_closed(body: dict[str, Any]) -> None:
-    """Raises unless the object and its items are ours to the letter."""
-    _OBJECT.validate_json(to_json(body), strict=True, extra="forbid")
-    for item in body["output"]:
-        if shape := _SHAPES.get(item["type"]):
-            shape.validate_json(to_json(item), strict=True, extra="forbid")
-
-
 def test_the_checks_can_fail() -> None:
     body = json.loads(to_json(response(answer(HI), OPENAI, PLAIN)))
     for wrong in ({**body, "surplus": 1}, {**body, "created_at": "now"}, {**body, "output": [{"type": "odd"}]}):
         with pytest.raises((ValidationError, AssertionError)):
             check_response(to_json(wrong))
-    with pytest.raises(ValidationError):
-        _check_closed(body)
     with pytest.raises(ValidationError):
         check_tzafon(to_json({**body, "status": "queued"}))
     with pytest.raises(ValidationError):

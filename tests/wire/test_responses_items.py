@@ -8,19 +8,16 @@ from typing import Any
 import pytest
 from pydantic_core import to_json
 
-from mockserver.core.call import fingerprint
 from mockserver.core.plan import Answer, Broken, Item, Part, Reasoning, Refusal, Text
 from mockserver.wire.responses import (
     ITEM_KINDS,
-    ItemKind,
     OutputItem,
     ResponseLayout,
     ResponseOptions,
     hosted_tool_item,
-    item_kind,
     output_items,
 )
-from tests.wire.answers import CALL, CUSTOM, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
+from tests.wire.answers import CALL, EVERYTHING, ITEMS, NOTE, OPENAI, PLAIN, TZAFON, answer, used, weighed
 
 
 def built(
@@ -52,45 +49,11 @@ def test_which_parts_share_an_item(group: str) -> None:
     assert tuple(part for output in found for part in output.parts) == parts
 
 
-def test_a_message() -> None:
-    (item,) = shown(Text("Hi", annotations=(NOTE,)), Refusal("No"))
-    assert item == {
-        "id": "msg_" + fingerprint("resp_" + "ab" * 16, 0),
-        "type": "message",
-        "status": "completed",
-        "role": "assistant",
-        "content": [
-            {"type": "output_text", "text": "Hi", "annotations": [NOTE], "logprobs": []},
-            {"type": "refusal", "refusal": "No"},
-        ],
-    }
-
-
 def test_annotations_are_flat() -> None:
     nested = {"type": "url_citation", "url_citation": {key: NOTE[key] for key in NOTE if key != "type"}}
     others = ({"type": "file_citation", "file_id": "f"}, {"type": 5})
     (item,) = shown(Text("Hi", annotations=(nested, NOTE, *others)))
     assert item["content"][0]["annotations"] == [NOTE, NOTE, *others]
-
-
-def test_calls_of_the_clients_tools() -> None:
-    function, custom = shown(CALL, CUSTOM)
-    answer_id = "resp_" + "ab" * 16
-    assert function == {
-        "id": "fc_" + fingerprint(answer_id, 0),
-        "type": "function_call",
-        "status": "completed",
-        "call_id": "call_1",
-        "name": "f",
-        "arguments": '{"a":1}',
-    }
-    assert custom == {
-        "id": "ctc_" + fingerprint(answer_id, 1),
-        "type": "custom_tool_call",
-        "call_id": "call_2",
-        "name": "sql",
-        "input": "SELECT 1",
-    }
 
 
 SUMMARIES = (
@@ -157,10 +120,6 @@ def test_what_a_cut_leaves(
     assert [output.open for output in found] == opens
 
 
-def test_what_is_not_there_yet_shows_nothing() -> None:
-    assert built(Text("a"), phase="queued") == built(Text("a"), phase="cancelled") == []
-
-
 # A use of a tool, and what of it is shown to who asks for nothing more.
 SHOWN: tuple[tuple[Item, dict[str, Any]], ...] = (
     (
@@ -184,13 +143,6 @@ def test_what_is_shown_of_a_use(item: Item, says: dict[str, Any]) -> None:
     assert list(found)[:3] == ["id", "type", "status"]
     assert (found["type"], found["status"]) == (item.kind, "completed")
     assert {key: found[key] for key in found if key not in ("id", "type", "status")} == says
-
-
-def test_results_are_shown_on_request() -> None:
-    search = used("web_search_call", action={"type": "search", "query": "q", "sources": [1]})
-    assert hosted_tool_item(search, EVERYTHING, "0")["action"] == {"type": "search", "query": "q", "sources": [1]}
-    assert hosted_tool_item(used("file_search_call", results=[1]), EVERYTHING, "0")["results"] == [1]
-    assert hosted_tool_item(used("code_interpreter_call", outputs=[1]), EVERYTHING, "0")["outputs"] == [1]
 
 
 def test_statuses_of_hosted_tools() -> None:
@@ -218,15 +170,6 @@ def test_ids_follow_from_the_answer() -> None:
     assert len({item["id"] for item in first}) == len(first)
     other: Answer = replace(answer(*parts), id="resp_other")
     assert {output.body["id"] for output in output_items(other, OPENAI, PLAIN)}.isdisjoint(item["id"] for item in first)
-
-
-def test_unknown_kinds_get_a_plain_row() -> None:
-    assert item_kind("something_new") == ItemKind("it")
-    assert item_kind("web_search_call") is ITEM_KINDS["web_search_call"]
-
-
-def test_prefixes_differ() -> None:
-    assert len({kind.prefix for kind in ITEM_KINDS.values()}) == len(ITEM_KINDS)
 
 
 @pytest.mark.parametrize("name", ITEM_KINDS)

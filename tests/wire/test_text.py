@@ -28,38 +28,10 @@ def body(*choices: Choice, layout: TextLayout = LAYOUT, **wanted: Any) -> Any:
     return text_completion(answer(*choices), layout, CompletionOptions(**wanted))
 
 
-def test_a_body() -> None:
-    assert body(Choice((Text(" Hi"), Text("!")))) == {
-        "id": "cmpl-1",
-        "object": "text_completion",
-        "created": 7,
-        "model": "m",
-        "choices": [{"index": 0, "text": " Hi!", "logprobs": None, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 3, "total_tokens": 5, "completion_tokens": 2},
-    }
-
-
-def test_the_layout_says_which_keys_and_in_which_order() -> None:
-    layout = TextLayout(
-        ("model", "choices", "usage"), ("text", "index"), ("prompt_tokens_details", "prompt_tokens"), {}
-    )
-    made = body(Choice((Text("x"),)), layout=layout, token_ids=True, raw_output=True, perf_metrics={"a": 1})
-    assert list(made) == ["model", "choices", "usage"]
-    assert list(made["choices"][0]) == ["text", "index"]
-    assert made["usage"] == {"prompt_tokens_details": {"cached_tokens": 1}, "prompt_tokens": 3}
-
-
 def test_only_text_is_shown_after_what_is_repeated_of_the_prompt() -> None:
     parts = (Reasoning("Hm."), Text(" Hi"), ToolUse(ToolCall("c", "f", "{}")))
     choice = body(Choice(parts, echo="Say it."))["choices"][0]
     assert choice["text"] == "Say it. Hi"
-
-
-@pytest.mark.parametrize(
-    ("finish", "word"), [("stop", "stop"), ("length", "length"), ("tool_calls", "stop"), ("content_filter", "error")]
-)
-def test_ends_have_the_words_of_the_provider(finish: str, word: str) -> None:
-    assert body(Choice((Text("x"),), finish=finish))["choices"][0]["finish_reason"] == word
 
 
 def test_token_ids_are_of_the_prompt_and_of_the_text_alone() -> None:
@@ -86,10 +58,6 @@ def test_raw_output_is_without_what_is_repeated() -> None:
     assert [entry["token"] for entry in raw["completion_logprobs"]["content"]] == [" Hi"]
 
 
-def test_metrics() -> None:
-    assert body(Choice(()), perf_metrics={"prompt-tokens": 3})["perf_metrics"] == {"prompt-tokens": 3}
-
-
 KEYS = ("id", "object", "created", "model", "choices", "usage", "perf_metrics")
 CHOICE_KEYS = ("index", "text", "logprobs", "finish_reason", "raw_output", "prompt_token_ids", "token_ids")
 REQUESTED = TextLayout(KEYS, CHOICE_KEYS, ("total_tokens",), {})
@@ -100,40 +68,11 @@ def frames(*choices: Choice, layout: TextLayout = REQUESTED, model: str = "m", *
     return list(text_chunks(Answer("cmpl-1", 7, model, choices, Usage(3, 2)), layout, CompletionOptions(**wanted)))
 
 
-def steps(*choices: Choice, **how: Any) -> list[tuple[int, str, str | None]]:
-    chunks = [json.loads(frame.data) for frame in frames(*choices, **how)]
-    return [(step["index"], step["text"], step["finish_reason"]) for chunk in chunks for step in chunk["choices"]]
-
-
-def test_pieces_then_the_end() -> None:
-    assert steps(Choice((Text(" Hi there", "word"),))) == [(0, " Hi", None), (0, " there", None), (0, "", "stop")]
-
-
-def test_an_empty_text_only_ends() -> None:
-    assert steps(Choice((Text(""),), finish="length")) == [(0, "", "length")]
-
-
-def test_what_is_repeated_comes_first_in_one_piece() -> None:
-    assert steps(Choice((Text(" Hi"),), echo="Say it.")) == [(0, "Say it.", None), (0, " Hi", None), (0, "", "stop")]
-
-
-def test_choices_take_turns() -> None:
-    taken = steps(Choice((Text("ab", "char"),)), Choice((Text("x"),)))
-    assert taken == [(0, "a", None), (1, "x", None), (0, "b", None), (1, "", "stop"), (0, "", "stop")]
-
-
 @pytest.mark.parametrize("model", ["m", '\0":', '{"\\u0000":0}', '{"\0":0}', "é\u2028"])
 def test_chunks_are_whole_whatever_the_model_is_called(model: str) -> None:
     chunks = [json.loads(frame.data) for frame in frames(Choice((Text('a "b" \u2028', "char"),)), model=model)]
     assert {chunk["model"] for chunk in chunks} == {model}
     assert "".join(chunk["choices"][0]["text"] for chunk in chunks) == 'a "b" \u2028'
-
-
-def test_usage_when_asked_for() -> None:
-    *before, last = [json.loads(frame.data) for frame in frames(Choice((Text("x"),)), usage=True)]
-    assert [chunk["usage"] for chunk in before] == [None, None]
-    assert (last["choices"], last["usage"]) == ([], {"total_tokens": 5})
-    assert all("usage" not in json.loads(frame.data) for frame in frames(Choice((Text("x"),))))
 
 
 def test_usage_and_metrics_with_the_last_end() -> None:
@@ -166,11 +105,6 @@ def test_token_ids_once_for_the_prompt_and_with_each_piece_for_the_text() -> Non
     assert [len(chunk["token_ids"]) for chunk in chunks] == [0, 1, 1, 0]
     (only,) = frames(Choice(()), prompts=(prompt,), token_ids=True)
     assert json.loads(only.data)["choices"][0]["prompt_token_ids"] == [7]
-
-
-def test_raw_output_comes_with_the_end() -> None:
-    chunks = [json.loads(frame.data)["choices"][0] for frame in frames(Choice((Text("x"),)), raw_output=True)]
-    assert ["raw_output" in chunk for chunk in chunks] == [False, True]
 
 
 def test_frames_weigh_what_they_bring_and_the_first_waits_for_the_thought() -> None:

@@ -1,6 +1,6 @@
-"""Actions of delivery, and how faults are described: their options, and the positions in an answer where they apply.
+"""Actions of delivery, and how faults are declared: their options and the positions where they apply.
 
-The words of rules files are here, so that those who read the files need not know what a fault does.
+The rules packages read these declarations; they do not need to know what a fault does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -119,10 +119,7 @@ ErrorFrame = Callable[[str, int], Frame]  # takes a reason and the number of fra
 
 @dataclass(frozen=True, slots=True)
 class FaultContext:
-    """What a fault may draw on besides the actions: chance of its own, the provider's error as a frame,
-
-    and whether the answer is a stream of frames or one body.
-    """
+    """What a fault may use besides the actions: its own random stream, and the provider's error as a frame."""
 
     random: Random
     error: ErrorFrame
@@ -134,10 +131,7 @@ Bend = Callable[[Iterable[Action], FaultContext], Iterator[Action]]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that befalls one answer: its name, what it makes of the actions (None: it is in what the answer says),
-
-    and where its chance comes from.
-    """
+    """A fault of one answer. `bend` changes its actions; None if the fault is in its content. `seed` is its chance."""
 
     name: str
     bend: Bend | None = None

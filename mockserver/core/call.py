@@ -1,7 +1,6 @@
 """Call: what a request asks, in no provider's shape. Rules match it, generators answer it."""
 
 import json
-from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,6 +8,7 @@ from hashlib import blake2b
 from typing import TypeVar
 
 from mockserver.core.http import HttpRequest
+from mockserver.core.image_tokens import part_tokens
 from mockserver.core.json import Json
 from mockserver.core.tokens import APPROX, Tokenizer
 
@@ -96,193 +96,11 @@ class Page:
 FIRST_PAGE = Page()
 
 
-IMAGES = ("image_url", "input_image", "image")  # types of message parts that hold an image
-_READ = 65_536  # bytes that are read: the header is near the start
-
-Size = tuple[int, int]  # width and height in pixels
-
-
-def size_of(url: str) -> Size | None:
-    """Return the size of the PNG, JPEG, GIF or WebP in a data URL, or None if unknown."""
-    head, comma, _ = url[:_READ].partition(",")
-    if not comma or not head.startswith("data:") or not head.endswith(";base64"):
-        return None
-    start = len(head) + 1
-    letters = url[start : start + _READ * 4 // 3]
-    try:
-        read = b64decode(letters[: len(letters) // 4 * 4])
-    except ValueError:
-        return None
-    size = next((told(read) for magic, told in _KINDS.items() if read.startswith(magic)), None)
-    return size if size and min(size) > 0 else None
-
-
-def _png(read: bytes) -> Size | None:
-    return (_big(read[16:20]), _big(read[20:24])) if read[12:16] == b"IHDR" and len(read) >= 24 else None
-
-
-def _gif(read: bytes) -> Size | None:
-    return (_little(read[6:8]), _little(read[8:10])) if len(read) >= 10 else None
-
-
-def _jpeg(read: bytes) -> Size | None:
-    """Return the size in the frame header, found by skipping the segments before it."""
-    at = 2
-    while at + 9 <= len(read) and read[at] == 0xFF:
-        marker, length = read[at + 1], _big(read[at + 2 : at + 4])
-        if marker == 0xFF:  # filling
-            at += 1
-        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return _big(read[at + 7 : at + 9]), _big(read[at + 5 : at + 7])
-        else:
-            at += 2 + max(length, 2)
-    return None
-
-
-def _webp(read: bytes) -> Size | None:
-    if read[8:12] != b"WEBP" or len(read) < 30:
-        return None
-    match read[12:16]:
-        case b"VP8X":
-            return _little(read[24:27]) + 1, _little(read[27:30]) + 1
-        case b"VP8L":
-            both = _little(read[21:25])
-            return (both & 0x3FFF) + 1, (both >> 14 & 0x3FFF) + 1
-        case b"VP8 ":
-            return _little(read[26:28]) & 0x3FFF, _little(read[28:30]) & 0x3FFF
-    return None
-
-
-def _big(octets: bytes) -> int:
-    return int.from_bytes(octets, "big")
-
-
-def _little(octets: bytes) -> int:
-    return int.from_bytes(octets, "little")
-
-
-# The first bytes of each file format.
-_KINDS: Mapping[bytes, Callable[[bytes], Size | None]] = {
-    b"\x89PNG\r\n\x1a\n": _png,
-    b"GIF8": _gif,
-    b"\xff\xd8": _jpeg,
-    b"RIFF": _webp,
-}
-
-
-_PER_MESSAGE, _PRIMING, _NAMED = 3, 3, 1
-_TOOLS, _SHARED, _PER_PART = 9, 4, 85  # tools share the system message if there is one
-_IMAGE, _TILE, _SIDE, _SHORTEST, _LONGEST = 85, 170, 512, 768, 2048  # tokens, tokens, then pixels
-_USUAL_IMAGE = (1024, 1024)  # assumed for images given by URL
-_DEEPEST = 8  # levels of a tool's parameters that are rendered
-
-
-def prompt_tokens(messages: tuple[Message, ...], tools: tuple[Tool, ...], tokenizer: Tokenizer) -> int:
-    """Return the token count of a conversation and its tools."""
-    tokens = _PRIMING + sum(_of_message(message, tokenizer) for message in messages)
-    if not tools:
-        return tokens
-    shared = _SHARED if any(message.role in ("system", "developer") for message in messages) else 0
-    return tokens + _TOOLS - shared + tokenizer.count(declared(tools))
-
-
-def _of_message(message: Message, tokenizer: Tokenizer) -> int:
-    calls = sum(tokenizer.count(call.name) + tokenizer.count(call.arguments) for call in message.tool_calls)
-    name = _NAMED + tokenizer.count(message.name) if message.name else 0
-    parts = sum(map(part_tokens, message.parts))
-    role = tokenizer.count(message.role) if tokenizer.exact else 0  # the estimate ignores it
-    return _PER_MESSAGE + role + tokenizer.count(message.text) + name + calls + parts
-
-
-def part_tokens(part: Mapping[str, Json]) -> int:
-    """Return the tokens of a non-text part: an image by its size, anything else a fixed number."""
-    image = part.get("image_url")
-    if not isinstance(image, Mapping):
-        return _PER_PART
-    if image.get("detail") == "low":
-        return _IMAGE
-    url = image.get("url")
-    return image_tokens(*(size_of(url) if isinstance(url, str) else None) or _USUAL_IMAGE)
-
-
-def image_tokens(width: int, height: int) -> int:
-    """Return the tokens of a detailed image: scaled to 2048, then to a shorter side of 768, then in tiles."""
-    longest = max(width, height, 1)
-    if longest > _LONGEST:
-        width, height = width * _LONGEST // longest, height * _LONGEST // longest
-    shortest = max(min(width, height), 1)
-    if shortest > _SHORTEST:
-        width, height = width * _SHORTEST // shortest, height * _SHORTEST // shortest
-    return _IMAGE + _TILE * -(-max(width, 1) // _SIDE) * -(-max(height, 1) // _SIDE)
-
-
-def declared(tools: tuple[Tool, ...]) -> str:
-    """Render the tools as the model reads them: a TypeScript namespace of functions."""
-    lines = [line for tool in tools for line in _function(tool)]
-    return "\n".join(("namespace functions {", "", *lines, "} // namespace functions"))
-
-
-def _function(tool: Tool) -> Iterator[str]:
-    if tool.description:
-        yield f"// {tool.description}"
-    if tool.grammar is not None:
-        yield from (f"// {line}" for line in tool.grammar[1].splitlines())
-    properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
-    if tool.kind == "custom":
-        yield f"type {tool.name} = (_: string) => any;"
-    elif not isinstance(properties, Mapping) or not properties:
-        yield f"type {tool.name} = () => any;"
-    else:
-        yield f"type {tool.name} = (_: {{"
-        yield from _members(tool.parameters, 0)
-        yield "}) => any;"
-    yield ""
-
-
-def _members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
-    required, properties, indent = schema.get("required"), schema.get("properties"), " " * (2 * depth)
-    if not isinstance(properties, Mapping):
-        return
-    needed = frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else ()
-    for name, told in properties.items():
-        described = told.get("description") if isinstance(told, Mapping) else None
-        if isinstance(described, str) and depth < 2:
-            yield f"{indent}// {described}"
-        yield f"{indent}{name}{'' if name in needed else '?'}: {_type(told, depth)},"
-
-
-def _type(schema: Json, depth: int) -> str:
-    """Render a schema as TypeScript; what TypeScript cannot express is `any`."""
-    if not isinstance(schema, Mapping) or depth > _DEEPEST:
-        return "any"
-    if isinstance(choices := schema.get("enum"), list):
-        return " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
-    for key in ("anyOf", "oneOf"):
-        if isinstance(several := schema.get(key), list):
-            return " | ".join(_type(one, depth + 1) for one in several)
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        # Without duplicates, which hostile schemas repeat.
-        kinds = dict.fromkeys(one for one in kind if isinstance(one, str))
-        return " | ".join(_type({**schema, "type": one}, depth) for one in kinds)
-    match kind:
-        case "array":
-            return f"{_type(schema.get('items'), depth + 1)}[]"
-        case "object":
-            inner = [*_members(schema, depth + 1)]
-            return "\n".join(("{", *inner, " " * (2 * depth) + "}")) if inner else "object"
-    return _WORDS.get(kind, "any") if isinstance(kind, str) else "any"
-
-
-_WORDS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
-
-
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
     """The tool choice: `mode` is none, auto, required or named; `names` are the allowed tools.
 
-    Of MCP servers, which all have one name, `servers` tells the labels of those allowed (none: all), each with the
-    name of the one tool that is meant (empty: any).
+    `servers` holds the labels of the allowed MCP servers (none: all), each with the name of one tool (empty: any).
     """
 
     mode: str
@@ -420,3 +238,86 @@ _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=F
 def fingerprint(*parts: Json) -> str:
     """Return 32 hex digits that identify JSON values, regardless of key order."""
     return blake2b(_canonical(parts).encode("ascii"), digest_size=16).hexdigest()
+
+
+_PER_MESSAGE, _PRIMING, _NAMED = 3, 3, 1  # tokens
+_TOOLS, _SHARED = 9, 4  # tokens; tools share the system message if there is one
+_DEEPEST = 8  # levels of a tool's parameters that are rendered
+
+
+def prompt_tokens(messages: tuple[Message, ...], tools: tuple[Tool, ...], tokenizer: Tokenizer) -> int:
+    """Return the token count of a conversation and its tools."""
+    tokens = _PRIMING + sum(_of_message(message, tokenizer) for message in messages)
+    if not tools:
+        return tokens
+    shared = _SHARED if any(message.role in ("system", "developer") for message in messages) else 0
+    return tokens + _TOOLS - shared + tokenizer.count(declared(tools))
+
+
+def _of_message(message: Message, tokenizer: Tokenizer) -> int:
+    calls = sum(tokenizer.count(call.name) + tokenizer.count(call.arguments) for call in message.tool_calls)
+    name = _NAMED + tokenizer.count(message.name) if message.name else 0
+    parts = sum(map(part_tokens, message.parts))
+    role = tokenizer.count(message.role) if tokenizer.exact else 0  # the estimate ignores it
+    return _PER_MESSAGE + role + tokenizer.count(message.text) + name + calls + parts
+
+
+def declared(tools: tuple[Tool, ...]) -> str:
+    """Render the tools as the model reads them: a TypeScript namespace of functions."""
+    lines = [line for tool in tools for line in _function(tool)]
+    return "\n".join(("namespace functions {", "", *lines, "} // namespace functions"))
+
+
+def _function(tool: Tool) -> Iterator[str]:
+    if tool.description:
+        yield f"// {tool.description}"
+    if tool.grammar is not None:
+        yield from (f"// {line}" for line in tool.grammar[1].splitlines())
+    properties = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
+    if tool.kind == "custom":
+        yield f"type {tool.name} = (_: string) => any;"
+    elif not isinstance(properties, Mapping) or not properties:
+        yield f"type {tool.name} = () => any;"
+    else:
+        yield f"type {tool.name} = (_: {{"
+        yield from _members(tool.parameters, 0)
+        yield "}) => any;"
+    yield ""
+
+
+def _members(schema: Mapping[str, Json], depth: int) -> Iterator[str]:
+    required, properties, indent = schema.get("required"), schema.get("properties"), " " * (2 * depth)
+    if not isinstance(properties, Mapping):
+        return
+    needed = frozenset(name for name in required if isinstance(name, str)) if isinstance(required, list) else ()
+    for name, spec in properties.items():
+        described = spec.get("description") if isinstance(spec, Mapping) else None
+        if isinstance(described, str) and depth < 2:
+            yield f"{indent}// {described}"
+        yield f"{indent}{name}{'' if name in needed else '?'}: {_type(spec, depth)},"
+
+
+def _type(schema: Json, depth: int) -> str:
+    """Render a schema as TypeScript; what TypeScript cannot express is `any`."""
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return "any"
+    if isinstance(choices := schema.get("enum"), list):
+        return " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
+    for key in ("anyOf", "oneOf"):
+        if isinstance(several := schema.get(key), list):
+            return " | ".join(_type(one, depth + 1) for one in several)
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        # Without duplicates, which hostile schemas repeat.
+        kinds = dict.fromkeys(one for one in kind if isinstance(one, str))
+        return " | ".join(_type({**schema, "type": one}, depth) for one in kinds)
+    match kind:
+        case "array":
+            return f"{_type(schema.get('items'), depth + 1)}[]"
+        case "object":
+            inner = [*_members(schema, depth + 1)]
+            return "\n".join(("{", *inner, " " * (2 * depth) + "}")) if inner else "object"
+    return _WORDS.get(kind, "any") if isinstance(kind, str) else "any"
+
+
+_WORDS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}

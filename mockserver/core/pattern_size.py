@@ -17,9 +17,9 @@ def bounded(pattern: str) -> str:
 
 
 def written_out(pattern: str) -> int:
-    """About how many elements a pattern has; a verbose one is read both ways, and the larger size counts.
+    """Return about how many elements a pattern has; of a verbose one, the larger of both readings.
 
-    BOUNDLESS if only parts are verbose and something is repeated: only a parser could find the comments.
+    BOUNDLESS if only parts are verbose and something repeats: finding the comments would take a parser.
     """
     pattern = _COMMENT.sub(_kept, pattern)
     if not _VERBOSE.search(pattern):

@@ -1,4 +1,4 @@
-"""What is remembered between requests: protocols for stores, buckets and cassettes."""
+"""Protocols of what is kept between requests: stores, shelves, buckets and cassettes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,10 +66,7 @@ class Buckets(Protocol):
     """Buckets that start full and refill continuously, separate for each namespace; in memory or shared."""
 
     async def draw(self, namespace: str, draws: tuple[Draw, ...]) -> tuple[bool, Sequence[float]]:
-        """Draw all of them or nothing, atomically.
-
-        Whether they were drawn, and for each bucket the seconds until it is full.
-        """
+        """Draw all or nothing, atomically. Return whether it was drawn, and each bucket's seconds until it is full."""
 
     async def clear(self, namespace: str) -> None:
         """Forget a namespace: its buckets are full again."""
@@ -88,7 +85,7 @@ class CassettePlayer(Protocol):
     """Looks calls up in cassettes."""
 
     async def play(self, call: Call, store: Store, cassette: str | None = None) -> Lookup | None:
-        """What a call gets: Recorded, or Forward where it is to be asked upstream, or the Failure that says what was
+        """Return a recorded answer, a Forward to the provider, or a Failure that names the nearest episode.
 
-        nearest. Without a name, from the cassette that is loaded; None: there is none. `store` counts repeats.
+        Looks in the loaded cassette unless `cassette` names one; None if there is none. `store` counts repeats.
         """

@@ -1,7 +1,7 @@
-"""What a tokenizer is, and the one that needs no vocabulary: chunks, `max_tokens`, usage and logprobs agree through it.
+"""Tokenizers: chunks, `max_tokens`, usage and logprobs all use the same one, so that they agree.
 
-The estimate stands in for a table of 200,000 entries: one pattern says where such a table cuts, and how long a piece of
-each script gets. Its sizes are fitted to o200k_base, whose counts it meets within about 8 % on whole texts.
+The default needs no vocabulary. One regular expression estimates where o200k_base would split a text; on whole texts
+its counts are within about 8 %.
 """
 
 import re
@@ -14,16 +14,16 @@ from typing import Protocol
 # "token", "word", "char", a size in characters, or the exact list of pieces.
 Chunks = str | int | tuple[str, ...]
 
-UNFINISHED = "\ufffd"  # what is read where a text ends within a character
-_CACHED_LENGTH = 2048  # characters; the cache must stay small whatever comes in
-_CACHED_LONG = 65_536  # characters of a text that is remembered until it has been told: it is counted, then cut
-_COUNTED_LENGTH = 200_000  # characters; counting more would keep others waiting
+UNFINISHED = "\ufffd"  # shown where a text ends within a character
+_CACHED_LENGTH = 2048  # characters; keeps the cache small
+_CACHED_LONG = 65_536  # characters; a longer text is cached briefly, as it is counted first and then split
+_COUNTED_LENGTH = 200_000  # characters; counting more would block other requests
 
 
 class Token(str):
-    """A token of a true vocabulary: the text that it adds, and beside it its number and its bytes.
+    """A token of a published vocabulary: the text that it adds, its number and its bytes.
 
-    The text is empty where the token ends within a character: the token that ends the character shows it.
+    The text is empty if the token ends within a character; the token that completes the character has it.
     """
 
     __slots__ = ("number", "raw")
@@ -31,52 +31,52 @@ class Token(str):
     raw: bytes
 
     def __new__(cls, text: str, number: int, raw: bytes) -> "Token":
-        """A token; `raw` need not be whole UTF-8."""
+        """Return a token; `raw` may hold part of a UTF-8 character."""
         token = super().__new__(cls, text)
         token.number, token.raw = number, raw
         return token
 
 
 class Tokenizer(Protocol):
-    """A way to split texts. The tokens of a text join to it, and their number is its count."""
+    """Splits texts into tokens, which join to the text; their number is its count."""
 
     @property
     def name(self) -> str:
-        """What it is called in the settings."""
+        """Return its name in the settings."""
 
     @property
     def exact(self) -> bool:
-        """Whether its counts are those of a model."""
+        """Return whether its counts are those of a model."""
 
     def split(self, text: str) -> tuple[str, ...]:
-        """The tokens of a text."""
+        """Return the tokens of a text."""
 
     def count(self, text: str) -> int:
-        """How many tokens a text has."""
+        """Return the number of tokens of a text."""
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """The tokens with these numbers: one for each, known or not."""
+        """Return the tokens with these numbers: one for each, known or not."""
 
 
 class Approximate:
-    """The estimate: fast, without a vocabulary, the same everywhere."""
+    """Estimates tokens: fast, without a vocabulary, the same everywhere."""
 
     name, exact = "approx", False
 
     def split(self, text: str) -> tuple[str, ...]:
-        """The tokens of a text; joined they give exactly the text."""
+        """Return the tokens of a text; they join to exactly the text."""
         if len(text) <= _CACHED_LENGTH:
             return _remembered(text)
         return _remembered_long(text) if len(text) <= _CACHED_LONG else tuple(_TOKEN.findall(text))
 
     def count(self, text: str) -> int:
-        """How many tokens a text has; of a huge one, as many as its first part lets expect."""
+        """Return the number of tokens of a text; that of a huge one is extrapolated from its first part."""
         if len(text) <= _COUNTED_LENGTH:
             return len(self.split(text))
         return len(self.split(text[:_COUNTED_LENGTH])) * len(text) // _COUNTED_LENGTH
 
     def read(self, numbers: Sequence[int]) -> tuple[str, ...]:
-        """Tokens that are known by their numbers alone."""
+        """Return placeholder tokens for numbers."""
         return tuple(map(token_of, numbers))
 
 
@@ -85,7 +85,7 @@ split, count = APPROX.split, APPROX.count
 
 
 def cut(tokens: Sequence[str], chunks: Chunks) -> tuple[str, ...]:
-    """The pieces in which a stream sends these tokens; joined they give exactly their text."""
+    """Return the pieces in which a stream sends these tokens; they join to exactly their text."""
     match chunks:
         case "token":
             return tuple(tokens) if all(tokens) else tuple(filter(None, tokens))
@@ -102,7 +102,7 @@ def cut(tokens: Sequence[str], chunks: Chunks) -> tuple[str, ...]:
 
 
 def weighed(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, int]]:
-    """The same pieces, each with the number of tokens that end within it."""
+    """Return the same pieces, each with the number of tokens that end within it."""
     pieces = cut(tokens, chunks)
     if chunks == "token" and len(pieces) == len(tokens):
         return zip(pieces, repeat(1), strict=False)
@@ -110,7 +110,7 @@ def weighed(tokens: Sequence[str], chunks: Chunks) -> Iterable[tuple[str, int]]:
 
 
 def spans(pieces: Iterable[str], tokens: Sequence[str]) -> Iterator[slice]:
-    """For each piece of a text the tokens that end within it; one without text goes with the one after it."""
+    """Yield for each piece of a text the tokens that end within it; an empty one goes with the next."""
     at, end, length = 0, 0, 0
     for piece in pieces:
         first, length = at, length + len(piece)
@@ -121,7 +121,7 @@ def spans(pieces: Iterable[str], tokens: Sequence[str]) -> Iterator[slice]:
 
 
 def ended(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    """Tokens after which no further one comes: the last shows that the character it is of has no end."""
+    """Return the tokens of a text that ends here: an incomplete last character is shown as U+FFFD."""
     last = tokens[-1] if tokens else None
     if isinstance(last, Token) and not last:
         return (*tokens[:-1], Token(UNFINISHED, last.number, last.raw))
@@ -129,17 +129,17 @@ def ended(tokens: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def raw(token: str) -> bytes:
-    """The bytes of a token: not whole UTF-8 where a character has several tokens."""
+    """Return the bytes of a token, which may be part of a UTF-8 character."""
     return token.raw if isinstance(token, Token) else token.encode()
 
 
 def spelled(token: str) -> str:
-    """A token by itself, as it is told: bytes that are no whole character are written out (`\\xf0\\x9f`)."""
+    """Return a token as logprobs show it: incomplete characters are escaped (`\\xf0\\x9f`)."""
     return token.raw.decode("utf-8", "backslashreplace") if isinstance(token, Token) else token
 
 
 def token_id(token: str) -> int:
-    """The number of a token; in a vocabulary that nobody has, the same for the same token, everywhere."""
+    """Return the number of a token; without a vocabulary it is a hash of the token."""
     if isinstance(token, Token):
         return token.number
     named = _NAMED.fullmatch(token)
@@ -149,7 +149,7 @@ def token_id(token: str) -> int:
 
 
 def token_of(number: int) -> str:
-    """How a token reads that is known by its number alone: `<|123|>`, one token whose number is 123."""
+    """Return the placeholder of a token number: `<|123|>`, which is one token with that number."""
     return f"<|{number}|>"
 
 
@@ -160,13 +160,13 @@ _VOCABULARY = 200_000
 _LATIN = r"A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u1e00-\u1eff"
 _HAN = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PARTICLES = "我你他到就也都很去上来的一是了在不和有这這为為以用中及"  # most often a token of their own
-# The ten blocks of India's scripts are laid out alike: these are the signs that lean on the letter before them.
+# The ten blocks of Indic scripts have the same layout: these are the signs that attach to the letter before them.
 _INDIC_SIGNS = "".join(
     rf"\u{block:04x}-\u{block + 3:04x}\u{block + 0x3C:04x}\u{block + 0x3E:04x}-\u{block + 0x4D:04x}"
     rf"\u{block + 0x51:04x}-\u{block + 0x57:04x}\u{block + 0x62:04x}\u{block + 0x63:04x}"
     for block in range(0x900, 0xE00, 0x80)
 )
-_MARKS = (  # what must not be parted from the character before it
+_MARKS = (  # never split from the character before
     r"\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u064b-\u065f\u0670"
     r"\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd\u200d\ufe00-\ufe0f\U0001f3fb-\U0001f3ff"
 ) + _INDIC_SIGNS
@@ -188,12 +188,12 @@ def _script(letters: str, first: int, further: int) -> str:
     return rf"[ ]?(?<![{letters}])[{letters}]{{1,{first}}}{marks} | [{letters}]{{1,{further}}}{marks}"
 
 
-# Every repetition is bounded, so that no text, however odd, takes more than linear time.
+# Every repetition is bounded, so that any text takes linear time.
 _TOKEN = re.compile(
     rf"""
     # Most words are short, and one token in any language.
       [ ]?[a-z]{{1,4}}(?![{_LATIN}\u0300-\u036f'])
-    # Signs: with the name they cling to, as rulers, in clusters. Digits in threes.
+    # Punctuation: with the name that follows it, as rulers, in clusters. Digits in threes.
     | [_.(\#?&<][A-Za-z][a-z]{{0,5}} | [/-][a-z]{{1,4}}
     | [ ]?(?:-{{4,16}}|={{4,16}}|\*{{4,16}}|\#{{4,16}}|_{{4,16}}|\.{{4,16}})
     | [ ]?[!-/:-@\[-`{{-~]{{1,3}}[\r\n]{{0,4}}
@@ -209,9 +209,9 @@ _TOKEN = re.compile(
         | (?:[ ](?:[a-z]{{1,12}}|[A-Z][a-z]{{1,7}}) | [A-Z]?[a-z]{{1,7}}) (?:'[a-z]{{1,2}}(?![a-z]))?
         | [ ]?[A-Z]{{1,3}}(?![a-z]) | [ ]?[A-Z]
         | [ ]?[{_LATIN}]{{1,4}})
-    # White space, whose last blank goes with the next word.
+    # White space; its last blank goes with the next word.
     | \s{{0,64}}[\r\n]{{1,16}} | \s{{1,64}}(?!\S)
-    # Other scripts, and all that is left.
+    # Other scripts, and the rest.
     | [{_PARTICLES}] | [{_HAN}](?:(?![{_PARTICLES}])[{_HAN}])? | [\u3040-\u30ff]{{1,2}}
     | (?=[ ]?[\u0370-\ud7ff]) (?:{" | ".join(_script(*row) for row in _SCRIPTS)})
     | [ ]?[\u00a1-\u00bf\u2000-\u2bff][{_MARKS}]{{0,8}} | \S[{_MARKS}]{{0,8}} | \s{{1,64}} | .

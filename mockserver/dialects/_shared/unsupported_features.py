@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mockserver.core.call import IMAGES, Call
+from mockserver.core.call import Call
+from mockserver.core.image_tokens import IMAGES
 from mockserver.core.json import Json
 from mockserver.core.plan import Failure
 

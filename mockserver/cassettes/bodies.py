@@ -78,7 +78,7 @@ def as_json(text: str) -> tuple[Json, Style] | None:
     try:
         tree = _DECODER.decode(text)
         if not _too_deep(tree):
-            return next(((tree, style) for style in _likely(text) if style.text(tree) == text), None)
+            return next(((tree, style) for style in likely_styles(text) if style.text(tree) == text), None)
     except (ValueError, RecursionError):
         pass
     return None
@@ -188,7 +188,7 @@ def _collection(
     yield (line if indent else "") + closing if tree else opening + closing
 
 
-def _likely(text: str) -> Iterator[Style]:
+def likely_styles(text: str) -> Iterator[Style]:
     """The styles that a text may have, the most likely first."""
     end = "newline" if text.endswith("\n") else ""
     bare = text.removesuffix("\n")

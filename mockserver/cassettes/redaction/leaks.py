@@ -1,21 +1,20 @@
 """Find what looks like a secret in an episode before it is recorded, and say how to allow it."""
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from itertools import accumulate, islice
+from itertools import islice
 from urllib.parse import unquote_plus
 
 from mockserver.cassettes.redaction.detect import DETECTORS
 from mockserver.cassettes.redaction.find import mask
-from mockserver.cassettes.redaction.json_spans import joined_deltas, parse_spans, path_of
+from mockserver.cassettes.redaction.json_edit import joined_deltas, path_of
 from mockserver.cassettes.sse_yaml import data_of
 from mockserver.config.errors import ConfigError
 from mockserver.core.episode import Episode, RecordedEvent
-from mockserver.core.http import Headers
+from mockserver.core.json import parsed
 
 HASH = "sha256:"
 SHOWN, MIN_DIGITS = 16, 8  # hexadecimal digits of a hash that are suggested, and that are required
@@ -97,96 +96,74 @@ def leaks(episode: Episode, allow: tuple[str, ...] = ()) -> tuple[Leak, ...]:
     return tuple(islice(_leaks(episode, allowed(allow)), MAX_LEAKS))
 
 
-@dataclass(frozen=True, slots=True)
-class _Surface:
-    """Bytes to search, and how to name a place in them."""
-
-    data: bytes
-    where: Callable[[bytes, int], str]
+Surface = tuple[bytes, Callable[[bytes, bytes], str]]  # bytes to search, and how to name the place of a value in them
 
 
 def _leaks(episode: Episode, allows: AllowedSecrets) -> Iterator[Leak]:
-    seen = set[str]()
-    for surface in _surfaces(episode):
-        data = _ESCAPED.sub(_unescaped, surface.data) if b"\\" in surface.data else surface.data
+    seen = set[bytes]()
+    for raw, where in _surfaces(episode):
+        data = _unescaped(raw)
         small = data.lower()
         for detector in DETECTORS:
             for start, end in detector.found(data, small):
-                value = data[start:end].decode("utf-8", "replace")
-                if value not in seen and value not in allows:
-                    seen.add(value)
-                    how = f'allow_secrets: ["{entry_of(value)}"]'
-                    yield Leak(detector.name, surface.where(data, start), mask(value), how)
+                found, value = data[start:end], data[start:end].decode("utf-8", "replace")
+                if found not in seen and value not in allows:
+                    seen.add(found)
+                    yield Leak(detector.name, where(data, found), mask(value), f'allow_secrets: ["{entry_of(value)}"]')
 
 
-def _surfaces(episode: Episode) -> Iterator[_Surface]:
+def _surfaces(episode: Episode) -> Iterator[Surface]:
     sent, reply = episode.request, episode.reply
     yield _named(episode.model, "model")
     yield _named(sent.path, "request, path")
     for query in dict.fromkeys((sent.query, unquote_plus(sent.query))):
         yield _named(query, "request, query")
-    yield from _of_headers(sent.headers, "request")
-    yield _Surface(sent.body, partial(_in_body, "request, body"))
-    yield from _of_headers(reply.headers, "answer")
+    for of, headers in (("request", sent.headers), ("answer", reply.headers)):
+        yield from (_named(value, f"{of}, header {name}") for name, value in headers)
+    yield sent.body, partial(_in_body, "request, body")
     if reply.frames is None:
-        yield _Surface(reply.body, partial(_in_body, "answer, body"))
-        yield from _joined(("" if reply.body is None else _text(reply.body),), "answer, body, in pieces")
+        yield reply.body, partial(_in_body, "answer, body")
+        yield from _joined((_text(reply.body),), "answer, body, in pieces")
     else:
-        yield _of_frames(reply.frames)
+        yield reply.bytes, partial(_in_frames, reply.frames)  # all at once, which is faster than one by one
         yield from _joined(tuple(data_of(frame) for _, frame in reply.frames), "answer, in pieces")
 
 
-def _of_headers(headers: Headers, of: str) -> Iterator[_Surface]:
-    for name, value in headers:
-        yield _named(value, f"{of}, header {name}")
-
-
-def _of_frames(frames: tuple[RecordedEvent, ...]) -> _Surface:
-    """All events at once, which is faster than one by one."""
-    return _Surface(b"".join(frame for _, frame in frames), partial(_in_frames, frames))
-
-
-def _joined(events: tuple[str | None, ...], of: str) -> Iterator[_Surface]:
+def _joined(events: tuple[str | None, ...], of: str) -> Iterator[Surface]:
     for joined in joined_deltas(events):
         first, last = joined.pieces[0], joined.pieces[-1]
         within = f", events {first.event + 1} to {last.event + 1}" if first.event != last.event else ""
         yield _named(joined.text, of + within)
 
 
-def _named(text: str, where: str) -> _Surface:
-    return _Surface(text.encode("utf-8", "surrogatepass"), lambda _data, _at: where)
+def _named(text: str, where: str) -> Surface:
+    return text.encode("utf-8", "surrogatepass"), lambda _data, _found: where
 
 
-def _in_body(of: str, data: bytes, at: int) -> str:
-    before = _text(data[:at])
-    if root := parse_spans(before + _text(data[at:])):
-        return f"{of}, {path_of(root, len(before))}"
-    return f"{of}, line {data.count(bytes((10,)), 0, at) + 1}"
+def _in_body(of: str, data: bytes, found: bytes) -> str:
+    path = path_of(parsed(_text(data)), _text(found))
+    return f"{of}, {path or f'line {data.count(bytes((10,)), 0, data.index(found)) + 1}'}"
 
 
-def _in_frames(frames: tuple[RecordedEvent, ...], data: bytes, at: int) -> str:
-    """Which event, and where in it. Unescaping has shifted the offsets, so it is done again."""
-    ends = tuple(accumulate(len(_ESCAPED.sub(_unescaped, frame)) for _, frame in frames))
-    number = bisect_right(ends, at)
-    start = ends[number - 1] if number else 0
-    event, offset = data[start : ends[number]], at - start
-    of = f"answer, event {number + 1}"
-    head = _HEAD.match(event)
-    if head is None or offset < head.end():
-        return of
-    before = _text(event[head.end() : offset])
-    root = parse_spans(before + _text(event[offset:]).rstrip())
-    return f"{of}, {path_of(root, len(before))}" if root else of
+def _in_frames(frames: Sequence[RecordedEvent], _data: bytes, found: bytes) -> str:
+    for number, frame in enumerate((_unescaped(frame) for _, frame in frames), 1):
+        if found in frame:
+            path = path_of(parsed(data_of(frame) or ""), _text(found))
+            return f"answer, event {number}" + (f", {path}" if path else "")
+    return "answer"
 
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
+def _unescaped(data: bytes) -> bytes:
+    return _ESCAPED.sub(_letter, data) if b"\\" in data else data
+
+
+def _letter(found: re.Match[bytes]) -> bytes:
     return bytes((int(found[1], 16),)) if found[1] else b"/"
 
 
 # Letters that some JSON writers escape needlessly, which must not hide a secret.
 _ESCAPED = re.compile(rb"\\{1,8}(?:u00(2[013-9a-f]|[346][0-9a-f]|5[0-9abd-f]|7[0-9a-e])|/)", re.IGNORECASE)
-_HEAD = re.compile(rb"(?:(?!data:)[^\r\n]*[\r\n]+)*?data: ?")

@@ -5,32 +5,31 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
+from mockserver.cassettes.bodies import Verbatim
 from mockserver.cassettes.redaction.find import (
     MAX_LETTERS,
     PLACEHOLDER,
     CredentialFields,
     Credentials,
+    Edit,
     Fields,
     credentials,
     credentials_of,
     is_secret_header,
     mask,
 )
-from mockserver.cassettes.redaction.json_spans import (
-    Edit,
+from mockserver.cassettes.redaction.json_edit import (
     Fragment,
-    JsonSpan,
     apply_edits,
-    find_spans,
+    edit_path,
     joined_deltas,
-    json_string,
-    parse_spans,
-    text_spans,
+    map_scalars,
+    read_json,
     with_fragments,
 )
 from mockserver.cassettes.redaction.leaks import AllowedSecrets, allowed
@@ -40,7 +39,7 @@ from mockserver.config.recording import Scrub
 from mockserver.config.types import JsonPath, steps
 from mockserver.core.episode import Episode, Recorded, RecordedEvent, Sent
 from mockserver.core.http import Headers
-from mockserver.core.json import compact, parsed
+from mockserver.core.json import Json, compact, parsed
 from mockserver.core.seed import monotonic
 
 
@@ -113,16 +112,19 @@ class RedactionRules:
         return self._replaced(text, _deadline(text)) if self._patterns else text
 
     def json(self, text: str) -> str | None:
-        """A text of JSON; None where it is none."""
-        root = parse_spans(text)
-        if root is None:
+        """A redacted JSON text; None if it is invalid. Only the values change, unless its layout is an unusual one."""
+        if (found := read_json(text)) is None:
             return None
-        changed = apply_edits(text, list(self._by_path(root, text)))
-        if not self._patterns:
-            return changed
-        root = root if changed == text else parse_spans(changed)
-        assert root is not None  # noqa: S101  # a value stands where a value stood
-        return apply_edits(changed, list(self._by_pattern(root, changed)))
+        tree, style = found
+        changed = tree
+        try:
+            for path, placeholder in self._paths:
+                changed = edit_path(changed, path, partial(self._replaced_value, placeholder=placeholder))
+            if self._patterns:
+                changed = map_scalars(changed, partial(self._by_pattern, deadline=_deadline(text)), keys=True)
+            return text if changed == tree else style.text(changed)
+        except RecursionError:
+            raise CassetteError("scrub: a body of JSON is nested too deep") from None
 
     def either(self, text: str) -> str:
         """A redacted text that may be JSON."""
@@ -167,31 +169,19 @@ class RedactionRules:
         every = sorted({PLACEHOLDER, *(rule.placeholder for rule in self.rules)}, key=len, reverse=True)
         return re.compile("|".join(map(re.escape, every)))
 
-    def _by_path(self, root: JsonSpan, text: str) -> Iterator[Edit]:
-        for path, placeholder in self._paths:
-            for place in find_spans(root, path):
-                yield from (
-                    edit for edit in _replacements(place, placeholder, text) if not self._is_inserted(edit, text)
-                )
+    def _replaced_value(self, was: Json, placeholder: str) -> Json:
+        """The placeholder for a value, or for every scalar within it, but not for what another rule has inserted."""
+        inserted = {rule.placeholder for rule in self.rules}
+        return map_scalars(was, lambda scalar: scalar if scalar in inserted else _like(scalar, placeholder))
 
-    def _is_inserted(self, edit: Edit, text: str) -> bool:
-        """Whether a rule has inserted something there already."""
-        start, end, _ = edit
-        return any(text[start:end] in (rule.placeholder, json_string(rule.placeholder, text)) for rule in self.rules)
-
-    def _by_pattern(self, root: JsonSpan, text: str) -> Iterator[Edit]:
-        deadline = _deadline(text)
-        for place in text_spans(root):
-            was = text[place.start : place.end] if place.text is None else place.text
-            if place.text is None and was[0].isalpha():  # true, false, null
-                continue
-            now = self._replaced(was, deadline)
-            if now == was:
-                continue
-            if place.text is not None:
-                yield place.start, place.end, json_string(now, text)
-            elif any(now == rule.placeholder for rule in self._patterns):  # a number, all of which is meant
-                yield place.start, place.end, _as_scalar(now, was, text)
+    def _by_pattern(self, was: Json, deadline: float) -> Json:
+        if not isinstance(was, str):  # true, false, null
+            return was
+        now = self._replaced(was, deadline)
+        if type(was) is not Verbatim:
+            return now
+        whole = now != was and any(now == rule.placeholder for rule in self._patterns)
+        return _like(was, now) if whole else was  # of a number, all is meant or nothing
 
     def _replaced(self, text: str, deadline: float) -> str:
         for rule in self._patterns:
@@ -234,26 +224,14 @@ def _too_slow(pattern: str) -> str:
     return f"scrub: the pattern {shown} takes over {REGEX_SECONDS:g} s, or all memory, on a text; make it simpler"
 
 
-def _replacements(place: JsonSpan, placeholder: str, text: str) -> Iterator[Edit]:
-    """Replace a value, or every value within an object or a list, except null."""
-    waiting: Sequence[JsonSpan] = [place]
-    while waiting:
-        for each in waiting:
-            if each.text is not None:
-                yield each.start, each.end, json_string(placeholder, text)
-            elif each.text is None and each.inner is None:
-                was = text[each.start : each.end]
-                yield each.start, each.end, was if was == "null" else _as_scalar(placeholder, was, text)
-        waiting = [inner for each in waiting for _, inner in each.inner or ()]
+def _like(was: Json, placeholder: str) -> Json:
+    """The placeholder for a scalar: for a number or a boolean the same kind if it can be one, nothing for null."""
+    if isinstance(was, bool):
+        return placeholder == "true" if placeholder in ("true", "false") else placeholder
+    is_number = type(was) is Verbatim and _NUMBER.fullmatch(placeholder)
+    return None if was is None else Verbatim(placeholder) if is_number else placeholder
 
 
-def _as_scalar(placeholder: str, was: str, text: str) -> str:
-    """The placeholder for a number, true or false: bare if it is one too, else quoted."""
-    same = placeholder in _BOOLEANS if was in _BOOLEANS else _NUMBER.fullmatch(placeholder) is not None
-    return placeholder if same else json_string(placeholder, text)
-
-
-_BOOLEANS = ("true", "false")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 

@@ -13,34 +13,16 @@ from mockserver.cassettes.redaction.find import (
     MAX_LETTERS,
     PLACEHOLDER,
     CredentialFields,
-    Credentials,
-    as_bytes,
     credentials,
     credentials_of,
     environment_secrets,
-    in_base64,
     is_distinctive,
     mask,
-    spellings,
 )
 from mockserver.cassettes.redaction.redact import MAX_VALUES, Secrets, secrets_of
 
 KEY = "sk-proj-0a1B2c/3+4="
 MASKED = "sk-p...(masked)"
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (KEY, MASKED),
-        ("sk-test", "s...(masked)"),
-        ("abc", "...(masked)"),
-        ('"' * 40, "...(masked)"),
-        ("", "...(masked)"),
-    ],
-)
-def test_a_long_value_can_be_known_by_its_beginning(value: str, shown: str) -> None:
-    assert mask(value) == shown
 
 
 HEADERS = [
@@ -51,7 +33,6 @@ HEADERS = [
     ("proxy-authorization", f"Token {KEY}", f"Token {MASKED}"),
     ("cf-aig-authorization", f"Bearer {KEY}", f"Bearer {MASKED}"),
     ("Helicone-Auth", f"Bearer {KEY}", f"Bearer {MASKED}"),
-    ("x-auth", KEY, MASKED),
     ("x-auth-key", KEY, MASKED),
     ("x-functions-key", KEY, MASKED),
     ("cf-access-jwt-assertion", KEY, MASKED),
@@ -103,52 +84,40 @@ def test_fields_of_a_body(body: object, shown: object) -> None:
     assert json.loads(CredentialFields().body(raw)) == shown
 
 
-def test_a_form() -> None:
-    body = b"grant_type=x&client_secret=abcdef123"
-    assert CredentialFields().body(body) == b"grant_type=x&client_secret=ab...(masked)"
-
-
-def test_what_a_scheme_stands_before_is_found_alone() -> None:
-    assert KEY in credentials((), b"", json.dumps({"authorization": f"Bearer {KEY}"}).encode())
-
-
-HUGE = 400_000
 EVIL = {
-    "quotes": b'"' * HUGE,
-    "names": b'"a-a-a-' * (HUGE // 7),
-    "letters": b'"' + b"a" * HUGE,
-    "beginnings": b'"token":"' * (HUGE // 9),
-    "escapes": b'"token":"' + b'\\"token\\":' * (HUGE // 10),
-    "blanks": b'"token"' + b" " * HUGE,
-    "backslashes": b'"token":"' + b"\\" * HUGE,
-    "many": b"".join(b'"token":"value%d",' % number for number in range(HUGE // 20)),
-    "pairs": b"key=abcdefg&" * (HUGE // 12),
+    "quotes": b'"',
+    "names": b'"a-a-a-',
+    "letters": b"A",
+    "beginnings": b'"token":"',
+    "escapes": b'"token":"\\"token\\":',
+    "blanks": b'"token"' + b" " * 1000,
+    "backslashes": b'"token":"' + b"\\" * 1000,
+    "pairs": b"key=abcdefg&",
+    "keys": KEY.encode(),
+    "beginnings of keys": KEY[:-1].encode(),
+    "base64": b64encode(KEY.encode()),
+    "base64 and no end": b64encode(KEY.encode()).rstrip(b"=") + b"A",
 }
 
 
-def spent(body: bytes) -> float:
+def spent(data: bytes) -> float:
     start = process_time()
-    list(credentials((), b"", body))
-    CredentialFields().body(body)
+    list(credentials((), b"", data))
+    CredentialFields().body(data)
+    credentials_of([KEY]).data(data)
     return process_time() - start
 
 
 @pytest.mark.parametrize("evil", EVIL)
 def test_twice_as_much_takes_about_twice_as_long(evil: str) -> None:
-    body = EVIL[evil]
-    half, whole = min(spent(body[: HUGE // 2]) for _ in range(3)), min(spent(body) for _ in range(3))
+    piece = EVIL[evil]
+    half, whole = (min(spent(piece * (size // len(piece))) for _ in range(2)) for size in (150_000, 300_000))
     assert whole < 4 * half + 0.2
 
 
 def test_the_tokens_of_logprobs_are_no_credentials() -> None:
     told = [{"token": " information", "logprob": -0.1, "bytes": None}, {"token": "x y", "bytes": [1], "logprob": 0}]
     assert list(credentials((), b"", json.dumps({"logprobs": told, "token": "hunter2"}).encode())) == ["hunter2"]
-
-
-def test_something_else_may_stand_in_their_place() -> None:
-    places = CredentialFields(lambda value: f"<{len(value)}>")
-    assert places.query(b"key=abc&a=abcdefgh") == b"key=<3>&a=abcdefgh"
-    assert places.body(b'{"token":"abc"}') == b'{"token":"<3>"}'
 
 
 def test_the_environment_knows_credentials_by_their_names() -> None:
@@ -161,56 +130,10 @@ def test_a_basic_credential_is_found_decoded_too() -> None:
     assert "hunter2!" in credentials(fields)
 
 
-FORMS = {
-    "as it is": 'a+b/c=d"e é',
-    "a query": quote_plus('a+b/c=d"e é'),
-    "a path": quote('a+b/c=d"e é'),
-    "encodeURIComponent": "a%2Bb%2Fc%3Dd%22e%20%C3%A9",
-    "encodeURI": "a+b/c=d%22e%20%C3%A9",
-    "small percents": "a%2bb%2fc%3dd%22e%20%c3%a9",
-    "wholly escaped": "%61%2B%62%2F%63%3D%64%22%65%20%C3%A9",
-    "wholly escaped in JSON": "".join(f"\\u{ord(letter):04x}" for letter in 'a+b/c=d"e é'),
-    "JSON": json.dumps('a+b/c=d"e é')[1:-1],
-    "JSON as it is": 'a+b/c=d\\"e é',
-    "JSON in JSON": json.dumps(json.dumps('a+b/c=d"e é')[1:-1])[1:-1],
-    "JSON of PHP": 'a+b\\/c=d\\"e \\u00e9',
-    "JSON of .NET": 'a\\u002Bb\\u002Fc\\u003Dd\\"e é',
-}
-
-
-@pytest.mark.parametrize("name", FORMS)
-def test_a_form_of_a_value(name: str) -> None:
-    assert FORMS[name] in set(spellings('a+b/c=d"e é'))
-
-
-def test_what_came_in_a_header_may_have_been_utf_8() -> None:
-    assert "gruß" in set(spellings("gruß".encode().decode("latin-1")))
-
-
-@given(st.binary(max_size=5), st.text(st.characters(codec="ascii"), min_size=8, max_size=40), st.binary(max_size=5))
-def test_base_64_among_other_bytes(before: bytes, value: str, after: bytes) -> None:
-    data = before + value.encode() + after
-    cores = tuple(in_base64(value))
-    for letters in (b64encode(data).decode(), urlsafe_b64encode(data).decode()):
-        assert any(core in letters for core in cores)
-        assert any(quote(core, safe="") in quote(letters, safe="") for core in cores)
-
-
-def test_a_short_value_cannot_be_told_in_base_64() -> None:
-    assert not list(in_base64("abc"))
-
-
-def test_bytes_come_in_two_encodings() -> None:
-    assert list(as_bytes(iter(("é", "a", "a", "一")))) == [b"\xc3\xa9", b"\xe9", b"a", "一".encode()]
-
-
-TRICKY = "sk-proj-0a1B2c/3+4="
-
-
 @pytest.mark.parametrize(
     ("value", "worth"),
     [
-        (TRICKY, True),
+        (KEY, True),
         ("hunter2", True),
         ("sk-test", True),
         ("ollama", False),
@@ -232,27 +155,27 @@ def test_what_is_is_distinctive(value: str, worth: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        (f"a {TRICKY} b", "a <API_KEY> b"),
-        (f"{TRICKY}{TRICKY}", "<API_KEY><API_KEY>"),
-        (f"a={quote(TRICKY, safe='')}&b", "a=<API_KEY>&b"),
-        (json.dumps({"a": TRICKY}), '{"a": "<API_KEY>"}'),
-        (f'"{b64encode(TRICKY.encode()).decode()}"', '"<API_KEY>"'),
-        (f'"{b64encode(b"user:" + TRICKY.encode() + b", and more").decode()}"', '"<API_KEY>"'),
-        (TRICKY.upper(), "<API_KEY>"),
-        ("".join(f"%{byte:02x}" for byte in TRICKY.encode()), "<API_KEY>"),
-        ("".join(f"%{byte:02X}" for byte in TRICKY.encode()), "<API_KEY>"),
-        (quote(TRICKY, safe="").replace("%2F", "%2f"), "<API_KEY>"),
+        (f"a {KEY} b", "a <API_KEY> b"),
+        (f"{KEY}{KEY}", "<API_KEY><API_KEY>"),
+        (f"a={quote(KEY, safe='')}&b", "a=<API_KEY>&b"),
+        (json.dumps({"a": KEY}), '{"a": "<API_KEY>"}'),
+        (f'"{b64encode(KEY.encode()).decode()}"', '"<API_KEY>"'),
+        (f'"{b64encode(b"user:" + KEY.encode() + b", and more").decode()}"', '"<API_KEY>"'),
+        (KEY.upper(), "<API_KEY>"),
+        ("".join(f"%{byte:02x}" for byte in KEY.encode()), "<API_KEY>"),
+        ("".join(f"%{byte:02X}" for byte in KEY.encode()), "<API_KEY>"),
+        (quote(KEY, safe="").replace("%2F", "%2f"), "<API_KEY>"),
         (
-            b64encode(TRICKY.encode()).decode().swapcase(),
-            b64encode(TRICKY.encode()).decode().swapcase(),
+            b64encode(KEY.encode()).decode().swapcase(),
+            b64encode(KEY.encode()).decode().swapcase(),
         ),
         ("nothing", "nothing"),
         ("<API_KEY>", "<API_KEY>"),
-        (f"é{TRICKY}一", "é<API_KEY>一"),
+        (f"é{KEY}一", "é<API_KEY>一"),
     ],
 )
 def test_a_text_without_them(text: str, left: str) -> None:
-    credentials = credentials_of([TRICKY])
+    credentials = credentials_of([KEY])
     assert credentials.text(text) == left
     assert credentials.data(text.encode()) == left.encode()
     assert credentials.text(left) == left
@@ -262,15 +185,10 @@ def test_a_text_without_them(text: str, left: str) -> None:
 @pytest.mark.parametrize("front", ["", "n", "~user:"])
 @pytest.mark.parametrize("ascii_only", [True, False])
 def test_an_escape_before_base64_stays_whole(before: str, front: str, ascii_only: bool) -> None:
-    coded = b64encode(f"{front}{TRICKY}".encode()).decode()
-    left = credentials_of([TRICKY]).text(json.dumps({"a": before + coded}, ensure_ascii=ascii_only))
+    coded = b64encode(f"{front}{KEY}".encode()).decode()
+    left = credentials_of([KEY]).text(json.dumps({"a": before + coded}, ensure_ascii=ascii_only))
     assert json.loads(left)["a"].endswith("<API_KEY>")
     assert coded[4:-4] not in left
-
-
-def test_a_quoted_letter_before_base64_stays_whole() -> None:
-    coded = b64encode(TRICKY.encode()).decode().rstrip("=")
-    assert credentials_of([TRICKY]).text(f"a=x%3D{coded}") == "a=x%3D<API_KEY>"
 
 
 def test_of_two_that_begin_alike_each_goes_whole() -> None:
@@ -284,61 +202,23 @@ def test_what_overlaps_base64_goes_with_it() -> None:
 
 def test_nothing_is_changed_where_there_is_nothing() -> None:
     data = b"nothing of it"
-    assert credentials_of([TRICKY]).data(data) is data
+    assert credentials_of([KEY]).data(data) is data
     assert credentials_of([]).data(data) is data
     assert credentials_of([]).text("a") == "a"
     assert not credentials_of([]).are_in(data)
-    assert credentials_of([TRICKY]).are_in(TRICKY.encode())
-
-
-def test_of_credentials_something_else_may_stand_in_their_place() -> None:
-    credentials = credentials_of([TRICKY, "hunter-2"], lambda value: f"({len(value)})")
-    assert credentials.text(f"HUNTER-2 {TRICKY}") == "(8) (19)"
-
-
-def test_what_is_not_text_is_left_alone() -> None:
-    assert credentials_of([TRICKY]).data(b"\xff\xfe" + TRICKY.encode() + b"\xff") == b"\xff\xfe<API_KEY>\xff"
+    assert credentials_of([KEY]).are_in(KEY.encode())
 
 
 def test_no_more_are_looked_for_than_can_be() -> None:
     many = credentials_of(f"value-{number:09}" for number in range(MAX_LETTERS // 10))
     assert many.too_many
     assert many.text("value-000000001") == PLACEHOLDER
-    assert not credentials_of([TRICKY]).too_many
-
-
-SLOW = {
-    "keys": TRICKY.encode(),
-    "beginnings": TRICKY[:-1].encode(),
-    "base64": b64encode(TRICKY.encode()),
-    "base64 and no end": b64encode(TRICKY.encode()).rstrip(b"=") + b"A",
-    "letters": b"A",
-    "equals": b"=",
-}
-
-
-def finding_time(data: bytes) -> float:
-    """Seconds of work for some data."""
-    credentials = Credentials((TRICKY,))
-    assert credentials.data(b"a") == b"a"
-    start = process_time()
-    credentials.data(data)
-    return process_time() - start
-
-
-@pytest.mark.parametrize("evil", SLOW)
-def test_of_credentials_twice_as_much_takes_about_twice_as_long(evil: str) -> None:
-    half, whole = (min(finding_time(SLOW[evil] * count) for _ in range(3)) for count in (20_000, 40_000))
-    assert whole < 4 * half + 0.1
-
-
-LONG_KEY = "sk-proj-0a1B2c/3+4="
-SHOWN = "sk-p...(masked)"
+    assert not credentials_of([KEY]).too_many
 
 
 def test_a_credential_is_masked_in_other_headers_too() -> None:
-    fields = ((b"authorization", f"Bearer {LONG_KEY}".encode()), (b"x-note", f"<{LONG_KEY}>".encode()))
-    assert secrets_of(fields).headers(fields)[1] == (b"x-note", f"<{SHOWN}>".encode())
+    fields = ((b"authorization", f"Bearer {KEY}".encode()), (b"x-note", f"<{KEY}>".encode()))
+    assert secrets_of(fields).headers(fields)[1] == (b"x-note", f"<{MASKED}>".encode())
 
 
 def written(value: str) -> list[str]:
@@ -381,44 +261,20 @@ def test_a_short_value_is_masked_in_its_own_place_alone() -> None:
     )
 
 
-def test_of_two_that_begin_alike_each_is_masked_whole() -> None:
-    secrets = secrets_of(((b"x-api-key", b"abcde1"), (b"api-key", b"abcde1-ghijkl")))
-    assert secrets.text("abcde1-ghijkl abcde1") == "abc...(masked) a...(masked)"
-
-
-def test_so_many_are_looked_for_everywhere_and_all_are_masked_where_they_stand() -> None:
-    body = json.dumps([{"token": f"value-{number}"} for number in range(MAX_VALUES + 10)]).encode()
-    secrets = secrets_of((), b"", body)
-    assert len(secrets.values) == MAX_VALUES
-    assert b"value" not in secrets.body(body)
-
-
-def test_a_plain_short_word_is_masked_in_its_own_place_alone() -> None:
-    fields = ((b"authorization", b"Bearer ollama"), (b"x-note", b"ollama runs"))
-    assert secrets_of(fields).headers(fields) == (
-        (b"authorization", b"Bearer o...(masked)"),
-        (b"x-note", b"ollama runs"),
-    )
-
-
-def test_base64_goes_with_all_that_is_in_it() -> None:
-    coded = b64encode(f"user:{LONG_KEY}".encode()).decode()
-    assert Secrets((LONG_KEY,)).text(f"Basic {coded}!") == f"Basic {SHOWN}!"
-    assert Secrets((LONG_KEY,)).text(f"Basic {coded.swapcase()}!") == f"Basic {coded.swapcase()}!"
-
-
 def test_what_several_events_tell_together() -> None:
     def event(text: str) -> str:
         return json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]})
 
-    said = ("your key ", LONG_KEY[:4], LONG_KEY[4:10], LONG_KEY[10:] + " is", " good")
-    told = Secrets((LONG_KEY,)).joined([*map(event, said), "[DONE]"])
+    said = ("your key ", KEY[:4], KEY[4:10], KEY[10:] + " is", " good")
+    told = Secrets((KEY,)).joined([*map(event, said), "[DONE]"])
     assert [json.loads(text)["choices"][0]["delta"]["content"] for text in told[:-1]] == [
-        *("your key ", SHOWN, "", " is", " good"),
+        *("your key ", MASKED, "", " is", " good"),
     ]
     assert told[-1] == "[DONE]"
 
 
-def test_what_finds_them_is_made_once() -> None:
-    assert Secrets((LONG_KEY,))._found is Secrets((LONG_KEY,))._found
-    assert Secrets().joined(["a"]) == ["a"]
+def test_beyond_a_bound_values_are_masked_in_their_fields_only() -> None:
+    body = json.dumps([{"token": f"value-{number}"} for number in range(MAX_VALUES + 10)]).encode()
+    secrets = secrets_of((), b"", body)
+    assert len(secrets.values) == MAX_VALUES
+    assert b"value" not in secrets.body(body)

@@ -21,80 +21,30 @@ from mockserver.config.errors import CassetteError
 from mockserver.config.recording import Scrub
 from mockserver.core.episode import Recorded
 
-SENT = {
-    "content-type": True,
-    "Accept": True,
-    "openai-beta": True,
-    "anthropic-version": True,
-    "x-stainless-retry-count": True,
-    "extra-parameters": True,
-    "authorization": False,
-    "api-key": False,
-    "x-api-key": False,
-    "cookie": False,
-    "openai-organization": False,
-    "openai-project": False,
-    "user-agent": False,
-    "x-stainless-os": False,
-    "x-ms-client-request-id": False,
-    "host": False,
-    "content-length": False,
-    "x-forwarded-for": False,
-    "x-tenant": False,
-}
-
-CAME = {
-    "content-type": True,
-    "Retry-After": True,
-    "retry-after-ms": True,
-    "x-should-retry": True,
-    "x-ratelimit-remaining-tokens": True,
-    "x-ratelimit-limit-tokens-prompt": True,
-    "anthropic-ratelimit-requests-reset": True,
-    "openai-processing-ms": True,
-    "openai-version": True,
-    "x-request-id": True,
-    "request-id": True,
-    "apim-request-id": True,
-    "x-ms-error-code": True,
-    "x-ms-client-request-id": True,
-    "fireworks-prompt-tokens": True,
-    "allow": True,
-    "openai-organization": False,
-    "set-cookie": False,
-    "x-ms-token": False,
-    "x-ms-client-secret": False,
-    "content-length": False,
-    "content-encoding": False,
-    "transfer-encoding": False,
-    "connection": False,
-    "www-authenticate": False,
-    "server": False,
-    "cf-ray": False,
-    "date": False,
-    "x-mockserver-source": False,
-}
+KEPT = (
+    *("content-type", "Accept", "openai-beta", "anthropic-version", "x-stainless-retry-count", "extra-parameters"),
+    *("X-Tenant", "api-key"),  # the last two are compared
+)
+LEFT_OUT = (
+    *("authorization", "x-api-key", "cookie", "openai-organization", "openai-project", "user-agent", "x-stainless-os"),
+    *("x-ms-client-request-id", "host", "content-length", "x-forwarded-for", "set-cookie"),
+)
+ANSWERED = (
+    *("content-type", "Retry-After", "retry-after-ms", "x-should-retry", "x-ratelimit-remaining-tokens", "allow"),
+    *("anthropic-ratelimit-requests-reset", "openai-processing-ms", "openai-version", "x-request-id", "request-id"),
+    *("apim-request-id", "x-ms-error-code", "x-ms-client-request-id", "fireworks-prompt-tokens"),
+)
+NOT_ANSWERED = (
+    *("openai-organization", "set-cookie", "x-ms-token", "x-ms-client-secret", "content-length", "content-encoding"),
+    *("transfer-encoding", "connection", "www-authenticate", "server", "cf-ray", "date", "x-mockserver-source"),
+)
 
 
-@pytest.mark.parametrize("name", SENT)
-def test_of_a_request(name: str) -> None:
-    assert REQUEST.of(((name, "v"),)) == (((name.lower(), "v"),) if SENT[name] else ())
-
-
-@pytest.mark.parametrize("name", CAME)
-def test_of_an_answer(name: str) -> None:
-    assert REPLY.of(((name, "v"),)) == (((name.lower(), "v"),) if CAME[name] else ())
-
-
-def test_what_is_asked_for_is_kept_too_but_for_what_never_is() -> None:
-    headers = (("X-Tenant", "a"), ("x-tenant", "b"), ("set-cookie", "c"), ("x-other", "d"))
-    assert REQUEST.of(headers, ("x-tenant", "set-cookie")) == (("x-tenant", "a"), ("x-tenant", "b"))
-
-
-def test_no_table_has_what_is_never_kept() -> None:
-    for kept in (REQUEST, REPLY):
-        assert not kept.names & (NEVER | ACCOUNT)
-        assert not any(map(kept.has, NEVER | ACCOUNT))
+def test_which_headers_are_kept() -> None:
+    sent = REQUEST.of(tuple((name, "v") for name in (*KEPT, *LEFT_OUT)), ("x-tenant", "api-key", "set-cookie"))
+    assert sent == tuple((name.lower(), "v") for name in KEPT)
+    answered = REPLY.of(tuple((name, "v") for name in (*ANSWERED, *NOT_ANSWERED, *NEVER, *ACCOUNT)))
+    assert answered == tuple((name.lower(), "v") for name in ANSWERED)
 
 
 def path(text: str, instead: str = "<x>") -> Scrub:
@@ -108,7 +58,7 @@ def look(text: str, instead: str = "<x>") -> Scrub:
 
 
 BODIES = [
-    ((path("$.user"),), '{ "user" : "me",\n "a":1 }', '{ "user" : "<x>",\n "a":1 }'),
+    ((path("$.user"),), '{ "user" : "me",\n "a":1.50 }', '{"user":"<x>","a":1.50}'),
     ((path("$.user"),), '{"user": null}', '{"user": null}'),
     ((path("$.user"),), '{"user": 12}', '{"user": "<x>"}'),
     ((path("$.user", "0"),), '{"user": 12}', '{"user": 0}'),
@@ -116,7 +66,7 @@ BODIES = [
     ((path("$.user", "true"),), '{"user": false}', '{"user": true}'),
     ((path("$.user", "true"),), '{"user": 7}', '{"user": "true"}'),
     ((path("$.user", "null"),), '{"user": 7}', '{"user": "null"}'),
-    ((path("$.user", "é"),), '{"user": "a"}', '{"user": "\\u00e9"}'),
+    ((path("$.user", "é"),), '{"user": "\\u00fc"}', '{"user": "\\u00e9"}'),
     ((path("$.user", "é"),), '{"user": "ü"}', '{"user": "é"}'),
     ((path("$.user", 'a"b'),), '{"user": "a"}', '{"user": "a\\"b"}'),
     (
@@ -155,19 +105,10 @@ def test_a_body_that_has_nothing_of_it_is_the_very_same() -> None:
     assert RedactionRules().either("a") == "a"
 
 
-def test_bytes_that_are_no_text_stay() -> None:
-    assert RedactionRules((look("a"),)).body(b"\xffa\xfe") == b"\xff<x>\xfe"
-
-
 def test_what_a_rule_put_in_is_left_alone_by_all() -> None:
     scrubs = RedactionRules((look("secret", "<user>"), look("user", "<y>"), look(r"\w+", "<z>")))
     assert scrubs.text("secret user <API_KEY>") == "<user> <y> <API_KEY>"
     assert scrubs.text("secret word") == "<user> <z>"
-
-
-def test_spans_stand_in_order_and_apart() -> None:
-    scrubs = RedactionRules((look("bc", "1"), look("ab", "2"), look("e", "3")))
-    assert list(scrubs.spans("abcde")) == [(0, 2, "2"), (4, 5, "3")]
 
 
 @pytest.mark.parametrize("body", [b'{"a":"' + b"a" * 60 + b'!"}', b"a" * 60 + b"!"])
@@ -210,14 +151,6 @@ def left(reply: Recorded, away: Credentials = AWAY, rules: RedactionRules = MAIL
     return [event for _, event in found.frames]
 
 
-def test_a_plain_answer() -> None:
-    reply = Recorded(200, (("x-request-id", KEY), ("server", "x")), f'{{ "a":"{KEY} a@b","user":"me" }}'.encode())
-    found = redact_reply(reply, AWAY, MAIL)
-    assert found.headers == (("x-request-id", "<API_KEY>"),)
-    assert found.body == b'{ "a":"<API_KEY> <mail>","user":"<scrubbed>" }'
-    assert redact_reply(found, AWAY, MAIL) == found
-
-
 def test_what_holds_no_secret_stays_to_the_byte() -> None:
     events = (b": ping\n\n", chunk("a"), b"event: x\r\ndata:{}\r\n\r\n", b"data: {broken\n\n", b"data: [DONE]\n\n")
     assert left(stream(*events)) == list(events)
@@ -253,10 +186,6 @@ def test_tokens_of_a_plain_answer_are_told_in_pieces_too() -> None:
     reply = Recorded(200, (), json.dumps({"choices": [{"logprobs": {"content": tokens}}]}).encode())
     content = json.loads(redact_reply(reply, AWAY, MAIL).body)["choices"][0]["logprobs"]["content"]
     assert [(each["token"], each["bytes"]) for each in content] == [("to ", [1]), ("<mail>", None), ("", None)]
-
-
-def test_data_on_several_lines_keep_them() -> None:
-    assert left(stream(b'data: {"user":\ndata:  "me"}\n\n')) == [b'data: {"user":\ndata:  "<scrubbed>"}\n\n']
 
 
 EVIL = {

@@ -1,0 +1,197 @@
+"""Edit the values of JSON texts, also texts that are split across events."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from mockserver.cassettes.bodies import COMPACT, Style, Verbatim, as_json, likely_styles
+from mockserver.cassettes.redaction.find import Edit
+from mockserver.config.types import JsonPath
+from mockserver.core.json import Json, parsed
+
+Key = str | int
+Path = tuple[Key, ...]
+
+
+def read_json(text: str) -> tuple[Any, Style] | None:
+    """The value of a JSON text, with numbers as they are written, and its layout, or one like it; None if invalid."""
+    try:
+        return as_json(text) or (_LENIENT.decode(text), next(likely_styles(text), COMPACT))
+    except (ValueError, RecursionError):
+        return None
+
+
+def edit_path(tree: Json, path: JsonPath, change: Callable[[Json], Json]) -> Json:
+    """The tree with every value changed that the path matches."""
+    if not path:
+        return change(tree)
+    step = path[0]
+
+    def edited(inner: Json, *, matches: bool) -> Json:
+        inner = edit_path(inner, path[1:], change) if matches else inner
+        return edit_path(inner, path, change) if step.deep else inner
+
+    if isinstance(tree, dict):
+        return {key: edited(inner, matches=step.key in (None, key)) for key, inner in tree.items()}
+    if isinstance(tree, list):
+        wanted = step.key + len(tree) if isinstance(step.key, int) and step.key < 0 else step.key
+        return [edited(inner, matches=wanted in (None, at)) for at, inner in enumerate(tree)]
+    return tree
+
+
+def map_scalars(tree: Json, change: Callable[[Json], Json], *, keys: bool = False) -> Json:
+    """The tree with every scalar changed; `keys`: the names in objects too."""
+    if isinstance(tree, dict):
+        pairs = ((change(key) if keys else key, inner) for key, inner in tree.items())
+        return {key: map_scalars(inner, change, keys=keys) for key, inner in pairs}
+    return [map_scalars(inner, change, keys=keys) for inner in tree] if isinstance(tree, list) else change(tree)
+
+
+def path_of(tree: Json, value: str) -> str | None:
+    """The JSONPath of the first text that contains a value as JSON writes it; of a name, that of its object."""
+    waiting = [("$", tree)]
+    while waiting:
+        path, place = waiting.pop()
+        texts = place if isinstance(place, dict) else (place,)
+        if any(value in _escaped(text) for text in texts):
+            return path
+        if isinstance(place, dict | list):
+            members = place.items() if isinstance(place, dict) else enumerate(place)
+            waiting += reversed([(path + _step(key), inner) for key, inner in members])
+    return None
+
+
+def _escaped(text: Json) -> str:
+    return json.dumps(text, ensure_ascii=False) if isinstance(text, str) else ""
+
+
+def _step(key: Key) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def apply_edits(text: str, edits: Sequence[Edit]) -> str:
+    """The text after these edits, which are in order and do not overlap."""
+    pieces, reached = [], 0
+    for start, end, instead in edits:
+        pieces += [text[reached:start], instead]
+        reached = end
+    return "".join((*pieces, text[reached:]))
+
+
+_LENIENT = json.JSONDecoder(parse_float=Verbatim, parse_int=Verbatim, parse_constant=Verbatim, strict=False)
+_PLAIN = re.compile(r"[^\W\d][\w-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A piece of a text in the JSON of an event."""
+
+    event: int  # its number
+    path: Path
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedText:
+    """A text that is split into pieces."""
+
+    pieces: tuple[Fragment, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return "".join(piece.text for piece in self.pieces)
+
+    def edited(self, edits: Sequence[Edit]) -> Iterator[Fragment]:
+        """The pieces that change by edits of the whole text, which are in order; replacements go to the first piece."""
+        start = first = 0
+        for piece in self.pieces:
+            end = start + len(piece.text)
+            while first < len(edits) and edits[first][1] <= start:
+                first += 1
+            within = list[Edit]()
+            for left, right, instead in islice(edits, first, None):
+                if left >= end:
+                    break
+                within.append((max(left, start) - start, min(right, end) - start, instead if left >= start else ""))
+            if within:
+                yield Fragment(piece.event, piece.path, apply_edits(piece.text, within))
+            start = end
+
+
+def joined_deltas(events: Sequence[str | None]) -> tuple[JoinedText, ...]:
+    """The texts that are split across events, or across the tokens of a plain body (a single event)."""
+    found: dict[Path, list[Fragment]] = {}
+    for number, data in enumerate(events):
+        value = parsed(data) if data is not None and any(word in data for word in _WORDS) else None
+        outer = tuple(str(value.get(name)) for name in _OF_EVENT) if isinstance(value, Mapping) else ()
+        for joined, path, text in _texts(value):
+            found.setdefault((*outer, *joined), []).append(Fragment(number, path, text))
+    return tuple(JoinedText(tuple(pieces)) for pieces in found.values() if len(pieces) > 1)
+
+
+def with_fragments(data: str, pieces: Sequence[Fragment]) -> str:
+    """The JSON of an event with other pieces, or null if it is too deep. What repeats a token next to it is removed."""
+    found = read_json(data)
+    if found is None:
+        return data
+    tree, style = found
+    for piece in pieces:
+        *outer, last = piece.path
+        holder = _value_at(tree, outer)
+        holder[last] = piece.text
+        if "logprobs" in outer:
+            token = _value_at(tree, outer[:-1]) if isinstance(last, int) else holder
+            repeated: dict[str, Json] = {"bytes": None, "top_logprobs": None if isinstance(last, int) else []}
+            token |= {name: instead for name, instead in repeated.items() if name in token}
+    try:
+        return style.text(tree)
+    except RecursionError:
+        return "null"
+
+
+def _value_at(tree: Any, path: Sequence[Key]) -> Any:
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def _texts(value: Json) -> Iterator[tuple[Path, Path, str]]:
+    """Each piece of a text in an event: which text it belongs to, its path and itself."""
+    waiting: list[tuple[Path, Path, Json]] = [((), (), value)]
+    while waiting:
+        joined, path, inner = waiting.pop()
+        if isinstance(inner, str) and _is_piece(path):
+            yield joined, path, inner
+        elif isinstance(inner, Mapping):
+            waiting += [((*joined, key), (*path, key), each) for key, each in reversed(tuple(inner.items()))]
+        elif isinstance(inner, list):
+            every = "logprobs" in path
+            waiting += [
+                ((*joined, "*" if every else _number(each, index)), (*path, index), each)
+                for index, each in reversed(tuple(enumerate(inner)))
+            ]
+
+
+def _number(value: Json, index: int) -> int | str:
+    """The index of an item: as it states, or by its position."""
+    stated = value.get("index") if isinstance(value, Mapping) else None
+    return f"#{stated}" if isinstance(stated, int) else index
+
+
+def _is_piece(path: Path) -> bool:
+    if "logprobs" in path:
+        return "top_logprobs" not in path and (path[-1] == "token" or path[-2:-1] == ("tokens",))
+    if path[-1:] == ("delta",) or (path[-1:] == ("text",) and "choices" in path):
+        return True
+    return "delta" in path and path[-1] not in _NOT_SPLIT
+
+
+_WORDS = ('"delta"', '"text"', '"logprobs"')
+_OF_EVENT = ("type", "item_id", "output_index", "content_index", "summary_index", "index")
+_NOT_SPLIT = ("role", "type", "id", "item_id", "name", "object", "model", "status", "stop_reason")

@@ -1,0 +1,125 @@
+"""Values of JSON are edited, also those that are split across events."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.cassettes.redaction.json_edit import edit_path, joined_deltas, path_of, read_json, with_fragments
+from mockserver.config.types import steps
+
+TREE = {"a": {"b": [1, {"c": "x"}, "y"]}, "user": "me", "éA": None, "list": []}
+FOUND: dict[str, list[Any]] = {
+    "$": [TREE],
+    "$.a.b[0]": [1],
+    "$.a.b[-1]": ["y"],
+    "$.a.b[7]": [],
+    "$.a.b[-7]": [],
+    "$.a.b.c": [],
+    "$.a[0]": [],
+    "$.a.b[*]": [1, {"c": "x"}, "y"],
+    "$.a.*": [[1, {"c": "x"}, "y"]],
+    "$..c": ["x"],
+    "$..[0]": [1],
+    "$['éA']": [None],
+    "$.list[*]": [],
+    "$..b..c": ["x"],
+}
+
+
+@pytest.mark.parametrize("path", FOUND)
+def test_what_a_path_leads_to(path: str) -> None:
+    found = list[Any]()
+    edit_path(TREE, steps(path), found.append)
+    assert found == FOUND[path]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1,]", '{"a"}', "1 2", "tru", '"', "[" * 200_000 + "]" * 200_000])
+def test_invalid_json_is_none(text: str) -> None:
+    assert read_json(text) is None
+
+
+@pytest.mark.parametrize("text", ['{"a": 1.50}', '{ "a":1,"b": [ ] }', '{"a":1,"a":2}', "[NaN, 1e5]"])
+def test_json_of_any_layout_keeps_its_numbers(text: str) -> None:
+    found = read_json(text)
+    assert found is not None
+    tree, style = found
+    assert repr(json.loads(style.text(tree))) == repr(json.loads(text))
+
+
+@pytest.mark.parametrize(("value", "path"), [("x", "$.a.b[1].c"), ("user", "$"), ("éA", "$"), ("none", None)])
+def test_the_path_of_a_text(value: str, path: str | None) -> None:
+    assert path_of(TREE, value) == path
+    assert path_of({"k l": [{"é-1": value}]}, value) == '$["k l"][0].é-1'
+
+
+def chat(text: str, index: int = 0) -> dict[str, Any]:
+    """An event of a chat."""
+    return {"id": "chatcmpl-1", "choices": [{"index": index, "delta": {"role": "assistant", "content": text}}]}
+
+
+def call(arguments: str, index: int) -> dict[str, Any]:
+    """An event of a chat that tells of a tool's call."""
+    function = {"name": "f", "arguments": arguments}
+    return {
+        "choices": [{"index": 0, "delta": {"tool_calls": [{"index": index, "id": "call_1", "function": function}]}}]
+    }
+
+
+def delta(text: str, item: int = 0) -> dict[str, Any]:
+    """An event of a response."""
+    return {"type": "response.output_text.delta", "output_index": item, "content_index": 0, "delta": text}
+
+
+def token(text: str) -> dict[str, Any]:
+    """An event with a logprob."""
+    one = {"token": text, "bytes": [1], "logprob": 0, "top_logprobs": [{"token": "other"}]}
+    return {"choices": [{"index": 0, "logprobs": {"content": [one]}}]}
+
+
+TOLD = {
+    "chat": ([chat("a"), chat("b")], ["ab"]),
+    "two choices": ([chat("a"), chat("b", 1), chat("c"), chat("d", 1)], ["ac", "bd"]),
+    "arguments": ([call("a", 0), call("b", 1), call("c", 0), call("d", 1)], ["ac", "bd"]),
+    "response": ([delta("a"), {"type": "ping"}, delta("b"), delta("c", 1), delta("d", 1)], ["ab", "cd"]),
+    "messages": ([{"index": 0, "delta": {"type": "text_delta", "text": text}} for text in "ab"], ["ab"]),
+    "completions": ([{"choices": [{"index": 0, "text": text}]} for text in "ab"], ["ab"]),
+    "logprobs": ([token("a"), token("b")], ["ab"]),
+    "logprobs of completions": ([{"choices": [{"index": 0, "logprobs": {"tokens": ["a", "b"]}}]}], ["ab"]),
+    "one piece": ([chat("a")], []),
+    "no piece": ([{"id": "a", "delta": 1}, {"id": "b"}], []),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_told_in_pieces(name: str) -> None:
+    events, told = TOLD[name]
+    assert [lane.text for lane in joined_deltas([json.dumps(event) for event in events])] == told
+
+
+@pytest.mark.parametrize("data", [None, "[DONE]", '{"delta', '"delta"', "[" * 100_000 + '"delta"', ""])
+def test_other_data(data: str | None) -> None:
+    assert joined_deltas([data, data]) == ()
+
+
+def test_pieces_are_changed_where_they_stand() -> None:
+    events = [json.dumps(chat(text), indent=2) for text in ("xA", "B", "Cy", "z")]
+    (lane,) = joined_deltas(events)
+    pieces = list(lane.edited([(1, 4, "<K>")]))
+    assert [(piece.event, piece.text) for piece in pieces] == [(0, "x<K>"), (1, ""), (2, "y")]
+    assert with_fragments(events[2], pieces[2:]) == events[2].replace("Cy", "y")
+
+
+def test_what_tells_of_a_token_beside_it_goes_too() -> None:
+    (lane,) = joined_deltas([data := json.dumps(token("a")), json.dumps(token("b"))])
+    left = json.loads(with_fragments(data, list(lane.edited([(0, 1, "<K>")]))))
+    one = {"token": "<K>", "bytes": None, "logprob": 0, "top_logprobs": []}
+    assert left["choices"][0]["logprobs"]["content"] == [one]
+
+
+def test_of_completions_too() -> None:
+    logprobs = {"tokens": ["a", "b"], "top_logprobs": [{"a": 0}, {"b": 0}], "text_offset": [0, 1]}
+    data = json.dumps({"choices": [{"index": 0, "logprobs": logprobs}]})
+    (lane,) = joined_deltas([data])
+    left = json.loads(with_fragments(data, list(lane.edited([(0, 2, "<K>")]))))
+    assert left["choices"][0]["logprobs"] == {"tokens": ["<K>", ""], "top_logprobs": None, "text_offset": [0, 1]}

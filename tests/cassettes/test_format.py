@@ -302,10 +302,6 @@ def test_what_does_not_fit_is_told_where_it_stands(old: str, new: str, told: str
     assert str(caught.value).startswith(f"c.yaml:{told}")
 
 
-def test_placeholders_are_known_by_their_place_only() -> None:
-    text = LEAST.replace("{status: 200, sha256: unknown}", "\n  status: 200\n  frames:\n    - 0\n  sha256: unknown")
-    with pytest.raises(CassetteError, match=r"c\.yaml:8:7: an event has one of data, raw and base64"):
-        read(text)
 
 
 @given(hostile.episodes)

@@ -1,4 +1,4 @@
-"""Export episodes as HAR 1.2, with the times of stream events in a field of our own."""
+"""Export episodes as HAR 1.2."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import parse_qsl, quote
 
-from mockserver.cassettes.convert.imports import EVENT_TIMES
 from mockserver.core.episode import Episode, Recorded, Sent
 from mockserver.core.http import Headers
 from mockserver.core.json import Json
@@ -73,7 +72,6 @@ def _post_data(sent: Sent) -> Json:
 
 def _response(reply: Recorded) -> Json:
     body = reply.bytes
-    times = {EVENT_TIMES: [[_ms(at), len(data)] for at, data in reply.frames]} if reply.frames is not None else {}
     return {
         "status": reply.status,
         "statusText": _phrase(reply.status),
@@ -84,7 +82,6 @@ def _response(reply: Recorded) -> Json:
         "redirectURL": "",
         "headersSize": -1,
         "bodySize": len(body),
-        **times,
     }
 
 

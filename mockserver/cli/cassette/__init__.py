@@ -12,7 +12,7 @@ COMMANDS: Mapping[str, str] = {
     "verify": "Find damaged, old, leaking or unused episodes.",
     "scrub": "Remove secrets, and what the settings name, from a cassette.",
     "rules": "Write rules that answer as the episodes do.",
-    "import": "Import vcrpy cassettes, HAR files or a server's journal.",
+    "import": "Import vcrpy cassettes or HAR files.",
     "export": "Export a cassette as HAR.",
     "prune": "Remove episodes by number, age or lack of use.",
 }

@@ -73,7 +73,7 @@ def export_command(name: str, output: Path | None, force: bool, **flags: Json) -
 @click.option("--dialect", help="The dialect of the recordings [found by host].")
 @cassettes_flag("scrub", "allow_secrets")
 def import_command(files: tuple[str, ...], into: str | None, dialect: str | None, **flags: Json) -> None:
-    """Import each FILE (`-` reads standard input): a vcrpy cassette (YAML or JSON), a HAR file or a server's journal.
+    """Import each FILE (`-` reads standard input): a vcrpy cassette (YAML or JSON) or a HAR file.
 
     Secrets are scrubbed. Calls that cannot be imported are reported and skipped; the exit code is then 1, or 2 if
     nothing was imported.
@@ -81,7 +81,6 @@ def import_command(files: tuple[str, ...], into: str | None, dialect: str | None
     \b
     mockserver cassette import tests/cassettes/test_chat.yaml
     mockserver cassette import one.har two.har --into chat
-    curl -s 'http://127.0.0.1:8000/__mockserver__/api/calls?bodies=true' | mockserver cassette import - --into chat
     """
     if dialect is not None and dialect not in discover():
         raise ConfigError(f'unknown dialect "{dialect}"; known: {", ".join(discover())}')
@@ -104,7 +103,7 @@ def _append(found: Imported, cassette: CassetteFile, where: Folder, file: str) -
     """Append episodes to a cassette; return how many it has of them now, and how many were refused."""
     redact, taken, refused = redactor(where.settings), 0, 0
     existing = set(map(_identity, cassette.load())) if cassette.exists else set()
-    for episode, place in zip(found.episodes, found.places, strict=True):
+    for place, episode in found.episodes:
         try:
             clean = redact.episode(episode)
             if _identity(clean) in existing:
@@ -117,7 +116,7 @@ def _append(found: Imported, cassette: CassetteFile, where: Folder, file: str) -
             why = [str(error.mistakes[0])]
         if why:
             refused += 1
-            click.echo(line(f"skipped {place}: {'; '.join(why)}", 400), err=True)
+            _skip(f"{place}: {'; '.join(why)}")
     again = len(found.episodes) - taken - refused
     if taken or again:
         known = f"; {again} already there" if again else ""
@@ -125,6 +124,10 @@ def _append(found: Imported, cassette: CassetteFile, where: Folder, file: str) -
     else:
         click.echo(f"{file}: no episode for {cassette.path}", err=True)
     return taken + again, refused
+
+
+def _skip(words: str) -> None:
+    click.echo(line(f"skipped {words}", 400), err=True)
 
 
 def _identity(episode: Episode) -> tuple[object, ...]:
@@ -135,15 +138,12 @@ def _identity(episode: Episode) -> tuple[object, ...]:
 
 def _report_skipped(found: Imported) -> int:
     """Report what was skipped; return how much of it counts. Unknown hosts count only if nothing else was found."""
-    for skipped in found.skipped:
-        click.echo(line(f"skipped {skipped.where}: {skipped.why}", 400), err=True)
-    if found.unknown_hosts:
-        hosts = ", ".join(line(host, 60) for host, _ in found.unknown_hosts[:5]) + ", …" * (
-            len(found.unknown_hosts) > 5
-        )
-        requests = plural(sum(times for _, times in found.unknown_hosts), "request")
-        click.echo(f"skipped {requests} to unknown hosts ({hosts}); set their dialect with --dialect", err=True)
-    return len(found.skipped) + (0 if found.episodes else len(found.unknown_hosts))
+    for where, why in found.skipped:
+        _skip(f"{where}: {why}")
+    if hosts := found.unknown_hosts:
+        shown = ", ".join(line(host, 60) for host in list(hosts)[:5]) + ", …" * (len(hosts) > 5)
+        _skip(f"{plural(sum(hosts.values()), 'request')} to unknown hosts ({shown}); set their dialect with --dialect")
+    return len(found.skipped) + (0 if found.episodes else len(hosts))
 
 
 def _name(file: str) -> str:
@@ -197,7 +197,7 @@ def rules_command(names: tuple[str, ...], output: Path | None, force: bool, **fl
     made = make_rules(calls)
     loadable, broken = _loadable(made.rules)
     for words in (*refused, *(f"{source}: {why}" for source, why in made.skipped), *broken):
-        click.echo(f"skipped {line(words)}", err=True)
+        _skip(words)
     if not loadable:
         raise CassetteError(f"no episode of {', '.join(names)} can become a rule")
     write_output(

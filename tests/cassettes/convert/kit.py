@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-from mockserver.cassettes.convert.imports import ForeignExchange
 from mockserver.cli.cassette.convert import dialect_routes
 
 KNOWN = dialect_routes()
@@ -18,21 +17,6 @@ ANSWER = {
 STREAM = b'data: {"choices": [{"index": 0, "delta": {"content": "Hello"}}]}\n\ndata: [DONE]\n\n'
 URL = "https://api.openai.com/v1/chat/completions"
 JSON = {"content-type": ["application/json"]}
-
-
-def exchange(**changed: Any) -> ForeignExchange:
-    """A foreign exchange."""
-    fields: dict[str, Any] = {
-        "where": "a: 1",
-        "method": "POST",
-        "url": URL,
-        "headers": (("authorization", "Bearer sk-a"),),
-        "body": json.dumps(ASKED).encode(),
-        "status": 200,
-        "reply_headers": (("content-type", "application/json"),),
-        "reply": json.dumps(ANSWER).encode(),
-    }
-    return ForeignExchange(**{**fields, **changed})
 
 
 def interaction(**changed: Any) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def holds(value: Any, shape: Any) -> bool:
 
 
 def test_a_log_is_whole_and_comes_back() -> None:
-    recorded = (chat("Hi", {"text": "Hello é"}), chat("Hi", {"text": "Hello"}, stream=True), chat("x", {"error": 429}))
+    recorded = (chat("Hi", {"text": "Hello é"}), chat("x", {"error": 429}))
     log = har(recorded, "1.0", ADDRESSES)["log"]
     assert (log["version"], log["creator"]) == ("1.2", {"name": "mockserver", "version": "1.0"})
     assert all(holds(entry, ENTRY) for entry in log["entries"])
@@ -50,7 +50,7 @@ def test_a_log_is_whole_and_comes_back() -> None:
         assert abs(sum(entry["timings"].values()) - entry["time"]) < 0.01
     again = import_file(json.dumps({"log": log}).encode(), "a.har", KNOWN)
     assert not again.skipped
-    assert again.episodes == recorded
+    assert tuple(episode for _, episode in again.episodes) == recorded
 
 
 def test_addresses_are_those_of_providers() -> None:
@@ -73,6 +73,5 @@ def test_bytes_that_are_no_text_go_in_base64() -> None:
     (entry,) = har([odd], "1", ADDRESSES)["log"]["entries"]
     assert (entry["response"]["content"]["encoding"], entry["response"]["content"]["text"]) == ("base64", "/wA=")
     assert entry["response"]["statusText"] == ""
-    assert (
-        import_file(json.dumps(har([odd], "1", ADDRESSES)).encode(), "a", KNOWN).episodes[0].reply.body == b"\xff\x00"
-    )
+    ((_, again),) = import_file(json.dumps(har([odd], "1", ADDRESSES)).encode(), "a", KNOWN).episodes
+    assert again.reply.body == b"\xff\x00"

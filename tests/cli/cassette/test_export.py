@@ -8,7 +8,7 @@ from tests.kit.episodes import chats
 
 
 def test_there_and_back(place: Place) -> None:
-    place.keep("chat", *chats(("Hi", "Hello"), ("Ho", "Hullo"), stream=True))
+    place.keep("chat", *chats(("Hi", "Hello"), ("Ho", "Hullo")))
     ran = place.run("export", "chat", "-o", "chat.har")
     assert (ran.code, ran.out, ran.err) == (0, "", "chat.har: 2 episodes\n")
     assert place.run("import", "chat.har", "--into", "again").code == 0

@@ -302,8 +302,6 @@ def test_what_does_not_fit_is_told_where_it_stands(old: str, new: str, told: str
     assert str(caught.value).startswith(f"c.yaml:{told}")
 
 
-
-
 @given(hostile.episodes)
 @thrown(300)
 def test_what_was_written_is_read_to_the_byte(episode: Episode) -> None:

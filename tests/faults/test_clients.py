@@ -1,9 +1,10 @@
-"""What the official clients make of each fault stands in docs/faults.md, in tables that these tests hold.
+"""What the official clients see of each fault: these tests compare the tables in docs/faults.md.
 
 `pytest -n 0 tests/faults/test_clients.py --update` writes them.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,23 +15,23 @@ from tests.faults.clients import CLIENTS, Asked
 from tests.kit.served import Served
 
 PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
-BRIEFLY = 1.5  # seconds for what never comes
+BRIEFLY = 1.5  # seconds to wait for a stalled answer
 Column = dict[str, str]
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_the_page_tells_what_clients_see(server: Served, client: str, stream: bool, update: bool) -> None:
+def test_docs_show_what_clients_see(server: Served, client: str, stream: bool, update: bool) -> None:
     seen = column(server, client, stream=stream)
     name = "stream" if stream else "plain"
     if update:
         text = PAGE.read_text()
-        PAGE.write_text(told(text, name, {**columns(text, name), client: seen}))
+        PAGE.write_text(page_with(text, name, {**columns(text, name), client: seen}))
     assert columns(PAGE.read_text(), name)[client] == seen
 
 
 def column(server: Served, client: str, *, stream: bool) -> Column:
-    """What a client sees of each fault, each time on a connection that brought an intact answer before."""
+    """Return what a client sees of each fault, on a connection that brought an intact answer before."""
     found = {}
     for case in CASES:
         prompt = "call" if case in IN_CALLS else "hello"
@@ -42,21 +43,26 @@ def column(server: Served, client: str, *, stream: bool) -> Column:
 
 
 def columns(page: str, name: str) -> Mapping[str, Column]:
-    """The columns of a table in the page, by client."""
+    """Return what each client sees, from a table of the page."""
     found = _marked(name).search(page)
     assert found, f"docs/faults.md has no table of {name} answers"
-    rows = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in found["table"].strip().splitlines()]
-    if not rows:
-        return {}
-    (_, *clients), _, *cells = rows
-    return {client: {row[0].strip("`"): row[at] for row in cells} for at, client in enumerate(clients, start=1)}
+    seen: dict[str, Column] = {client: {} for client in CLIENTS}
+    for line in found["table"].strip().splitlines()[2:]:
+        case, usual, others = (cell.strip() for cell in line.strip()[1:-1].split(" | "))
+        exceptions = dict(each.split(": ", 1) for each in others.split("; ") if each)
+        for client in CLIENTS:
+            seen[client][case.strip("`")] = exceptions.get(client, usual)
+    return seen
 
 
-def told(page: str, name: str, seen: Mapping[str, Column]) -> str:
-    """The page with this table in the place of the one before it."""
-    clients = [client for client in CLIENTS if client in seen]
-    rows = [["fault", *clients], ["---"] * (len(clients) + 1)]
-    rows += [[f"`{case}`", *(seen[client].get(case, "?") for client in clients)] for case in CASES]
+def page_with(page: str, name: str, seen: Mapping[str, Column]) -> str:
+    """Return the page with this table: what most clients see, and those that see something else."""
+    rows = [["fault", "most clients", "others"], ["---"] * 3]
+    for case in CASES:
+        row = {client: seen[client].get(case, "?") for client in CLIENTS}
+        usual = Counter(row.values()).most_common(1)[0][0]
+        others = "; ".join(f"{client}: {result}" for client, result in row.items() if result != usual)
+        rows.append([f"`{case}`", usual, others])
     table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
     return _marked(name).sub(lambda found: f"{found['mark']}\n\n{table}\n\n", page)
 
@@ -65,8 +71,8 @@ def _marked(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?P<mark><!-- seen: {name} -->)\n(?P<table>.*?)(?=<!-- end -->)", re.DOTALL)
 
 
-def test_an_old_table_is_noticed() -> None:
+def test_outdated_table_is_noticed() -> None:
     seen = {client: dict.fromkeys(CASES, "x") for client in CLIENTS}
-    page = told("<!-- seen: plain -->\n<!-- end -->", "plain", seen)
+    page = page_with("<!-- seen: plain -->\n<!-- end -->", "plain", seen)
     assert columns(page, "plain") == seen
     assert columns(page.replace("x", "y"), "plain") != columns(page, "plain")

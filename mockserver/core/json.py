@@ -1,6 +1,7 @@
 """JSON text: encode it compactly, parse it without raising."""
 
 import json
+from collections.abc import Callable, Mapping
 from typing import Any
 
 Json = Any  # JSON is the one place where Any is honest
@@ -14,3 +15,15 @@ def parsed(text: str, otherwise: Json = None) -> Json:
         return json.loads(text)
     except (ValueError, RecursionError):
         return otherwise
+
+
+def map_texts(value: Json, change: Callable[[str], Json]) -> Json:
+    """The value with each text in it changed, but for keys; tuples become lists."""
+    match value:
+        case str():
+            return change(value)
+        case Mapping():
+            return {name: map_texts(inner, change) for name, inner in value.items()}
+        case list() | tuple():
+            return [map_texts(inner, change) for inner in value]
+    return value

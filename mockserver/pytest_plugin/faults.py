@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.config.errors import MockserverError, Place
 from mockserver.reports.calls import NO_CALLS
-from mockserver.testing.fault_matrix import FaultCase, FaultMatrix, FaultRow, HungError, RunResult, TimeLimit, judge
+from mockserver.testing.fault_matrix import FaultCase, FaultMatrix, FaultRow, HungError, RunResult, TimeLimit
 from mockserver.testing.transport.in_process import EndlessError
 
 if TYPE_CHECKING:
@@ -48,9 +48,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     except BaseException as raised:
         error = raised
     server.wait_until_idle(_CLOSING)
-    verdict = judge(case, _result(error, limit), server.calls)
+    row = matrix.row(_test(item, case), case, _result(error, limit), server.calls)
     server.close_open()
-    row = matrix.criteria.row(_test(item, case), case, verdict)
     _note(item, row)
     if row.bad:
         _fail(f"{row.fault}: {row.told}", error, hung=limit.exceeded)

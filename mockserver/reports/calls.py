@@ -10,7 +10,7 @@ from typing import Any
 from mockserver.cassettes.redaction.redact import Secrets, secrets_of
 from mockserver.core.call import Call, Message, Tool
 from mockserver.core.exchange import Exchange, frames
-from mockserver.core.json import Json
+from mockserver.core.json import Json, map_texts
 from mockserver.core.plan import Usage
 from mockserver.core.text import one_line, plural, shown, truncate
 from mockserver.rules.load import Rule
@@ -279,19 +279,12 @@ def _block(head: str, text: str) -> Iterator[str]:
 
 
 def _as_json(value: Json) -> str:
-    return json.dumps(_hashed(value), ensure_ascii=False, sort_keys=isinstance(value, Mapping))
+    return json.dumps(map_texts(value, _hashed), ensure_ascii=False, sort_keys=isinstance(value, Mapping))
 
 
-def _hashed(value: Json) -> Json:
-    """The value with base64 data as hashes."""
-    match value:
-        case str():
-            return _BASE64.sub(lambda found: f"{found[1]}sha256:{sha256(found[2].encode()).hexdigest()[:12]}", value)
-        case Mapping():
-            return {name: _hashed(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [_hashed(inner) for inner in value]
-    return value
+def _hashed(text: str) -> str:
+    """The text with base64 data as hashes."""
+    return _BASE64.sub(lambda found: f"{found[1]}sha256:{sha256(found[2].encode()).hexdigest()[:12]}", text)
 
 
 _FIRST_ERROR, _RULE_FAILED = 400, 500  # statuses

@@ -12,6 +12,7 @@ from mockserver.cassettes.redaction.redact import Secrets
 from mockserver.core import tool_results
 from mockserver.core.call import Call, Message
 from mockserver.core.exchange import ConditionResult
+from mockserver.core.json import map_texts
 from mockserver.core.text import one_line, shown
 from mockserver.reports.calls import masked
 from mockserver.rules.match.predicates import PREDICATES, Lens, part_of, pieces, same
@@ -291,20 +292,8 @@ def _hidden(result: ConditionResult) -> ConditionResult:
 
 
 def _redacted(result: ConditionResult, secrets: Secrets) -> ConditionResult:
-    return replace(
-        result, expected=_without_secrets(result.expected, secrets), actual=_without_secrets(result.actual, secrets)
-    )
-
-
-def _without_secrets(value: object, secrets: Secrets) -> object:
-    match value:
-        case str():
-            return secrets.text(value)
-        case Mapping():
-            return {name: _without_secrets(inner, secrets) for name, inner in value.items()}
-        case list() | tuple():
-            return [_without_secrets(inner, secrets) for inner in value]
-    return value
+    expected, actual = (map_texts(value, secrets.text) for value in (result.expected, result.actual))
+    return replace(result, expected=expected, actual=actual)
 
 
 def _message(call: Call, message: Message, secrets: Secrets) -> Iterator[str]:

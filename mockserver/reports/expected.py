@@ -179,16 +179,8 @@ def _literal(value: Json, constants: Mapping[object, str], text: Callable[[str],
 
 def _quoted(text: str) -> str:
     """A text in double quotes, with escapes that Python and YAML share."""
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _escaped(letter: str) -> str:
-    if letter in '"\\':
-        return f"\\{letter}"
-    if letter.isprintable():
-        return letter
-    code = ord(letter)
-    return _ESCAPES.get(letter) or (f"\\u{code:04x}" if code < _FIRST_LONG else f"\\U{code:08x}")
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(x if x.isprintable() else x.encode("unicode_escape").decode() for x in escaped) + '"'
 
 
 def _yaml_text(text: str) -> str:
@@ -215,7 +207,5 @@ def _answer(then: Table) -> str:
     return f".reply({', '.join(f'{name}={python(value)}' for name, value in then.items())})"
 
 
-_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-_FIRST_LONG = 0x10000  # the first character that needs eight digits
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:[./-][A-Za-z0-9_]+)*")
 _YAML_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))

@@ -11,7 +11,7 @@ from mockserver.dialects import discover
 from mockserver.server.run import ADDRESS, key_in
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, OpenAI
+    from openai import OpenAI
 
 
 class EnvironmentPatch:
@@ -75,35 +75,22 @@ def unpatched_environ() -> Mapping[str, str]:
 _ACTIVE: list[EnvironmentPatch] = []  # not restored yet, the latest last
 
 
-def client(env: Mapping[str, str], dialect: str, **options: Any) -> "OpenAI":
-    """A client for the server of these variables; `options` are the client's own. Raises ConfigError."""
-    openai, given = _openai(), {**_options(env, dialect), **options}
-    made: OpenAI = (openai.AzureOpenAI if dialect == _AZURE else openai.OpenAI)(**given)
-    return made
-
-
-def async_client(env: Mapping[str, str], dialect: str, **options: Any) -> "AsyncOpenAI":
-    """The asynchronous client."""
-    openai, given = _openai(), {**_options(env, dialect), **options}
-    made: AsyncOpenAI = (openai.AsyncAzureOpenAI if dialect == _AZURE else openai.AsyncOpenAI)(**given)
-    return made
-
-
-def shared_client(env: Mapping[str, str], before: "OpenAI | None") -> "OpenAI":
-    """The previous client for OpenAI's dialect, if it is open and has the same address and key, or a new one."""
-    given = _options(env, "openai")
-    if before is None or before.is_closed():
-        return client(env, "openai")
-    same = (str(before.base_url).rstrip("/"), before.api_key) == tuple(given.values())
-    return before if same else client(env, "openai")
-
-
-def _openai() -> Any:
+def openai_client(kind: str, env: Mapping[str, str], dialect: str, options: Mapping[str, Any]) -> Any:
+    """A client (`OpenAI`, `AsyncOpenAI`) for the server of these variables, with more options. Raises ConfigError."""
     try:
         import openai
     except ImportError as error:
         raise ConfigError("client() needs OpenAI's client: pip install openai") from error
-    return openai
+    if dialect == _AZURE:
+        kind = kind.replace("OpenAI", "AzureOpenAI")
+    return getattr(openai, kind)(**{**_options(env, dialect), **options})
+
+
+def is_usable(client: "OpenAI", env: Mapping[str, str]) -> bool:
+    """Whether a client for OpenAI's dialect is open and has the address and key of these variables."""
+    if client.is_closed():
+        return False
+    return {"base_url": str(client.base_url).rstrip("/"), "api_key": client.api_key} == _options(env, "openai")
 
 
 def _options(env: Mapping[str, str], dialect: str) -> dict[str, Any]:

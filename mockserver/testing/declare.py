@@ -4,12 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from mockserver.config.errors import ConfigError, MockserverError, Place
+from mockserver.config.errors import ConfigError, MockserverError
 from mockserver.core.call import Call
 from mockserver.core.draft import RenderContext, RuleAnswer
-from mockserver.core.json import Json
+from mockserver.core.json import map_texts
 from mockserver.core.plan import Failure
 from mockserver.reports.calls import sources
 from mockserver.rules.answer.compile import Responder
@@ -18,40 +18,18 @@ from mockserver.rules.templates import is_template
 from mockserver.testing.calls import Calls
 from mockserver.testing.options import Details, Then, When, caller, table
 
+if TYPE_CHECKING:
+    from mockserver.testing.server import MockServer
+
 __tracebackhide__ = True  # pytest shows the line of the test instead
 
 Asked = Call  # the parsed request, under the name that tests use
 Function = Callable[[Asked], Any]  # returns a text, or a table like `then`
 
 
-def _function_responder(
-    function: Function, compiled: Callable[[Mapping[str, Json]], Responder], failed: Callable[[Exception], str]
-) -> Responder:
-    """A responder that calls a function; if it raises, the answer is a 500 with the message of `failed`."""
-
-    def respond(scope: RenderContext) -> RuleAnswer:
-        try:
-            returned = function(scope.call)
-            if not isinstance(returned, str | Mapping):
-                raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
-            answer = compiled(literal({"text": returned} if isinstance(returned, str) else returned))
-        except Exception as error:
-            raise Failure("server_error", failed(error), status=500, headers=_FINAL) from error
-        return answer(scope)
-
-    return respond
-
-
-def literal(value: Any) -> Any:
-    """A value whose texts are sent as they are, even if they look like templates."""
-    match value:
-        case str():
-            return f"{{{{ {json.dumps(value, ensure_ascii=False)} }}}}" if is_template(value) else value
-        case Mapping():
-            return {name: literal(inner) for name, inner in value.items()}
-        case list() | tuple():
-            return [literal(inner) for inner in value]
-    return value
+def literal(text: str) -> str:
+    """A text that is sent as it is, even if it looks like a template."""
+    return f"{{{{ {json.dumps(text, ensure_ascii=False)} }}}}" if is_template(text) else text
 
 
 _FINAL = (("x-should-retry", "false"),)  # OpenAI's clients would retry a 500, which fails again
@@ -81,35 +59,13 @@ class UniqueNames:
         return found
 
 
-class RuleServer(Protocol):
-    """The part of MockServer that a declared rule uses."""
-
-    names: UniqueNames
-
-    def compiled(self, rule: Mapping[str, Json], place: Place) -> Rule:
-        """A rule declared at a place of a program. Raises RuleError."""
-
-    def update_rules(self) -> None:
-        """Use the rules that are declared now."""
-
-    def remove_rule(self, declared: "Declared") -> None:
-        """Remove a declared rule."""
-
-    def function_failed(self, declared: "Declared", error: Exception) -> None:
-        """Note that a reply function raised."""
-
-    @property
-    def calls(self) -> Calls:
-        """All calls so far."""
-
-
 class Declared:
     """A rule that `on(...)` declared; call one of its methods to give it an answer.
 
     Every method returns the rule. Mistakes raise RuleError with the file and line of the test.
     """
 
-    def __init__(self, server: RuleServer, name: str | None, when: When) -> None:
+    def __init__(self, server: "MockServer", name: str | None, when: When) -> None:
         self.place = caller()
         if name is not None and not isinstance(name, str):
             raise ConfigError(
@@ -185,14 +141,22 @@ class Declared:
         return self._server.calls.of(lambda call: source in (*sources(call), *call.modified_by))
 
     def _calling(self, function: Function, more: Mapping[str, Any]) -> Responder:
-        def compiled(then: Mapping[str, Json]) -> Responder:
-            return self._server.compiled({"then": {**more, **then}}, self.place).then.respond
+        """A responder that calls a function; if it raises, the answer is a 500."""
 
-        def failed(error: Exception) -> str:
-            self._server.function_failed(self, error)
-            return f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
+        def respond(scope: RenderContext) -> RuleAnswer:
+            try:
+                returned = function(scope.call)
+                if not isinstance(returned, str | Mapping):
+                    raise TypeError(f"it must return a text or a table like `then`, not {type(returned).__name__}")
+                then = map_texts({"text": returned} if isinstance(returned, str) else returned, literal)
+                answer = self._server.compiled({"then": {**more, **then}}, self.place).then.respond
+            except Exception as error:
+                self._server.function_failed(self, error)
+                why = f"{self.where}: the function of this rule raised {type(error).__name__}: {error}"
+                raise Failure("server_error", why, status=500, headers=_FINAL) from error
+            return answer(scope)
 
-        return _function_responder(function, compiled, failed)
+        return respond
 
     def _answered(self, then: Mapping[str, Any], responder: Responder | None = None) -> Self:
         if self.rule is not None:
@@ -202,7 +166,7 @@ class Declared:
             )
         times = {} if self.expected_calls is None else {"times": self.expected_calls}
         named = {} if self._name is None else {"name": self._name}
-        spec = {**named, "when": self._when, **times, "then": _plain(then)}
+        spec = {**named, "when": self._when, **times, "then": map_texts(then, str)}
         try:
             compiled = self._server.compiled(spec, self.place)
         except MockserverError as error:
@@ -212,13 +176,6 @@ class Declared:
         self.rule = rule if responder is None else replace(rule, then=replace(rule.then, respond=responder), slow=True)
         self._server.update_rules()
         return self
-
-
-def _plain(value: Any) -> Any:
-    """A value as it would be read from a file, with lists for tuples."""
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 _SEPARATE = ("retry_after", "headers", "timing", "faults")

@@ -164,66 +164,47 @@ class FaultCase:
     at: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FaultSelection:
-    """Which faults to inject; by default, DEFAULT_ERRORS and DEFAULT_FAULTS.
-
-    `positions` replace the default ones of the faults that support them. Each fault hits `times` calls (None: all) of
-    those that match `when`.
-    """
-
-    faults: Sequence[Written] = ()
-    positions: Sequence[str | Mapping[str, Any]] = ()
-    errors: Sequence[Written] | None = None
-    retry_after: float | str | None = 1
-    times: int | None = 1
-    when: Mapping[str, Json] | None = None
-
-    def cases(self, place: Place) -> tuple[FaultCase, ...]:
-        """The cases: first without a fault, then errors, then faults. Raises ConfigError."""
-        default = not self.faults and self.errors is None
-        errors = DEFAULT_ERRORS if default else self.errors or ()
-        faults = self.faults if self.faults or not default else tuple(DEFAULT_FAULTS)
-        try:
-            made = [*map(self._error, errors), *(case for fault in faults for case in self._at_positions(fault))]
-        except ValueError as error:
-            raise ConfigError(Mistake(str(error), place)) from None
-        unique = {case.name: case for case in made}
-        return (INTACT, *self._with_rules(tuple(unique.values()), place))
-
-    def _with_rules(self, cases: Sequence[FaultCase], place: Place) -> Iterator[FaultCase]:
-        common = {"when": dict(self.when or {}), **({} if self.times is None else {"times": self.times})}
-        rules = [{"name": case.name, **common, "then": case.then} for case in cases]
-        ready = compiled((Document.at({"rules": rules}, place),), None)
-        pairs = enumerate(zip(cases, ready, strict=True), 1)
-        return (replace(case, rule=rule, at=at) for at, (case, rule) in pairs)
-
-    def _error(self, error: Written) -> FaultCase:
-        """An error, for a rate limit with Retry-After."""
-        if isinstance(error, Mapping):
-            return FaultCase(f"error={error.get('status', error.get('reason', '?'))}", "error", {"error": dict(error)})
-        code = _scalar(str(error).removeprefix("error="))
-        later = {"retry_after": self.retry_after} if code in _RATE_LIMIT and self.retry_after is not None else {}
-        return FaultCase(f"error={code}", "error", {"error": code, **later})
-
-    def _at_positions(self, fault: Written) -> Iterator[FaultCase]:
-        """A fault with its options, or without any at each of its positions."""
+def _cases(place: Place, faults: Sequence[Written], given: Mapping[str, Any]) -> tuple[FaultCase, ...]:
+    """The cases: first without a fault, then errors, then faults; by default the usual ones."""
+    usual = not faults and given.get("errors") is None
+    retry_after = given.get("retry_after", 1)
+    errors = DEFAULT_ERRORS if usual else _as_list(given.get("errors") or ())
+    made = [_error(error, retry_after) for error in errors]
+    positions = [_position(each) for each in _as_list(given.get("positions") or ())]
+    for fault in tuple(DEFAULT_FAULTS) if usual else faults:
         if isinstance(fault, int) or str(fault).startswith("error="):
-            yield self._error(fault)
-            return
-        name, table = _parsed(fault)
-        if table or name not in _ALL:
-            yield _fault(name, table)
-            return
-        own = [_position(each) for each in self.positions if _supports(name, _position(each))]
-        yield from (_fault(name, position) for position in own or DEFAULT_FAULTS.get(name, ({},)))
+            made.append(_error(fault, retry_after))
+        else:
+            made += _at_positions(fault, positions)
+    cases = tuple({case.name: case for case in made}.values())
+    times = given.get("times", 1)
+    common = {"when": table(given.get("when") or {}), **({} if times is None else {"times": times})}
+    written = [{"name": case.name, **common, "then": case.then} for case in cases]
+    rules = compiled((Document.at({"rules": written}, place),), None)
+    pairs = enumerate(zip(cases, rules, strict=True), 1)
+    return (INTACT, *(replace(case, rule=rule, at=at) for at, (case, rule) in pairs))
 
 
-def _fault(name: str, table: Mapping[str, Json]) -> FaultCase:
-    written = ",".join(key if value is True else f"{key}={value}" for key, value in table.items())
-    return FaultCase(
-        f"{name}@{written}" if written else name, name, {"faults": [{name: dict(table)} if table else name]}
-    )
+def _error(error: Written, retry_after: float | str | None) -> FaultCase:
+    """An error, for a rate limit with Retry-After."""
+    if isinstance(error, Mapping):
+        return FaultCase(f"error={error.get('status', error.get('reason', '?'))}", "error", {"error": dict(error)})
+    code = _scalar(str(error).removeprefix("error="))
+    later = {"retry_after": retry_after} if code in _RATE_LIMIT and retry_after is not None else {}
+    return FaultCase(f"error={code}", "error", {"error": code, **later})
+
+
+def _at_positions(fault: str | Mapping[str, Any], positions: Sequence[Mapping[str, Json]]) -> Iterator[FaultCase]:
+    """A fault with its options, or without any at each of its positions."""
+    name, options = _parsed(fault)
+    if options or name not in _ALL:
+        places: Sequence[Mapping[str, Json]] = [options]
+    else:
+        places = [each for each in positions if _supports(name, each)] or DEFAULT_FAULTS.get(name, ({},))
+    for place in places:
+        written = ",".join(key if value is True else f"{key}={value}" for key, value in place.items())
+        then: Json = {"faults": [{name: dict(place)} if place else name]}
+        yield FaultCase(f"{name}@{written}" if written else name, name, then)
 
 
 def _parsed(fault: str | Mapping[str, Any]) -> tuple[str, Mapping[str, Json]]:
@@ -296,69 +277,88 @@ class RunResult:
     """How a run ended: it passed, raised an error, or failed an assertion.
 
     `told` is the error or the assertion in short, `names` are those by which the error can be expected, `hung` is what
-    it was doing at the time limit. `same`: its result is the same as without a fault.
+    it was doing at the time limit. `same`: whether its result is the same as without a fault, if that is known.
     """
 
     how: Literal["passed", "raised", "failed"]
     told: str = ""
     names: tuple[str, ...] = ()
     hung: str = ""
-    same: bool = False
+    same: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """The outcome of a run (a key of OUTCOMES), the same with details, and additional outcomes."""
+class _Run:
+    """A run under a case, its calls, and those hit by the fault."""
 
-    outcome: str
-    told: str
-    asked: str = ""
-    names: tuple[str, ...] = ()
-    also: Mapping[str, str] = field(default_factory=dict)  # left_open, ignored_retry_after, with details
-
-
-@dataclass(frozen=True, slots=True)
-class Criteria:
-    """Which outcomes are good: those expected under a fault, and bad ones that are allowed.
-
-    `expect` maps names of cases or faults to outcomes or names of errors; a fault that was not injected meets it.
-    """
-
-    expect: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    allow: Sequence[str] = ()
-
-    def row(self, test: str, case: FaultCase, verdict: Verdict) -> FaultRow:
-        """The verdict as a row of the matrix."""
-        expected = self.expect.get(case.name, self.expect.get(case.kind))
-        bad, told = verdict.outcome in BAD and verdict.outcome not in self.allow, verdict.told
-        if expected is not None and verdict.outcome != "unaffected":
-            bad = {verdict.outcome, *verdict.names, *verdict.also}.isdisjoint(expected)
-            told += f"; expected {' or '.join(expected)}" if bad else ""
-        worse = verdict.also.keys() - {*self.allow, *(expected or ())}
-        told = "; ".join([told, *verdict.also.values()])
-        return FaultRow(test, case.name, verdict.asked, verdict.outcome, told, bad or bool(worse), case.at)
-
-
-def judge(case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> Verdict:
-    """The outcome of a run under a case, whose rule was tried before all others."""
-    source = None if case.rule is None else case.rule.source
-    seen = _Seen(calls, [call for call in calls if source in (call.source, *call.modified_by)])
-    first = next(iter(seen.hit or calls), None)
-    kind = "" if first is None else "stream" if first.stream else "plain"
-    outcome, told = _outcome(case, result, seen)
-    return Verdict(outcome, told, kind, result.names if outcome == "raised" else (), dict(_also(result, seen)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """All calls, and those hit by the fault."""
-
+    case: FaultCase
+    result: RunResult
     calls: Sequence[ReceivedCall]
     hit: Sequence[ReceivedCall]
 
     def retries(self, call: ReceivedCall) -> Sequence[ReceivedCall]:
         """The later calls with the same request, even to another model."""
         return [each for each in self.calls if each.number > call.number and _same(each, call)]
+
+    def outcome(self) -> tuple[str, str]:
+        """The outcome, and the same with details."""
+        result, retries = self.result, len(self.retries(self.hit[0])) if self.hit else 0
+        after = f", {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
+        if result.hung:
+            return "hung", f"hung: {result.hung}{after}"
+        unmatched = next((call for call in self.calls if call.source == "unmatched"), None)
+        if unmatched is not None:
+            return "failed", f"failed: no rule answered {call_line(unmatched)}"
+        if result.how == "raised":
+            return "raised", f"raised {result.told}{after}"
+        short = next((call for call in self.hit if self._is_truncated(call) and not self.retries(call)), None)
+        if short is not None and not result.same:
+            return "truncated", _accepted(short)
+        if result.how == "failed":
+            return "failed", f"failed: {result.told}{after}"
+        if why := self._unaffected():
+            return "unaffected", f"unaffected: {why}"
+        return "recovered", f"recovered{after}{', but its output differs' if result.same is False else ''}"
+
+    def also(self) -> Iterator[tuple[str, str]]:
+        """The additional outcomes, with details."""
+        still = next((call for call in self.calls if call.ended == "open"), None)
+        if still is not None and not self.result.hung:
+            yield "left_open", f"left the stream of call {still.number} open"
+        for call in self.hit:
+            advertised, retries = _retry_after(call), self.retries(call)
+            waited = (
+                retries[0].row.began - (call.row.began + call.row.elapsed) if advertised and retries else advertised
+            )
+            if waited < advertised * _ALMOST:
+                when = "at once" if waited < _AT_ONCE else f"after {waited:.1f} s"
+                yield "ignored_retry_after", f"ignored Retry-After: retried {when}, not after {advertised:g} s"
+                return
+
+    def _unaffected(self) -> str:
+        """Why the fault could not be injected; empty if it was."""
+        if self.case.rule is None:
+            return ""
+        if not self.hit:
+            return "no call matches" if self.calls else "no calls received"
+        if self.case.kind in ANSWER_FAULTS and not any(_CALLS_TOOL.search(call.reply) for call in self.hit):
+            return "the answer has no tool call"
+        if self.case.kind in _ENDING and all(call.ended == "complete" for call in self.hit):
+            return "the answer ends before that"
+        return ""
+
+    def _is_truncated(self, call: ReceivedCall) -> bool:
+        """Whether an answer lacks its end because of the fault, not because the program stopped reading."""
+        row, missed = call.row, self.result.how == "failed" or _waited(call)
+        left = self.case.kind == "stall" and row.ended == "client left" and row.size > 0 and missed
+        cut = row.ended in ("cut short", "disconnected", "reset", "complete")
+        empty = row.ended == "complete" and not row.size  # a 204, for one
+        if call.status >= 400 or row.size > MOST_KEPT or empty or not (left or cut):
+            return False
+        if row.streams:
+            return not any(_FINISH.search(frame) for frame in call.frames)
+        said = parsed(call.reply.decode("utf-8", "replace"))
+        return said is None or (isinstance(said, Mapping) and said.get("error") is not None)
 
 
 def _same(one: ReceivedCall, other: ReceivedCall) -> bool:
@@ -367,53 +367,6 @@ def _same(one: ReceivedCall, other: ReceivedCall) -> bool:
         return bool(one.body == other.body)
     texts = [[(message.role, message.text) for message in call.messages] for call in (first, second)]
     return first.operation == second.operation and texts[0] == texts[1]
-
-
-def _outcome(case: FaultCase, result: RunResult, seen: _Seen) -> tuple[str, str]:
-    """The outcome, and the same with details."""
-    retries = len(seen.retries(seen.hit[0])) if seen.hit else 0
-    after = f", {retries} retr{'y' if retries == 1 else 'ies'}" if retries else ""
-    if result.hung:
-        return "hung", f"hung: {result.hung}{after}"
-    unmatched = next((call for call in seen.calls if call.source == "unmatched"), None)
-    if unmatched is not None:
-        return "failed", f"failed: no rule answered {call_line(unmatched)}"
-    if result.how == "raised":
-        return "raised", f"raised {result.told}{after}"
-    short = next((call for call in seen.hit if _is_truncated(case, result, call) and not seen.retries(call)), None)
-    if short is not None and not result.same:
-        return "truncated", _accepted(short)
-    if result.how == "failed":
-        return "failed", f"failed: {result.told}{after}"
-    why = _unaffected(case, seen)
-    return ("unaffected", f"unaffected: {why}") if why else ("recovered", f"recovered{after}")
-
-
-def _unaffected(case: FaultCase, seen: _Seen) -> str:
-    """Why the fault could not be injected; empty if it was."""
-    if case.rule is None:
-        return ""
-    if not seen.hit:
-        return "no call matches" if seen.calls else "no calls received"
-    if case.kind in ANSWER_FAULTS and not any(_CALLS_TOOL.search(call.reply) for call in seen.hit):
-        return "the answer has no tool call"
-    if case.kind in _ENDING and all(call.ended == "complete" for call in seen.hit):
-        return "the answer ends before that"
-    return ""
-
-
-def _is_truncated(case: FaultCase, result: RunResult, call: ReceivedCall) -> bool:
-    """Whether an answer lacks its end because of the fault, not because the program stopped reading."""
-    missed = result.how == "failed" or _waited(call)
-    left = case.kind == "stall" and call.row.ended == "client left" and call.row.size > 0 and missed
-    cut = call.row.ended in ("cut short", "disconnected", "reset", "complete")
-    empty = call.row.ended == "complete" and not call.row.size  # a 204, for one
-    if call.status >= 400 or call.row.size > MOST_KEPT or empty or not (left or cut):
-        return False
-    if call.row.streams:
-        return not any(_FINISH.search(frame) for frame in call.frames)
-    said = parsed(call.reply.decode("utf-8", "replace"))
-    return said is None or (isinstance(said, Mapping) and said.get("error") is not None)
 
 
 def _waited(call: ReceivedCall) -> bool:
@@ -427,20 +380,6 @@ def _accepted(call: ReceivedCall) -> str:
         return "accepted a malformed answer"
     how = "abandoned" if call.row.ended == "client left" else call.row.ended
     return f"accepted a truncated answer, {how}{call.ended.removeprefix(call.row.ended)}"
-
-
-def _also(result: RunResult, seen: _Seen) -> Iterator[tuple[str, str]]:
-    """The additional outcomes."""
-    still = next((call for call in seen.calls if call.ended == "open"), None)
-    if still is not None and not result.hung:
-        yield "left_open", f"left the stream of call {still.number} open"
-    for call in seen.hit:
-        advertised, retries = _retry_after(call), seen.retries(call)
-        waited = retries[0].row.began - (call.row.began + call.row.elapsed) if advertised and retries else advertised
-        if waited < advertised * _ALMOST:
-            when = "at once" if waited < _AT_ONCE else f"after {waited:.1f} s"
-            yield "ignored_retry_after", f"ignored Retry-After: retried {when}, not after {advertised:g} s"
-            return
 
 
 def _retry_after(call: ReceivedCall) -> float:
@@ -475,35 +414,50 @@ class MatrixOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class FaultMatrix:
-    """The cases, the time limit of each run in seconds, and which outcomes are good."""
+    """The cases, the time limit of each run in seconds, and which outcomes are good.
+
+    `expect` maps names of cases or faults to outcomes or names of errors; a fault that was not injected meets it.
+    `allow`: bad outcomes that are accepted.
+    """
 
     cases: tuple[FaultCase, ...]
-    limit: float
-    criteria: Criteria
+    limit: float = DEFAULT_LIMIT
+    expect: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    allow: Sequence[str] = ()
 
     @classmethod
     def of(cls, place: Place, *faults: Written, **options: Unpack[MatrixOptions]) -> "FaultMatrix":
         """The matrix declared at a place. Raises MockserverError with that place."""
         given: dict[str, Any] = {**options}
-        unknown = next((name for name in given if name not in MatrixOptions.__annotations__), None)
-        if unknown is not None:
-            hint = did_you_mean(unknown, MatrixOptions.__annotations__)
-            raise ConfigError(Mistake(f'a fault matrix has no option "{unknown}"{hint}', place))
-        limit, allow = given.pop("limit", None), _as_list(given.pop("allow", None) or ())
-        given |= {name: _as_list(given[name]) for name in ("positions", "errors") if given.get(name) is not None}
         try:
-            expect, when = (_table(name, given.pop(name, None)) for name in ("expect", "when"))
-            cases = FaultSelection(faults, when=None if when is None else table(when), **given).cases(place)
-            criteria = Criteria(_expected(expect or {}, cases), _allowed(allow))
-            return cls(cases, DEFAULT_LIMIT if limit is None else _limit(limit), criteria)
+            for name in given:
+                if name not in MatrixOptions.__annotations__:
+                    hint = did_you_mean(name, MatrixOptions.__annotations__)
+                    raise ValueError(f'a fault matrix has no option "{name}"{hint}')
+                if name in ("expect", "when") and not isinstance(given[name], Mapping | None):
+                    raise ValueError(f"{name} must be a table, not {given[name]!r}")
+            limit, cases = given.get("limit"), _cases(place, faults, given)
+            expect = _expected(given.get("expect") or {}, cases)
+            return cls(
+                cases, DEFAULT_LIMIT if limit is None else _limit(limit), expect, _allowed(given.get("allow") or ())
+            )
         except ValueError as error:
             raise ConfigError(Mistake(str(error), place)) from None
 
-
-def _table(name: str, value: Any) -> Mapping[Any, Any] | None:
-    if value is None or isinstance(value, Mapping):
-        return value
-    raise ValueError(f"{name} must be a table, not {value!r}")
+    def row(self, test: str, case: FaultCase, result: RunResult, calls: Sequence[ReceivedCall]) -> FaultRow:
+        """The row for a run under a case, whose rule was tried before all others."""
+        source = None if case.rule is None else case.rule.source
+        run = _Run(case, result, calls, [call for call in calls if source in (call.source, *call.modified_by)])
+        (outcome, told), also = run.outcome(), dict(run.also())
+        expected = self.expect.get(case.name, self.expect.get(case.kind))
+        bad = outcome in BAD and outcome not in self.allow
+        if expected is not None and outcome != "unaffected":
+            bad = {outcome, *also, *(result.names if outcome == "raised" else ())}.isdisjoint(expected)
+            told += f"; expected {' or '.join(expected)}" if bad else ""
+        bad = bad or bool(also.keys() - {*self.allow, *(expected or ())})
+        first = next(iter(run.hit or calls), None)
+        asked = "" if first is None else "stream" if first.stream else "plain"
+        return FaultRow(test, case.name, asked, outcome, "; ".join([told, *also.values()]), bad, case.at)
 
 
 def _limit(written: float | str) -> float:
@@ -532,11 +486,12 @@ def _name(outcome: Any) -> str:
     raise ValueError(f"expect takes an outcome or an error, not {outcome!r}")
 
 
-def _allowed(words: Sequence[str]) -> tuple[str, ...]:
+def _allowed(written: Any) -> tuple[str, ...]:
+    words = tuple(_as_list(written))
     for word in words:
         if word not in BAD:
             raise ValueError(f'allow: "{word}" is not one of the bad outcomes: {", ".join(BAD)}')
-    return tuple(words)
+    return words
 
 
 def _as_list(value: Any) -> Sequence[Any]:

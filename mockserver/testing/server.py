@@ -30,7 +30,7 @@ from mockserver.server.namespaces import DEFAULT
 from mockserver.server.run import Running, base_url, environment
 from mockserver.state.journal import Journal
 from mockserver.testing.calls import Assertions, Calls
-from mockserver.testing.clients import async_client, client, patched_environ, shared_client, unpatched_environ
+from mockserver.testing.clients import is_usable, openai_client, patched_environ, unpatched_environ
 from mockserver.testing.declare import Declared, UniqueNames
 from mockserver.testing.options import Options, When, relative_to_caller
 from mockserver.testing.setup import Composer, LoadedCassette, Setup, load_rules, warn_left_open
@@ -124,14 +124,18 @@ class MockServer(Assertions):  # size: all that a test can do with its server, i
 
         Without arguments it is the same client each time, which reuses its connections.
         """
-        if not options and dialect == "openai":
-            self._client = shared_client(self.env, self._client)
+        shared = not options and dialect == "openai"
+        if shared and self._client is not None and is_usable(self._client, self.env):
             return self._client
-        return client(self.env, dialect, **options)
+        made: OpenAI = openai_client("OpenAI", self.env, dialect, options)
+        if shared:
+            self._client = made
+        return made
 
     def async_client(self, dialect: str = "openai", **options: Any) -> "AsyncOpenAI":
         """The asynchronous client, a new one each time, as it belongs to an event loop."""
-        return async_client(self.env, dialect, **options)
+        made: AsyncOpenAI = openai_client("AsyncOpenAI", self.env, dialect, options)
+        return made
 
     def transport(self) -> Transport:
         """A `transport` for clients of httpx and httpx2 that reaches this server without a socket.

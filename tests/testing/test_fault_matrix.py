@@ -16,18 +16,14 @@ from mockserver.testing.fault_matrix import (
     DEFAULT_FAULTS,
     DEFAULT_LIMIT,
     OUTCOMES,
-    Criteria,
     FaultCase,
     FaultMatrix,
     FaultRow,
-    FaultSelection,
     HungError,
     RunResult,
     TimeLimit,
-    Verdict,
     fault_lines,
     fault_totals,
-    judge,
     matrix_table,
 )
 
@@ -35,7 +31,7 @@ HERE = Place("test_app.py", 7, 1)
 
 
 def probes(*faults: Any, **options: Any) -> tuple[FaultCase, ...]:
-    return FaultSelection(faults, **options).cases(HERE)
+    return FaultMatrix.of(HERE, *faults, **options).cases
 
 
 def names(*faults: Any, **options: Any) -> list[str]:
@@ -117,7 +113,7 @@ def test_mistakes_are_told_with_the_place(faults: list[Any], options: dict[str, 
 
 def test_what_is_not_said() -> None:
     matrix = FaultMatrix.of(HERE)
-    assert (matrix.limit, matrix.criteria.expect, matrix.criteria.allow, len(matrix.cases)) == (
+    assert (matrix.limit, matrix.expect, matrix.allow, len(matrix.cases)) == (
         DEFAULT_LIMIT,
         {},
         (),
@@ -131,8 +127,8 @@ def test_what_is_said() -> None:
         HERE, "cut", errors=[500], limit="2s", expect=expect, allow="hung", when={"param": {"n": 2}}
     )
     assert matrix.limit == 2
-    assert matrix.criteria.allow == ("hung",)
-    assert matrix.criteria.expect == {
+    assert matrix.allow == ("hung",)
+    assert matrix.expect == {
         "error=500": ("ValueError",),
         "cut": ("raised", "truncated"),
         "cut@before_done": ("recovered",),
@@ -144,7 +140,7 @@ def test_what_is_said() -> None:
 
 def test_one_alone_stands_for_a_list() -> None:
     alone = FaultMatrix.of(HERE, "cut", errors="rate_limit", positions="at_start", expect={"cut": ValueError})
-    assert alone.criteria.expect == {"cut": ("ValueError",)}
+    assert alone.expect == {"cut": ("ValueError",)}
     assert [probe.name for probe in alone.cases] == ["intact", "error=rate_limit", "cut@at_start"]
     assert [probe.name for probe in FaultMatrix.of(HERE, errors={"status": 503}).cases] == ["intact", "error=503"]
 
@@ -249,13 +245,14 @@ def post(server: MockServer, path: str = "chat/completions", **more: Any) -> htt
         return None
 
 
-def verdict(server: MockServer, fault: str, end: RunResult, calls: Callable[[], object]) -> Verdict:
-    probe = FaultSelection((fault,), retry_after=1).cases(Place("test_app.py", 1, 1))[1]
-    assert probe.rule is not None
-    server.override(probe.rule)
+def verdict(server: MockServer, fault: str, end: RunResult, calls: Callable[[], object]) -> FaultRow:
+    matrix = FaultMatrix.of(HERE, fault)
+    case = matrix.cases[1]
+    assert case.rule is not None
+    server.override(case.rule)
     calls()
     server.wait_until_idle(5)
-    return judge(probe, end, server.calls)
+    return matrix.row("test_x", case, end, server.calls)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +323,7 @@ def test_outcomes(
     assert found.told.startswith(expected)
     assert found.told.startswith(found.outcome) or found.outcome == "truncated"
     assert found.asked == ("" if not times else "stream" if "stream" in more else "plain")
-    assert found.also == {}
+    assert found.bad == (found.outcome in BAD)
 
 
 def test_a_retry_that_is_sooner_than_the_end_of_what_was_given_up(server: MockServer) -> None:
@@ -335,7 +332,7 @@ def test_a_retry_that_is_sooner_than_the_end_of_what_was_given_up(server: MockSe
         post(server)
 
     found = verdict(server, "stall@at_start", PASSED, both)
-    assert (found.told, found.also) == ("recovered, 1 retry", {})
+    assert found.told == "recovered, 1 retry"
 
 
 def test_a_client_that_has_enough_goes_at_once(server: MockServer) -> None:
@@ -367,21 +364,34 @@ def test_another_model_is_asked_instead(server: MockServer) -> None:
 
 def test_retry_after(server: MockServer) -> None:
     found = verdict(server, "error=429", PASSED, lambda: [post(server), post(server)])
-    assert (found.outcome, [*found.also]) == ("recovered", ["ignored_retry_after"])
-    assert found.also["ignored_retry_after"] == "ignored Retry-After: retried at once, not after 1 s"
+    assert found.told.startswith("recovered, 1 retry; ignored Retry-After: retried a")
+    assert found.told.endswith(", not after 1 s")
+    assert found.bad
     server.reset()
     server.on().reply("Hi")
-    assert verdict(server, "error=429", RAISED, lambda: post(server)).also == {}
+    assert verdict(server, "error=429", RAISED, lambda: post(server)).told == "raised ReadError"
 
 
-def test_a_stream_that_is_left_open(server: MockServer) -> None:
-    probe = FaultSelection(("stall@after_tokens=1",)).cases(Place("test_app.py", 1, 1))[1]
-    assert probe.rule is not None
-    server.override(probe.rule)
+@pytest.mark.parametrize(
+    ("options", "end", "told", "bad"),
+    [
+        ({}, PASSED, "recovered; left the stream of call 1 open", True),
+        ({"allow": "left_open"}, PASSED, "recovered; left the stream of call 1 open", False),
+        ({"expect": {"stall": "left_open"}}, PASSED, "recovered; left the stream of call 1 open", False),
+        ({}, RunResult("passed", hung="still"), "hung: still", True),
+    ],
+)
+def test_a_stream_that_is_left_open(
+    server: MockServer, options: dict[str, Any], end: RunResult, told: str, bad: bool
+) -> None:
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "hello"}]}
+    matrix = FaultMatrix.of(HERE, "stall@after_tokens=1", **options)
+    case = matrix.cases[1]
+    assert case.rule is not None
+    server.override(case.rule)
     with httpx.stream("POST", f"{server.base_url()}/chat/completions", json=body):
-        assert judge(probe, PASSED, server.calls).also == {"left_open": "left the stream of call 1 open"}
-        assert judge(probe, RunResult("passed", hung="still"), server.calls).also == {}
+        row = matrix.row("test_x", case, end, server.calls)
+    assert (row.told, row.bad) == (told, bad)
 
 
 def test_no_rule_answered(server: MockServer) -> None:
@@ -392,41 +402,20 @@ def test_no_rule_answered(server: MockServer) -> None:
     server.reset()
 
 
-CUT = FaultCase("cut@after_tokens=3", "cut", {})
-
-
 @pytest.mark.parametrize(
-    ("standard", "found", "told", "bad"),
+    ("options", "result", "told", "bad"),
     [
-        (Criteria(), Verdict("recovered", "recovered"), "recovered", False),
-        (Criteria(), Verdict("hung", "hung: here"), "hung: here", True),
-        (Criteria(allow=("hung",)), Verdict("hung", "hung: here"), "hung: here", False),
-        (Criteria({"cut": ("hung",)}), Verdict("hung", "hung: here"), "hung: here", False),
-        (Criteria({"cut": ("raised",)}), Verdict("unaffected", "unaffected: why"), "unaffected: why", False),
-        (
-            Criteria({"cut": ("recovered", "hung")}),
-            Verdict("raised", "raised ReadError", names=("ReadError", "Exception")),
-            "raised ReadError; expected recovered or hung",
-            True,
-        ),
-        (Criteria({"cut": ("Exception",)}), Verdict("raised", "raised X", names=("X", "Exception")), "raised X", False),
-        (
-            Criteria({"cut": ("hung",), "cut@after_tokens=3": ("recovered",)}),
-            Verdict("recovered", "recovered", also={"left_open": "left it open"}),
-            "recovered; left it open",
-            True,
-        ),
-        (
-            Criteria(allow=("left_open",)),
-            Verdict("recovered", "recovered", also={"left_open": "left it open"}),
-            "recovered; left it open",
-            False,
-        ),
+        ({"allow": "hung"}, RunResult("passed", hung="here"), "hung: here", False),
+        ({"expect": {"error": "hung"}}, RunResult("passed", hung="here"), "hung: here", False),
+        ({"expect": {500: "recovered"}}, RAISED, "raised ReadError; expected recovered", True),
+        ({"expect": {500: ["recovered", "NetworkError"], "error": "hung"}}, RAISED, "raised ReadError", False),
+        ({"expect": {500: "raised"}}, PASSED, "unaffected: no calls received", False),
     ],
 )
-def test_what_is_held_against_it(standard: Criteria, found: Verdict, told: str, bad: bool) -> None:
-    row = standard.row("test_x", CUT, found)
-    assert (row.test, row.fault, row.told, row.bad) == ("test_x", CUT.name, told, bad)
+def test_what_is_held_against_it(options: dict[str, Any], result: RunResult, told: str, bad: bool) -> None:
+    matrix = FaultMatrix.of(HERE, "error=500", **options)
+    row = matrix.row("test_x", matrix.cases[1], result, ())
+    assert (row.test, row.fault, row.told, row.bad) == ("test_x", "error=500", told, bad)
 
 
 ROWS = (

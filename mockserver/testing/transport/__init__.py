@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import formatdate
 from functools import cache, lru_cache
@@ -21,23 +21,23 @@ from mockserver.server.routes import operation_at, places
 from mockserver.testing.transport.in_process import Answer, Clock, Gate, Received, Steps
 
 
-class ProviderHosts:
-    """Maps URLs of the providers to paths of this server."""
+def provider_paths() -> Callable[[str, str, str], str]:
+    """A function that maps the method, host and path of a provider's URL to a path of this server.
 
-    def __init__(self) -> None:
-        served = places(discover(), "openai")
-        mounts = {name: dialect.mounts for name, dialect in discover().items()}
-        self._known = DialectRoutes(
-            mounts, lambda method, path: operation_at(method, path, served), lambda _, body: body
-        )
-        self.path = lru_cache(maxsize=1024)(self._path)
+    The path of an unknown host stays as it is.
+    """
+    served = places(discover(), "openai")
+    mounts = {name: dialect.mounts for name, dialect in discover().items()}
+    known = DialectRoutes(mounts, lambda method, path: operation_at(method, path, served), lambda _, body: body)
 
-    def _path(self, method: str, host: str, path: str) -> str:
-        """The path on this server; unchanged for an unknown host."""
+    @lru_cache(maxsize=1024)
+    def path_of(method: str, host: str, path: str) -> str:
         url = f"https://{host}{path}"
-        dialect = None if is_loopback(host) or not host else dialect_of(url, self._known)
-        found = None if dialect is None else local_target(method, url, dialect, self._known)
+        dialect = None if is_loopback(host) or not host else dialect_of(url, known)
+        found = None if dialect is None else local_target(method, url, dialect, known)
         return path if found is None else found.path
+
+    return path_of
 
 
 class ResponseBody:
@@ -68,37 +68,16 @@ class ResponseBody:
         self._answer.close()
 
 
-class HttpLibrary:
-    """The response and error classes of httpx or httpx2."""
-
-    def __init__(self, module: Any) -> None:
-        self._response = module.Response
-        self._body: Any = type("Body", (ResponseBody, module.SyncByteStream, module.AsyncByteStream), {})
-        self._errors: Mapping[str, Any] = {name: getattr(module, name) for name in ERRORS}
-
-    def response(self, status: int, headers: list[tuple[bytes, bytes]], answer: Answer) -> Any:
-        """A response whose body is still to be read."""
-        return self._response(status, headers=headers, stream=self._body(answer))
-
-    def error(self, name: str, message: str, request: Any) -> Exception:
-        """An error of the library."""
-        error: Exception = self._errors[name](message, request=request)
-        return error
-
-
-def library_of(request: Any) -> HttpLibrary:
-    """The library of a request, whose class a user may have derived."""
-    kind: Any = type(request)
-    return _library(kind)
+def library_of(request: Any) -> Any:
+    """The module of a request, httpx or httpx2; a user may have derived its class."""
+    base = next(base for base in reversed(type(request).__mro__) if base.__name__ == "Request")
+    return sys.modules[base.__module__.partition(".")[0]]
 
 
 @cache
-def _library(kind: type) -> HttpLibrary:
-    base = next(base for base in reversed(kind.__mro__) if base.__name__ == "Request")
-    return _library(base) if base is not kind else HttpLibrary(sys.modules[base.__module__.partition(".")[0]])
-
-
-ERRORS = ("ReadTimeout", "ReadError", "RemoteProtocolError")
+def body_class(library: Any) -> Any:
+    """The class of response bodies for a library."""
+    return type("Body", (ResponseBody, library.SyncByteStream, library.AsyncByteStream), {})
 
 
 if TYPE_CHECKING:
@@ -119,20 +98,18 @@ class Transport(_Base):
     """
 
     def __init__(self, app: ASGIApp, clock: Clock) -> None:
-        self._gate, self._clock, self._hosts = Gate(app), clock, ProviderHosts()
+        self._gate, self._clock, self._path = Gate(app), clock, provider_paths()
         self._answers = WeakSet[Answer]()
 
     def handle_request(self, request: Any) -> Any:
         """Answer the request of a synchronous client."""
-        library = library_of(request)
-        answer = self._answer(request, request.read(), library, patient=False)
-        return _response(request, answer.next(), answer, library)
+        answer = self._answer(request, request.read(), patient=False)
+        return _response(request, answer.next(), answer)
 
     async def handle_async_request(self, request: Any) -> Any:
         """Answer the request of an asynchronous client."""
-        library = library_of(request)
-        answer = self._answer(request, await request.aread(), library, patient=_in_asyncio())
-        return _response(request, await answer.next_async(), answer, library)
+        answer = self._answer(request, await request.aread(), patient=_in_asyncio())
+        return _response(request, await answer.next_async(), answer)
 
     def hang_up(self) -> None:
         """Abort the answers that clients have not read to the end."""
@@ -156,11 +133,11 @@ class Transport(_Base):
 
     async def __aexit__(self, *_: object) -> None: ...
 
-    def _answer(self, request: Any, body: bytes, library: HttpLibrary, *, patient: bool) -> Answer:
+    def _answer(self, request: Any, body: bytes, *, patient: bool) -> Answer:
         """The answer to a request, not started yet."""
         url = request.url
         raw, _, query = url.raw_path.partition(b"?")
-        path = self._hosts.path(request.method, url.host, unquote(raw.decode("latin-1")))
+        path = self._path(request.method, url.host, unquote(raw.decode("latin-1")))
         scope: Scope = {
             **_SCOPE,
             "method": request.method,
@@ -171,18 +148,24 @@ class Transport(_Base):
         }
         steps = Steps(self._gate, scope, body, patient=patient)
         read_timeout = request.extensions.get("timeout", _NO_TIMEOUT).get("read")
-        answer = Answer(steps, self._clock, lambda name, message: library.error(name, message, request), read_timeout)
+
+        def make_error(name: str, message: str) -> Exception:
+            error: Exception = getattr(library_of(request), name)(message, request=request)
+            return error
+
+        answer = Answer(steps, self._clock, make_error, read_timeout)
         with self._gate.lock:
             self._answers.add(answer)
         return answer
 
 
-def _response(request: Any, head: Received, answer: Answer, library: HttpLibrary) -> Any:
+def _response(request: Any, head: Received, answer: Answer) -> Any:
     if not isinstance(head, Head):
         raise TypeError("an answer must start with its head")
     last = request.headers.get("connection", "").lower() == "close"
-    headers = answer.begin(head, bare=request.method == "HEAD", last=last)
-    return library.response(head.status, [(b"date", _date(int(wall()))), *headers], answer)
+    headers = [(b"date", _date(int(wall()))), *answer.begin(head, bare=request.method == "HEAD", last=last)]
+    library = library_of(request)
+    return library.Response(head.status, headers=headers, stream=body_class(library)(answer))
 
 
 def _in_asyncio() -> bool:

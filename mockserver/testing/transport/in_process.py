@@ -8,11 +8,11 @@ import errno
 import math
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock, RLock
-from typing import Any, TypeVar
+from typing import Any
 
 from anyio import sleep_forever, to_thread
 from anyio.lowlevel import checkpoint
@@ -65,89 +65,52 @@ class Clock:
         self.reach(moment)
 
 
-T = TypeVar("T")
-
-
 class EndlessError(AssertionError):
     """A client without a timeout waits for data that is never sent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Until:
-    """A moment to wait for; an infinite one never comes."""
-
-    moment: float
-
-
-def run(asking: Generator[object, Any, T], clock: Clock) -> T:
-    """Run a generator that yields what it waits for, and return its value. Raises EndlessError if it never ends."""
-    try:
-        need = next(asking)
-        while True:
-            try:
-                done = _met(need, clock)
-            except BaseException as error:
-                need = asking.throw(error)
-            else:
-                need = asking.send(done)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-async def run_async(asking: Generator[object, Any, T], clock: Clock) -> T:
-    """Run a generator in an event loop, where others run meanwhile; an endless wait is really waited for."""
-    try:
-        need = next(asking)
-        while True:
-            try:
-                done = await _met_async(need, clock)
-            except BaseException as error:
-                need = asking.throw(error)
-            else:
-                need = asking.send(done)
-    except StopIteration as end:
-        result: T = end.value
-        return result
-
-
-def _met(need: object, clock: Clock) -> object:
+async def met_here(clock: Clock, need: object) -> object:
+    """Meet a need (a moment to wait for, or an application's) at once. Raises EndlessError for a wait without end."""
     match need:
-        case Until(moment=math.inf):
+        case math.inf:
             raise EndlessError(_ENDLESS)
-        case Until(moment=moment):
-            clock.reach(moment)
-            return None
+        case float():
+            clock.reach(need)
         case Work(work=work):
             return work()
         case None:  # a turn for others, of which there are none
-            return None
-    raise RuntimeError("this request needs an event loop; use an asynchronous client, or a socket")
+            pass
+        case _:
+            raise RuntimeError("this request needs an event loop; use an asynchronous client, or a socket")
+    return None
 
 
-async def _met_async(need: object, clock: Clock) -> object:
+async def met_in_loop(clock: Clock, need: object) -> object:
+    """Meet a need in an event loop, where others run meanwhile; an endless wait is really waited for."""
     match need:
-        case Until(moment=math.inf):
+        case math.inf:
             await sleep_forever()
-        case Until(moment=moment):
-            await clock.reached(moment)
+        case float():
+            await clock.reached(need)
         case Work(work=work):
             return await to_thread.run_sync(work, abandon_on_cancel=True)
         case None:
             await checkpoint()
         case _:
-            return await _Awaited(need)
+            return await _Passed(need)
     return None
 
 
-class _Awaited:
-    """Passes an awaitable's need on to the event loop."""
+class _Passed:
+    """Awaiting it passes a value to whoever runs the coroutine: an action, or the need of an event loop."""
 
-    def __init__(self, need: object) -> None:
-        self._need = need
+    __slots__ = ("_what",)
+
+    def __init__(self, what: object) -> None:
+        self._what = what
 
     def __await__(self) -> Any:
-        return (yield self._need)
+        return (yield self._what)
 
 
 _ENDLESS = "this answer never continues, and its client has no read timeout; over a socket it would wait forever"
@@ -212,7 +175,7 @@ class Steps:
         """Hand each action to the caller of `next`."""
         self._note = note
         for action in actions:
-            await _Handed(action)
+            await _Passed(action)
             if isinstance(action, Cut):
                 return CUT[action.how]
         return COMPLETE
@@ -228,26 +191,14 @@ class Steps:
         """Send a response of an endpoint that does not use `perform`."""
         if message["type"] == "http.response.start":
             headers = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in message["headers"])
-            await _Handed(Head(message["status"], headers))
+            await _Passed(Head(message["status"], headers))
         elif data := message.get("body"):
-            await _Handed(Write(data))
-
-
-class _Handed:
-    """Awaiting it passes an action to the caller of `Steps.next`."""
-
-    __slots__ = ("_what",)
-
-    def __init__(self, what: Action) -> None:
-        self._what = what
-
-    def __await__(self) -> Any:
-        return (yield self._what)
+            await _Passed(Write(data))
 
 
 MakeError = Callable[[str, str], Exception]  # from the name of an error of the client's library, and a message
 Received = Head | bytes | None  # None: the answer is over
-_Receiving = Generator[object, Any, Received]  # yields what has to be done first
+Meet = Callable[[Clock, object], Awaitable[object]]
 
 
 class Answer:
@@ -284,11 +235,15 @@ class Answer:
 
     def next(self) -> Received:
         """What the client receives next. Raises the error that it gets instead."""
-        return run(self._receive(), self._clock)
+        try:
+            self._receive(met_here).send(None)  # which never suspends it
+        except StopIteration as end:
+            received: Received = end.value
+        return received
 
     async def next_async(self) -> Received:
         """What an asynchronous client receives next."""
-        return await run_async(self._receive(), self._clock)
+        return await self._receive(met_in_loop)
 
     def close(self) -> None:
         """Stop reading. What would have been sent by now counts as sent; of a stream, only what was read."""
@@ -303,7 +258,7 @@ class Answer:
             self._cut = "reset"
             self._steps.leave()
 
-    def _receive(self) -> _Receiving:
+    async def _receive(self, meet: Meet) -> Received:
         if self._pieces:
             return self._handed()
         if self._left == 0:  # the client has the advertised length, whatever follows
@@ -311,12 +266,12 @@ class Answer:
             self._steps.leave()
             return None
         try:
-            return (yield from self._received())
+            return await self._received(meet)
         except BaseException:
             self._steps.leave()
             raise
 
-    def _received(self) -> _Receiving:
+    async def _received(self, meet: Meet) -> Received:
         since, step = self._clock.now(), self._steps.next()
         while step is not END:
             match step:
@@ -326,35 +281,35 @@ class Answer:
                     if self._taken(step):
                         return self._handed()
                 case Wait(seconds=seconds):
-                    yield from self._waited(seconds, since)
+                    await self._waited(seconds, since, meet)
                 case Cut(how=how):
                     self._cut = how
                 case Flush() | RawWrite():  # data after the end is not received
                     pass
                 case _:
-                    step = yield from self._met(step)
+                    step = await self._after(meet, step)
                     continue
             step = self._steps.next()
         self._check()
         return None
 
-    def _met(self, need: object) -> Generator[Any, Any, object]:
-        """Have something done, then run to the next step."""
+    async def _after(self, meet: Meet, need: object) -> Step:
+        """Meet a need of the application, then run to its next step."""
         try:
-            result = yield need
+            result = await meet(self._clock, need)
         except Exception as error:
             return self._steps.next(error=error)
         return self._steps.next(result)
 
-    def _waited(self, seconds: float, since: float) -> Generator[Until, None, None]:
+    async def _waited(self, seconds: float, since: float, meet: Meet) -> None:
         """Wait, at most until the timeout of the client, which waits since a moment."""
         self._due += seconds
         if self._due <= self._clock.now():
             return
         if self._due - since > self._read_timeout:
-            yield Until(since + self._read_timeout)
+            await meet(self._clock, since + self._read_timeout)
             raise self._make_error("ReadTimeout", "timed out")
-        yield Until(self._due)
+        await meet(self._clock, self._due)
 
     def _taken(self, write: Write) -> bool:
         """Take the bytes of a Write, each event of a stream separately; return whether there are any."""

@@ -3,7 +3,7 @@
 import asyncio
 import math
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from mockserver.core.http import Frame
 from mockserver.engine.offload import Work, aside
 from mockserver.server.snapshot import ClientLeftError
 from mockserver.testing import Clock
-from mockserver.testing.transport.in_process import END, Answer, EndlessError, Gate, Steps, Until, run, run_async
+from mockserver.testing.transport.in_process import END, Answer, EndlessError, Gate, Steps, met_here, met_in_loop
 from tests.testing.transport.acting import OK, STREAM, Acting, doing, steps
 
 TWO = b"data: 1\n\ndata: 2\n\n"
@@ -309,80 +309,31 @@ def test_one_step_at_a_time_is_made() -> None:
     assert most == [1] * 160
 
 
-Asking = Generator[object, Any, Any]
-
-
-def asking(*needs: object) -> Asking:
-    """Asks for one after the other, and comes to what it got."""
-    got = list[object]()
-    for need in needs:
-        try:
-            got.append((yield need))
-        except ValueError as error:
-            got.append(str(error))
-    return got
-
-
-def fail() -> None:
-    raise ValueError("no")
-
-
-def test_time_passes_and_work_is_done_where_one_is() -> None:
+async def test_waits_and_work_in_a_loop() -> None:
     clock = Clock()
     moment = clock.now() + 30
-    assert run(asking(Until(moment), Work(threading.get_ident), None), clock) == [None, threading.get_ident(), None]
+    assert await met_in_loop(clock, moment) is None
     assert clock.now() >= moment
-
-
-async def test_in_a_loop_work_is_done_on_a_thread() -> None:
-    clock = Clock()
-    moment = clock.now() + 30
-    nothing, thread, also_nothing = await run_async(asking(Until(moment), Work(threading.get_ident), None), clock)
-    assert (nothing, also_nothing) == (None, None)
-    assert thread != threading.get_ident()
-    assert clock.now() >= moment
-
-
-async def test_work_may_fail() -> None:
-    assert run(asking(Work(fail)), Clock()) == ["no"]
-    assert await run_async(asking(Work(fail)), Clock()) == ["no"]
-
-
-async def test_what_a_loop_awaits_is_awaited() -> None:
+    assert await met_in_loop(clock, None) is None
+    assert await met_in_loop(clock, Work(threading.get_ident)) != threading.get_ident()
     future = asyncio.get_running_loop().create_future()
-    asyncio.get_running_loop().call_soon(future.set_result, "came")
-
-    def waits() -> Asking:
-        yield from future
-        return future.result()
-
-    assert await run_async(waits(), Clock()) == "came"
+    asyncio.get_running_loop().call_soon(future.set_result, None)
+    await met_in_loop(clock, next(future.__await__()))
+    assert future.done()
 
 
-def test_without_a_loop_it_is_not() -> None:
+async def test_without_a_loop_work_is_done_here_and_nothing_else_is_awaited() -> None:
+    assert await met_here(Clock(), Work(threading.get_ident)) == threading.get_ident()
     with pytest.raises(RuntimeError, match="needs an event loop; use an asynchronous client"):
-        run(asking(object()), Clock())
+        await met_here(Clock(), object())
 
 
-def test_nobody_waits_for_ever() -> None:
+async def test_only_a_loop_waits_for_ever() -> None:
     with pytest.raises(EndlessError, match="never continues, and its client has no read timeout"):
-        run(asking(Until(math.inf)), Clock())
-
-
-async def test_in_a_loop_one_waits_until_one_is_told_otherwise() -> None:
-    closed = list[type[BaseException]]()
-
-    def endless() -> Asking:
-        try:
-            yield Until(math.inf)
-        except BaseException as error:
-            closed.append(type(error))
-            raise
-
+        await met_here(Clock(), math.inf)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
-            await run_async(endless(), Clock())
-    assert closed == [asyncio.CancelledError]
+            await met_in_loop(Clock(), math.inf)
 
 
 def test_it_runs_by_itself_and_can_be_put_forward() -> None:

@@ -112,23 +112,6 @@ def test_a_folder_for_all_tests(pytester: pytest.Pytester, upstream: str) -> Non
     ran(pytester, "", "--mockserver-record=none").assert_outcomes(passed=2)
 
 
-def test_a_key_for_upstream_that_a_fixture_sets(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
-    tests = """
-import pytest
-
-@pytest.fixture(scope="session", autouse=True)
-def key():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MOCKSERVER_UPSTREAM_KEY_OPENAI", "sk-vault-0123456789abcdefghij")
-        yield
-
-def test_one(mockserver):
-    assert greet("x") == "x to you!"
-"""
-    ran(pytester, tests, "--mockserver-record=once", upstream).assert_outcomes(passed=1)
-    assert provider.calls[0].headers["authorization"] == "Bearer sk-vault-0123456789abcdefghij"
-
-
 def test_a_cassette_that_tests_share(pytester: pytest.Pytester, upstream: str) -> None:
     tests = """
 import pytest
@@ -199,16 +182,3 @@ def test_careful(mockserver):
         result.assert_outcomes(passed=1, failed=1, warnings=1)
         result.stdout.fnmatch_lines(["- mockserver -".center(80, "-"), f"an answer was not recorded, call 1: *{why}*"])
         result.stdout.fnmatch_lines([f"*MockServerWarning: an answer was not recorded, call 1: chat*: *{why}*"])
-
-
-def test_rules_stand_before_the_cassette(pytester: pytest.Pytester, provider: MockServer, upstream: str) -> None:
-    tests = """
-def test_both(mockserver):
-    mockserver.on(last_user="mine").reply("mine")
-    assert greet("mine") == "mine"
-    assert greet("theirs") == "theirs to you!"
-    assert [call.source for call in mockserver.calls][0].startswith("rule ")
-"""
-    ran(pytester, tests, "--mockserver-record=once", upstream).assert_outcomes(passed=1)
-    assert [call.last_user for call in provider.calls] == ["theirs"]
-    ran(pytester, tests).assert_outcomes(passed=1)

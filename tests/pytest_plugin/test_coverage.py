@@ -66,24 +66,16 @@ def run(pytester: pytest.Pytester, monkeypatch):
     return partial(inside, pytester)
 
 
-def test_rules_that_nobody_used_are_named(run):
-    done = run()
-    assert done.ret == 0
-    done.stdout.fnmatch_lines(
-        ["=* mockserver: 1 rule was never used =*", "rules.yaml:5", "=* 5 passed *"], consecutive=True
-    )
-
-
-def test_unless_they_are_to_be_ignored(run):
-    done = run("-o", "mockserver_unused=ignore")
-    assert done.ret == 0
-    done.stdout.no_fnmatch_line("*never used*")
-
-
-def test_or_the_run_fails_for_them(run):
-    done = run("-o", "mockserver_unused=fail")
-    assert done.ret == 1
-    done.stdout.fnmatch_lines(["rules.yaml:5", "the run fails because of mockserver_unused = fail"], consecutive=True)
+@pytest.mark.parametrize("unused", ["ignore", "warn", "fail"])
+def test_unused_rules(run, unused):
+    done = run("-o", f"mockserver_unused={unused}")
+    assert done.ret == int(unused == "fail")
+    if unused == "ignore":
+        done.stdout.no_fnmatch_line("*never used*")
+        return
+    failing = ["the run fails because of mockserver_unused = fail"] * (unused == "fail")
+    lines = ["=* mockserver: 1 rule was never used =*", "rules.yaml:5", *failing, "=* 5 passed *"]
+    done.stdout.fnmatch_lines(lines, consecutive=True)
 
 
 @pytest.mark.parametrize(
@@ -91,12 +83,10 @@ def test_or_the_run_fails_for_them(run):
     [
         ["-k", "weather"],
         ["test_app.py::test_weather"],
-        ["test_app.py"],
         ["--collect-only"],
         ["--ignore=test_other.py"],
         [".", "-o", "testpaths=tests"],
         ["tests/unit"],
-        ["tests/unit", "-o", "testpaths=tests"],
         ["tests/unit", "tests", "-o", "testpaths=tests ."],
     ],
     ids=" ".join,
@@ -135,7 +125,6 @@ def test_nor_where_the_last_failures_run(run, pytester):
     ("test", "complains"),
     [
         ("@pytest.mark.skip\ndef test_skipped(mockserver): pass", False),
-        ("def test_skipped(mockserver): pytest.skip()", False),
         ("def test_skipped(): pytest.skip()", True),
         ("pytest.skip(allow_module_level=True)", False),
     ],
@@ -145,69 +134,42 @@ def test_nor_where_a_test_is_skipped_that_may_use_them(run, test, complains, pyt
     assert run("-o", "mockserver_unused=fail").ret == int(complains)
 
 
-def test_nor_where_a_worker_skips_it(run, pytester):
-    pytester.makepyfile(test_skipped="import pytest\n@pytest.mark.skip\ndef test_skipped(mockserver): pass")
-    assert run("-n1", "-o", "mockserver_unused=fail").ret == 0
-
-
 def test_nor_where_a_run_breaks_off(run, pytester):
-    pytester.makepyfile(test_aaa="def test_fails(): assert False", test_zzz="def test_fails(): assert False")
-    done = run("-x")
-    done.stdout.no_fnmatch_line("*never used*")
+    pytester.makepyfile(test_aaa="def test_fails(): assert False")
+    run("-x").stdout.no_fnmatch_line("*never used*")
 
 
-def test_a_table(run):
-    done = run("--mockserver-coverage=term", "-o", "mockserver_unused=ignore")
+def test_reports(run, pytester):
+    (pytester.path / "taken").write_text("")
+    wanted = ("term", "html:seen/page", "json:seen/rules.json", "json:taken/rules.json")
+    done = run(*(f"--mockserver-coverage={each}" for each in wanted), "-o", "mockserver_unused=ignore")
+    assert done.ret == 0
     done.stdout.fnmatch_lines(["-* mockserver: rule coverage -*", *TABLE], consecutive=True)
-
-
-def test_a_page_and_json_where_they_are_wanted(run, pytester):
-    done = run("--mockserver-coverage=html:seen/page", "--mockserver-coverage=json:seen/rules.json")
-    done.stdout.fnmatch_lines(
-        ["rule coverage written to seen/page/index.html", "rule coverage written to seen/rules.json"]
-    )
+    written = ["rule coverage written to seen/page/index.html", "rule coverage written to seen/rules.json"]
+    done.stdout.fnmatch_lines([*written, "cannot write rule coverage to *taken/rules.json: *"])
     assert "&quot;*weather*&quot;" in (pytester.path / "seen/page/index.html").read_text()
     assert json.loads((pytester.path / "seen/rules.json").read_text())["totals"]["steps"] == {"used": 1, "all": 2}
 
 
-def test_and_where_they_usually_are(run, pytester):
-    run("-o", "mockserver_coverage=html json")
+def test_default_files_of_reports_without_any_rules(run, pytester):
+    pytester.makepyfile(test_app="def test_it(): pass")
+    run("-o", "mockserver_coverage=html json term").stdout.fnmatch_lines(["no test used any rules"])
     assert (pytester.path / "mockserver-coverage/index.html").exists()
     assert (pytester.path / "mockserver-coverage.json").exists()
 
 
-def test_a_report_that_cannot_be_written_is_told_of(run, pytester):
-    (pytester.path / "taken").write_text("")
-    done = run("--mockserver-coverage=json:taken/rules.json")
-    assert done.ret == 0
-    done.stdout.fnmatch_lines(["cannot write rule coverage to *taken/rules.json: *"])
-
-
-@pytest.mark.parametrize("said", ["xml", "term:file"])
-def test_reports_that_there_are_not(run, said):
-    done = run(f"--mockserver-coverage={said}")
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("--mockserver-coverage=xml", "--mockserver-coverage must be term, *json or json:FILE, not 'xml'"),
+        ("--mockserver-coverage=term:file", "--mockserver-coverage must be term, *json or json:FILE, not 'term:file'"),
+        ("-omockserver_unused=error", "mockserver_unused must be one of ignore, warn, fail, not 'error'"),
+    ],
+)
+def test_mistakes(run, option, complaint):
+    done = run(option)
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(
-        [f"ERROR: --mockserver-coverage must be term, html, html:FOLDER, json or json:FILE, not '{said}'"]
-    )
-
-
-def test_what_there_is_not_for_unused_rules(run):
-    done = run("-o", "mockserver_unused=error")
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines(["ERROR: mockserver_unused must be one of ignore, warn, fail, not 'error'"])
-
-
-def test_a_run_without_any_rules(run, pytester):
-    pytester.makepyfile(test_app="def test_it(): pass")
-    done = run("--mockserver-coverage=term")
-    done.stdout.fnmatch_lines(["no test used any rules"])
-
-
-def test_workers_hand_on_what_they_saw(run):
-    done = run("-n2", "--mockserver-coverage=term", "-o", "mockserver_unused=fail")
-    assert done.ret == 1
-    done.stdout.fnmatch_lines([*TABLE, "=* mockserver: 1 rule was never used =*", "rules.yaml:5"], consecutive=True)
+    done.stderr.fnmatch_lines([f"ERROR: {complaint}"])
 
 
 def test_of_a_worker_that_crashed_nothing_is_known(run, pytester):

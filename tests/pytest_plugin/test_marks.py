@@ -38,17 +38,17 @@ def test_unmarked():
 
 
 def test_a_mark_brings_the_server_to_its_own_test_alone(pytester: pytest.Pytester) -> None:
-    conftest = """
+    tests = """
 import os
 import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def found():
     return os.environ.get("MOCKSERVER_URL")
-"""
-    tests = """
-import os
-import pytest
+
+@pytest.fixture(scope="session")
+def standing(mockserver_session):
+    mockserver_session.on(last_user="ever").reply("as ever")
 
 @pytest.mark.parametrize("led", [False, pytest.param(True, marks=pytest.mark.mockserver), False])
 def test_parameters(led):
@@ -57,31 +57,17 @@ def test_parameters(led):
 @pytest.mark.mockserver
 def test_fixtures_that_last_longer_come_first(found):
     assert found is None
-"""
-    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(passed=4)
-
-
-def test_a_mark_brings_the_server_beside_the_one_of_the_session(pytester: pytest.Pytester) -> None:
-    conftest = """
-import pytest
-
-@pytest.fixture(scope="session", autouse=True)
-def standing(mockserver_session):
-    mockserver_session.on().reply("as ever")
-"""
-    tests = """
-import pytest
 
 @pytest.mark.mockserver
 @pytest.mark.parametrize("time", [1, 2])
-def test_marked(time):
-    assert greet() == "as ever"
+def test_with_a_rule_of_the_session(standing, time):
+    assert greet("ever") == "as ever"
 
 @pytest.mark.mockserver_faults("cut@after_tokens=1", errors=[])
 def test_under_faults():
-    greet()
+    greet("ever")
 """
-    ran(pytester, tests, files={"conftest.py": conftest}).assert_outcomes(passed=4)
+    ran(pytester, tests).assert_outcomes(passed=8)
 
 
 MARKS = [
@@ -130,59 +116,41 @@ def test_parameter(mockserver, seed):
     ran(pytester, "", "--mockserver-seed=6", files=files).assert_outcomes(passed=4)
 
 
-@pytest.mark.parametrize(("mark", "told"), MARKS, ids=[mark for mark, _ in MARKS])
-def test_a_mistaken_mark_is_told_once(pytester: pytest.Pytester, mark: str, told: str) -> None:
-    tests = f"""
+def test_mistaken_marks_are_told_once(pytester: pytest.Pytester) -> None:
+    tests = """
 import pytest
-pytestmark = pytest.mark.mockserver({mark})
+from mockserver.testing import MockServerTestCase
 
+@pytest.mark.mockserver(seed=3)
+class TestCase(MockServerTestCase):
+    def test_it(self): ...
+"""
+    for number, (mark, _) in enumerate(MARKS):
+        tests += f"""
+@pytest.mark.mockserver({mark})
 @pytest.mark.parametrize("n", range(3))
-def test_wrong(mockserver, n): pass
-
-def test_wrong_too(): pass
+def test_{number}(mockserver, n): ...
 """
     result = ran(pytester, tests, files={"broken.yaml": BROKEN})
-    result.assert_outcomes(errors=1)
-    pattern = told.replace("[", "[[]")
-    by = "required by test_it.py::test_wrong[[]0[]] and 3 more"
-    result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", pattern, by])
+    result.assert_outcomes(errors=1 + len(MARKS))
+    own = "@pytest.mark.mockserver is not for a MockServerTestCase: configure its server with *"
+    result.stdout.fnmatch_lines([own, "required by test_it.py::TestCase::test_it"])
+    for number, (_, told) in enumerate(MARKS):
+        by = f"required by test_it.py::test_{number}[[]0[]] and 2 more"
+        result.stdout.fnmatch_lines(["*ERROR collecting test_it.py*", told.replace("[", "[[]"), by])
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_test_case_has_no_fault_matrix(pytester: pytest.Pytester) -> None:
+def test_a_test_case_of_ours_runs_in_a_marked_module(pytester: pytest.Pytester) -> None:
     tests = """
-import unittest, pytest
-
-@pytest.mark.mockserver_faults("cut")
-class TestCase(unittest.TestCase):
-    def test_it(self): ...
-"""
-    result = ran(pytester, tests)
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(
-        ["@pytest.mark.mockserver_faults is for functions and plain classes, not for a TestCase"]
-    )
-
-
-@pytest.mark.parametrize("on", ["class", "test", "module"])
-def test_a_test_case_of_ours_takes_no_mark_but_that_of_its_module(pytester: pytest.Pytester, on: str) -> None:
-    mark = {place: "@pytest.mark.mockserver(seed=3)" if place == on else "" for place in ("class", "test")}
-    tests = f"""
 import pytest
 from mockserver.testing import MockServerTestCase
-{"pytestmark = pytest.mark.mockserver(seed=3)" if on == "module" else ""}
-{mark["class"]}
+
+pytestmark = pytest.mark.mockserver(seed=3)
+
 class TestCase(MockServerTestCase):
-    {mark["test"]}
     def test_it(self):
         self.mockserver.on().reply("Hi!").times(1)
         assert greet() == "Hi!"
 """
-    result = ran(pytester, tests)
-    if on == "module":
-        result.assert_outcomes(passed=1)
-    else:
-        result.assert_outcomes(errors=1)
-        result.stdout.fnmatch_lines(
-            ["@pytest.mark.mockserver is not for a MockServerTestCase: configure its server with *"]
-        )
+    ran(pytester, tests).assert_outcomes(passed=1)

@@ -16,11 +16,7 @@ def test_mistakes_of_a_rules_file_are_told_once(pytester: pytest.Pytester) -> No
     assert len([line for line in result.outlines if line.startswith("broken.yaml:2:12: ")]) == 1
     result.assert_outcomes(errors=1)
     assert "Traceback" not in told + result.stderr.str()
-
-
-def test_mistakes_of_a_rules_file_that_nobody_wants_are_not_told(pytester: pytest.Pytester) -> None:
-    ini(pytester, mockserver_rules="broken.yaml")
-    ran(pytester, "def test_c(): pass", files={"broken.yaml": BROKEN}).assert_outcomes(passed=1)
+    ran(pytester, "def test_c(): pass").assert_outcomes(passed=1)
     assert "broken" not in ran(pytester, "def test_a(mockserver): pass", "--collect-only").stdout.str()
 
 

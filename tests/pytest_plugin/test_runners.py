@@ -1,7 +1,6 @@
 """The fixture in unittest, doctest, asyncio, trio and xdist, and together with other plugins."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,75 +12,40 @@ pytest_plugins = ["pytester"]
 
 def test_awaited_tests(pytester: pytest.Pytester) -> None:
     tests = """
-import pytest
+import httpx2, pytest, pytest_asyncio
 from openai import AsyncOpenAI
 
-async def greeted():
-    async with AsyncOpenAI(max_retries=0) as client:
+async def greeted(**options):
+    async with AsyncOpenAI(max_retries=0, **options) as client:
         asked = client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hello"}])
         return (await asked).choices[0].message.content
 
-async def test_asyncio(mockserver):
-    mockserver.on().reply("Hi!")
-    assert await greeted() == "Hi!"
-
-@pytest.fixture
+@pytest_asyncio.fixture
 async def said(mockserver):
     mockserver.on().reply("Hello!")
     return await greeted()
 
+@pytest.mark.asyncio
 async def test_in_a_fixture(said, mockserver):
     assert said == "Hello!"
     assert len(mockserver.calls) == 1
 
+@pytest.mark.asyncio
 async def test_fails(mockserver):
     mockserver.on().reply("Hi!").times(2)
     await greeted()
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_anyio(mockserver, anyio_backend):
-    mockserver.on().reply("Hi!")
-    assert await greeted() == "Hi!"
-"""
-    result = ran(pytester, tests)
-    result.assert_outcomes(passed=3, failed=1)
-    result.stdout.fnmatch_lines(["test_it.py:25 answered 1 of 2 expected calls"])
-
-
-def test_tests_on_trio(pytester: pytest.Pytester) -> None:
-    tests = """
-import httpx2, pytest, trio
-from openai import AsyncOpenAI
-
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("anyio_backend", ["trio"])]
-
-async def greeted(**options):
-    assert trio.lowlevel.in_trio_run()
-    async with AsyncOpenAI(max_retries=0, **options) as client:
-        asked = client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "hello"}])
-        return (await asked).choices[0].message.content
-
-@pytest.fixture
-async def said(mockserver, anyio_backend):
-    mockserver.on().reply("Hello!").times(1)
-    return await greeted()
-
-async def test_over_the_socket(said, mockserver):
-    mockserver.on().reply("Hi!")
-    assert (said, await greeted()) == ("Hello!", "Hi!")
-
-async def test_without_one(mockserver):
-    mockserver.on().reply("Hi!", faults=[{"stall": {"for": "10m"}}])
+    mockserver.on().reply("Hi!", faults=[{"stall": {"for": "10m"}}]).times(1)
     assert await greeted(http_client=httpx2.AsyncClient(transport=mockserver.transport(), timeout=900)) == "Hi!"
-
-async def test_fails(mockserver):
-    mockserver.on().reply("Hi!").times(2)
-    await greeted()
+    mockserver.on().reply("Hello!")
+    assert await greeted() == "Hello!"
 """
-    result = ran(pytester, tests, "-o", "asyncio_mode=strict")  # else all that is awaited is pytest-asyncio's
-    result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["test_it.py:28 answered 1 of 2 expected calls"])
+    result = ran(pytester, tests, "-o", "asyncio_mode=strict")  # in other modes pytest-asyncio runs anyio's tests, too
+    result.assert_outcomes(passed=3, failed=1)
+    result.stdout.fnmatch_lines(["test_it.py:23 answered 1 of 2 expected calls"])
 
 
 def test_other_kinds_of_tests(pytester: pytest.Pytester) -> None:
@@ -173,7 +137,7 @@ class TestMocked(unittest.TestCase):
 def test_on_workers(pytester: pytest.Pytester) -> None:
     """Each worker has a server of its own, the controller none; clients that conftest files make work everywhere."""
     tests = """
-import os, threading
+import os
 from conftest import client
 
 def test_led(mockserver, worker_id):
@@ -185,6 +149,15 @@ def test_led(mockserver, worker_id):
 
 def test_unmatched(mockserver):
     mockserver.on().reply("Hi!").times(1)
+"""
+    faulted = """
+import pytest
+from app import greet
+
+@pytest.mark.mockserver_faults("crlf", errors=[])
+def test_faulted(mockserver):
+    mockserver.on().reply("Hi!")
+    assert greet() == "Hi!"
 """
     conftest = """
 import threading
@@ -201,12 +174,13 @@ def pytest_unconfigure():
     client.close()
 """
     ini(pytester, mockserver_env="session")
-    files = {"conftest.py": conftest, "test_more.py": f"from app import greet\n{tests}"}
+    files = {"conftest.py": conftest, "test_more.py": f"from app import greet\n{tests}", "test_faulted.py": faulted}
     result = ran(pytester, tests, "-n", "2", "--dist", "loadfile", files=files)
-    result.assert_outcomes(passed=2, failed=2)
+    result.assert_outcomes(passed=4, failed=2)
     assert "INTERNALERROR" not in result.stdout.str()
     addresses = [file.read_text() for file in pytester.path.glob("*.address")]
     assert len({*addresses}) == 2
+    result.stdout.fnmatch_lines(["2 runs: 2 recovered; none bad"])
     result.stdout.fnmatch_lines(["FAILED test_*.py::test_unmatched - Failed: test_*.py:14 answered *of*"])
 
 
@@ -255,51 +229,33 @@ def test_options_of_pytest(pytester: pytest.Pytester) -> None:
     tests = "def test_it(mockserver):\n    mockserver.on().reply('x')\n    assert greet() == 'x'"
     shown = ran(pytester, tests, "--setup-show").stdout
     shown.fnmatch_lines(["*SETUP    S mockserver_session*", "*SETUP    F mockserver*"])
-    ran(pytester, tests, "--setup-plan").assert_outcomes()
-    ran(pytester, tests, "--fixtures").stdout.fnmatch_lines(["mockserver -- *", "*A mock server for LLM APIs*"])
     ran(pytester, tests, "--markers").stdout.fnmatch_lines(["@pytest.mark.mockserver(*"])
     result = ran(pytester, tests, "-p", "no:mockserver")
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*fixture 'mockserver' not found"])
 
 
-def test_an_idle_plugin_imports_nothing(pytester: pytest.Pytester) -> None:
-    tests = """
-import sys
-
-def test_it():
-    heavy = ("mockserver.testing", "mockserver.engine", "starlette", "pydantic", "uvicorn", "yaml", "httpx")
-    assert "mockserver.pytest_plugin" in sys.modules
-    assert not [name for name in heavy if name in sys.modules]
-"""
-    Path("test_idle.py").write_text(tests)
-    result = pytester.runpytest_subprocess(*QUICK, "-p", "no:respx", "test_idle.py")
-    result.assert_outcomes(passed=1)
-
-
-def test_our_modules_are_not_rewritten(pytester: pytest.Pytester) -> None:
+def test_imports(pytester: pytest.Pytester) -> None:
     tests = """
 import sys
 from importlib.machinery import SourceFileLoader
 
-def test_it(mockserver):
+heavy = ("mockserver.testing", "mockserver.engine", "starlette", "pydantic", "uvicorn", "yaml", "httpx")
+early = [name for name in heavy if name in sys.modules]
+
+def test_an_idle_plugin_imports_nothing():
+    assert "mockserver.pytest_plugin" in sys.modules
+    assert not early
+
+def test_our_modules_are_not_rewritten(mockserver):
     assert type(sys.modules["mockserver.testing"].__spec__.loader) is SourceFileLoader
 """
-    conftest = "import pytest\npytest.register_assert_rewrite('mockserver')\n"  # as for all that is installed
-    Path("conftest.py").write_text(conftest)
-    Path("test_plain.py").write_text(tests)
-    options = ("-W", "ignore::pytest.PytestAssertRewriteWarning", "test_plain.py")
-    pytester.runpytest_subprocess(*QUICK, *options).assert_outcomes(passed=1)
+    rewriting = "import pytest\npytest.register_assert_rewrite('mockserver')\n"  # as for all installed packages
+    pytester.makepyfile(conftest=rewriting, test_imports=tests)
+    options = ("-p", "no:respx", "-W", "ignore::pytest.PytestAssertRewriteWarning", "test_imports.py")
+    pytester.runpytest_subprocess(*QUICK, *options).assert_outcomes(passed=2)
 
 
-COMPANY = {
-    "all": (),
-    "without xdist": ("-p", "no:xdist"),
-    "without pytest-asyncio": ("-p", "no:asyncio"),
-    "without anyio": ("-p", "no:anyio"),
-    "on workers": ("-n", "2"),
-    "alone": ("-p", "mockserver.pytest_plugin"),  # and nothing else is loaded
-}
 RULES = """
 rules:
   - {when: {last_user: hello}, then: {text: Hi!}}
@@ -345,19 +301,19 @@ def provider() -> Iterator[MockServer]:
         yield server
 
 
-@pytest.mark.parametrize("company", COMPANY)
+@pytest.mark.parametrize("how", ["on workers", "alone"])
 def test_its_core_in_any_company(
-    company: str, pytester: pytest.Pytester, provider: MockServer, monkeypatch: pytest.MonkeyPatch
+    how: str, pytester: pytest.Pytester, provider: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CI", raising=False)
-    if company == "alone":
+    alone, workers = ("-p", "mockserver.pytest_plugin"), ("-n", "2") if how == "on workers" else ()
+    if not workers:
         monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    options = (*COMPANY[company], f"--mockserver-upstream=openai={provider.base_url()}")
+    options = (*(() if workers else alone), f"--mockserver-upstream=openai={provider.base_url()}")
     wanted = ("--mockserver-coverage=term", "--continue-on-collection-errors")
-    result = ran(pytester, TESTS, *options, *wanted, files={"rules.yaml": RULES})
+    result = ran(pytester, TESTS, *workers, *options, *wanted, files={"rules.yaml": RULES})
     result.assert_outcomes(passed=2, failed=1, errors=1)
     result.stdout.fnmatch_lines(TOLD)
     assert [line for line in result.outlines if line.startswith("@pytest.mark.mockserver takes no")] == [MISTAKE]
-    again = options if company != "on workers" else options[2:]  # one process is enough to play it in
-    ran(pytester, TESTS, *again, "-k", "taped").assert_outcomes(passed=1, deselected=4)
+    ran(pytester, TESTS, *options, "-k", "taped").assert_outcomes(passed=1, deselected=4)
     assert len(provider.calls) == 1

@@ -117,7 +117,7 @@ def test_what_is_written_is_read_back(value: Any) -> None:
             (word, f'"{word}"')
             for word in ("", "true", "Null", "no", "on", "7", "1e3", "a b", "a: b", "-x", "#", "*", "~")
         ),
-        ('say "hi"\\\n\t\u2028\x00\U000e0001', '"say \\"hi\\"\\\\\\n\\t\\u2028\\u0000\\U000e0001"'),
+        ('say "hi"\\\n\t\u2028\x00\U000e0001', '"say \\"hi\\"\\\\\\n\\t\\u2028\\x00\\U000e0001"'),
         ("Grüße, 日本 🎉", '"Grüße, 日本 🎉"'),
     ],
 )

@@ -4,9 +4,8 @@ import asyncio
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -21,7 +20,7 @@ from mockserver.core.call import Call
 from mockserver.core.episode import Episode
 from mockserver.core.exchange import Exchange
 from mockserver.core.json import Json
-from mockserver.core.text import plural, printable
+from mockserver.core.text import plural, printable, ranges
 from mockserver.engine.answer import counted
 from mockserver.engine.engine import FORWARDED, Engine
 from mockserver.server.cassette_store import file_of
@@ -30,7 +29,7 @@ from mockserver.server.explain import explain_call, is_unmatched
 from mockserver.server.live import Keep, Live, start
 from mockserver.server.replay import CassetteChoice, Player
 
-MAX_REPORTED = 10  # calls that are explain_call, and runs of numbers that are listed
+MAX_REPORTED = 10  # calls that are explained, and reasons that are listed
 _WITHOUT_RULES = frozenset(("generated", "invalid", "limited", "stored"))  # sources that need neither rule nor cassette
 
 
@@ -211,12 +210,4 @@ class Report:
             sources = {number: f"cassette {file}#{number}" for number in range(1, size + 1)}
             idle = [number for number, source in sources.items() if not (self.replayed[source] or source in self.new)]
             if idle:
-                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {_ranges(idle)}"
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers, consecutive ones as a range: `#1, #3 to #5`."""
-    starts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
-    ends = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
-    runs = [f"#{start}" + f" to #{end}" * (end > start) for start, end in zip(starts, ends, strict=True)]
-    return ", ".join((*runs[:MAX_REPORTED], *(("...",) if len(runs) > MAX_REPORTED else ())))
+                yield f"cassette {file}: {len(idle)} of {plural(size, 'episode')} not played: {ranges(idle)}"

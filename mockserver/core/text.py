@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Container, Iterator, Sequence
+from itertools import pairwise
 
 LONGEST = 300  # characters of a line in a log
 SHOWN = 80  # characters of a value in a message
@@ -40,6 +41,14 @@ def aligned(rows: Sequence[Sequence[str]], *, right: Container[int] = ()) -> Ite
     for row in rows:
         cells = (cell.rjust(widths[at]) if at in right else cell.ljust(widths[at]) for at, cell in enumerate(row))
         yield "  ".join(cells).rstrip()
+
+
+def ranges(numbers: Sequence[int], most: int = 10) -> str:
+    """Ascending numbers, consecutive ones as a range: `#1, #3 to #5`; at most so many ranges."""
+    starts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
+    ends = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
+    found = [f"#{start}" + f" to #{end}" * (end > start) for start, end in zip(starts, ends, strict=True)]
+    return ", ".join((*found[:most], *(("...",) if len(found) > most else ())))
 
 
 def printable(text: str, longest: int = LONGEST) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from mockserver.core.text import plural
-from mockserver.reports.coverage_watch import Watch, watching
-
-if TYPE_CHECKING:
-    from mockserver.reports.coverage import Coverage
+from mockserver.reports.coverage import Coverage, Watch, as_json, as_page, as_table, unused_rules, watching
 
 UNUSED = ("ignore", "warn", "fail")
 _OUTPUT = "mockserver_coverage"  # the key of a worker's output
@@ -93,7 +90,7 @@ class RuleCoverage:
         """Write the reports, and list unused rules."""
         terminalreporter.ensure_newline()
         for kind, path in self._reports:
-            _WRITERS[kind](self._watch.coverage(str(config.rootpath)), path, terminalreporter)
+            _report_to(terminalreporter, kind, path, self._watch.coverage(str(config.rootpath)))
         if unused := self._unused_rules(config):
             failing, were = self._unused == "fail", "was" if len(unused) == 1 else "were"
             title = f"mockserver: {plural(len(unused), 'rule')} {were} never used"
@@ -106,8 +103,6 @@ class RuleCoverage:
     def _unused_rules(self, config: pytest.Config) -> list[str]:
         if self._unused == "ignore" or self._partial or self._watch.empty or _narrowed(config):
             return []
-        from mockserver.reports.coverage import unused_rules
-
         return list(unused_rules(self._watch.coverage(str(config.rootpath))))
 
 
@@ -139,25 +134,16 @@ def _selects_part(config: pytest.Config) -> bool:
     return not any(root in (folder, folder.parent) or folder in root.parents for folder in folders)
 
 
-def _write_table(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
-    from mockserver.reports.coverage import as_table
-
-    terminal.section("mockserver: rule coverage", sep="-")
-    for line in as_table(coverage):
-        terminal.write_line(line)
-
-
-def _write_page(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
-    from mockserver.reports.coverage import as_page
-
-    texts = {file.path: _lines(file.path) for file in coverage.files}
-    _write(as_page(coverage, texts), path / "index.html" if path else None, terminal)
-
-
-def _write_json(coverage: Coverage, path: Path | None, terminal: pytest.TerminalReporter) -> None:
-    from mockserver.reports.coverage import as_json
-
-    _write(as_json(coverage), path, terminal)
+def _report_to(terminal: pytest.TerminalReporter, kind: str, path: Path | None, coverage: Coverage) -> None:
+    if path is None:
+        terminal.section("mockserver: rule coverage", sep="-")
+        for line in as_table(coverage):
+            terminal.write_line(line)
+    elif kind == "html":
+        texts = {file.path: _lines(file.path) for file in coverage.files}
+        _write(as_page(coverage, texts), path / "index.html", terminal)
+    else:
+        _write(as_json(coverage), path, terminal)
 
 
 def _lines(path: str) -> Sequence[str]:
@@ -167,9 +153,7 @@ def _lines(path: str) -> Sequence[str]:
         return ()
 
 
-def _write(text: str, path: Path | None, terminal: pytest.TerminalReporter) -> None:
-    if path is None:
-        return
+def _write(text: str, path: Path, terminal: pytest.TerminalReporter) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
@@ -181,8 +165,3 @@ def _write(text: str, path: Path | None, terminal: pytest.TerminalReporter) -> N
 
 
 REPORTS = {"term": "", "html": "mockserver-coverage", "json": "mockserver-coverage.json"}  # the default file or folder
-_WRITERS: Mapping[str, Callable[[Coverage, Path | None, pytest.TerminalReporter], None]] = {
-    "term": _write_table,
-    "html": _write_page,
-    "json": _write_json,
-}

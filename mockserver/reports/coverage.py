@@ -1,12 +1,24 @@
-"""Which rules, steps, branches and faults the tests used: as a table, as JSON, and as an HTML page."""
+"""Which rules, steps, branches and faults the tests used, also over several processes: as table, JSON and HTML page.
+
+Every pytest run imports this module, so its own imports are few.
+"""
+
+from __future__ import annotations
 
 import json
+import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 from mockserver.core.text import aligned
+
+if TYPE_CHECKING:
+    from mockserver.core.exchange import Exchange
+    from mockserver.rules.load import Rule
 
 KINDS = {"rule": "rules", "step": "steps", "branch": "branches", "fault": "faults"}
 VERSION = 1  # of the JSON report
@@ -60,6 +72,121 @@ class Coverage:
     def entries(self) -> tuple[Entry, ...]:
         """The entries of all files."""
         return tuple(entry for file in self.files for entry in file.entries)
+
+
+Key = tuple[str, int, int]  # file, line, column
+
+
+class Watch:
+    """The rules and the hits of a test run; servers report exchanges from their own threads."""
+
+    def __init__(self) -> None:
+        # The rules declared at one place, in a loop perhaps many; `branches`: line, column and fault name by path.
+        self._places: dict[Key, dict[str, Any]] = {}
+        self._sources: set[str] = set()
+        self._hits: Counter[str] = Counter()
+        self._latest: Sequence[Rule] = ()
+        self._lock = Lock()
+
+    @property
+    def empty(self) -> bool:
+        """Whether no rules were declared."""
+        return not self._places
+
+    def record(self, exchange: Exchange) -> None:
+        """Count what answered an exchange."""
+        used = (exchange.source, *exchange.modified_by, *exchange.trace)
+        with self._lock:
+            self._hits.update(used)
+
+    def add_rules(self, rules: Sequence[Rule], *, declared: bool = False) -> None:
+        """Add rules of files, or rules `declared` by tests."""
+        if not rules or rules is self._latest:
+            return
+        for rule in rules:
+            if rule.source not in self._sources:
+                self._add(rule, declared=declared)
+        self._latest = self._latest if declared else rules
+
+    def _add(self, rule: Rule, *, declared: bool) -> None:
+        self._sources.add(rule.source)
+        place = rule.place
+        if place is None:
+            return
+        branches = {branch.path: (branch.place or place, branch.fault) for branch in rule.then.branches}
+        self._merge_place(
+            (os.path.abspath(place.file), place.line, place.column),
+            {
+                "declared": declared,
+                "text": place.text,
+                "name": rule.name if "name" in rule.spec else "",
+                "sources": {rule.source: True},
+                "branches": {path: [at.line, at.column, fault] for path, (at, fault) in branches.items()},
+            },
+        )
+
+    def _merge_place(self, key: Key, rules: dict[str, Any]) -> None:
+        known = self._places.setdefault(key, rules)
+        known["sources"] |= rules["sources"]
+        known["branches"] |= rules["branches"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rules and hits as JSON values, for another process."""
+        return {"rules": [[list(key), rules] for key, rules in self._places.items()], "hits": dict(self._hits)}
+
+    def merge(self, other: Mapping[str, Any]) -> None:
+        """Add the rules and hits of another process."""
+        for (file, line, column), rules in other["rules"]:
+            self._merge_place((file, line, column), rules)
+        self._hits.update(other["hits"])
+
+    def coverage(self, root: str) -> Coverage:
+        """The coverage of each file; names are relative to `root`."""
+        hits = self._counted()
+        found: dict[tuple[bool, str], list[Entry]] = {}
+        for (path, line, column), rules in sorted(self._places.items(), key=lambda each: each[0]):
+            found.setdefault((rules["declared"], path), []).extend(_entries(rules, line, column, hits))
+        files = (
+            FileCoverage(path, _near(path, root), declared, tuple(entries))
+            for (declared, path), entries in sorted(found.items(), key=lambda each: each[0])
+        )
+        return Coverage(tuple(files))
+
+    def _counted(self) -> Counter[str]:
+        """The hits of each rule: the source of an answer to several prompts names several."""
+        counted, known = Counter[str](), set[str]()
+        for rules in self._places.values():
+            for source in rules["sources"]:
+                known |= {source, *(f"{source}: {path}" for path in rules["branches"])}
+        for source, hits in self._hits.items():
+            for one in (source,) if source in known else source.split(", "):
+                counted[one] += hits
+        return counted
+
+
+def _entries(rules: Mapping[str, Any], line: int, column: int, hits: Counter[str]) -> Iterator[Entry]:
+    used = sum(hits[source] for source in rules["sources"])
+    yield Entry("rule", line, column, rules["name"], used, text=rules["text"], rule=line)
+    for path, (at, at_column, fault) in rules["branches"].items():
+        kind = _KINDS[path.rpartition(".")[2].partition("[")[0]]
+        used = sum(hits[f"{source}: {path}"] for source in rules["sources"])
+        yield Entry(kind, at, at_column, fault, used, path, rule=line)
+
+
+watching: list[Watch] = []  # only the last one counts: a test can run another test session
+
+
+def current_watch() -> Watch | None:
+    """The watch of the current test session, if it measures coverage."""
+    return watching[-1] if watching else None
+
+
+def _near(path: str, root: str) -> str:
+    inside = path.startswith(os.path.join(root, ""))
+    return os.path.relpath(path, root).replace(os.sep, "/") if inside else path
+
+
+_KINDS = {"steps": "step", "one_of": "branch", "faults": "fault"}
 
 
 def unused_rules(coverage: Coverage) -> Iterator[str]:

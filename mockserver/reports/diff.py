@@ -101,13 +101,13 @@ def _whole(wanted: str, text: str) -> TextSpan | None:
 
 
 def _beginning(wanted: str, text: str) -> TextSpan | None:
-    front = _shared(wanted, text)
-    return TextSpan(front, min(1, len(text) - front)) if front >= _MIN_SHARED else None
+    return _whole(wanted, text[: len(wanted)])
 
 
 def _end(wanted: str, text: str) -> TextSpan | None:
-    back = _shared(wanted[::-1], text[::-1])
-    return TextSpan(max(0, len(text) - back - 1), min(1, len(text) - back)) if back >= _MIN_SHARED else None
+    begin = max(0, len(text) - len(wanted))
+    found = _whole(wanted, text[begin:])
+    return None if found is None else TextSpan(begin + found.at, found.size)
 
 
 def _pattern(wanted: str, text: str) -> TextSpan | None:

@@ -3,12 +3,11 @@
 import traceback
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from mockserver.config.errors import RuleError
 from mockserver.core.call import Call
-from mockserver.core.text import one_line, plural, shown, truncate
+from mockserver.core.text import one_line, plural, ranges, shown, truncate
 from mockserver.engine.memory import LOOK_UPS
 from mockserver.reports.calls import (
     MAX_LISTED,
@@ -28,7 +27,6 @@ from mockserver.rules.nearest import Near, nearest
 
 MAX_IN_FULL = 3  # unmatched calls
 MAX_NEAREST = 3  # rules per call, or calls per rule
-MAX_RUNS = 10  # runs of episode numbers
 _MAX_HEADLINE, _MAX_ERROR_LINE = 100, 500  # characters
 _MAX_FRAMES = 10  # of a function that raised
 # How the server's own messages begin.
@@ -271,7 +269,7 @@ class PlayedCassette:
     def __str__(self) -> str:
         unplayed = self.unplayed
         episodes = f"{len(unplayed)} of {plural(self.size, 'episode')} not played"
-        return f"{self.file}: {episodes}: {_runs(unplayed)}"
+        return f"{self.file}: {episodes}: {ranges(unplayed)}"
 
 
 def unplayed_episodes(cassette: PlayedCassette) -> Iterator[Problem]:
@@ -289,11 +287,3 @@ def unplayed_summary(cassettes: Iterable[PlayedCassette]) -> Iterator[str]:
         before = merged.get(one.file, one)
         merged[one.file] = PlayedCassette(one.file, min(before.size, one.size), (*before.played, *one.played))
     yield from (str(one) for _, one in sorted(merged.items()) if one.unplayed)
-
-
-def _runs(numbers: tuple[int, ...]) -> str:
-    """Sorted numbers in short: `#1, #3 to #5`."""
-    starts = [numbers[0], *(after for before, after in pairwise(numbers) if after - before > 1)]
-    ends = [*(before for before, after in pairwise(numbers) if after - before > 1), numbers[-1]]
-    runs = [f"#{start}" + f" to #{end}" * (end > start) for start, end in zip(starts, ends, strict=True)]
-    return ", ".join((*runs[:MAX_RUNS], *(("...",) if len(runs) > MAX_RUNS else ())))

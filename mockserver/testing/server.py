@@ -12,7 +12,7 @@ from mockserver.config.source import Document, did_you_mean
 from mockserver.core.json import Json
 from mockserver.core.seed import monotonic
 from mockserver.dialects import discover
-from mockserver.reports.coverage_watch import current_watch
+from mockserver.reports.coverage import current_watch
 from mockserver.reports.failures import (
     Budget,
     PlayedCassette,

@@ -2,8 +2,7 @@
 
 from mockserver.core.exchange import Exchange
 from mockserver.core.plan import Plan, Rendered
-from mockserver.reports.coverage import Coverage
-from mockserver.reports.coverage_watch import Watch
+from mockserver.reports.coverage import Coverage, Watch
 from tests.kit.rules import loaded
 
 RULES = """\

@@ -107,13 +107,12 @@ def test_without_a_socket(mockserver):
         f"BAD stall@after_tokens=1 stream hung: still waiting after 0.3 s, at app.py:{reads + 1}",
         f"BAD cut@before_done plain hung: still waiting after 0.3 s, at app.py:{waits}",
     ]
-    assert [line for line in lines if "at_start" in line] == [
-        "BAD stall@at_start stream hung: still waiting after 0.3 s, 1 retry",
-        f"BAD stall@at_start stream hung: still waiting after 0.3 s, at app.py:{reads}, 1 retry",
-        "BAD stall@at_start plain hung: it would wait forever",
-    ]
+    awaited, client, without = (line.removesuffix(", 1 retry") for line in lines if "at_start" in line)
+    assert awaited.startswith("BAD stall@at_start stream hung: still waiting after 0.3 s")
+    assert client == f"BAD stall@at_start stream hung: still waiting after 0.3 s, at app.py:{reads}"
+    assert without == "BAD stall@at_start plain hung: it would wait forever"
     result.assert_outcomes(passed=4, failed=5)
-    result.stdout.fnmatch_lines([f"stall@at_start: hung: still waiting after 0.3 s, at app.py:{reads}, 1 retry"])
+    result.stdout.fnmatch_lines([f"stall@at_start: hung: still waiting after 0.3 s, at app.py:{reads}*"])
 
 
 def test_careless_apps(app: pytest.Pytester) -> None:

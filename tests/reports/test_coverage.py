@@ -8,15 +8,17 @@ from mockserver.reports.coverage import (
     Coverage,
     Entry,
     FileCoverage,
+    Watch,
     as_json,
     as_page,
     as_table,
     count,
+    current_watch,
     line_owners,
     percent,
     unused_rules,
+    watching,
 )
-from mockserver.reports.coverage_watch import Watch, current_watch, watching
 from tests.kit.covered import FILE, RULES, covered, exchange, watched
 from tests.kit.rules import loaded
 

@@ -22,12 +22,12 @@ from mockserver.reports.failures import (
 )
 from mockserver.testing import MockServer, MockServerTestCase, Setup
 from mockserver.testing.clients import EnvironmentPatch
-from mockserver.testing.options import Options, cassette_name
+from mockserver.testing.options import ServerOptions, cassette_name
 from mockserver.testing.setup import MockServerWarning, left_open, unrecorded
 
 MARK, FAULTS = "mockserver", "mockserver_faults"
 FOLDER = "cassettes"  # next to the test file
-KEYS = ("rules", "verify", *Options.__annotations__)
+KEYS = ("rules", "verify", *ServerOptions.__annotations__)
 _CHOICES: Mapping[str, tuple[object, ...]] = {
     "verify": (True, False),
     "record": ("none", "once", "new_episodes", "all"),

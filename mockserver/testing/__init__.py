@@ -2,8 +2,8 @@
 
 from mockserver.reports.calls import ReceivedCall as Call
 from mockserver.testing.calls import Calls as Calls
-from mockserver.testing.declare import Asked as Asked
-from mockserver.testing.declare import Declared as Declared
+from mockserver.testing.server import Asked as Asked
+from mockserver.testing.server import Declared as Declared
 from mockserver.testing.server import MockServer as MockServer
 from mockserver.testing.setup import MockServerWarning as MockServerWarning
 from mockserver.testing.setup import Setup as Setup

@@ -80,7 +80,7 @@ Condition = str | float | bool | Sequence[Any] | Mapping[str, Any] | None  # a b
 Parts = Mapping[str, Any] | Sequence[Any]
 
 
-class Options(TypedDict, total=False):
+class ServerOptions(TypedDict, total=False):
     """The options of a server in tests: settings by their names (docs/settings.md), and `timing`.
 
     `timing`: True lets answers take the time that rules and settings define; a table or a profile applies to all

@@ -19,7 +19,7 @@ from mockserver.reports.failures import PlayedCassette
 from mockserver.rules.load import Rule
 from mockserver.server.live import Live, Sources, compiled, compose
 from mockserver.state.memory import MemoryShelf, MemoryStore
-from mockserver.testing.options import Options, relative
+from mockserver.testing.options import ServerOptions, relative
 
 
 class MockServerWarning(UserWarning):
@@ -88,7 +88,7 @@ class Setup:
     timed: bool = False
 
     @classmethod
-    def of(cls, *rules: str | Path, **options: Unpack[Options]) -> "Setup":
+    def of(cls, *rules: str | Path, **options: Unpack[ServerOptions]) -> "Setup":
         """A setup from rules files and options."""
         settings: dict[str, Any] = {**options}
         timing = settings.pop("timing", False)

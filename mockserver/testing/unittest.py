@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 from unittest import TestCase, TestResult
 
 from mockserver.config.errors import ConfigError, MockserverError
-from mockserver.testing.options import Options
+from mockserver.testing.options import ServerOptions
 from mockserver.testing.server import MockServer
 from mockserver.testing.setup import warn_left_open
 
@@ -28,7 +28,7 @@ class MockServerTestCase(TestCase):
 
     mockserver: ClassVar[MockServer]
     mockserver_rules: ClassVar[Files] = ()
-    mockserver_options: ClassVar[Options] = {}
+    mockserver_options: ClassVar[ServerOptions] = {}
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -91,7 +91,7 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-def mocked(*rules: str | Path, options: Options | None = None) -> Callable[[T], T]:
+def mocked(*rules: str | Path, options: ServerOptions | None = None) -> Callable[[T], T]:
     """Decorate a function, also an async one, to be called with `mockserver=server`, which runs during the call.
 
     Raises AssertionError for its problems; ConfigError if used without parentheses or on a class.

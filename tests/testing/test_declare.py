@@ -11,7 +11,7 @@ from openai import APIStatusError, RateLimitError
 from mockserver.config.errors import ConfigError, RuleError
 from mockserver.rules.templates import Templates
 from mockserver.testing import Asked, Declared, MockServer
-from mockserver.testing.declare import literal
+from mockserver.testing.server import literal
 
 
 def asked(server: MockServer, text: str = "hello", **more: Any) -> Any:

@@ -11,7 +11,7 @@ from mockserver.rules.schema import ErrorSpec, ThenSpec
 from mockserver.testing.options import (
     FAMILIES,
     Details,
-    Options,
+    ServerOptions,
     Then,
     When,
     caller,
@@ -25,7 +25,7 @@ OURS = {"host", "port", "cors", "allowed_hosts", "control_token", "reload", "log
 
 
 def test_every_setting_that_a_test_can_use() -> None:
-    assert set(Options.__annotations__) == set(Settings.model_fields) - OURS
+    assert set(ServerOptions.__annotations__) == set(Settings.model_fields) - OURS
 
 
 def test_every_field_of_when() -> None:

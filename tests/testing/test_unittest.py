@@ -12,7 +12,7 @@ from openai import AsyncOpenAI, OpenAI
 
 from mockserver.config.errors import ConfigError
 from mockserver.testing import MockServer, MockServerTestCase, MockServerWarning, mocked
-from mockserver.testing.options import Options
+from mockserver.testing.options import ServerOptions
 
 HELLO = [{"role": "user", "content": "hello"}]
 
@@ -63,7 +63,7 @@ class Ended(MockServerTestCase):
 
 class Leaving(MockServerTestCase):
     __test__ = False
-    mockserver_options: ClassVar[Options] = {"timing": True}
+    mockserver_options: ClassVar[ServerOptions] = {"timing": True}
     streams: ClassVar[list[Any]] = []
 
     def test_leaves(self) -> None:
@@ -73,7 +73,7 @@ class Leaving(MockServerTestCase):
 
 class Awaited(MockServerTestCase, IsolatedAsyncioTestCase):
     __test__ = False
-    mockserver_options: ClassVar[Options] = {"unmatched": "generate"}
+    mockserver_options: ClassVar[ServerOptions] = {"unmatched": "generate"}
 
     async def test_answers(self) -> None:
         async with AsyncOpenAI() as client:

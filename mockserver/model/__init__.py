@@ -12,7 +12,7 @@ from mockserver.core.json import Json
 from mockserver.core.plan import Text
 from mockserver.core.seed import Seed
 from mockserver.model.arguments import mentions
-from mockserver.model.prose.formats import framed, in_format, of_length
+from mockserver.model.prose.formats import in_format, in_tags, of_length
 from mockserver.model.prose.passages import passage
 from mockserver.model.prose.results import results_text
 from mockserver.model.prose.text import (
@@ -67,7 +67,7 @@ def _answered(call: Call, seed: Seed, options: Mapping[str, Json]) -> str:
     rules = system(call)
     made = None if free else in_format(about, rules, rng) or passage(call, about) or of_length(about, rules, rng)
     answer = text_on(about, call, rng, options) if made is None else made
-    return joint(call) + (answer if free else framed(answer, (about.text, excerpt(rules))))
+    return joint(call) + (answer if free else in_tags(answer, (about.text, excerpt(rules))))
 
 
 def arguments(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice:

@@ -83,7 +83,7 @@ def test_results_of_tools_are_told_and_taken() -> None:
         Message("assistant", tool_calls=(ToolCall("1", "get_user", '{"id": 7}'),)),
         Message("tool", '{"email": "ada@example.com"}', tool_call_id="1"),
     )
-    assert replied("Who is user 7?", *told) == "The user for 7: email ada@example.com."
+    assert replied("Who is user 7?", *told) == "User (7): email ada@example.com."
     schema = {"type": "object", "properties": {"email": {"type": "string"}}, "required": ["email"]}
     asked = replied("Who is user 7?", *told, response_format="json_schema", schema=schema)
     assert json.loads(asked) == {"email": "ada@example.com"}

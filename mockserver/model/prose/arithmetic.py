@@ -1,19 +1,15 @@
-"""Sums that a prompt sets, in signs or words: plus, minus, times, divided by; shares, roots and powers."""
+"""Sums that a prompt sets, in signs or words: plus, minus, times, divided by."""
 
 import ast
 import operator
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from math import isqrt
 
 
 def computed(text: str, *, bare: bool) -> str | None:
     """The sum that a text asks for with its result, or the result alone if it is to be `bare`."""
     text = text[:4000]
-    if (found := _NAMED.search(text)) is not None:
-        result = _shown(_named(found))
-        return result if bare else f"{' '.join(found['sum'].split())} = {result}"
     for words, signs in _SPOKEN:
         text = words.sub(signs, text)
     found = next((found for found in _SUM.finditer(text) if _is_question(text, found)), None)
@@ -26,17 +22,6 @@ def computed(text: str, *, bare: bool) -> str | None:
     except (SyntaxError, ValueError):
         return None
     return result if bare else f"{' '.join(found[0].split())} = {result}"
-
-
-def _named(found: re.Match[str]) -> Fraction:
-    """The result of a share, a root or a power."""
-    if found["percent"]:
-        return Fraction(found["percent"]) * Fraction(found["of"]) / 100
-    if found["root"]:
-        square = int(found["root"])
-        root = isqrt(square)
-        return Fraction(root) if root * root == square else Fraction(str(round(square**0.5, 6)))
-    return Fraction(found["base"]) ** int(found["power"] or {"squared": 2, "cubed": 3}[found["named"].lower()])
 
 
 def _is_question(text: str, found: re.Match[str]) -> bool:
@@ -77,16 +62,14 @@ _OPERATORS: Mapping[type, Callable[[Fraction, Fraction], Fraction]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-_TIMES = "times|multiplied by|x|mal|fois|por|vezes|per|maal|gånger|razy|умножить на"
-_BY = "divided by|over|geteilt durch|divisé par|dividido (?:por|entre)|diviso|gedeeld door|разделить на"
 _TWO = r"(-?[\d.]{1,20}) (?:and|to|by|with|from) (-?[\d.]{1,20}\b)"
 _SPOKEN = tuple(
     (re.compile(f"(?i){words}"), signs)
     for words, signs in (
-        (r"(?<=\d)\s+(?:plus|added to|más|mas|mais|più|плюс)\s+(?=[-\d(])", " + "),
-        (r"(?<=\d)\s+(?:minus|menos|moins|meno|минус|min)\s+(?=[-\d(])", " - "),
-        (rf"(?<=\d)\s+(?:{_TIMES})\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)", " * "),
-        (rf"(?<=\d)\s+(?:{_BY})\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])", " / "),
+        (r"(?<=\d)\s+(?:plus|added to)\s+(?=[-\d(])", " + "),
+        (r"(?<=\d)\s+(?:minus)\s+(?=[-\d(])", " - "),
+        (r"(?<=\d)\s+(?:times|multiplied by|x)\s+(?=[-\d(])|(?<=\d)\s?×\s?(?=[-\d(])|(?<=\d)x(?=\d)", " * "),
+        (r"(?<=\d)\s+(?:divided by|over)\s+(?=[-\d(])|(?<=\d)\s?÷\s?(?=[-\d(])", " / "),
         (rf"\b(?:add|(?:the )?sum of) {_TWO}", r"what is \1 + \2"),
         (rf"\b(?:multiply|(?:the )?product of) {_TWO}", r"what is \1 * \2"),
         (rf"\bdivide {_TWO}", r"what is \1 / \2"),
@@ -98,12 +81,6 @@ _NUMERAL = r"\d{1,3}(?:,\d{3}){1,5}(?:\.\d{1,10})?(?![\d,])|\d{1,20}(?:\.\d{1,10
 _SUM = re.compile(
     rf"(?<![\w.])[-( ]{{0,8}}(?:{_NUMERAL})(?:[ )]{{0,8}}[-+*/][-( ]{{0,8}}(?:{_NUMERAL})"
     rf"){{1,20}}[ )]{{0,8}}(?![\w/-])"
-)
-_NAMED = re.compile(
-    r"(?i)\b(?:what(?:'s| is)|how much is|calculate|compute|find|evaluate)\s+(?P<sum>"
-    r"(?P<percent>\d{1,6}(?:\.\d{1,4})?)\s*(?:%|percent) of (?P<of>\d{1,12}(?:\.\d{1,4})?)|"
-    r"(?:the )?square root of (?P<root>\d{1,12})|"
-    r"(?P<base>\d{1,6})(?: (?P<named>squared|cubed)|\s?(?:\^|\*\*| to the power of )\s?(?P<power>\d{1,2})))(?![\w%])"
 )
 _SUPERFLUOUS = re.compile(r",|(?<![\d.,])0+(?=\d)")
 _SPACED = re.compile(r"[+*]|\s[-/]\s")

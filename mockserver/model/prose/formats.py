@@ -1,23 +1,22 @@
-"""Answers in the format that a prompt orders: exact words, an option, a sum, a list, a table, a number of words.
+"""Answers in the format that a prompt orders: exact words, an option, a sum, a rating, a list, a number of words.
 
 Each format is a function that returns None if the prompt does not order it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 
 from mockserver.core.seed import Random
-from mockserver.model.fillers import english, note, pick, word_lists
+from mockserver.model.fillers import english, note, pick
 from mockserver.model.prose.arithmetic import computed
 from mockserver.model.prose.language import ENGLISH, requested_language
 from mockserver.model.prose.sentences import blank, sentences
-from mockserver.model.prose.text import table
-from mockserver.model.prose.topic import SIGNS, Topic
+from mockserver.model.prose.topic import Topic
 from mockserver.model.schema.plausible import known_text
-from mockserver.model.vocabulary import excerpt
+from mockserver.model.vocabulary import excerpt, singular
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,65 +37,50 @@ FormatWriter = Callable[[FormatRequest, Random], str | None]
 
 def in_format(topic: Topic, rules: str, rng: Random) -> str | None:
     """Return the answer in the format that the prompt orders, or None."""
-    return _first(FORMATS, topic, rules, rng)
+    return _first((greeted, dictated, summed, chosen, rated), topic, rules, rng)
 
 
 def of_length(topic: Topic, rules: str, rng: Random) -> str | None:
     """Return the number of items, sentences, paragraphs or words that the prompt orders, or None."""
-    return _first(LENGTHS, topic, rules, rng)
-
-
-def framed(text: str, orders: Iterable[str]) -> str:
-    """Return the text in the capitals, tags or `Final Answer:` that one of the orders wants."""
-    for order in orders:
-        if (case := _CASE.search(order)) is not None and "```" not in text:
-            return text.upper() if case["upper"] else text.lower()
-        if _STEPS.search(order) and _FINAL.search(order):
-            return f"I now know the final answer.\nFinal Answer: {text}"
-        tags = [found["name"] for found in _TAGS.finditer(order)]
-        if tags and "<" not in text and "```" not in text:
-            return f"<{tags[-1]}>{text}</{tags[-1]}>"  # what is thought aloud comes first, the answer last
-    return text
+    return _first((listed, measured), topic, rules, rng)
 
 
 def _first(formats: tuple[FormatWriter, ...], topic: Topic, rules: str, rng: Random) -> str | None:
     request = FormatRequest(topic.text, excerpt(rules), topic)
-    words = _trigger_words(request.text) | (_trigger_words(request.rules) & _vocabulary("of_rules"))
+    words = _trigger_words(request.text) | (_trigger_words(request.rules) & _word_set("of_rules"))
     if topic.language != ENGLISH:
         words |= {"choices", "+"}  # the words with which other languages choose and add are not listed
     for make in formats:
-        if not _vocabulary(make.__name__).isdisjoint(words) and (made := make(request, rng)) is not None:
+        if not _word_set(make.__name__).isdisjoint(words) and (made := make(request, rng)) is not None:
             return made
     return None
 
 
+@lru_cache(maxsize=256)
+def _trigger_words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×](?= ?[0-9(])", text.lower()))
+
+
+def in_tags(text: str, orders: Iterable[str]) -> str:
+    """Return the text in the tags that one of the orders wants."""
+    tags = [found["name"] for order in orders for found in _TAGS.finditer(order)]
+    if not tags or "<" in text or "```" in text:
+        return text
+    return f"<{tags[-1]}>{text}</{tags[-1]}>"  # what is thought aloud comes first, the answer last
+
+
 @cache
-def _vocabulary(name: str) -> frozenset[str]:
+def _word_set(name: str) -> frozenset[str]:
     return frozenset(english(name, "formats"))
 
 
-@lru_cache(maxsize=256)
-def _trigger_words(text: str) -> frozenset[str]:
-    return frozenset(re.findall(r"[a-z]+|[0-9]|[-+*/=÷×^](?= ?[0-9(])", text.lower()))
+def greeted(request: FormatRequest, rng: Random) -> str | None:
+    """An answer to a greeting in English."""
+    greetings = english("greetings")
+    return greetings[rng.randrange(len(greetings))] if _GREETING.fullmatch(request.text[:80]) else None
 
 
-def small_talk(request: FormatRequest, rng: Random) -> str | None:
-    """An answer to a greeting, to thanks, to a question about oneself."""
-    if len(request.text) > 80:
-        return None
-    said = _ADDRESSED.sub("", _GREETED.sub("", request.text.lower().strip(SIGNS), count=1), count=1)
-    answers = _small_talk().get(said)
-    return None if answers is None else answers[rng.randrange(len(answers))]
-
-
-@cache
-def _small_talk() -> dict[str, tuple[str, ...]]:
-    return {said: tuple(talk["answers"]) for talk in word_lists("english")["small_talk"] for said in talk["said"]}
-
-
-_GREETED = re.compile(r"\A(?:hi|hello|hey)(?: there)?[\s,!.]+(?=how|who|what)")
-_NAMED = "there|all|everyone|everybody|friend|bot|assistant|again|world|model|ai|gpt|computer|you|team|folks"
-_ADDRESSED = re.compile(rf"(?:(?<=thanks)|(?<=thank you)) for .*\Z|(?<!see)(?<!thank)(?<!are)[\s,]+(?:{_NAMED})\Z")
+_GREETING = re.compile(r"(?i)\W*(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?:[\s,]+\w+)?\W*")
 
 
 def dictated(request: FormatRequest, rng: Random) -> str | None:
@@ -119,7 +103,7 @@ def _is_word_for_word(ordered: re.Match[str]) -> bool:
     first = (re.match(r"[^\s,.!?:]+", ordered["what"]) or [""])[0].lower()
     if (
         not re.search(r"[^\W_]", ordered["what"])
-        or first in _vocabulary("describing")
+        or first in _word_set("describing")
         or _DESCRIBED.match(ordered["what"])
     ):
         return False
@@ -201,22 +185,16 @@ _YES, _NO = (rf"(?:\"(?:{words})\"|'(?:{words})'|(?:{words}))" for words in ("ye
 _CUES = tuple(
     re.compile(rf"(?i){cue}")
     for cue in (
-        rf"\b(?:choose|pick|select)(?: only| just| exactly)? one\b[^:\n]{{0,30}}:\s*({_ITEMS})",
+        rf"\b(?:(?:choose|pick|select)(?: only| just| exactly)? one|one of|among|options|categories|labels|classes|"
+        rf"choices|possible values)\b[^:\[\n]{{0,40}}(?::\s*[\[(]?|\[)\s*({_ITEMS})",
         r"((?<!\w)(?:ja|sí|si|oui|sim|да|はい|是|tak|evet|vâng|iya|네|예)[\"'”」』]?\s*"
         r"(?:oder|o|ou|of|lub|czy|veya|eller|или|または|还是|或|또는|、|/|,)\s*[\"'“「『]?"
         r"(?:nein|no|non|não|nee|nie|nej|hayır|нет|いいえ|否|不是|tidak|아니요|아니오)(?![\w]))",
-        rf"\b(?:one of|among|choose from|select from|pick from|from)(?: the| these| following| labels?| options?|"
-        rf" categories|"
-        rf" classes| values| words| choices){{0,4}}\s*(?::\s*[\[(]?|[\[(])\s*({_ITEMS})",
-        rf"\b(?:options|categories|labels|classes|choices|possible (?:values|answers|labels))\b[^:\n]{{0,40}}:\s*[\[(]?"
-        rf"({_ITEMS})",
         rf"\b(?:answer|reply|respond|return|output|say|choose|pick|select|write|print)\b(?: (?:with|only|just|either|"
-        rf"exactly|"
-        rf"simply|one of|in|using|between|the word|a|single|word)){{0,6}}:?\s+({_WORDS})(?=[\s.!?,)\"]*(?:$|\n|"
-        rf"[.!?)]|and nothing|only|for|to|based|depending))",
+        rf"exactly|simply|one of|in|using|between|the word|a|single|word)){{0,6}}:?\s+({_WORDS})"
+        rf"(?=[\s.!?,)\"]*(?:$|\n|[.!?)]|and nothing|only|for|to|based|depending))",
         rf"\b(?:classify|categori[sz]e|label|tag|mark|rate)\b[^\n:]{{0,120}}?\b(?:as|into|either)\b"
         rf"(?: one of| either| the)?:?\s+({_WORDS})",
-        rf"\b(?:sentiment|category|class|label)\b[^\n]{{0,40}}?\(({_WORDS})\)",
         rf"((?<![\w\"'-]){_YES}(?:\s*/\s*|\s*,?\s+or\s+|\s*\|\s*){_NO}(?![\w\"'-]))",
     )
 )
@@ -242,8 +220,7 @@ def rated(request: FormatRequest, rng: Random) -> str | None:
     """A number within the bounds that the prompt gives."""
     bounds = _BOUNDS.search(request.text) or _BOUNDS.search(request.rules)
     if bounds is None:
-        is_count = request.topic.kind == "count" and request.matches(_BARE_NUMBER)
-        return str(rng.randrange(1, 100)) if is_count else None
+        return None
     low, high = sorted((int(bounds[1]), int(bounds[2])))
     return str(rng.randrange(low, high + 1))
 
@@ -252,7 +229,6 @@ _BARE_RESULT = re.compile(
     r"(?i)\b(?:only|just)\b[^.\n]{0,30}\b(?:number|result|answer|value|digits?|integer)\b|\bnumber only\b|"
     r"\bsingle number\b|\bno (?:explanation|words|text)\b"
 )
-_BARE_NUMBER = re.compile(r"(?i)\b(?:only|just)\b[^.\n]{0,30}\bnumber\b|\bnumber only\b|\bsingle number\b")
 _BOUNDS = re.compile(
     r"(?i)\b(?:(?:number|integer|score|rating|rate|rank|value|scale|grade)\b[^.\n]{0,80}?\b(?:between|from|of)\s+|"
     r"score\b[^.\n]{0,40}?\()(\d{1,6})\s*(?:and|to|-|–)\s*(\d{1,6})\b"
@@ -273,60 +249,35 @@ def number_of(word: str) -> int:
 
 def listed(request: FormatRequest, rng: Random) -> str | None:
     """A list of as many items as are asked for."""
-    counted = next(
-        (found for found in _COUNTED.finditer(request.text) if found["noun"].lower() not in _vocabulary("measures")),
-        None,
-    )
-    if counted is None and (one := _ONE.match(request.text)) is not None:
-        return f"{pick(english('adjectives'), rng).capitalize()} {one[1].lower()}"
+    found = (found for found in _COUNTED.finditer(request.text) if found["noun"].lower() not in _word_set("measures"))
+    counted = next(found, None)
     if counted is None and not _LIST.search(request.text) and not _BULLETED.search(request.rules):
         return None
     number = min(number_of(counted["number"]) or 1, 50) if counted else rng.randrange(3, 6)
-    items = list(_items(request, counted["noun"].lower() if counted else "", number, rng))
+    items = _items(counted["noun"].lower() if counted else "", number, rng)
     if request.matches(_IN_A_ROW):
         return ", ".join(item.partition(":")[0] for item in items)
     bulleted = request.matches(_BULLETED)
     return "\n".join(f"- {item}" if bulleted else f"{at}. {item}" for at, item in enumerate(items, 1))
 
 
-def _items(request: FormatRequest, noun: str, number: int, rng: Random) -> Iterator[str]:
-    """Different items: aspects with a note, or made-up things if things are asked for."""
-    if noun in _vocabulary("points") or not noun:
+def _items(noun: str, number: int, rng: Random) -> list[str]:
+    """Different items: aspects with a note, or things of a kind."""
+    if not noun or noun in _word_set("points"):
         aspects = rng.sample(english("aspects"), min(number, len(english("aspects"))))
-        yield from (f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects)
-        yield from (f"Point {at}: {note(rng)}" for at in range(len(aspects) + 1, number + 1))
-        return
-    words = request.topic.words
-    for_something = noun in _vocabulary("names") and bool(words) and words[-1].lower() != noun
-    known = [] if for_something else list(islice(_known(_singular(noun), rng), number))
+        items = [f"{aspect.capitalize()}: {note(rng)}" for aspect in aspects]
+        return items + [f"Point {at}: {note(rng)}" for at in range(len(items) + 1, number + 1)]
+    thing = noun[:-1] if noun in _word_set("ending_in_ie") else singular(noun)
+    known: dict[str, None] = {}
+    for _ in range(4 * number):
+        if (text := known_text(thing, rng)) is None or len(known) == number:
+            break
+        known[text] = None
     if len(known) == number:
-        yield from known
-        return
-    thing = words[-1].capitalize() if for_something else _singular(noun)
+        return [*known]
     adjectives = rng.sample(english("adjectives"), len(english("adjectives")))
-    for at in range(number):
-        turn, place = divmod(at, len(adjectives))
-        yield f"{adjectives[place].capitalize()} {thing}" + (f" {turn + 1}" if turn else "")
-
-
-def _known(noun: str, rng: Random) -> Iterator[str]:
-    """Different ones of a kind whose name says what they are: cities, colours, names."""
-    seen = set[str]()
-    for _ in range(200):
-        made = known_text(noun, rng)
-        if made is None:
-            return
-        if made not in seen:
-            seen.add(made)
-            yield made
-
-
-def _singular(noun: str) -> str:
-    if noun.endswith("ies") and noun not in _vocabulary("ending_in_ie"):
-        return noun[:-3] + "y"
-    if noun.endswith(("ses", "xes", "ches", "shes")):
-        return noun[:-2]
-    return noun[:-1] if noun.endswith("s") and not noun.endswith("ss") else noun
+    names = [f"{adjective.capitalize()} {thing}" for adjective in adjectives]
+    return [f"{name}{turn}" for turn in ("", " 2", " 3") for name in names][:number]
 
 
 _COUNTED = re.compile(
@@ -339,7 +290,6 @@ _COUNTED = re.compile(
     random|quick|unique|more|other|of\ the|the|most|bullet|numbered|concise|famous|fun|practical)\s+){{0,3}}
     (?P<noun>[a-z][a-z-]{{2,30}}s|people|children|fish)\b"""
 )
-_ONE = re.compile(r"(?i)\s*(?:please )?name (?:an?|one|any) ([a-z][a-z -]{2,30})[.!?]?\s*$")
 _LIST = re.compile(
     r"(?i)\b(?:bullet(?:ed)? (?:points?|list)|bullets\b|numbered list|an? (?:short |brief )?list of|as a list|"
     r"in a list|"
@@ -349,70 +299,11 @@ _LIST = re.compile(
 _BULLETED = re.compile(r"(?i)\bbullet(?:s|ed)?\b")
 
 
-def tabled(request: FormatRequest, rng: Random) -> str | None:
-    """A table with the columns that are asked for: values where the names of the columns say which, else notes."""
-    columns, rows = _columns(request.text), _rows(request.text)
-    if columns and _CSV.search(request.text):
-        return "\n".join(",".join(line) for line in (columns, *_valued(columns, rows, rng)))
-    if not _TABLE.search(request.text):
-        return None
-    titles = [name[:1].upper() + name[1:] for name in columns] or _compared(request.topic.subject) or ["Aspect", "Note"]
-    if columns and sum(known_text(name, rng) is not None for name in columns) * 2 >= len(columns):
-        return table(titles, _valued(titles, rows, rng))
-    aspects = rng.sample(english("aspects"), min(rows, len(english("aspects"))))
-    return table(titles, [[aspect.capitalize(), *(note(rng) for _ in titles[1:])] for aspect in aspects])
-
-
-def _valued(columns: list[str], rows: int, rng: Random) -> list[list[str]]:
-    """Rows of values that suit the names of their columns; an `id` counts."""
-    return [
-        [str(at) if name.lower() in ("id", "no", "#") else _cell(name, rng) for name in columns]
-        for at in range(1, rows + 1)
-    ]
-
-
-def _cell(name: str, rng: Random) -> str:
-    return (known_text(name, rng) or english("aspects")[rng.randrange(len(english("aspects")))]).replace(",", " ")
-
-
-def _columns(text: str) -> list[str]:
-    named = _COLUMNS.search(text)
-    if named is None:
-        return []
-    parts = [part.strip().strip("\"'`*").strip() for part in re.split(r",|\band\b|/|\|", named[1])]
-    return [part for part in parts if part and not _ROWS.search(part)][:8]
-
-
-def _compared(subject: str) -> list[str]:
-    both = re.match(r"(\w[\w .+#-]{0,30}?) (?:and|vs\.?|versus|or) (\w[\w.+#-]{0,30})", subject)
-    return ["Aspect", *(side[:1].upper() + side[1:] for side in both.groups())] if both else []
-
-
-def _rows(text: str) -> int:
-    rows = _ROWS.search(text)
-    return max(1, min(number_of(rows[1]), 50)) if rows else 3
-
-
-_ROWS = re.compile(rf"(?i)\b({_NUMBER})\s+(?:\w+ )?(?:rows?|lines|entries|records)\b")
-_CSV = re.compile(r"(?i)\bcsv\b|\bcomma[- ]separated values\b")
-_TABLE = re.compile(
-    r"(?i)\b(?:in|as|with|using|into) an? (?:\w+ ){0,2}table\b|\bmarkdown table\b|"
-    r"\btable (?:of|with|comparing|showing|that|format)\b|"
-    r"\b(?:create|make|write|generate|give me|draw|build|format|produce|show)\b(?: \w+){0,3} table\b|\btabular\b"
-)
-_COLUMNS = re.compile(r"(?i)\bcolumns?(?: named| called| for| of| are| headers?)?:?\s+([^.\n;:]{2,200})")
-
-
-def one_word(request: FormatRequest, rng: Random) -> str | None:
-    """One word, if only one is wanted."""
-    if not request.matches(_ONE_WORD):
-        return None
-    proper = [word for word in request.topic.words if word[:1].isupper()]
-    return pick(proper or english("aspects"), rng).capitalize()
-
-
 def measured(request: FormatRequest, rng: Random) -> str | None:
-    """A number of words, sentences or paragraphs."""
+    """One word, or a number of words, sentences or paragraphs."""
+    if request.matches(_ONE_WORD):
+        proper = [word for word in request.topic.words if word[:1].isupper()]
+        return pick(proper or english("aspects"), rng).capitalize()
     for order in (request.text, request.rules):
         if number := _number(_IN_SENTENCES, order):
             return _joined(request, rng, min(number, 50))
@@ -463,19 +354,8 @@ _IN_WORDS = re.compile(
     rf"\b((?!(?:an?|one)\b){_NUMBER})[- ]words?\b(?! (?:answer|reply))"
 )
 
-_CASE = re.compile(
-    r"(?i)\b(?:answer|respond|reply|write|output|speak|give|say|return|use|only)\b[^.\n:]{0,60}?\b(?:in|all|using|"
-    r"only)\s+"
-    r"(?:(?P<upper>(?:all )?(?:upper[- ]?case|capitals?|capital letters|caps)\b)|(?:all )?lower[- ]?case\b)"
-)
-_STEPS = re.compile(r"(?m)^[ \t]{0,8}(?:Thought|Action)[ \t]{0,8}:")
-_FINAL = re.compile(r"(?m)^[ \t]{0,8}Final Answer[ \t]{0,8}:(?![ \t]{0,8}$)")
 _TAGS = re.compile(
     r"(?i)\b(?:answer|respond|response|reply|output|return|put|wrap|enclose|provide|place|write|give)\b[^.\n]{0,60}?"
     r"\b(?:in|inside|within|between|with|using)\s+(?:the\s+|these\s+|an?\s+)?"
     r"[`'\"]?<(?P<name>[a-z][\w-]{0,30})>(?:[\s.…]{0,9}</(?P=name)>|[`'\"]?\s+(?:xml\s+)?tags?\b)"
 )
-
-# In this order; `english.toml` has the words without which no prompt orders them.
-FORMATS: tuple[FormatWriter, ...] = (small_talk, dictated, summed, chosen, tabled, one_word, rated)
-LENGTHS: tuple[FormatWriter, ...] = (listed, measured)

@@ -4,7 +4,6 @@ A sentence answers a question if it has most of its content words, all its names
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -13,18 +12,6 @@ from mockserver.core.call import Call
 from mockserver.model.prose.language import ENGLISH, UNSPACED, language_of, stop_words
 from mockserver.model.prose.topic import QUESTION_SIGNS, SENTENCE, SIGNS, Topic, is_order
 from mockserver.model.vocabulary import excerpt, stem, vocabulary, words
-
-
-def passage(call: Call, about: Topic) -> str | None:
-    """Return the sentence that answers the question, as said to the user, or None if there is none."""
-    question = _question(about)
-    if question is None:
-        return None
-    sentences = tuple(islice(_statements(call), 2000))
-    if (name := _name(about.said, sentences)) is not None:
-        return name
-    found = _best(question, sentences) if question.keys else None
-    return _unknown(call) if found is None else _answer(about, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +23,17 @@ class _Statement:
     keys: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What an answer must have: all of `needed`, most of `keys`."""
-
-    kind: str
-    person: str  # whose affairs it is about: "mine" (the user's), "yours" or ""
-    keys: frozenset[str]
-    needed: frozenset[str]
-
-
-def _question(about: Topic) -> _Question | None:
+def passage(call: Call, about: Topic) -> str | None:
+    """Return the sentence that answers the question, as said to the user, or None if there is none."""
     is_question = about.kind in _QUESTIONS if about.kind != "tell" else _ends_as_question(about)
     said = _IDLE.sub("", _LABEL.sub("", _LABELLED.split(about.said)[-1]))
     if not is_question or len(said) > 300:
         return None
-    keys = _keys(said)
-    named = _keys(" ".join(_NAMED.findall(said.lstrip(SIGNS).partition(" ")[2])))
-    person = "mine" if _MINE.search(said) else "yours" if _YOURS.search(said) else ""
-    return _Question(about.kind, person, keys, named & keys)
+    sentences = tuple(islice(_statements(call), 2000))
+    if (name := _name(about.said, sentences)) is not None:
+        return name
+    found = _best(said, sentences, yes=about.kind == "yes")
+    return _unknown(call) if found is None else _answer(about, found)
 
 
 def _ends_as_question(about: Topic) -> bool:
@@ -82,30 +61,25 @@ def _is_statement(said: str) -> bool:
     return len(said) > 3 and not (said.endswith((*QUESTION_SIGNS, ":")) or is_order(said) or _RULE.match(said))
 
 
-def _best(question: _Question, sentences: Sequence[_Statement]) -> _Statement | None:
-    """The sentence that shares most with the question, rare words above common ones; the first of equals."""
-    spread = Counter(key for sentence in sentences for key in sentence.keys)
-    weights = {key: 1 / (1 + spread[key] / 8) for key in sorted(question.keys)}
-    total, wanted = sum(weights.values()), _WANTED.get(question.kind)
-    best, most = None, 0.0
-    for sentence in sentences:
-        if not _fits(question, sentence):
-            continue
-        share = sum(weights[key] for key in sorted(question.keys & sentence.keys)) / total
-        bonus = 0.1 if wanted is not None and wanted.search(sentence.text, 1) else 0.0
-        if share >= 0.66 and share + bonus > most:
-            best, most = sentence, share + bonus
-    return best
+def _best(said: str, sentences: Sequence[_Statement], *, yes: bool) -> _Statement | None:
+    """The first sentence that shares most with the question."""
+    keys, mine = _keys(said), _MINE.search(said) is not None
+    needed = keys & _keys(" ".join(_NAMED.findall(said.lstrip(SIGNS).partition(" ")[2])))
+    fitting = [
+        sentence
+        for sentence in sentences
+        if needed <= sentence.keys
+        and len(keys & sentence.keys) > 0.65 * len(keys)
+        and (yes or sentence.keys - keys)
+        and (not mine or _answers_mine(sentence, keys))
+    ]
+    return max(fitting, key=lambda sentence: len(keys & sentence.keys), default=None)
 
 
-def _fits(question: _Question, sentence: _Statement) -> bool:
-    """Whether a sentence has the names of the question, says more than it, and is about the same person."""
-    if not question.needed <= sentence.keys or (question.kind != "yes" and not sentence.keys - question.keys):
-        return False
+def _answers_mine(sentence: _Statement, keys: frozenset[str]) -> bool:
+    """Whether a sentence answers a question on the user's affairs: by the user, or by others in most of its words."""
     mine = _MINE.search(sentence.text) is not None
-    if question.person == "mine" and (len(question.keys & sentence.keys) < 2 or sentence.own):
-        return sentence.own and mine
-    return mine and not sentence.own if question.person == "yours" else True
+    return mine if sentence.own else not mine and len(keys & sentence.keys) > 1
 
 
 def _answer(about: Topic, found: _Statement) -> str:
@@ -183,12 +157,6 @@ _NOT_KNOWN = re.compile(
     r"you (?:do not|don't|don’t) know|i (?:do not|don't|don’t) know)"
 )
 _IDLE = re.compile(r"(?i)\A(?:and|so|but|then|okay|ok)\b[\s,]*|\b(?:according to|based on) (?:the|this) \w+,?")
-_WANTED = {
-    "count": re.compile(r"\d"),
-    "when": re.compile(r"\d|(?i:day|night|morning|week|month|year)"),
-    "who": re.compile(r"(?<=\s)[^\W\d_a-z][a-z]"),
-    "where": re.compile(r"(?i)\b(?:in|at|near|on|from)\b"),
-}
 _SILENT = vocabulary(
     "many much tall old long far big high deep heavy fast often kind sort type name called mean means "
     "exactly currently today right please know tell"

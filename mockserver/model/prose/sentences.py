@@ -1,12 +1,11 @@
 """Endless sentences on a topic in its language: English ones from templates, others of random words."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from string import Formatter
 
 from mockserver.core.seed import Random
-from mockserver.model.fillers import capitalized, english, pick, some_aspects, two_of, word_lists
+from mockserver.model.fillers import capitalized, english, pick, some_aspects, two_of
 from mockserver.model.prose.language import ENGLISH, UNSPACED, languages, lexicon
 from mockserver.model.prose.topic import Topic
 
@@ -28,16 +27,10 @@ class Speaker:
 
     def __init__(self, topic: Topic, rng: Random) -> None:
         self._topic, self._rng = topic, rng
-        if topic.language == ENGLISH:
-            self._aspects = some_aspects(rng)
-            self._filled = {
-                **_verbs(topic.plural),
-                "topic": topic.subject,
-                "Topic": capitalized(topic.subject),
-                "said": topic.said,
-                "Said": capitalized(topic.said),
-                "act": topic.act,
-            }
+        self._aspects = some_aspects(rng)
+        filled = {"topic": topic.subject, "said": topic.said, "act": topic.act}
+        filled |= {"Topic": capitalized(topic.subject), "Said": capitalized(topic.said)}
+        self._filled = {gap: text for gap, text in filled.items() if text}
 
     def sentences(self, *, opened: bool = True) -> Iterator[str]:
         """Yield sentences without end; if `opened`, the first answers the question."""
@@ -46,7 +39,9 @@ class Speaker:
         if opened:
             yield self.opener()
         while True:
-            yield from self._shuffled(english("middles"))
+            left = self._sayable(english("middles"))
+            while left:
+                yield self.filled(left.pop(int(self._rng.random() * len(left))))
 
     def ended(self) -> Iterator[str]:
         """Yield the end of a sentence that has begun, then sentences without end."""
@@ -62,41 +57,23 @@ class Speaker:
         """Yield what a model thinks before it answers, without end."""
         if self._topic.language != ENGLISH:
             yield from self.sentences()
-        about, *others = english("thoughts")
-        if self._topic.subject:
-            yield self.filled(about)
         while True:
-            yield from map(self.filled, others)
+            yield from map(self.filled, self._sayable(english("thoughts")))
 
     def opener(self) -> str:
         """Return a sentence that answers the question, or says what the answer is about."""
-        topic = self._topic
-        of_matter = topic.kind == "state" and not _FROM_SOMEBODY.match(topic.said)
-        kind = "tell" if of_matter or not english(topic.kind, "openers") else topic.kind
-        openers = english(kind, "openers")
-        needed = topic.act if kind in ("how", "do") else topic.said if kind == "why" else topic.subject
-        if not needed:
-            openers = tuple(opener for opener in openers if _gaps(opener).isdisjoint(_OF_TOPIC))
-        return self.filled(pick(openers or english("any", "openers"), self._rng))
+        openers = self._sayable(english(self._topic.kind, "openers")) or english("any", "openers")
+        return self.filled(pick(openers, self._rng))
 
     def filled(self, template: str) -> str:
         """Return a template with its gaps filled."""
-        rng, filled = self._rng, self._filled
-        filled["a"], filled["b"] = two_of(self._aspects, rng)
-        filled["A"] = capitalized(filled["a"])
-        filled["word"] = pick(self._topic.words or ("this",), rng)
-        gaps = _gaps(template)
-        if not filled.keys() >= gaps:
-            filled |= {gap: pick(choices, rng) for gap, choices in _rare() if gap in gaps and gap not in filled}
-        return template.format_map(filled)
+        first, second = two_of(self._aspects, self._rng)
+        word = pick(self._topic.words or ("this",), self._rng)
+        return template.format(**self._filled, a=first, b=second, A=capitalized(first), word=word)
 
-    def _shuffled(self, templates: tuple[str, ...]) -> Iterator[str]:
-        """Every sentence that the topic allows once, in some order."""
-        left = list(templates)
-        while left:
-            chosen = left.pop(int(self._rng.random() * len(left)))
-            if self._topic.subject or "{topic}" not in chosen:
-                yield self.filled(chosen)
+    def _sayable(self, templates: Sequence[str]) -> list[str]:
+        """The templates for which the topic says enough."""
+        return [template for template in templates if _gaps(template) <= self._filled.keys() | _ALWAYS]
 
     def _foreign(self, *, opened: bool) -> Iterator[str]:
         """Sentences of a language's words without end; if `opened`, the first names the subject."""
@@ -114,24 +91,4 @@ def _gaps(template: str) -> frozenset[str]:
     return frozenset(gap for _, gap, _, _ in Formatter().parse(template) if gap)
 
 
-@cache
-def _verbs(plural: bool) -> dict[str, str]:
-    return {verb: forms[plural] for verb, forms in word_lists("english")["verbs"].items()}
-
-
-@cache
-def _rare() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Gaps that few templates have, with what fills them."""
-    numbers = tuple(map(str, (*range(2, 12), 15, 20, 24, 30, 40, 60, 100)))
-    return (
-        ("time", english("times")),
-        ("place", english("places")),
-        ("person", english("persons")),
-        ("number", numbers),
-    )
-
-
-_FROM_SOMEBODY = re.compile(
-    r"(?i)(?:i|i'm|im|i've|we|we're|he|she|they|it|it's|my|our|there|that|you|yesterday|today)\b."
-)
-_OF_TOPIC = frozenset({"topic", "Topic", "act", "said", "Said"})
+_ALWAYS = frozenset({"a", "b", "A", "word"})

@@ -1,5 +1,6 @@
 """The generators of text, of a plausible or stated length: prose, lorem ipsum, words, echo, Markdown, reasoning."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import accumulate, cycle, islice, takewhile
@@ -49,7 +50,7 @@ def markdown(call: Call, seed: Seed, options: Mapping[str, Json]) -> DraftChoice
     for block in cycle(_BLOCKS):
         if count(text) >= wanted:
             break
-        text += "\n\n" + block(said, rng, blank(about))
+        text += "\n\n" + _block(block, said, rng)
     return DraftChoice((Text(text),))
 
 
@@ -157,41 +158,15 @@ def _thought(call: Call, seed: Seed, most: int) -> str:
     return text or "".join(split(made)[:most])
 
 
-def _paragraph(said: Iterator[str], rng: Random, between: str) -> str:
-    return between.join(islice(said, 2))
-
-
-def _bullets(said: Iterator[str], rng: Random, between: str) -> str:
-    return f"## {_aspect(rng)}\n\n" + "\n".join(f"- **{_aspect(rng)}**: {note(rng)}" for _ in range(3))
-
-
-def _numbered(said: Iterator[str], rng: Random, between: str) -> str:
-    return "\n".join(f"{at}. {sentence}" for at, sentence in enumerate(islice(said, 3), 1))
-
-
-def _tabled(said: Iterator[str], rng: Random, between: str) -> str:
-    return table(["Aspect", "Note"], [[_aspect(rng), note(rng)] for _ in range(3)])
-
-
-def _code(said: Iterator[str], rng: Random, between: str) -> str:
-    heading, name = _aspect(rng), pick(english("aspects"), rng)
-    body = f'def {name}(value):\n    """An example."""\n    result = value\n    return result'
-    return f"### {heading}\n\n```python\n{body}\n```"
-
-
-def _quote(said: Iterator[str], rng: Random, between: str) -> str:
-    linked, named = (_aspect(rng).lower() for _ in range(2))
-    return f"> {next(said)}\n\nSee [{linked}](https://example.com/{linked}) and `{named}`."
-
-
-def _aspect(rng: Random) -> str:
-    return pick(english("aspects"), rng).capitalize()
-
-
-def table(columns: list[str], rows: list[list[str]]) -> str:
-    """A table as Markdown writes it."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def _block(template: str, said: Iterator[str], rng: Random) -> str:
+    """A block of Markdown: a template with sentences, notes and aspects in its gaps."""
+    fillers: Mapping[str, Callable[[], str]] = {
+        "sentence": lambda: next(said),
+        "note": lambda: note(rng),
+        "aspect": lambda: pick(english("aspects"), rng),
+        "Aspect": lambda: pick(english("aspects"), rng).capitalize(),
+    }
+    return _GAP.sub(lambda gap: fillers[gap[1]](), template)
 
 
 MAX_TEXT_TOKENS = 100_000
@@ -199,11 +174,12 @@ _VERBOSITY: Mapping[str, float] = {"low": 0.5, "medium": 1, "high": 2.5}
 _EFFORT: Mapping[str | None, float] = {"minimal": 0.8, "high": 1.25, "xhigh": 1.5, "max": 1.5}
 _WORTH_AN_END = 36  # tokens
 _MAX_REASONING = {"none": 0, "minimal": 0, "low": 40, "medium": 90, "high": 180, "xhigh": 280, "max": 400}
-_BLOCKS: tuple[Callable[[Iterator[str], Random, str], str], ...] = (
-    _paragraph,
-    _bullets,
-    _numbered,
-    _tabled,
-    _code,
-    _quote,
+_GAP = re.compile(r"\{(\w+)\}")
+_BLOCKS = (
+    "{sentence} {sentence}",
+    "## {Aspect}\n\n- **{Aspect}**: {note}\n- **{Aspect}**: {note}\n- **{Aspect}**: {note}",
+    "1. {sentence}\n2. {sentence}\n3. {sentence}",
+    "| Aspect | Note |\n| --- | --- |\n| {Aspect} | {note} |\n| {Aspect} | {note} |\n| {Aspect} | {note} |",
+    "### {Aspect}\n\n```python\ndef {aspect}(value):\n    return value\n```",
+    "> {sentence}\n\nSee [{aspect}](https://example.com/more) and `{aspect}`.",
 )

@@ -1,16 +1,12 @@
 """Answers in the format that a prompt orders."""
 
-import csv
-import io
 import re
 
 import pytest
 
 from mockserver.core.seed import Seed
-from mockserver.model.fillers import english
 from mockserver.model.prose import formats
-from mockserver.model.prose.formats import FormatRequest, FormatWriter, framed, in_format, number_of, of_length
-from mockserver.model.prose.text import table
+from mockserver.model.prose.formats import FormatRequest, FormatWriter, in_format, in_tags, of_length
 from mockserver.model.prose.topic import topic
 
 
@@ -22,22 +18,18 @@ def made(make: FormatWriter, text: str, rules: str = "", seed: int = 0) -> str |
     ("text", "rules", "answer"),
     [
         ("Say hello", "", "hello"),
+        ("Good evening!", "", "Hi there! What can I do for you?"),
+        ("Hello, what is the capital of France?", "", None),
         ("What is 2+3?", "", "2+3 = 5"),
-        ("Was ist 7 mal 8?", "", "7 * 8 = 56"),
         ("2+2", "Reply with just the result.", "4"),
         ("Tell me about the colour red", "", None),
         ("The list of my friends", "You write lists, code and tables.", None),
         ("Say hello in French", "", None),
-        ("Hallo!", "", None),
         ("", "", None),
     ],
 )
 def test_in_format(text: str, rules: str, answer: str | None) -> None:
     assert in_format(topic(text, rules), rules, Seed(0).stream("x")) == answer
-
-
-def test_every_format_has_the_words_that_order_it() -> None:
-    assert all(english(make.__name__, "formats") for make in (*formats.FORMATS, *formats.LENGTHS))
 
 
 @pytest.mark.parametrize(
@@ -48,37 +40,6 @@ def test_no_text_is_too_odd(piece: str) -> None:
     for order in (in_format, of_length):
         answer = order(topic(text, text), text, Seed(0).stream("x"))
         assert answer is None or len(answer) < 30_000
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("hello", "help you|do for you|like to know"),
-        ("Hi there!", "help you|do for you|like to know"),
-        ("Good morning", "help you|do for you|like to know"),
-        ("Hello, world!", "help you|do for you|like to know"),
-        ("Hi, how are you today?", "help you|do for you"),
-        ("Thanks!", "welcome"),
-        ("Thank you for your help!", "welcome"),
-        ("Goodbye", "Goodbye"),
-        ("See you!", "Goodbye"),
-        ("Who are you?", "stand-in"),
-        ("What can you do?", "made up"),
-        ("ping", "pong"),
-        ("ok", "next"),
-        ("This is a test", "arrived"),
-    ],
-)
-def test_small_talk(text: str, said: str) -> None:
-    assert re.search(said, made(formats.small_talk, text) or "")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["Hello, what is the capital of France?", "this is urgent", "good books", "help me write a letter", "", "x" * 100],
-)
-def test_no_small_talk(text: str) -> None:
-    assert made(formats.small_talk, text) is None
 
 
 @pytest.mark.parametrize(
@@ -174,11 +135,6 @@ def test_rated(text: str, low: int, high: int) -> None:
     assert found == set(range(low, high + 1))
 
 
-def test_a_bare_number() -> None:
-    assert (made(formats.rated, "Only output a number: how many people live in Oslo?") or "").isdigit()
-    assert made(formats.rated, "How many people live in Oslo?") is None
-
-
 def lines(text: str, rules: str = "") -> list[str]:
     return (made(formats.listed, text, rules) or "").split("\n")
 
@@ -205,10 +161,7 @@ def test_items_are_of_the_kind() -> None:
     assert all("fruit" in line for line in lines("List 5 fruits"))
     assert all(line.endswith(" movie") for line in lines("What are the top 3 movies?"))
     assert all(line.endswith(" berry") for line in lines("Name 3 berries"))
-    assert all("Bakery" in line for line in lines("Give me 5 names for a bakery"))
-    assert all(re.fullmatch(r"\d\. [A-Z][a-z]+ [A-Z][a-z]+", line) for line in lines("Generate 5 random names"))
     assert not any("city" in line for line in lines("List 3 cities"))
-    assert [line.endswith(" fruit") for line in lines("Name one fruit.")] == [True]
 
 
 def test_bullets_and_rows() -> None:
@@ -225,36 +178,10 @@ def test_no_list(text: str) -> None:
     assert made(formats.listed, text) is None
 
 
-def rows(text: str) -> list[str]:
-    return (made(formats.tabled, text) or "").split("\n")
-
-
-def test_tabled() -> None:
-    assert rows("Create a markdown table with columns name, price and stock")[0] == "| Name | Price | Stock |"
-    assert rows("Compare cats and dogs in a table")[:2] == ["| Aspect | Cats | Dogs |", "| --- | --- | --- |"]
-    assert len(rows("Make a table of tea with 7 rows")) == 9
-    assert rows("Book a table for two") == rows("Set the table") == rows("Read the CSV") == [""]
-    assert table(["A", "B"], [["1", "2"]]) == "| A | B |\n| --- | --- |\n| 1 | 2 |"
-
-
-def test_cells_suit_their_columns() -> None:
-    _, _, *found = rows("Create a table with columns: id, age, email and 4 rows")
-    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in found]
-    assert [row[0] for row in cells] == ["1", "2", "3", "4"]
-    assert all(18 <= int(row[1]) <= 80 and row[2].endswith("@example.com") for row in cells)
-
-
-def test_commas() -> None:
-    text = "\n".join(rows("Generate a CSV with columns id, name, address and 3 rows"))
-    head, *found = csv.reader(io.StringIO(text))
-    assert head == ["id", "name", "address"]
-    assert [len(row) for row in found] == [3, 3, 3]
-
-
 def test_one_word() -> None:
-    assert made(formats.one_word, "Describe Rome in one word") == "Rome"
-    assert re.fullmatch(r"[A-Z][a-z]+", made(formats.one_word, "What is it?", "Give one-word answers.") or "")
-    assert made(formats.one_word, "one word of advice") is None
+    assert made(formats.measured, "Describe Rome in one word") == "Rome"
+    assert re.fullmatch(r"[A-Z][a-z]+", made(formats.measured, "What is it?", "Give one-word answers.") or "")
+    assert made(formats.measured, "one word of advice") is None
 
 
 @pytest.mark.parametrize(
@@ -280,29 +207,14 @@ def test_rules_may_measure_and_numbers_are_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "number"), [("3", 3), ("three", 3), ("Ten", 10), ("a", 1), ("twenty", 20), ("1000", 1000)]
-)
-def test_number_of(word: str, number: int) -> None:
-    assert number_of(word) == number
-
-
-STEPS = "Question: a question\nThought: think\nAction: one of [search]\nFinal Answer: the answer\n\nQuestion: Why?"
-
-
-@pytest.mark.parametrize(
     ("order", "answer"),
     [
         ("Answer inside <answer></answer> tags.", "<answer>Tea.</answer>"),
         ("Wrap your response in <out> tags", "<out>Tea.</out>"),
         ("Put your thoughts in <think> tags and write the answer within `<answer>` tags.", "<answer>Tea.</answer>"),
-        (STEPS, "I now know the final answer.\nFinal Answer: Tea."),
         ("The context is in <doc> tags. <doc>x</doc>", "Tea."),
-        ("Answer in uppercase: what is it?", "TEA."),
-        ("Respond in all lowercase.", "tea."),
-        ("What is an uppercase letter?", "Tea."),
         ("Is 3 < 4?", "Tea."),
-        ("Give the final answer: tea", "Tea."),
     ],
 )
-def test_framed(order: str, answer: str) -> None:
-    assert framed("Tea.", ["", order]) == answer
+def test_tags(order: str, answer: str) -> None:
+    assert in_tags("Tea.", ["", order]) == answer

@@ -7,10 +7,9 @@ import pytest
 
 from mockserver.core.call import Call, Message, Prompt
 from mockserver.core.http import HttpRequest
-from mockserver.core.plan import Failure, Reasoning, Text
+from mockserver.core.plan import Failure, Text
 from mockserver.core.seed import Seed
 from mockserver.core.tokens import count
-from mockserver.model import GENERATORS
 from mockserver.model.prose.text import after, echo, lorem, markdown, prose, reasoning, system, topic_of, words
 from tests.kit.calls import in_options
 
@@ -35,7 +34,7 @@ LATIN = (
 
 
 def test_pinned_texts() -> None:
-    assert written(prose, {"tokens": 1}) == "A good answer begins with timing and ends with preparation."
+    assert written(prose, {"tokens": 1}) == "I see. Here timing is a good place to begin."
     assert written(prose, {"tokens": 1}, messages=TEA) == "When it comes to green tea, timing matters most."
     assert written(lorem, {"tokens": 1}) == LATIN
     assert written(words, {"tokens": 4}) == "season style political drug"
@@ -94,10 +93,6 @@ def test_a_length_is_reached_within_a_sentence(generator: Any, tokens: int) -> N
     assert tokens <= count(written(generator, {"tokens": tokens})) < tokens + longest
 
 
-def test_long_texts_have_paragraphs() -> None:
-    assert "\n\n" in written(prose, {"tokens": 400})
-
-
 def test_the_request_s_limit_is_kept_where_a_sentence_fits() -> None:
     for seed in range(50):
         text = written(prose, seed=seed, max_tokens=30)
@@ -122,14 +117,16 @@ def test_markdown_has_everything() -> None:
     text = written(markdown, {"tokens": 300}, messages=TEA)
     assert text.startswith("# Green tea\n\n")
     for sign in (
-        "\n## ",
-        "\n- **",
-        "\n1. ",
-        "\n| --- | --- |\n",
-        "\n```python\n",
-        "\n```\n",
-        "\n> ",
-        "](https://example.com/",
+        *(
+            "\n## ",
+            "\n- **",
+            "\n1. ",
+            "\n| --- | --- |\n",
+            "\n```python\n",
+            "\n```\n",
+            "\n> ",
+            "](https://example.com/",
+        ),
     ):
         assert sign in text
 
@@ -166,11 +163,6 @@ def test_an_unknown_effort_is_a_medium_one() -> None:
     assert reasoning(call(messages=TEA, effort="heroic"), SEED) == reasoning(call(messages=TEA, effort="medium"), SEED)
 
 
-def test_thoughts_are_about_the_subject() -> None:
-    (thought,) = reasoning(call(messages=TEA, effort="low"), SEED)
-    assert "green tea" in thought.text
-
-
 @pytest.mark.parametrize("most", [1, 2, 7, 20, 100])
 def test_thoughts_take_half_of_the_tokens_at_the_most(most: int) -> None:
     found = reasoning(call(messages=TEA, effort="high", max_tokens=most), SEED)
@@ -179,15 +171,6 @@ def test_thoughts_take_half_of_the_tokens_at_the_most(most: int) -> None:
     left = after(call(messages=TEA, effort="high", max_tokens=most), found).options.max_tokens
     assert left is not None
     assert left >= most / 2
-
-
-def test_the_answer_fits_into_what_is_left() -> None:
-    for seed in range(20):
-        made = GENERATORS["auto"](call(messages=TEA, effort="high", max_tokens=100), Seed(seed), {})
-        thought, text = made.parts
-        assert isinstance(thought, Reasoning)
-        assert isinstance(text, Text)
-        assert count(thought.text) + count(text.text) <= 100
 
 
 def test_without_a_limit_nothing_changes() -> None:

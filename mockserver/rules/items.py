@@ -1,30 +1,22 @@
-"""The items of a response in rules files: messages, reasoning, tool calls and the provider's own tools."""
+"""The items of a response in rules files: messages, reasoning, tool calls and the provider's own tools.
+
+The keys are those of the Responses API; `core.hosted_tools` expands the short forms beside them.
+"""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union
 
-from pydantic import Field, Tag
+from pydantic import Field, Tag, create_model
 
-from mockserver.rules.item_schema import (
-    ApplyPatchOutputSpec,
-    ApplyPatchSpec,
-    Arguments,
-    CallId,
-    CodeInterpreterSpec,
-    ComputerSpec,
-    FileSearchSpec,
-    ImageGenerationSpec,
-    LocalShellSpec,
-    McpApprovalSpec,
-    McpCallSpec,
-    McpListToolsSpec,
-    ShellOutputSpec,
-    ShellSpec,
-    WebSearchSpec,
-)
-from mockserver.rules.table import Table, by_type
+from mockserver.rules.table import Table, either
 
 _NOTES = "annotations (citations), in the API's form"
+_CALL_ID = "id of the call, to which its result will refer; made when absent"
+
+CallId = Annotated[str | None, Field(min_length=1, description=_CALL_ID)]
+Arguments = Annotated[
+    Annotated[dict[str, Any], Tag("<table>")] | Annotated[str, Tag("<text>")], either("a table or a JSON text")
+]
 
 
 class OutputTextSpec(Table):
@@ -46,11 +38,6 @@ class OutputRefusalSpec(Table):
     refusal: str = Field(description="a refusal")
 
 
-Content = Annotated[
-    Annotated[OutputTextSpec, Tag("<output_text>")] | Annotated[OutputRefusalSpec, Tag("<refusal>")], by_type
-]
-
-
 class MessageSpec(Table):
     """A separate message."""
 
@@ -59,7 +46,9 @@ class MessageSpec(Table):
     type: Literal["message"]
     text: str | None = Field(None, description="what the client reads")
     annotations: list[dict[str, Any]] | None = Field(None, description=_NOTES)
-    content: list[Content] | None = Field(None, min_length=1, description="its parts instead: output_text and refusal")
+    content: list[Annotated[OutputTextSpec | OutputRefusalSpec, Field(discriminator="type")]] | None = Field(
+        None, min_length=1, description="its parts instead: output_text and refusal"
+    )
 
 
 class ReasoningSpec(Table):
@@ -69,7 +58,7 @@ class ReasoningSpec(Table):
 
     type: Literal["reasoning"]
     text: str | None = Field(None, description="what it thinks")
-    summary: str | None = Field(None, description="what is told of it; the text itself when absent")
+    summary: str | None = Field(None, description="the summary; the text itself when absent")
 
 
 class FunctionCallSpec(Table):
@@ -96,27 +85,308 @@ class CustomToolCallSpec(Table):
     call_id: CallId = None
 
 
-SaidSpec = MessageSpec | ReasoningSpec | FunctionCallSpec | CustomToolCallSpec
-ItemSpec = Annotated[
-    Annotated[MessageSpec, Tag("<message>")]
-    | Annotated[ReasoningSpec, Tag("<reasoning>")]
-    | Annotated[FunctionCallSpec, Tag("<function_call>")]
-    | Annotated[CustomToolCallSpec, Tag("<custom_tool_call>")]
-    | Annotated[WebSearchSpec, Tag("<web_search_call>")]
-    | Annotated[FileSearchSpec, Tag("<file_search_call>")]
-    | Annotated[CodeInterpreterSpec, Tag("<code_interpreter_call>")]
-    | Annotated[ImageGenerationSpec, Tag("<image_generation_call>")]
-    | Annotated[ComputerSpec, Tag("<computer_call>")]
-    | Annotated[McpCallSpec, Tag("<mcp_call>")]
-    | Annotated[McpListToolsSpec, Tag("<mcp_list_tools>")]
-    | Annotated[McpApprovalSpec, Tag("<mcp_approval_request>")]
-    | Annotated[LocalShellSpec, Tag("<local_shell_call>")]
-    | Annotated[ShellSpec, Tag("<shell_call>")]
-    | Annotated[ShellOutputSpec, Tag("<shell_call_output>")]
-    | Annotated[ApplyPatchSpec, Tag("<apply_patch_call>")]
-    | Annotated[ApplyPatchOutputSpec, Tag("<apply_patch_call_output>")],
-    by_type,
+_SOME = Annotated[list[str], Field(min_length=1)]
+_NAME = Annotated[str, Field(min_length=1)]
+_COUNT = Annotated[int, Field(ge=0)]
+_Keys = Mapping[str, tuple[Any, str]]
+
+# What each key of the provider's own tools holds, unless a table says otherwise.
+_KEYS: _Keys = {
+    "annotations": (dict[str, Any], "what else is known of it"),
+    "approval_request_id": (str, "id of the request that it was approved by"),
+    "arguments": (Arguments, "a table or a JSON text"),
+    "attributes": (dict[str, Any], "what is known of the file"),
+    "background": (Literal["transparent", "opaque", "auto"], "its background"),
+    "button": (Literal["left", "right", "wheel", "back", "forward"], "left when absent"),
+    "call_id": (_NAME, _CALL_ID),
+    "code": (str, "the code"),
+    "command": (_SOME, "the command and its arguments"),
+    "commands": (_SOME, "the commands"),
+    "container_id": (_NAME, "id of the container; made when absent"),
+    "content": (Any, "what the tool says"),
+    "description": (str, "what it does"),
+    "diff": (str, "what changes; not for delete_file"),
+    "env": (dict[str, str], "environment variables"),
+    "error": (str, "why it failed"),
+    "exit_code": (int, "its exit code; 0 when absent"),
+    "file_id": (str, "id of the file"),
+    "filename": (str, "its name"),
+    "id": (_NAME, "its id"),
+    "input_schema": (dict[str, Any], "the JSON Schema of its arguments"),
+    "keys": (list[str], "keys that are held meanwhile"),
+    "logs": (str, "the lines"),
+    "max_output_length": (_COUNT, "characters of output that are wanted"),
+    "message": (str, "what it says"),
+    "name": (_NAME, "name of the tool"),
+    "output": (str, "what it gave"),
+    "output_format": (Literal["png", "webp", "jpeg", "gif", "svg"], "its format"),
+    "path": (_NAME, "path of the file"),
+    "pattern": (str, "the words"),
+    "quality": (Literal["low", "medium", "high", "xhigh", "max", "auto"], "its quality"),
+    "queries": (_SOME, "the same, where there are several"),
+    "query": (str, "what is searched for"),
+    "result": (str, "the image in base64; a tiny one when absent"),
+    "revised_prompt": (str, "the prompt that it was made from"),
+    "score": (Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)], "how well it fits, 0 to 1"),
+    "scroll_x": (int, "how far to the right; 0 when absent"),
+    "scroll_y": (int, "how far down; 0 when absent"),
+    "server_label": (_NAME, "name of the MCP server"),
+    "size": (str, "its size, such as 1024x1024"),
+    "status": (Literal["completed", "incomplete", "failed"], "how it ended, if not well"),
+    "stderr": (str, "its error output"),
+    "stdout": (str, "what it printed"),
+    "text": (str, "the text"),
+    "timed_out": (Literal[True], "it took too long"),
+    "timeout_ms": (_COUNT, "how long it may take"),
+    "url": (str, "its address"),
+    "user": (str, "who runs it"),
+    "working_directory": (str, "where it runs"),
+    "x": (int, "pixels from the left"),
+    "y": (int, "pixels from the top"),
+}
+
+
+def _table(about: str, example: str, keys: str, /, *, types: tuple[str, ...] = (), **own: Any) -> Any:
+    """Return the model of a table with these keys, `?` after optional ones; those in `own` have types of their own."""
+    fields: dict[str, Any] = {"type": (Literal[types], ...)} if types else {}
+    for key in keys.split():
+        name = key.removesuffix("?")
+        kind, description = own.get(name) or _KEYS[name]
+        may = key.endswith("?")
+        fields[name] = (kind | None if may else kind, Field(None if may else ..., description=description))
+    table = create_model(f"{''.join(types) or keys.split()[0]}_table", __base__=Table, __doc__=about, **fields)
+    table.example = example
+    return table
+
+
+def _typed(kind: str, about: str, example: str, keys: str = "", /, **own: Any) -> Any:
+    """Return the model of a table with this `type`."""
+    shown = f"{{type: {kind}, {example}}}" if example else f"{{type: {kind}}}"
+    return _table(about, shown, keys, types=(kind,), **own)
+
+
+def _either_type(*tables: Any) -> Any:
+    return Annotated[Union[tables], Field(discriminator="type")]  # noqa: UP007  # mypy does not know the tables
+
+
+def _list(table: Any, **limits: Any) -> Any:
+    return Annotated[list.__class_getitem__(table), Field(**limits)]
+
+
+_PRESSED = (_SOME, "names of the keys")
+_PATH = _list(_table("A place on the screen.", "{x: 10, y: 20}", "x y"), min_length=1)
+Action = _either_type(
+    _typed("click", "Click.", "x: 10, y: 20", "x y button? keys?"),
+    _typed("double_click", "Double-click.", "x: 10, y: 20", "x y keys?"),
+    _typed(
+        "drag",
+        "Drag along a path.",
+        "path: [{x: 10, y: 20}, {x: 30, y: 40}]",
+        "path keys?",
+        path=(_PATH, "where it leads, place by place"),
+    ),
+    _typed("keypress", "Press keys together.", "keys: [ctrl, c]", "keys", keys=_PRESSED),
+    _typed("move", "Move the pointer.", "x: 10, y: 20", "x y keys?"),
+    _typed("screenshot", "Take a screenshot.", ""),
+    _typed("scroll", "Scroll.", "x: 10, y: 20, scroll_y: 100", "x y scroll_x? scroll_y? keys?"),
+    _typed("type", "Type a text.", "text: hello", "text"),
+    _typed("wait", "Wait.", ""),
+    _typed("point_and_type", "Click and type a text.", "x: 10, y: 20, text: hello", "x y text"),
+    _typed("mouse_down", "Press the left button at a place.", "x: 10, y: 20", "x y"),
+    _typed("mouse_up", "Release the left button at a place.", "x: 10, y: 20", "x y"),
+    _typed("key_down", "Press keys.", "keys: [shift]", "keys", keys=_PRESSED),
+    _typed("key_up", "Release keys.", "keys: [shift]", "keys", keys=_PRESSED),
+)
+
+_WITHOUT_FAILURE = (Literal["completed", "incomplete"], "how it ended, if not well")
+_DONE_OR_FAILED = (Literal["completed", "failed"], "how it ended, if not well")
+_WHOLE_ACTION = "the same with all that the API has beside it"
+_MCP_CODE = (int, "its number")
+
+_SOURCE = _table(
+    "A page that a search found.", "{type: url, url: https://example.org}", "type? url", type=(Literal["url"], "url")
+)
+_SOURCES = (
+    _list(
+        Annotated[
+            Annotated[str, Tag("<text>")] | Annotated[_SOURCE, Tag("<table>")],
+            either("an address such as https://example.org"),
+        ]
+    ),
+    "addresses of what was found",
+)
+_WEB_ACTION = _either_type(
+    _typed("search", "Search the web.", "query: weather in Oslo", "query? queries? sources?", sources=_SOURCES),
+    _typed("open_page", "Open a page.", "url: https://example.org", "url"),
+    _typed("find_in_page", "Look for words in a page.", "url: https://example.org, pattern: Oslo", "url pattern"),
+)
+_FOUND = _table(
+    "A passage that a file search found.",
+    "{file_id: file-1, filename: a.txt, score: 0.9, text: Hello}",
+    "file_id? filename? score? text? attributes?",
+)
+_CODE_OUTPUT = _either_type(
+    _typed("logs", "What code printed.", 'logs: "42"', "logs"),
+    _typed("image", "An image that code produced.", "url: https://example.org/plot.png", "url"),
+)
+_CHECK = _table(
+    "A check that the client must acknowledge.",
+    "{id: cu_sc_1, code: malicious_instructions, message: Look twice}",
+    "id code? message?",
+    code=(str, "its type"),
+)
+_MCP_ERROR = _either_type(
+    _typed(
+        "mcp_protocol_error",
+        "A breach of the MCP protocol.",
+        "code: -32602, message: Not now",
+        "code message",
+        code=_MCP_CODE,
+    ),
+    _typed(
+        "http_error", "An HTTP error of the MCP server.", "code: 503, message: Not now", "code message", code=_MCP_CODE
+    ),
+    _typed("mcp_tool_execution_error", "An error of the tool itself.", "content: []", "content"),
+)
+_TEXT_OR_MCP_ERROR: Any = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[_MCP_ERROR, Tag("<table>")], either("a text, or a table with its type")
 ]
+_MCP_TOOL = _table(
+    "A tool of an MCP server.",
+    "{name: ask, input_schema: {type: object}}",
+    "name description? input_schema? annotations?",
+)
+_EXEC = _table(
+    "A command to run.",
+    "{type: exec, command: [ls, -l]}",
+    "type? command env? timeout_ms? user? working_directory?",
+    type=(Literal["exec"], "exec"),
+)
+_SHELL = _table("Commands to run.", "{commands: [ls -l]}", "commands max_output_length? timeout_ms?")
+_ENVIRONMENT = _table("Where commands run.", "{type: local}", "container_id?", types=("local", "container_reference"))
+_OPERATION = _table(
+    "A change of one file.",
+    "{type: update_file, path: a.py, diff: '-a'}",
+    "path diff?",
+    types=("create_file", "update_file", "delete_file"),
+)
+_PRINTED = _table(
+    "What one command printed, and how it ended.",
+    "{stdout: hello, exit_code: 0}",
+    "stdout? stderr? exit_code? timed_out?",
+)
+
+_HOSTED = (
+    _typed(
+        "web_search_call",
+        "A web search.",
+        "query: weather in Oslo",
+        "query? sources? action? status?",
+        sources=_SOURCES,
+        action=(_WEB_ACTION, "what is done instead: search, open_page or find_in_page"),
+    ),
+    _typed(
+        "file_search_call",
+        "A file search.",
+        "query: holidays",
+        "query? queries? results? status?",
+        results=(_list(_FOUND), "what was found"),
+    ),
+    _typed(
+        "code_interpreter_call",
+        "Executed code.",
+        "code: print(42)",
+        "code container_id? outputs? status?",
+        outputs=(_list(_CODE_OUTPUT), "what it gave: logs and images"),
+    ),
+    _typed(
+        "image_generation_call",
+        "A generated image.",
+        "",
+        "result? revised_prompt? action? background? output_format? quality? size? status?",
+        action=(Literal["generate", "edit", "auto"], "what was done"),
+        status=_DONE_OR_FAILED,
+    ),
+    _typed(
+        "computer_call",
+        "Computer actions.",
+        "action: {type: click, x: 10, y: 20}",
+        "action? actions? call_id? pending_safety_checks? status?",
+        action=(Action, "what is to be done"),
+        actions=(_list(Action, min_length=1), "the same, where there are several"),
+        pending_safety_checks=(_list(_CHECK), "checks to acknowledge"),
+        status=_WITHOUT_FAILURE,
+    ),
+    _typed(
+        "mcp_call",
+        "A call of an MCP tool.",
+        "server_label: deepwiki, name: ask, arguments: {q: fjords}, output: Many.",
+        "server_label name arguments? output? error? approval_request_id? status?",
+        error=(_TEXT_OR_MCP_ERROR, "why it failed: a text, or the error as the API has it"),
+    ),
+    _typed(
+        "mcp_list_tools",
+        "The tools of an MCP server.",
+        "server_label: deepwiki, tools: [{name: ask}]",
+        "server_label tools? error?",
+        tools=(_list(_MCP_TOOL), "its tools"),
+    ),
+    _typed(
+        "mcp_approval_request",
+        "An MCP call that needs approval.",
+        "server_label: deepwiki, name: ask",
+        "server_label name arguments?",
+    ),
+    _typed(
+        "local_shell_call",
+        "A command for the client's shell.",
+        "command: [ls, -l]",
+        "command? action? call_id? status?",
+        action=(_EXEC, _WHOLE_ACTION),
+        status=_WITHOUT_FAILURE,
+    ),
+    _typed(
+        "shell_call",
+        "Commands for a shell.",
+        "commands: [ls -l]",
+        "commands? action? environment? call_id? status?",
+        action=(_SHELL, _WHOLE_ACTION),
+        environment=(_ENVIRONMENT, "where they run"),
+        status=_WITHOUT_FAILURE,
+    ),
+    _typed(
+        "shell_call_output",
+        "The output of the preceding shell call.",
+        "output: [{stdout: hello}]",
+        "output max_output_length? call_id? status?",
+        output=(_list(_PRINTED, min_length=1), "one for each command"),
+        status=_WITHOUT_FAILURE,
+    ),
+    _typed(
+        "apply_patch_call",
+        "A change to one file.",
+        "operation: {type: delete_file, path: a.py}",
+        "operation call_id?",
+        operation=(_OPERATION, "the change"),
+    ),
+    _typed(
+        "apply_patch_call_output",
+        "The result of the preceding patch.",
+        "output: Done",
+        "output? call_id? status?",
+        status=_DONE_OR_FAILED,
+    ),
+)
+
+# Uses of the provider's own tools are checked here and expanded when an answer is made.
+if TYPE_CHECKING:
+
+    class HostedSpec(Table):
+        type: str
+
+    ItemSpec = MessageSpec | ReasoningSpec | FunctionCallSpec | CustomToolCallSpec | HostedSpec
+else:
+    ItemSpec = _either_type(MessageSpec, ReasoningSpec, FunctionCallSpec, CustomToolCallSpec, *_HOSTED)
 
 # The keys of `then` for names that the APIs use.
 INSTEAD: Mapping[str, str] = {

@@ -154,7 +154,7 @@ def _tidy(schema: Json) -> Json:
 
 
 def _is_noise(key: str, value: Json) -> bool:
-    return (key == "title" and isinstance(value, str)) or (key == "default" and value is None)
+    return (key in ("title", "discriminator") and not isinstance(value, list)) or (key == "default" and value is None)
 
 
 def _without_null(union: str, options: list[Mapping[str, Json]]) -> Mapping[str, Json]:

@@ -58,15 +58,6 @@ def either(expected: str) -> Discriminator:
     return Discriminator(_shape, custom_error_type="expected", custom_error_message=expected)
 
 
-def _type(value: Json) -> str | None:
-    name = value.get("type") if isinstance(value, Mapping) else getattr(value, "type", None)
-    return f"<{name}>" if isinstance(name, str) else None
-
-
-# Chooses among tables by their key `type`; each alternative has its type in angle brackets as its tag.
-by_type = Discriminator(_type)
-
-
 Whole = Annotated[int, Field(ge=0)]
 TextOrNumber = Annotated[
     Annotated[str, Tag("<text>")] | Annotated[int, Tag("<number>")], either("a text or a whole number")

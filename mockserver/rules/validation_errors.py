@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard, get_args
+from typing import Annotated, Any, TypeGuard, get_args
 
 from pydantic import Tag, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from mockserver.config.source import Path, did_you_mean
@@ -49,20 +50,31 @@ class _Wanted:
         return _table_in(self.annotation(loc))
 
     def annotation(self, loc: Path) -> Any:
-        """Return the annotation at a location; tags in it select among alternatives."""
+        """Return the annotation at a location."""
+        return self._walked(loc)[0]
+
+    def path(self, loc: Path) -> Path:
+        """Return a location without the tags that select among alternatives."""
+        return self._walked(loc)[1]
+
+    def _walked(self, loc: Path) -> tuple[Any, Path]:
         wanted: Any = self.model
+        path: Path = ()
         for step in loc:
-            if _is_tag(step):
-                wanted = _tagged(wanted, step) or wanted
-            elif isinstance(step, str):
-                table = _table_in(wanted)
-                fields = table.model_fields.items() if table else ()
-                wanted = next((field.annotation for name, field in fields if (field.alias or name) == step), None)
-        return wanted
+            alternatives = {} if _is_table(wanted) else _alternatives(wanted)
+            if step in alternatives:
+                wanted = alternatives[str(step)]
+            elif step != "[key]":
+                path = (*path, step)
+                if isinstance(step, str):
+                    table = _table_in(wanted)
+                    fields = table.model_fields.items() if table else ()
+                    wanted = next((_declared(field) for name, field in fields if (field.alias or name) == step), None)
+        return wanted, path
 
 
 def _complaint(details: ErrorDetails, loc: Path, wanted: _Wanted) -> Complaint:
-    path, value = tuple(step for step in loc if not _is_tag(step)), details["input"]
+    path, value = wanted.path(loc), details["input"]
     match details["type"]:
         case "extra_forbidden":
             return Complaint(_unknown(loc, path, wanted), path, key=True)
@@ -73,7 +85,7 @@ def _complaint(details: ErrorDetails, loc: Path, wanted: _Wanted) -> Complaint:
             key = details["ctx"]["key"]
             return Complaint(f'"{_cut(key)}" has no value; give it one, or leave the key out', (*path, key), key=True)
         case "union_tag_not_found" | "union_tag_invalid" if isinstance(value, Mapping):
-            return _of_type(value, path, wanted, _tags(wanted.annotation(loc)))
+            return _of_type(value, path, wanted, list(_alternatives(wanted.annotation(loc))))
         case "invalid_key":
             return Complaint(_NO_TEXT + shown(path[-1]), path[:-1])
         case "string_type" if loc[-1:] == ("[key]",):
@@ -81,6 +93,11 @@ def _complaint(details: ErrorDetails, loc: Path, wanted: _Wanted) -> Complaint:
     words = _EXPECTED[details["type"]](details) if details["type"] in _EXPECTED else details["msg"]
     example = _example(wanted.at(loc)) if details["type"] in _OF_TABLES else ""
     return Complaint(f"{wanted.called(path)} expects {words}, not {shown(value)}{_hint(details)}{example}", path)
+
+
+def _declared(field: FieldInfo) -> Any:
+    """Return the annotation of a field with what pydantic has taken out of it."""
+    return Annotated[field.annotation, field] if field.discriminator else field.annotation
 
 
 def _unknown(loc: Path, path: Path, wanted: _Wanted) -> str:
@@ -131,31 +148,25 @@ def _of_type(table: Mapping[str, Any], path: Path, wanted: _Wanted, types: Seque
 
 def _table_in(annotation: Any) -> type[Table] | None:
     """Return the first table of an annotation."""
-    if isinstance(annotation, type) and issubclass(annotation, Table):
+    if _is_table(annotation):
         return annotation
     return next((found for part in get_args(annotation) if (found := _table_in(part))), None)
 
 
-def _alternatives(annotation: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each tag inside an annotation with its alternative."""
-    for part in get_args(annotation):
-        if isinstance(part, Tag):
-            yield part.tag, annotation
-        elif not (isinstance(part, type) and issubclass(part, Table)):
-            yield from _alternatives(part)
+def _is_table(annotation: Any) -> TypeGuard[type[Table]]:
+    return isinstance(annotation, type) and issubclass(annotation, Table)
 
 
-def _tagged(annotation: Any, tag: str) -> Any:
-    return next((found for name, found in _alternatives(annotation) if name == tag), None)
-
-
-def _tags(annotation: Any) -> tuple[str, ...]:
-    """Return the types of tables that an annotation allows."""
-    return tuple(tag.strip("<>") for tag, found in _alternatives(annotation) if _table_in(found) and tag != "<table>")
-
-
-def _is_tag(step: Any) -> TypeGuard[str]:
-    return isinstance(step, str) and (step == "[key]" or (step.startswith("<") and step.endswith(">")))
+def _alternatives(annotation: Any) -> dict[str, Any]:
+    """Return the alternatives of an annotation by their tags: `<text>`, `<table>` and so on, or the type of a table."""
+    args = get_args(annotation)
+    if tag := next((part for part in args if isinstance(part, Tag)), None):
+        kind, *others = (part for part in args if part is not tag)
+        return {tag.tag: Annotated[kind, *others] if others else kind}
+    if any(isinstance(part, FieldInfo) and part.discriminator for part in args):
+        return {name: table for table in get_args(args[0]) for name in get_args(table.model_fields["type"].annotation)}
+    found = [_alternatives(part) for part in args if not _is_table(part)]
+    return {name: alternative for alternatives in found for name, alternative in alternatives.items()}
 
 
 def _cut(name: str) -> str:
@@ -171,7 +182,7 @@ def _at_least(details: ErrorDetails) -> str:
 
 
 _NO_TEXT = "a key must be a text, not "
-_OF_TABLES = ("model_type", "dict_type", "union_tag_not_found")
+_OF_TABLES = ("model_type", "dict_type", "model_attributes_type")
 # What was expected, by pydantic's name of the error.
 _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "expected": lambda details: details["msg"],
@@ -185,7 +196,7 @@ _EXPECTED: Mapping[str, Callable[[ErrorDetails], str]] = {
     "finite_number": _same("a number"),
     "model_type": _same("a table"),
     "dict_type": _same("a table"),
-    "union_tag_not_found": _same("a table"),
+    "model_attributes_type": _same("a table"),
     "list_type": _same("a list"),
     "too_short": _same("at least one item"),
     "literal_error": _one_of,

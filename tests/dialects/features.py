@@ -11,8 +11,7 @@ from typing import Any, get_args
 import yaml
 
 from mockserver.dialects import discover
-from mockserver.rules.item_schema import Action
-from mockserver.rules.items import ItemSpec, SaidSpec
+from mockserver.rules.items import Action, ItemSpec
 
 Json = Any
 
@@ -412,11 +411,11 @@ _INCLUDED = [
 def _examples(union: Any) -> Iterator[tuple[str, Json]]:
     """Each member of a union of tables by its type, with its example."""
     for member in get_args(get_args(union)[0]):
-        example = yaml.safe_load(get_args(member)[0].example)
+        example = yaml.safe_load(member.example)
         yield example["type"], example
 
 
-_SAID = {get_args(spec.model_fields["type"].annotation)[0] for spec in get_args(SaidSpec)}
+_SAID = ("message", "reasoning", "function_call", "custom_tool_call")
 _ITEMS = dict(_examples(ItemSpec))
 
 RESPONSE_FEATURES: Mapping[str, Feature] = {

@@ -25,8 +25,7 @@ from mockserver.engine.catalogue import Model as PublishedModel
 from mockserver.model import GENERATORS
 from mockserver.rules.answer.checks import BESIDE, OUTCOMES
 from mockserver.rules.answer.compile import KINDS as KINDS_OF_TEXT
-from mockserver.rules.item_schema import Action
-from mockserver.rules.items import ItemSpec
+from mockserver.rules.items import Action, ItemSpec
 from mockserver.rules.load import load
 from mockserver.rules.match.fields import FIELDS
 from mockserver.rules.match.parse import GROUPS, KINDS, MODIFIERS
@@ -92,12 +91,12 @@ def _typed(tables: Any) -> Callable[[], str]:
 
 
 def _types(tables: Any) -> Iterator[tuple[str, str, str]]:
-    for alternative in get_args(get_args(tables)[0]):
-        table, tag = get_args(alternative)
+    for table in get_args(get_args(tables)[0]):
+        (kind,) = get_args(table.model_fields["type"].annotation)
         fields = {name: field for name, field in table.model_fields.items() if name != "type"}
         keys = sorted(fields, key=lambda name: not fields[name].is_required())
         shown = (f"**`{name}`**" if fields[name].is_required() else f"`{name}`" for name in keys)
-        yield f"`{tag.tag.strip('<>')}`", table.__doc__.partition("\n")[0], ", ".join(shown)
+        yield f"`{kind}`", table.__doc__.partition("\n")[0], ", ".join(shown)
 
 
 def _answers() -> str:

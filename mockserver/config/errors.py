@@ -29,7 +29,6 @@ class Mistake:
     place: Place | None = None
 
     def __str__(self) -> str:
-        """One line: where, what, and the text of the line."""
         if self.place is None:
             return self.message
         shown = self.place.text.strip()

@@ -161,7 +161,6 @@ def _models(value: Json) -> Json:
 
 
 def _unique_names(models: Mapping[str, Model] | None) -> Mapping[str, Model] | None:
-    """The models. Raises ValidationError for every alias that is taken."""
     owners: dict[str, str] = {}
     errors = [
         found for name, model in (models or {}).items() for found in _alias_errors(name, model, owners, models or {})
@@ -174,7 +173,6 @@ def _unique_names(models: Mapping[str, Model] | None) -> Mapping[str, Model] | N
 def _alias_errors(
     name: str, model: Model, owners: dict[str, str], models: Collection[str]
 ) -> Iterator[InitErrorDetails]:
-    """What is wrong with the names of a model. Adds its aliases to `owners`."""
     if model.resolved is not None and "*" in model.resolved:
         yield _error((name, "resolved"), "must be a name without *", model.resolved)
     for at, alias in enumerate(model.aliases):

@@ -62,7 +62,6 @@ class Scrub(BaseModel):
 
 
 def _tables(value: Json) -> Json:
-    """A list of tables; one table as a list of one."""
     if isinstance(value, Mapping):
         return (value,)
     if not isinstance(value, list | tuple):

@@ -186,12 +186,10 @@ class _Layer:
     document: Document | None = None
 
     def mistake(self, path: Path, words: str, *, key: bool = False) -> Mistake:
-        """A mistake in a setting, or within one."""
         place = self.document.place(("settings", *path), key=key) if self.document else None
         return Mistake(words, place)
 
     def name(self, path: Path) -> str:
-        """The name of a setting, or of something within it, as spelled in this origin."""
         if not path:
             return "settings"
         within = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])
@@ -230,7 +228,6 @@ def _profiles(layers: Sequence[_Layer]) -> Profiles | None:
 
 
 def _values(layer: _Layer) -> Json:
-    """The values of a layer; outside files, texts in braces are parsed."""
     return (
         layer.values
         if layer.document
@@ -239,7 +236,6 @@ def _values(layer: _Layer) -> Json:
 
 
 def _checked(layer: _Layer, dialects: Collection[str], profiles: Profiles | None) -> dict[str, Json]:
-    """The validated settings of a layer. Raises ConfigError."""
     try:
         # In a file "8000" is no number.
         strict, context = layer.document is not None, {"profiles": profiles}
@@ -266,7 +262,6 @@ def _parse_braces(layer: _Layer, name: str, value: Json) -> Json:
 
 
 def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
-    """An error of pydantic in plain words."""
     path, value, kind = details["loc"], details["input"], details["type"]
     name, context = layer.name(path), details.get("ctx", {})
     match kind:
@@ -293,7 +288,6 @@ def _mistake(layer: _Layer, details: ErrorDetails) -> Mistake:
 
 
 def _unknown(layer: _Layer, path: Path) -> str:
-    """The error message for an unknown name, with the nearest known one, or all that the table takes."""
     if len(path) == 1:
         word = layer.name(path)
         return f"unknown setting {shown(word)}{did_you_mean(word, map(layer.written, Settings.model_fields))}"
@@ -303,7 +297,6 @@ def _unknown(layer: _Layer, path: Path) -> str:
 
 
 def _table(path: Path) -> type[BaseModel]:
-    """The model of the table that holds a path."""
     match path:
         case ("timing", _) | ("profiles", _, _) | ("models", _, "timing", _):
             return TimingTable

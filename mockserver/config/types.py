@@ -78,7 +78,6 @@ _LAST_INSTANT = 253_402_300_799  # the end of the year 9999
 
 
 def _instant(value: Json) -> int | None:
-    """Unix seconds, or None for the real clock."""
     try:
         match value:
             case "frozen":
@@ -128,7 +127,6 @@ def texts(value: Json) -> tuple[str, ...]:
 
 
 def _hosts(names: tuple[str, ...] | None) -> tuple[str, ...]:
-    """Names and addresses without ports; `*` and `*.example.com` are allowed."""
     found = tuple(name.lower().strip("[]") for name in names or ())
     for name in found:
         bare = name.removeprefix("*.")
@@ -153,7 +151,6 @@ def _token(text: str | None) -> str | None:
 
 
 def _several(value: Json) -> Json:
-    """A list as a tuple; one text as a tuple of one."""
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else value
 
 

@@ -109,14 +109,12 @@ def _start(before: str, after: str) -> str:
 
 
 def _open_table(before: str, after: str) -> str:
-    """A table in braces that is not closed."""
     if "{{" in before or after.startswith("{{"):
         return "a text with {{ }} needs quotes inside the braces of a table"
     return 'a "," or "}" is missing before this, for the "{" of LINE'
 
 
 def _misfit(before: str, after: str) -> str:
-    """Something other than a key or the end of the table."""
     if "{{" in before and "}" in before:
         return BARE_BRACES
     if before.rstrip().endswith(('"', "'")):
@@ -369,7 +367,6 @@ def _unfit(tag: str) -> str:
 
 
 def _decoded(text: str) -> bytes | None:
-    """The bytes of a base64 text, or None if it is invalid."""
     try:
         return a2b_base64("".join(text.split()))
     except ValueError:

@@ -177,7 +177,6 @@ class Schedule:
             self._watch.cancel()
 
     def _go(self) -> "Handed | Wait":
-        """Perform actions up to one that must be awaited, or a Wait, which it begins."""
         outbox = self.outbox
         for action in self._actions:
             if isinstance(action, Write) and outbox.size <= MAX_WRITE:
@@ -198,7 +197,6 @@ class Schedule:
         return _FLUSH
 
     def _rest(self) -> "Departed | Wait":
-        """Sleep until the next action is due."""
         if self._watch is None:
             self._watch = asyncio.get_running_loop().create_task(client_left(self._line.receive))
             self._watch.add_done_callback(self._depart)
@@ -209,7 +207,6 @@ class Schedule:
         return _WAIT
 
     def _depart(self, _: "asyncio.Task[None]") -> None:
-        """The client has left."""
         if self._handed is not None and not self._handed.done():
             self._handed.set_result(_LEFT)
 
@@ -298,7 +295,6 @@ async def _delivered(wire: Wire) -> None:
 
 
 def _cut(wire: Wire | None, cut: Cut) -> None:
-    """End the connection; without a wire the ASGI server does, because the answer is incomplete."""
     if wire is not None and cut.how == "close":
         wire.close()
     elif wire is not None and cut.how == "reset":
@@ -306,7 +302,6 @@ def _cut(wire: Wire | None, cut: Cut) -> None:
 
 
 async def _flush(outbox: Buffer, line: Line, *, last: bool = False) -> None:
-    """Send the content of an outbox."""
     if outbox.head is not None:
         await line.send(_start(outbox.head))
         outbox.head = None

@@ -206,7 +206,6 @@ def _paced(head: Head, frames: Iterable[Frame | bytes], pace: Pace) -> Iterator[
 
 
 def _beaten(head: Head, reply: Reply) -> Iterator[Action]:
-    """Send each frame, or a plain body, at its recorded time from the start, so that delays never add up."""
     now = 0.0
     if reply.frames is None:
         yield from (Wait(reply.beats[0]), head, Write(reply.body, reply.tokens))

@@ -97,7 +97,6 @@ if sys.platform == "linux":
             self._callback = None
 
         def _ring(self) -> None:
-            """Handle the expired timer."""
             try:
                 os.read(self._timer, 8)
             except BlockingIOError:  # it was set again meanwhile
@@ -164,7 +163,6 @@ class Wheel:
             self._armed = None
 
     def _arm(self) -> None:
-        """Set the timer for the next tick."""
         while self._ticks and self._ticks[0] not in self._slots:
             heappop(self._ticks)
         if not self._ticks or (self._armed is not None and self._armed[0] <= self._ticks[0]):
@@ -174,7 +172,6 @@ class Wheel:
         self._armed = self._ticks[0], self.clock.call_at(self._ticks[0] * TICK, self._turn)
 
     def _turn(self) -> None:
-        """Wake all sleepers that are due; set an early timer again."""
         self._armed = None
         now = math.floor(self.clock.time() / TICK)
         self._turning = True  # sleepers added meanwhile share one timer

@@ -55,7 +55,6 @@ class _Wanted(NamedTuple):
 
     @property
     def pattern(self) -> re.Pattern[str] | None:
-        """Return the pattern of a text that has stars as its only special characters, else None."""
         if self.text is None or "*" not in self.text or set("\\[?") & set(self.text):
             return None
         return _compiled(self.text)
@@ -71,7 +70,6 @@ class _Seen:
         self._patterns: dict[str, dict[_Wanted, re.Pattern[str]]] = defaultdict(dict)
 
     def add(self, rule: Rule) -> None:
-        """Add a rule that later ones may be shadowed by."""
         rarest = min(_conditions(rule.spec), key=lambda wanted: self._common[wanted], default=None)
         if rarest is None:
             self._unconditional.append(rule)

@@ -144,7 +144,6 @@ class _Loader:
 
 
 def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
-    """Return the rules of a document as written."""
     content = document.data
     if content is None:
         return ()
@@ -164,7 +163,6 @@ def _listed(document: Document, mistakes: Mistakes) -> Sequence[Json]:
 
 
 def _checked(spec: Json, context: CompileContext) -> RuleSpec | None:
-    """Return the rule as a model, or None after reporting to `context` what is wrong."""
     try:
         return RuleSpec.model_validate(spec)
     except ValidationError as error:
@@ -180,7 +178,6 @@ def _condition(spec: Mapping[str, Json], context: CompileContext) -> Condition:
 
 
 def _groups(when: Json) -> Iterator[str]:
-    """Yield the names of the groups in all regular expressions of a `when`."""
     match when:
         case str():
             yield from _GROUP.findall(when)

@@ -393,7 +393,6 @@ def _detail(error: TemplateError) -> str:
 
 
 def _line_of(culprit: str, source: str) -> int:
-    """Return the line (from 1) where a word first occurs, or 1 if it is written differently."""
     found = re.search(rf"\b{re.escape(culprit)}\b", source)
     return source.count("\n", 0, found.start() if found else 0) + 1
 

@@ -40,21 +40,17 @@ class _Wanted:
     name: str
 
     def called(self, path: Path) -> str:
-        """Return the name of the value at a path."""
         keys = [step for step in path if isinstance(step, str)]
         name = f'"{_cut(keys[-1])}"' if keys else self.name
         return f"an item of {name}" if path and isinstance(path[-1], int) else name
 
     def at(self, loc: Path) -> type[Table] | None:
-        """Return the model of the table at a location, if there is one."""
         return _table_in(self.annotation(loc))
 
     def annotation(self, loc: Path) -> Any:
-        """Return the annotation at a location."""
         return self._walked(loc)[0]
 
     def path(self, loc: Path) -> Path:
-        """Return a location without the tags that select among alternatives."""
         return self._walked(loc)[1]
 
     def _walked(self, loc: Path) -> tuple[Any, Path]:
@@ -136,7 +132,6 @@ def _example(model: type[Table] | None) -> str:
 
 
 def _of_type(table: Mapping[str, Any], path: Path, wanted: _Wanted, types: Sequence[str]) -> Complaint:
-    """Complain about a table with a missing or unknown `type`."""
     if "type" not in table:
         return Complaint(f'{wanted.called(path)} needs "type": one of {", ".join(types)}', path)
     name = table["type"]
@@ -147,7 +142,6 @@ def _of_type(table: Mapping[str, Any], path: Path, wanted: _Wanted, types: Seque
 
 
 def _table_in(annotation: Any) -> type[Table] | None:
-    """Return the first table of an annotation."""
     if _is_table(annotation):
         return annotation
     return next((found for part in get_args(annotation) if (found := _table_in(part))), None)

@@ -22,7 +22,6 @@ class ErrorEvent:
     reason: str = option("server_error", "reason", "the short form of an error")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions up to the position, then the error."""
         told = self._in_stream if scene.streamed else self._in_place
         return with_true_length(told(actions, scene))
 
@@ -52,7 +51,6 @@ class MissingField:
     field: str = option("/id", "pointer", "the field, as a JSON Pointer; `*` is every item of a list")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, the JSON in whose Writes lacks the field."""
         steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in self.field.removeprefix("/").split("/"))
         return with_true_length(_changed(since(actions, self.at, scene), lambda value: _removed(value, steps)))
 
@@ -62,7 +60,6 @@ class DropUsage:
     """Remove `usage`."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions without usage, and without the event that tells nothing else."""
         told = ((action, True) for action in actions if not _is_usage(action))
         return with_true_length(_changed(told, lambda value: _all_removed(value, _USAGE)))
 
@@ -94,12 +91,10 @@ def _rewritten(write: Write, change: Callable[[Json], bool]) -> Write:
 
 
 def _all_removed(value: Json, fields: Iterable[Steps]) -> bool:
-    """Whether any of the fields was there; none is any more."""
     return sum([_removed(value, steps) for steps in fields]) > 0
 
 
 def _removed(value: Json, steps: Steps) -> bool:
-    """Whether the field was there, and is not any more."""
     first, *rest = steps
     if isinstance(value, list) and first == "*":
         return _all_removed(value, [(str(at), *rest) for at in reversed(range(len(value)))])
@@ -123,7 +118,6 @@ class MalformedJson:
     at: Position = position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, one of whose Writes is broken."""
         strikes = with_target(actions, self.at, scene)
         return with_true_length(_opened(action) if struck else action for action, struck in strikes)
 
@@ -136,7 +130,6 @@ class SplitFrame:
     pause: float = option(0.01, "duration", _PAUSE)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, whose Writes are parted in their middle."""
         return _split(since(actions, self.at, scene), _middle, self.pause)
 
 
@@ -148,7 +141,6 @@ class SplitUtf8:
     pause: float = option(0.01, "duration", _PAUSE)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, whose Writes are parted in a character."""
         return _split(since(actions, self.at, scene), _in_character, self.pause)
 
 
@@ -160,7 +152,6 @@ class JoinFrames:
     count: int = option(2, "count", "how many")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, several Writes of which are one."""
         held = list[Write]()
         for action, past in since(actions, self.at, scene):
             if past and isinstance(action, Write) and scene.streamed:
@@ -183,7 +174,6 @@ class Duplicate:
     at: Position = position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, one of whose Writes is repeated."""
         return with_true_length(
             each
             for action, strikes in with_target(actions, self.at, scene)
@@ -198,7 +188,6 @@ class Reorder:
     at: Position = position("after_tokens", 1)
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, two of whose Writes have changed places."""
         first: Write | None = None
         for action, strikes in with_target(actions, self.at, scene):
             if strikes and isinstance(action, Write):
@@ -218,7 +207,6 @@ class Crlf:
     at: Position = position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, whose Writes have other ends of lines."""
         return with_true_length(
             replace(action, data=action.data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
             if past and isinstance(action, Write)

@@ -26,7 +26,6 @@ class CutShort:
     at: Position = position("before_done")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions up to the position."""
         return with_true_length(_until(marked(actions, self.at, scene), "end"))
 
 
@@ -37,7 +36,6 @@ class Disconnect:
     at: Position = position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions up to the position."""
         return _until(from_start(actions, self.at, scene), "close")
 
 
@@ -48,7 +46,6 @@ class Reset:
     at: Position = position("at_start")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions up to the position."""
         return _until(from_start(actions, self.at, scene), "reset")
 
 
@@ -60,7 +57,6 @@ class Stall:
     for_: float = option(math.inf, "duration", "how long (default: until the client disconnects)")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions with a wait among them."""
         for action in from_start(actions, self.at, scene):
             yield Wait(self.for_) if action is HERE else action
 
@@ -80,7 +76,6 @@ class WrongContentType:
     type_: str = option("text/plain; charset=utf-8", "media type", "the type to send")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions with another head."""
         for action in actions:
             yield with_header(action, "content-type", self.type_) if isinstance(action, Head) else action
 
@@ -95,7 +90,6 @@ class WrongContentLength:
     for_: float = option(0.0, "duration", "how long to wait before closing")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions with a length in their head that is not theirs."""
         known = tuple(actions)
         size = sum(len(action.data) for action in known if isinstance(action, Write))
         stated = max(size + self.by, 0)
@@ -127,7 +121,6 @@ class EmptyBody:
     """Send headers and an empty body."""
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions without their bytes, and without what would come between these."""
         return with_true_length(self._head(actions))
 
     def _head(self, actions: Iterable[Action]) -> Iterator[Action]:
@@ -152,7 +145,6 @@ class Slow:
     bytes_per_second: float = option(20.0, "speed", "the speed")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions, whose bytes come piece by piece."""
         for action, past in since(actions, self.at, scene, exact=True):
             if past and isinstance(action, Write):
                 yield from self._pieces(action)
@@ -176,7 +168,6 @@ class KeepAlive:
     every: float | None = option(None, "duration", "the interval during waits (default: before each event)")
 
     def __call__(self, actions: Iterable[Action], scene: FaultContext) -> Iterator[Action]:
-        """The actions with comments or white space between them."""
         sign = Write(comment("keepalive") if scene.streamed else b"\n")
         ordered = actions if scene.streamed else _head_first(actions)
         return with_true_length(self._alive(since(ordered, self.at, scene), sign))
@@ -200,7 +191,6 @@ class KeepAlive:
 
 
 def _head_first(actions: Iterable[Action]) -> Iterator[Action]:
-    """The head before the waits that stand before it."""
     waits = list[Action]()
     for action in actions:
         if isinstance(action, Head):

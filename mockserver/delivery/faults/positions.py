@@ -186,7 +186,6 @@ def _before_done(actions: Iterable[Action], aim: _Aim) -> Marked:
 
 
 def _whole(action: Action) -> bool:
-    """Whether a frame is complete with this action."""
     return isinstance(action, Write) and action.frame is not None
 
 

@@ -174,7 +174,6 @@ def _suits(purpose: str, operation: str) -> bool:
 
 
 def _purposes(then: ThenSpec) -> Iterator[tuple[Path, str]]:
-    """Yield the keys that can answer only some operations, and what each gives."""
     for at, content in then.nested():
         given = _given(content, _PURPOSE_OF)
         if len({_PURPOSE_OF[key] for key in given}) == 1:  # two answers are reported elsewhere
@@ -182,7 +181,6 @@ def _purposes(then: ThenSpec) -> Iterator[tuple[Path, str]]:
 
 
 def _given(content: ContentSpec, wanted: Container[str]) -> list[str]:
-    """Return which of these keys a `then` has."""
     stated = content.model_fields_set
     return [key for key, name in keys_of(type(content)) if name in stated and key in wanted]
 
@@ -244,7 +242,6 @@ def check_features(when: Condition, then: ThenSpec, context: CompileContext, kno
 
 
 def _named(dialect: Json) -> Iterator[tuple[Path, str]]:
-    """Yield the dialects that `when` names exactly, without patterns."""
     match dialect:
         case str() if "*" not in dialect:
             yield (), dialect

@@ -48,7 +48,6 @@ class Branch:
 
 
 def _branches(then: ThenSpec, context: CompileContext) -> Iterator[Branch]:
-    """Yield the innermost steps and branches, and the faults, in the order of the file."""
     for at, step in enumerate(then.steps or ()):
         here = context.at("steps", at)
         yield from _inner(step, here, _place(here))

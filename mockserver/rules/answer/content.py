@@ -70,7 +70,6 @@ def compile_item(spec: ItemSpec, cut: Chunks, context: CompileContext) -> Iterat
 
 
 def _call(name: str, said: Mapping[str, Json], call_id: str | None) -> ToolCallSpec:
-    """Return a call item as a tool call of other kinds of answer, with its id if it has one."""
     named = {} if call_id is None else {"id": call_id}
     return ToolCallSpec.model_validate({"name": name, **said, **named})
 
@@ -108,7 +107,6 @@ def _reasoning(thought: ReasoningSpec, cut: Chunks, context: CompileContext) -> 
 
 
 def _check_ways(kind: str, keys: frozenset[str] | set[str], context: CompileContext) -> None:
-    """Report an item that states its action in two ways, or not at all."""
     ways = [key for key in _WAYS.get(kind, ()) if key in keys]
     if len(ways) > 1:
         context.at(ways[1]).refuse_key(f'use "{ways[1]}" or "{ways[0]}", not both')
@@ -154,7 +152,6 @@ def finished(content: ContentSpec, context: CompileContext, choice: Compiled[Dra
 
 
 def _filter_after(trip: FilterSpec | None) -> int | None:
-    """Return after how many tokens the filter trips, if there is one; by default at the end of the text."""
     if trip is None:
         return None
     return AFTER_LAST_TOKEN if trip.after_tokens is None else trip.after_tokens

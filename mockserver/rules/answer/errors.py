@@ -206,7 +206,6 @@ def _reply(raw: RawSpec, headers: Headers, context: CompileContext) -> Raw:
 
 
 def _frame(value: Json, context: CompileContext) -> Frame | bytes:
-    """Send text unchanged; any other value is the JSON of an event."""
     return _bytes(value, context) if isinstance(value, str) else Frame(json_bytes(value, context))
 
 

@@ -35,7 +35,6 @@ class BadToolArguments:
     )
 
     def __call__(self, draft: Draft, call: Call) -> Draft:
-        """Return the draft with other arguments; free text for custom tools is unchanged."""
         return _called(draft, lambda made: replace(made, arguments=_SPOILT[self.how](made.arguments)))
 
 
@@ -44,7 +43,6 @@ class UnknownTool:
     """Call a tool that the request does not offer."""
 
     def __call__(self, draft: Draft, call: Call) -> Draft:
-        """Return the draft with other tool names."""
         offered = {tool.name for tool in call.tools}
         return _called(draft, lambda made: replace(made, name=_unknown(made.name, offered)))
 
@@ -87,7 +85,6 @@ def _wrong_types(arguments: str) -> str:
 
 
 def _wrong(value: Json) -> Json:
-    """Return a value of another type."""
     match value:
         case str():
             return [value]
@@ -187,7 +184,6 @@ def _misplaced(name: str, fault: Any, stated: Mapping[str, Json]) -> tuple[str, 
 
 
 def _fields(fault: Any, given: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the fields of a fault from the keys of its table."""
     fields: dict[str, Json] = {}
     for each in options(fault):
         if each.kind != "position":

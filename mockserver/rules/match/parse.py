@@ -71,7 +71,6 @@ def _field(key: str, value: Json, report: Report) -> Iterator[Condition]:
 
 
 def _meant(key: str) -> str:
-    """Suggest what the author of an unknown field may have meant."""
     if key in _INSTEAD:
         return f'; write "{_INSTEAD[key]}"'
     in_body = f'; a field of the request\'s body is "param.{key}"' if key.isidentifier() else ""

@@ -102,7 +102,6 @@ class Lens:
     squeeze: bool = False
 
     def __call__(self, text: str) -> str:
-        """Return the normalised text."""
         if self.squeeze:
             text = _SPACE.sub(" ", text).strip(" ")
         return text.casefold() if self.fold else text
